@@ -18,6 +18,7 @@ from .errors import StructureError
 from .explanations.demands import check_fused, check_no_temporaries, check_vectorized
 from .explanations.explaining import explain
 from .explanations.explanation import Explanation
+from .staging.pytrees import in_place_of_types
 from .validation.comparisons import compare_grads as compare_grads
 from .validation.gradients import raise_wrong
 
@@ -99,13 +100,20 @@ def assert_no_retrace(*functions: Any) -> AbstractContextManager[None]:
     return forbidden(functions)
 
 
-def assert_fused(f: Callable[..., Any], *args: Any, at_most: int = 1) -> None:
+def assert_fused(
+    f: Callable[..., Any], *args: Any, at_most: int = 1, inside: int | None = None
+) -> None:
     """Raise AssertionError unless ``f`` compiles to ``at_most`` loop nests and library calls.
+
+    ``inside`` is the most that each of them may hold in loops whose steps run in turn.  Types may
+    stand in place of arrays.
 
     >>> from autojit.testing import assert_fused
     >>> assert_fused(lambda x: np.sum(np.exp(x) * x), np.ones(1000))
+    >>> step = lambda h, _: (np.tanh(h * 0.5), None)
+    >>> assert_fused(lambda x: autojit.scan(step, x, length=100)[0], np.ones(1000), inside=1)
     """
-    check_fused(_explained(f, args), at_most)
+    check_fused(_explained(f, args), at_most, inside)
 
 
 def assert_vectorized(f: Callable[..., Any], *args: Any) -> None:
@@ -120,4 +128,4 @@ def assert_no_temporaries(f: Callable[..., Any], *args: Any) -> None:
 
 def _explained(f: Callable[..., Any], args: Sequence[Any]) -> Explanation:
     compiled: Any = f if isinstance(f, CompiledFunction) else jit(f)
-    return explain(compiled, args, {}, run=False)
+    return explain(compiled, in_place_of_types(tuple(args))[0], {}, run=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.session.tracebacks import folded
+from autojit.staging import pytrees
 from autojit.staging.execute import executable, loaded_entries
 from autojit.staging.shown import Shown
 from autojit.staging.signatures import written
@@ -65,12 +66,16 @@ class Inspected(Shown):
 
     @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """Trace and optimise for these arguments (or types), without running.
+        """Trace and optimise for these arguments, without running.
+
+        Types may stand in place of arrays: those of a program (``program.in_types``), or what
+        ``autojit.ir.core.types.parse_type("f64[100,3]")`` makes.
 
         Returns an object with ``text(stage)``, ``compile()`` and ``cost()``.
         """
         from autojit.staging.inspection import Lowered
 
+        (args, kwargs), _ = pytrees.in_place_of_types((args, kwargs))
         _, found = self.specialize(args, kwargs)
         return Lowered(found.traced.program, self.device)
 
@@ -78,12 +83,15 @@ class Inspected(Shown):
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
 
+        Where types stand in place of arrays (see ``lower``) nothing is run, so nothing is measured.
+
         >>> autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000)).flops
         2000
         """
         from autojit.explanations.explaining import explain
 
-        return explain(self, args, kwargs)
+        (args, kwargs), has_types = pytrees.in_place_of_types((args, kwargs))
+        return explain(self, args, kwargs, run=not has_types)
 
     def is_ready(self, signature: Signature) -> bool:
         """Whether native code for a signature is in memory."""

@@ -8,8 +8,8 @@ from autojit.ir.tools.units import in_seconds
 from autojit.notebook.html import blocks
 from autojit.notebook.html.blocks import card, code, facts, folded, text_of
 
-from .as_text import foot, grouped, merged, rows, summary
-from .facts import Facts, Line, Step
+from .as_text import foot, grouped, measured, merged, part_rows, rows, summary, times
+from .facts import Facts, Line, Part, Step
 
 #: Pixels of the bar of the step that takes longest.
 WIDEST = 120
@@ -23,7 +23,7 @@ def html(e: Facts) -> str:
 def page(e: Facts) -> str:
     """A page of its own."""
     title, *content = _parts(e)
-    return blocks.page(f"explain {e.name}", f"<h3>{title}</h3>{''.join(content)}")
+    return blocks.article(f"explain {e.name}", f"<h1>{title}</h1>", *content)
 
 
 def _parts(e: Facts) -> list[str]:
@@ -39,18 +39,32 @@ def _parts(e: Facts) -> list[str]:
 
 def _block(step: Step, longest: float) -> str:
     took = step.seconds if step.seconds is not None else step.roofline_seconds
-    words = in_seconds(took) if step.seconds is not None else f"at best {in_seconds(took)}"
+    words = measured(took) if step.seconds is not None else f"at best {in_seconds(took)}"
     width = WIDEST * took / longest if longest else 0
-    lines = [
-        (f"{line.file}:{line.number}", _line(line, forward, backward))
-        for line, forward, backward in merged(step.lines)
-    ]
+    lines = _lines(step.lines)
     return folded(
         f"{step.number}  {step.title}",
-        facts(lines) + _facts(rows(step)),
+        facts(lines) + _facts(rows(step)) + "".join(map(_part, step.inside)),
         opened=True,
-        beside=f' {words} <span class="aj-bar" style="width:{width:.0f}px"></span>',
+        beside=f'<small>{text_of(words)} <span class="aj-bar" style="width:{width:.0f}px"></span>'
+        "</small>",
+        framed=True,
     )
+
+
+def _part(part: Part) -> str:
+    """A piece of the body of a loop whose steps run in turn."""
+    took = "" if part.seconds is None else f" {measured(part.seconds)}"
+    beside = f"<small>{text_of(times(part) + took)}</small>"
+    content = facts(_lines(part.lines)) + _facts(part_rows(part))
+    return folded(f"{part.number}  {part.title}", content, opened=True, beside=beside, framed=True)
+
+
+def _lines(found: list[Line]) -> list[tuple[str, str]]:
+    return [
+        (f"{line.file}:{line.number}", _line(line, forward, backward))
+        for line, forward, backward in merged(found)
+    ]
 
 
 def _line(line: Line, forward: bool, backward: bool) -> str:

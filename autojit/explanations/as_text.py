@@ -9,9 +9,9 @@ from itertools import groupby
 from pathlib import PurePath
 
 from autojit.codegen.driver.timed import SHORT
-from autojit.ir.tools.units import in_seconds, three_digits
+from autojit.ir.tools.units import in_seconds, plural, three_digits
 
-from .facts import TOO_GOOD, Facts, Line, Reason, Step, Vectors
+from .facts import TOO_GOOD, Facts, Line, Part, Reason, Step, Vectors
 
 #: The narrowest and the widest text.
 NARROW, WIDE = 60, 100
@@ -129,7 +129,36 @@ def _block(step: Step, room: int) -> list[str]:
     lines += _lines(step.lines, room)
     for label, words in rows(step):
         lines += _row(label, words, room)
+    for part in step.inside:
+        lines += _part(part, room)
     return lines
+
+
+def _part(part: Part, room: int) -> list[str]:
+    """A piece of a body, further to the right."""
+    took = "" if part.seconds is None else measured(part.seconds)
+    head = f"   {part.number}  {part.title}, {times(part)}"
+    lines = textwrap.wrap(head, room - len(took) - 2, subsequent_indent=" " * 8)
+    lines[0] += took.rjust(room - len(lines[0]))
+    if part.lines:
+        lines += [f"     {line}" for line in _lines(part.lines, room - 5)]
+    for label, words in part_rows(part):
+        lines += _row(label, words, room, indent=" " * 8)
+    return [line.rstrip() for line in lines]
+
+
+def times(part: Part) -> str:
+    """How often a piece of a body runs."""
+    if part.runs is None:
+        return "in each step"
+    return f"{'at most ' if part.runs_at_most else ''}{plural(part.runs, 'time')}"
+
+
+def part_rows(part: Part) -> Iterator[tuple[str, str]]:
+    """What is said of a piece of a body, by label."""
+    yield from _vectors(part)
+    each = ", each time" if part.runs != 1 else ""
+    yield "work", f"{_flops(part)}{each}"
 
 
 def _lines(found: list[Line], room: int) -> list[str]:
@@ -180,9 +209,11 @@ def rows(step: Step) -> Iterator[tuple[str, str]]:
         yield "again", f"{', '.join(step.repeated)}: computed once more, and not stored"
 
 
-def _vectors(step: Step) -> Iterator[tuple[str, str]]:
+def _vectors(step: Step | Part) -> Iterator[tuple[str, str]]:
     if step.library:
         yield "by", step.library
+        return
+    if isinstance(step, Part) and not step.is_nest:
         return
     if not step.vectors:
         yield "vectors", "no inner loop is left in the machine code"
@@ -215,14 +246,17 @@ def _threads(step: Step) -> str:
 
 def _work(step: Step) -> str:
     most = "at most " if step.bytes_at_most else ""
-    functions = ", ".join(f"{count(n)} {name}" for name, n in step.functions.items())
-    of = f" ({functions})" if functions else ""
     each = " for each step or branch" if step.is_open else ""
-    unit = "flop" if step.flops == 1 else "flops"
     return (
-        f"{count(step.flops)} {unit}{of}{each}; {most}{size(step.bytes_read)} read, "
+        f"{_flops(step)}{each}; {most}{size(step.bytes_read)} read, "
         f"{size(step.bytes_written)} written"
     )
+
+
+def _flops(step: Step | Part) -> str:
+    functions = ", ".join(f"{count(n)} {name}" for name, n in step.functions.items())
+    of = f" ({functions})" if functions else ""
+    return f"{count(step.flops)} {'flop' if step.flops == 1 else 'flops'}{of}"
 
 
 def _roofline(step: Step) -> str:

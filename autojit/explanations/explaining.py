@@ -20,6 +20,7 @@ from autojit.session import transform_cache
 from autojit.session.progress import stage
 from autojit.staging.execute import executable, target_errors
 
+from .bodies import add_bodies
 from .explanation import Explanation
 from .facts import TOO_GOOD, Reason
 from .lines import short
@@ -59,14 +60,16 @@ def explain(
                 code.prepare()
             lowering = Lowering(optimized, loops, code.llvm(), notes)
     cache = _cache_state(compiled, found, program)
-    seconds, calls, by_step = None, 0, {}
+    seconds, calls, by_part = None, 0, {}
     if run:
         seconds, calls = _measured(lambda: compiled(*args, **kwargs))
-        by_step = _times_of_steps(code, program, leaves)
-    steps = steps_of(lowering, by_step)
+        by_part = _times_of_parts(code, program, leaves)
+    of_steps = {number[0]: t for number, t in by_part.items() if len(number) == 1}
+    steps = steps_of(lowering, of_steps)
     if any(step.share and step.share > TOO_GOOD for step in steps):
         lowering.measure_again()
-        steps = steps_of(lowering, by_step)
+        steps = steps_of(lowering, of_steps)
+    add_bodies(steps, lowering, by_part)
     return Explanation(
         name=program.name,
         signature=_signature(program),
@@ -128,25 +131,23 @@ def _measured(call: Any) -> tuple[float, int]:
     return best, calls
 
 
-def _times_of_steps(
+def _times_of_parts(
     code: TimedExecutable, program: Program, leaves: Sequence[Any]
-) -> dict[int, float]:
-    """Seconds of each step in the fastest of several calls, by its number."""
+) -> dict[tuple[int, ...], float]:
+    """Seconds of each part in the fastest of several calls, by its number."""
     everything = [*leaves, *program.captured]
     if code.packing is not None:
         return {}
     pairs = zip(everything, program.in_types, strict=True)
     arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
 
-    best: dict[int, float] = {}
+    best: dict[tuple[int, ...], float] = {}
     begun, runs = time.perf_counter(), 0
     while runs <= LEAST_CALLS or (runs < MOST_CALLS and time.perf_counter() - begun < SECONDS):
         run = code.run(arrays)
         if runs:
             for each in code.times(run.counts, run.ticks):
-                if len(each.number) == 1:
-                    number = each.number[0]
-                    best[number] = min(best.get(number, float("inf")), each.seconds)
+                best[each.number] = min(best.get(each.number, float("inf")), each.seconds)
         runs += 1
     return best
 

@@ -52,6 +52,33 @@ class Stored:
 
 
 @dataclass
+class Part:
+    """A loop nest or a library call in the body of a loop whose steps run in turn; or the numbers
+    that are computed between these."""
+
+    #: That of the step, and its own: ``1.2``.
+    number: str
+    title: str
+    lines: list[Line] = field(default_factory=list)
+    #: How often it runs in a call, where that is known; in a branch it may be less.
+    runs: int | None = 1
+    runs_at_most: bool = False
+    #: Of one run.
+    flops: int = 0
+    functions: dict[str, int] = field(default_factory=dict)
+    vectors: list[Vectors] = field(default_factory=list)
+    #: Of a library call: who does it.
+    library: str = ""
+    #: Of all runs; None where they are too short to be measured, or nothing was run.
+    seconds: float | None = None
+
+    @property
+    def is_nest(self) -> bool:
+        """Whether it is a loop nest or a library call."""
+        return bool(self.library) or self.title.startswith("loop")
+
+
+@dataclass
 class Step:
     """A loop nest, or a library call."""
 
@@ -93,6 +120,8 @@ class Step:
     #: What the forward pass has stored and this one reads, and operations that it computes again.
     stored: list[Stored] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
+    #: What stands in loops whose steps run in turn, and in branches, one by one.
+    inside: list[Part] = field(default_factory=list)
 
     @property
     def roofline_seconds(self) -> float:

@@ -90,7 +90,7 @@ def steps_of(found: Lowering, seconds: Mapping[int, float]) -> list[Step]:
         made = Step(
             k + 1,
             part.kind,
-            _title(step),
+            title_of(step),
             lines=[line_of(source) for source in sources_of(step)],
             operations=_operations(found.ops[k]),
             seconds=seconds.get(k),
@@ -113,7 +113,8 @@ def _operations(ops: list[Op]) -> list[str]:
 # -- titles --------------------------------------------------------------------------------
 
 
-def _title(step: Any) -> str:
+def title_of(step: Any) -> str:
+    """What a step, or a statement in one, is in a few words."""
     product = product_of(step)
     if product is not None:
         batch = "".join(f"{n} × " for n in product.batch)
@@ -127,11 +128,12 @@ def _title(step: Any) -> str:
         return f"{step.name} {batch}{shape}{sides}"
     if isinstance(step, Callback):
         return "call of a function in Python"
-    return _title_of_loops(step)
+    return title_of_loops(step.body if isinstance(step, Kernel) else [step])
 
 
-def _title_of_loops(kernel: Kernel) -> str:
-    nest = _deepest(kernel.body)
+def title_of_loops(body: list[Any]) -> str:
+    """The nest of loops that goes deepest."""
+    nest = _deepest(body)
     if not nest:
         return "numbers, without a loop"
     words = " × ".join("a number of steps" if n is None else f"{n:,}" for n in nest)
@@ -159,23 +161,27 @@ def _extents(s: Any) -> list[int | None]:
 
 def _add_code(made: Step, step: Any, found: Lowering) -> None:
     """Vectors and threads."""
-    product = product_of(step)
     body = step.body if isinstance(step, Kernel) else [step]
     made.in_turn = in_sequence(body)
     tasks = [s.tasks for s in walk(body) if isinstance(s, RunTasks)]
     if tasks:
         made.tasks = max(t.count for t in tasks)
         made.tasks_measured = any(t.measured for t in tasks)
-    if product is not None:
-        made.library = _product_library(product)
-    elif isinstance(step, Factorization):
-        made.library = ", ".join(_functions(step)) or "code of our own"
-    elif isinstance(step, Callback):
-        made.library = "Python"
-    else:
-        _add_vectors(made, step, found)
+    made.library = library_of(step)
+    if not made.library:
+        made.vectors = vectors_of(step.body, step.body, found)
     if not tasks:
         made.no_tasks = _why_no_tasks(step, found)
+
+
+def library_of(step: Any) -> str:
+    """Who does a product, a factorization or a callback; of loops nothing."""
+    product = product_of(step)
+    if product is not None:
+        return _product_library(product)
+    if isinstance(step, Factorization):
+        return ", ".join(_functions(step)) or "code of our own"
+    return "Python" if isinstance(step, Callback) else ""
 
 
 def _functions(step: Factorization) -> list[str]:
@@ -198,14 +204,17 @@ def _product_library(product: MatrixProduct) -> str:
     return f"tiles of vectors of {lanes}{', in blocks for the caches' if product.blocked else ''}"
 
 
-def _add_vectors(made: Step, kernel: Kernel, found: Lowering) -> None:
-    for s in walk(kernel.body):
+def vectors_of(body: list[Any], kernel: list[Any], found: Lowering) -> list[Vectors]:
+    """The inner loops in some statements of a kernel's, and how many elements they work on."""
+    made = []
+    for s in walk(body):
         width = found.lanes.get(id(s))
         reasons = list(_about(found.notes, "vectors", s))
         if width is None and not reasons:
             continue
-        name = text_of(kernel.body, s)[0].partition(":")[0].strip()
-        made.vectors.append(Vectors(name, width or 1, reasons[0] if reasons else None))
+        name = text_of(kernel, s)[0].partition(":")[0].strip()
+        made.append(Vectors(name, width or 1, reasons[0] if reasons else None))
+    return made
 
 
 def _about(notes: Remarks, by: str, loop: Any) -> Iterator[Reason]:

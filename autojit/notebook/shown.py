@@ -109,7 +109,8 @@ def _compiled(f: CompiledFunction) -> str:
     if last.cause is not None:
         rows.append(("last retrace", f'<span class="aj-warm">{text_of(last.cause)}</span>'))
     if info.branches or info.loops or info.unrolled:
-        words = f"{info.branches} branches, {info.loops} loops, {info.unrolled} unrolled loops"
+        counts = {"branch": info.branches, "loop": info.loops, "unrolled loop": info.unrolled}
+        words = ", ".join(plural(n, name) for name, n in counts.items())
         rows.append(("Python's control flow", text_of(words)))
     rows.append(("last trace", text_of(f"traced in {in_seconds(last.traced_in)}, {made(last)}")))
     rows += cost_rows(last.cost) if last.cost is not None else []

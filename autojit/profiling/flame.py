@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from autojit.ir.tools.units import in_seconds
-from autojit.notebook.html.blocks import page
+from autojit.notebook.html.blocks import article
 
 from .annotated import annotated
 from .lines import PartTime, part_times
@@ -37,14 +37,16 @@ _LEGEND = (
 )  # fmt: skip
 
 _STYLE = """
-.flame { font: 11px ui-monospace, Menlo, Consolas, monospace; background: #fff; }
+.flame { font: 11px ui-monospace, Menlo, Consolas, monospace; background: var(--aj-paper, #fff);
+  display: block; }
 .flame text { fill: #1b1b1b; pointer-events: none; }
 .flame .head { fill: #333; }
-.flame rect { stroke: #fff; stroke-width: 0.6; }
+.flame rect { stroke: var(--aj-paper, #fff); stroke-width: 0.6; }
 .flame g.frame { cursor: pointer; }
 .flame g.frame:hover rect { stroke: #000; stroke-width: 1.2; }
 @media (prefers-color-scheme: dark) {
-  .flame { background: #16181b; } .flame .head { fill: #ddd; } .flame rect { stroke: #16181b; }
+  .flame { background: var(--aj-paper, #16181b); } .flame .head { fill: #ddd; }
+  .flame rect { stroke: var(--aj-paper, #16181b); }
   .flame g.frame:hover rect { stroke: #fff; }
 }"""
 
@@ -198,5 +200,5 @@ def flame_html(recorder: Recorder) -> str:
     """The page: the picture, the table, and the lines."""
     texts = (table(recorder), annotated(recorder))
     blocks = "".join(f"<pre>{escape(t)}</pre>" for t in texts)
-    content = f"<p>{_HOW}</p>{flame_svg(recorder)}{blocks}"
-    return page("profile", content, script=_SCRIPT)
+    picture = f'<div class="aj-scroll">{flame_svg(recorder)}</div>'
+    return article("profile", f"<p>{_HOW}</p>", picture, blocks, script=_SCRIPT)

@@ -1,7 +1,9 @@
 """The timeline of a profile, in the trace event format of Chrome, which Perfetto reads.
 
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: complete events
-(``"ph": "X"``) with times in microseconds.  Parts of compiled code stand in the run that they
+(``"ph": "X"``) with times in microseconds, which nest to the nanosecond: Perfetto leaves out what
+reaches over the end of what it began in.  Threads are numbered from 1 on, as Perfetto takes no
+longer numbers than of 32 bits.  Parts of compiled code stand in the run that they
 belong to, one after the other as they ran; a part that runs in a loop is one event, as long as all
 its runs together, and says in ``args`` how many these were.
 """
@@ -33,11 +35,14 @@ def timeline(recorder: Recorder) -> dict[str, Any]:
     made: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "autojit"}}
     ]
+    numbers: dict[int, int] = {}
     for thread in recorder.threads:
-        name = {"name": thread.thread.name}
-        made.append({"ph": "M", "name": "thread_name", "pid": process, "tid": thread.ident,
-                     "args": name})  # fmt: skip
-    writer = _Writer(process, recorder.begun)
+        if thread.ident in numbers:  # a thread that began when another one had ended
+            continue
+        number = numbers[thread.ident] = len(numbers) + 1
+        made.append({"ph": "M", "name": "thread_name", "pid": process, "tid": number,
+                     "args": {"name": thread.thread.name}})  # fmt: skip
+    writer = _Writer(process, recorder.begun, numbers)
     for event in recorder.events:
         made += writer.event(event)
     made[1:] = sorted(made[1:], key=lambda e: (e.get("ts", -1.0), -e.get("dur", 0.0)))
@@ -48,8 +53,8 @@ def timeline(recorder: Recorder) -> dict[str, Any]:
 
 
 class _Writer:
-    def __init__(self, process: int, begun: float) -> None:
-        self.process, self.begun = process, begun
+    def __init__(self, process: int, begun: float, threads: dict[int, int]) -> None:
+        self.process, self.begun, self.threads = process, begun, threads
         #: The lines of parts, by program.
         self.places: dict[int, dict[tuple[int, ...], list[str]]] = {}
 
@@ -91,15 +96,18 @@ class _Writer:
 
     def _passes(self, thread: int, run: PassRun) -> Iterator[dict[str, Any]]:
         kind = "pass" if run.level else "phase"
-        yield self._complete(thread, run.name, kind, run.begun, run.begun + run.seconds)
+        yield self._complete(thread, run.name, kind, run.begun, run.ended)
         for inner in run.runs:
             yield from self._passes(thread, inner)
 
     def _complete(
         self, thread: int, name: str, kind: str, begun: float, ended: float, args: Any = None
     ) -> dict[str, Any]:
-        times = {"ts": round(1e6 * (begun - self.begun), 3), "dur": round(1e6 * (ended - begun), 3)}
-        made = {"ph": "X", "cat": kind, "name": name, "pid": self.process, "tid": thread, **times}
+        first, last = (round(1e9 * (moment - self.begun)) for moment in (begun, ended))
+        made = {
+            "ph": "X", "cat": kind, "name": name, "pid": self.process, "tid": self.threads[thread],
+            "ts": first / 1000, "dur": (last - first) / 1000,
+        }  # fmt: skip
         return made if args is None else {**made, "args": args}
 
 

@@ -19,6 +19,7 @@ import optree
 
 from autojit.errors import NotArrayError, with_place
 from autojit.ir.core.program import Source
+from autojit.ir.core.types import Type
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.rows import Row
@@ -44,6 +45,31 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
             _register_dataclass(leaf)
         return flatten(tree)
     return leaves, structure
+
+
+def in_place_of_types(tree: Any) -> tuple[Any, bool]:
+    """The tree with an array of zeros for each type (a ``Type``), and whether there is any.
+
+    These arrays have one element in memory, whatever their shape.
+
+    >>> from autojit.staging.pytrees import in_place_of_types
+    >>> tree, found = in_place_of_types({"w": autojit.trace(np.sin)(np.ones(3)).in_types[0]})
+    >>> tree["w"].shape, tree["w"].strides, found
+    ((3,), (0,), True)
+    """
+    found = []
+
+    def replaced(leaf: Any) -> Any:
+        if not isinstance(leaf, Type):
+            return leaf
+        found.append(leaf)
+        return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)
+
+    def is_type(x: Any) -> bool:
+        return isinstance(x, Type)
+
+    made = optree.tree_map(replaced, tree, is_leaf=is_type, namespace=NAMESPACE)
+    return (made, True) if found else (tree, False)
 
 
 def unflatten(structure: Any, leaves: Any) -> Any:

@@ -243,7 +243,7 @@ class Executable:
             self._cache.store(key, about, compiled.object_code)
         return native
 
-    def _writer(self) -> type[Core]:
+    def _writer(self) -> Callable[..., Core]:
         """What writes the core of the code."""
         from autojit.codegen.cpu.entry_point.core import Core
 

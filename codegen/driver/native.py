@@ -35,7 +35,7 @@ def compiled_entry(
     in_types: Sequence[Type],
     out_types: Sequence[Type],
     convention: Convention,
-    writer: type[Core],
+    writer: Callable[..., Core],
 ) -> tuple[str, Native]:
     """The name of a new entry for a convention, and its code."""
     from autojit.codegen.cpu.entry_point.entry import Module

@@ -112,19 +112,21 @@ def _better(figures: Peaks, others: Peaks) -> Peaks:
 
 
 def _measured(processors: int) -> Peaks:
-    compute, read = _functions()
-    lanes = _lanes()
+    lanes = current().lanes()
+    compute, read = _functions(lanes)
     operations = 2 * _CHAINS * lanes
     flops = operations * _best([lambda n: compute(n)] * processors)
     machine = current()
     sizes = [machine.caches[0] // 2, machine.caches[1] // 2, machine.caches[2] // 2]
     sizes.append(4 * machine.caches[2])  # of each processor, which together are as much again
-    bandwidths = [_bandwidth(read, size, processors) for size in sizes]
+    block = _SUMS * lanes
+    bandwidths = [_bandwidth(read, block, size, processors) for size in sizes]
     return Peaks(flops, tuple(bandwidths), processors, "measured here by multiply-adds and sums")
 
 
-def _bandwidth(read: Callable[[int, int, int], float], size: int, processors: int) -> float:
-    block = _SUMS * _lanes()
+def _bandwidth(
+    read: Callable[[int, int, int], float], block: int, size: int, processors: int
+) -> float:
     arrays = [np.ones(size // 8 // block * block) for _ in range(processors)]
     calls = [lambda n, a=a: read(a.ctypes.data, len(a) // block, n) for a in arrays]
     return arrays[0].nbytes * _best(calls)
@@ -148,23 +150,24 @@ def _best(calls: Sequence[Callable[[int], Any]]) -> float:
 # -- the loops ---------------------------------------------------------------------------
 
 
-def _lanes() -> int:
-    return current().lanes()
-
-
 #: Keeps the code alive.
 _owners: list[Any] = []
 
 
 @cache
-def _functions() -> tuple[Callable[[int], float], Callable[[int, int, int], float]]:
-    """``compute(n)`` and ``read(address, blocks, n)``, which let other threads run."""
+def _functions(
+    lanes: int,
+) -> tuple[Callable[[int], float], Callable[[int, int, int], float]]:
+    """``compute(n)`` and ``read(address, blocks, n)``, which let other threads run.
+
+    A block is ``_SUMS`` vectors of so many lanes.
+    """
     from autojit.codegen.cpu.host.engine import Compiled, serial
     from autojit.codegen.cpu.llvm import library
 
     module, name = ir.Module("autojit"), f"autojit_peaks_{serial()}"
-    _write_compute(module, f"{name}_compute")
-    _write_read(module, f"{name}_read")
+    _write_compute(module, f"{name}_compute", lanes)
+    _write_read(module, f"{name}_read", lanes)
     compiled = Compiled([text(module)], library.used(module))
     number, address = ctypes.c_int64, ctypes.c_void_p
     kinds = (
@@ -179,9 +182,9 @@ def _functions() -> tuple[Callable[[int], float], Callable[[int, int, int], floa
     return made[0], made[1]
 
 
-def _write_compute(module: ir.Module, name: str) -> None:
+def _write_compute(module: ir.Module, name: str, lanes: int) -> None:
     """``double compute(int64 n)``: n rounds of a multiply-add in each chain."""
-    vector = ir.VectorType(_DOUBLE, _lanes())
+    vector = ir.VectorType(_DOUBLE, lanes)
     function = ir.Function(module, ir.FunctionType(_DOUBLE, [_I64]), name)
     b = ir.IRBuilder(function.append_basic_block("entry"))
     places = [b.alloca(vector) for _ in range(_CHAINS)]
@@ -199,9 +202,9 @@ def _write_compute(module: ir.Module, name: str) -> None:
     b.ret(_sum(b, [b.load(place, typ=vector) for place in places]))
 
 
-def _write_read(module: ir.Module, name: str) -> None:
+def _write_read(module: ir.Module, name: str, lanes: int) -> None:
     """``double read(double* x, int64 blocks, int64 n)``: the sum of an array, n times."""
-    vector = ir.VectorType(_DOUBLE, _lanes())
+    vector = ir.VectorType(_DOUBLE, lanes)
     kind = ir.FunctionType(_DOUBLE, [ir.PointerType(), _I64, _I64])
     function = ir.Function(module, kind, name)
     x, blocks, n = function.args

@@ -3,14 +3,17 @@
 Scalars are assigned once.  Index expressions are affine in loop variables; buffers are flat, in
 elements.  Complex numbers are pairs of real scalars; a complex buffer holds real and imaginary
 parts in turn.
+
+``source`` is the user's line that a change of memory was made for: no part of what a statement is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.values import Source
 
 from .effects import Access, declare
 from .values import Accumulator, Buffer, Place, Scalar
@@ -124,6 +127,7 @@ class ScatterInto:
     places: tuple[Place, ...]
     combine: str
     value: Scalar
+    source: Source | None = field(default=None, compare=False, repr=False)
 
 
 @declare(
@@ -136,6 +140,7 @@ class Store:
     buffer: Buffer
     index: Affine
     value: Scalar
+    source: Source | None = field(default=None, compare=False, repr=False)
 
 
 @declare(
@@ -151,6 +156,7 @@ class AccumulateInto:
     index: Affine
     combine: str
     value: Scalar
+    source: Source | None = field(default=None, compare=False, repr=False)
 
 
 @declare(
@@ -165,6 +171,7 @@ class Fill:
     start: Affine
     count: int
     value: Any
+    source: Source | None = field(default=None, compare=False, repr=False)
 
 
 @declare(begins=lambda s: s.accumulator)

@@ -1,8 +1,10 @@
-"""Where the steps of a loop program come from: the ops, and so the user's lines, that they compute.
+"""Where loop programs come from: the ops, and so the user's lines, that their steps compute.
 
 Lowering gives each step an origin, and a pass that makes a step of others gives it theirs
 (:func:`origins_of`).  An origin holds no list: it finds its ops when it is asked, so that it costs
-nothing where nobody looks.  Origins take no part in what a program is: not in its text, nor in
+nothing where nobody looks.  A statement has the line of the op that it was written for
+(``places_of``): with the scalar or the accumulator that it computes, or by itself where it changes
+memory.  What passes add has none.  Neither takes part in what a program is: not in its text, nor in
 comparisons, nor in the keys of caches.
 """
 

@@ -7,10 +7,12 @@ from dataclasses import fields, replace
 from typing import Any
 
 from autojit.ir.core.affine import Affine, Bounds, Var
+from autojit.ir.core.values import Source
 
-from .effects import BODIES, EFFECTS
+from .effects import BODIES, EFFECTS, effects_of
 from .matrices import MatrixProduct
 from .nodes import Fill, Loop, RunTasks, Tasks
+from .origins import sources_of
 from .program import Kernel, LoopProgram
 from .values import Buffer, Operand, Scalar
 
@@ -170,3 +172,18 @@ def loop_count(program: LoopProgram) -> int:
         if isinstance(k, Kernel) and product_of(k) is None
         for s in k.body
     )
+
+
+def places_of(statement: Any) -> list[Source]:
+    """The places in the user's code that a statement was written for, and all inside of it."""
+    found = (place for s in walk([statement]) for place in _own_places(s))
+    return list(dict.fromkeys(found))
+
+
+def _own_places(s: Any) -> list[Source]:
+    if hasattr(s, "origins"):
+        return sources_of(s)
+    e = effects_of(s)
+    made = e.defines(s) or e.begins(s) or e.adds_to(s) or s
+    place = getattr(made, "source", None)
+    return [] if place is None else [place]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.types import Type, dtype_from_name
+from autojit.ir.core.values import Source
 
 
 class Buffer:
@@ -39,15 +40,22 @@ class Buffer:
 
 
 class Scalar:
-    """A scalar assigned once.  Operators compute in the lowering that made it."""
+    """A scalar assigned once.  Operators compute in the lowering that made it.
 
-    __slots__ = ("depth", "dtype", "kernel", "number")
+    ``source`` is the user's line that it was first made for, if that is known; it is no part of
+    what the scalar is.
+    """
 
-    def __init__(self, number: int, dtype: str, depth: int, kernel: Any) -> None:
+    __slots__ = ("depth", "dtype", "kernel", "number", "source")
+
+    def __init__(
+        self, number: int, dtype: str, depth: int, kernel: Any, source: Source | None = None
+    ) -> None:
         self.number = number
         self.dtype = dtype
         self.depth = depth
         self.kernel = kernel
+        self.source = source
 
     def __repr__(self) -> str:
         return f"s{self.number}"
@@ -85,6 +93,8 @@ class Accumulator:
     dtype: str
     combine: str
     identity: Any
+    #: The user's line whose value it becomes.
+    source: Source | None = field(default=None, compare=False, repr=False)
 
 
 class Trips:

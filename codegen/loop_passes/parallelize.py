@@ -67,7 +67,7 @@ def _cut(kernel: Kernel, main: Loop, outside: Collection[Buffer]) -> Kernel | st
     count = task_count(amount)
     if count < 2:
         least = least_work()
-        return f"it is the work of {amount:.0f} additions, and threads pay from {least:.0f} on"
+        return f"it is the work of {amount:,.0f} additions, and threads pay from {least:,.0f} on"
     tasks = min(count, main.stop - main.start)
     if tasks < 2:
         return "it has one iteration"

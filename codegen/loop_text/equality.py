@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from autojit.codegen.loop_ir.callbacks import Callback
-from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
 from autojit.ir.core.affine import Affine, Quotient, Var
 
-#: Fields that do not change what a program does, or that are compared by themselves.
-_IGNORED = {
-    (Kernel, "buffers"), (Kernel, "values"),
-    *((step, "origins") for step in (Kernel, MatrixProduct, Factorization, Callback)),
-}  # fmt: skip
+#: What does not change what a program does, or is compared by itself; and origins, and the user's
+#: lines, which are fields that are not compared.
+_IGNORED = {(Kernel, "buffers"), (Kernel, "values")}
 
 
 def difference(first: LoopProgram, second: LoopProgram) -> str | None:
@@ -85,7 +81,7 @@ class _Matching:
             items = (
                 (getattr(a, f.name), getattr(b, f.name), f"{where}.{f.name}")
                 for f in fields(a)
-                if (type(a), f.name) not in _IGNORED
+                if f.compare and (type(a), f.name) not in _IGNORED
             )
         else:
             return None if repr(a) == repr(b) else f"{where}: {a!r} and {b!r}"

@@ -321,7 +321,15 @@ _BLOCKS: dict[type, Printed] = {
 
 def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> str:
     """The readable text of a loop program, with the lanes of its loops if they are known."""
-    remarks = {loop: f"  # {_of(n)}" for loop, n in (lanes or {}).items()}
+    return "\n".join(placed_lines(program, lanes)[0]) + "\n"
+
+
+def placed_lines(
+    program: LoopProgram, lanes: dict[int, int] | None = None
+) -> tuple[list[str], dict[int, int]]:
+    """The same in lines, and on which of them each kernel and statement begins, by identity."""
+    words = {1: "scalar code"}
+    remarks = {k: f"  # {words.get(n, f'vectors of {n}')}" for k, n in (lanes or {}).items()}
     names = BufferNames()
     name = program.name if program.name.isidentifier() else repr(program.name)
     lines = [f"loops {name}:"]
@@ -330,14 +338,17 @@ def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> st
         outside = " from outside" if known <= n < len(program.inputs) else ""
         lines.append(f"  {_declared(buffer, names)}{outside}")
     lines += _memory(program, names)
+    at: dict[int, int] = {}
     for step in program.steps:
+        body, indent = (step.body, "    ") if isinstance(step, Kernel) else ([step], "  ")
+        own = _Names(body, names, remarks)
         if isinstance(step, Kernel):
+            at[id(step)] = len(lines)
             lines.append(f"  kernel {step.name}:")
             lines += [f"    {_declared(b, names)}" for b in _locals(step)]
-            _print_body(step.body, _Names(step.body, names, remarks), "    ", lines)
-        else:
-            _print_body([step], _Names([step], names), "  ", lines)
-    return "\n".join(lines) + "\n"
+        _print_body(body, own, indent, lines)
+        at |= own.at
+    return lines, at
 
 
 def _declared(buffer: Buffer, names: BufferNames) -> str:
@@ -383,10 +394,6 @@ def lines_of(body: list[Any], buffer: Callable[[Buffer], str] = str) -> dict[int
     names, lines = _Names(body, buffer), list[str]()
     _print_body(body, names, "", lines)
     return {statement: lines[at].strip() for statement, at in names.at.items()}
-
-
-def _of(lanes: int) -> str:
-    return f"vectors of {lanes}" if lanes > 1 else "scalar code"
 
 
 views.text = print_loops

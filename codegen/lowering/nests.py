@@ -140,6 +140,7 @@ class Nests(ScalarCode):
             for start, stop in self._segments(node):
                 self._segment(node, start, stop)
         for leaf in beginning:
+            self.source = leaf.op.source
             self._finish(leaf)
 
     def _segment(self, node: Node, start: int, stop: int) -> None:
@@ -203,6 +204,7 @@ class Nests(ScalarCode):
     def _leaf(self, leaf: Stored) -> None:
         if leaf.value in self.needless:
             return
+        self.source = leaf.op.source
         path = self.schedule.path[leaf.value]
         indices = tuple(affine.of(node.var) for node in path if node.var is not None)
         element = leaf.element(self, indices)
@@ -226,7 +228,7 @@ class Nests(ScalarCode):
         scalars = parts(element)
         offset = self.placement.offset(value, index) * len(scalars)
         for i, part in enumerate(scalars):
-            self.scopes[-1].body.append(Store(buffer, offset + i, part))
+            self.scopes[-1].body.append(Store(buffer, offset + i, part, self.source))
 
     def _accumulate_into(self, leaf: Stored, index: Index, loops: Index, element: Any) -> None:
         buffer = self.placement.of[leaf.value]
@@ -237,9 +239,9 @@ class Nests(ScalarCode):
         for i, part in enumerate(scalars):
             if leaf.places is not None:
                 found = self.places(leaf.value, leaf.axes, leaf.places(self, loops), len(scalars))
-                body.append(ScatterInto(buffer, offset + i, found, combine, part))
+                body.append(ScatterInto(buffer, offset + i, found, combine, part, self.source))
             else:
-                body.append(AccumulateInto(buffer, offset + i, combine, part))
+                body.append(AccumulateInto(buffer, offset + i, combine, part, self.source))
 
     def _begin(self, leaf: Stored) -> None:
         """Before the first reduced loop: an accumulator, or a new buffer (or its part) filled."""
@@ -256,12 +258,15 @@ class Nests(ScalarCode):
             # Sums of many float32 are kept in float64, to be as accurate as NumPy's.
             is_sum = dtype == "f32" and leaf.combine == "add"
             wide = "f64" if is_sum and self._combined(leaf) > FEW_SUMMED else dtype
-            return [Accumulator(next(self.numbers), wide, leaf.combine, leaf.identity)]
+            source = leaf.op.source
+            return [Accumulator(next(self.numbers), wide, leaf.combine, leaf.identity, source)]
         if leaf.combine != "add":
             raise TargetError(
                 f"{leaf.op.kind.name} of complex numbers cannot be compiled", leaf.op.source
             )
-        return [Accumulator(next(self.numbers), dtype, "add", 0.0) for _ in range(2)]
+        return [
+            Accumulator(next(self.numbers), dtype, "add", 0.0, leaf.op.source) for _ in range(2)
+        ]
 
     def _combined(self, leaf: Stored) -> int:
         """How many elements are combined into one."""
@@ -286,7 +291,7 @@ class Nests(ScalarCode):
         # The loops outside of the reduction run over leading axes, so the rest is contiguous.
         first = self.placement.offset(value, start) * count
         identity = leaf.identity if count == 1 else 0.0
-        return Fill(self.placement.of[value], first, size * count, identity)
+        return Fill(self.placement.of[value], first, size * count, identity, leaf.op.source)
 
     def _finish(self, leaf: Stored) -> None:
         value = leaf.value
@@ -296,7 +301,7 @@ class Nests(ScalarCode):
         depth = len(self.scopes) - 1
         scalars = []
         for accumulator in accumulators:
-            total = Scalar(next(self.numbers), accumulator.dtype, depth, self)
+            total = Scalar(next(self.numbers), accumulator.dtype, depth, self, self.source)
             self.scopes[-1].body.append(Finish(total, accumulator))
             scalars.append(self.cast(total, scalar_dtype(value.dtype)))
         element = scalars[0] if len(scalars) == 1 else Pair(*scalars)
@@ -323,7 +328,7 @@ class Nests(ScalarCode):
         self.scopes.append(Scope())
         here = affine.of(variable)
         element = self.load(source.buffer, source.offset * parts + here, None)
-        store = Store(target.buffer, target.offset * parts + here, element)
+        store = Store(target.buffer, target.offset * parts + here, element, self.source)
         self.scopes[-1].body.append(store)
         body = self.scopes.pop().body
         del self.level[variable]

@@ -90,7 +90,8 @@ class RegionPlaces:
         count, number = parts_of(value.dtype), constant.params["value"]
         start, size = place.offset * count, value.type.size * count
         if size:
-            self.here.append(Fill(place.buffer, start, size, number.real if count > 1 else number))
+            first = number.real if count > 1 else number
+            self.here.append(Fill(place.buffer, start, size, first, self.op.source))
 
     def finish(
         self, inner: Nests, outputs: Sequence[Value], places: Sequence[Location | None]
@@ -104,5 +105,6 @@ class RegionPlaces:
             if place is not None:
                 for i, part in enumerate(parts(element)):
                     count = len(parts(element))
-                    store = Store(place.buffer, place.offset * count + i, part)
+                    index = place.offset * count + i
+                    store = Store(place.buffer, index, part, part.source)
                     inner.scopes[0].body.append(store)

@@ -54,6 +54,7 @@ def lower_bodies(outer: Nests, call: BodyCall) -> None:
             "for the CPU, or run it with autojit.disable_jit().",
             call.op.source,
         )
+    outer.source = call.op.source
     region = Region(outer, call)
     if isinstance(call.op.kind, Scan):
         region.scan()
@@ -90,6 +91,7 @@ class Region(RegionPlaces):
         inner = self.outer.nested(program, schedule, placement)
         inner.numbers = self.outer.numbers
         inner.in_steps = True
+        inner.source = self.op.source
         inner.indices = dict(indices)
         inner.bounds = {**_sequences(self.outer), **variables}
         inner.level = dict.fromkeys(inner.bounds, 0)

@@ -23,6 +23,7 @@ from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Value, param_key
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name
+from autojit.ir.core.values import Source
 from autojit.ir.ops.elementwise import Elementwise
 
 _PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
@@ -65,6 +66,8 @@ class ScalarCode(ElementWalk):
         self.known_index: dict[int, Affine] = {}
         #: Comparisons of indices whose answer is known.
         self.decided: dict[int, bool] = {}
+        #: The user's line that is being written.
+        self.source: Source | None = None
 
     # -- the vocabulary that kernels are written in -------------------------
 
@@ -126,7 +129,7 @@ class ScalarCode(ElementWalk):
         scope = self.scopes[depth]
         found = scope.known.get(key)
         if found is None:
-            found = Scalar(next(self.numbers), dtype, depth, self)
+            found = Scalar(next(self.numbers), dtype, depth, self, self.source)
             scope.body.append(make(found))
             scope.known[key] = found
         result: Scalar = found
@@ -158,6 +161,13 @@ class ScalarCode(ElementWalk):
         depth = max(depth, *(s.depth for s in parts(result)))
         self.scopes[depth].known[key] = result
         return result
+
+    def walk_op(self, op: Op, index: Index, guard: Any = None) -> Any:
+        around = self.source
+        self.source = op.source or around
+        element = super().walk_op(op, index, guard)
+        self.source = around
+        return element
 
     def read(self, value: Value, index: Index, guard: Any) -> Any:
         buffer, offset = self.placement.of[value], self.placement.offset(value, index)

@@ -36,8 +36,9 @@ class Run:
     changed: bool = False
     #: Without the time that the record took.
     seconds: float = 0.0
-    #: When it began, by the clock.
+    #: When it began and ended, by the clock; in between the record took its time, too.
     begun: float = 0.0
+    ended: float = 0.0
     runs: list[Run] = field(default_factory=list)
 
     def walk(self) -> Iterator[Run]:
@@ -101,7 +102,8 @@ class Record:
         try:
             return call()
         finally:
-            run.seconds = clock() - begun - (self.overhead - overhead)
+            run.ended = clock()
+            run.seconds = run.ended - begun - (self.overhead - overhead)
             self._open.pop()
 
 

@@ -45,14 +45,16 @@ _DTYPE_WORDS = frozenset(DTYPE_NAMES.values())
 
 def print_program(program: Program, *, sources: bool = False) -> str:
     """The text of a program; with ``sources`` each op ends in ``# file:line``."""
-    return "\n".join(program_lines(program, sources=sources))
+    return "\n".join(program_lines(program, _source_of if sources else None))
 
 
-def program_lines(program: Program, *, sources: bool = False, indent: str = "") -> list[str]:
+def program_lines(
+    program: Program, remark: Callable[[Op], str] | None = None, indent: str = ""
+) -> list[str]:
     """The header, one entry an op, the return and the closing brace.
 
-    An entry has several lines where a parameter is a program.  Values that are not
-    defined, which only a faulty program has, are written ``%?``.
+    An entry has several lines where a parameter is a program, and ends in what ``remark`` says of
+    the op.  Values that are not defined, which only a faulty program has, are written ``%?``.
     """
     names: dict[Value, str] = {}
 
@@ -69,17 +71,21 @@ def program_lines(program: Program, *, sources: bool = False, indent: str = "") 
     for op in program.ops:
         operands = use(op.operands)  # before its results are defined
         parts = [f"{indent}  {define(op.results)} = {op.kind.name}", operands]
-        parts.append(_print_params(op, sources, indent))
-        parts.append(f" # {op.source.described}" if sources and op.source else "")
+        parts.append(_print_params(op, remark, indent))
+        parts.append(remark(op) if remark else "")
         lines.append(" ".join(part for part in parts if part))
     outputs = use(program.outputs)
     return [*lines, f"{indent}  return {outputs}".rstrip(), f"{indent}}}"]
 
 
-def _print_params(op: Op, sources: bool, indent: str) -> str:
+def _source_of(op: Op) -> str:
+    return f" # {op.source.described}" if op.source else ""
+
+
+def _print_params(op: Op, remark: Callable[[Op], str] | None, indent: str) -> str:
     def written(value: Any) -> str:
         if isinstance(value, Program):
-            return "\n".join(program_lines(value, sources=sources, indent=indent + "  "))
+            return "\n".join(program_lines(value, remark, indent + "  "))
         if isinstance(value, tuple):
             return _in_brackets([written(item) for item in value])
         return print_static(value)

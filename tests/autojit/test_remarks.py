@@ -155,7 +155,7 @@ def test_something_that_is_computed_between() -> None:
 @pytest.mark.parametrize(
     ("f", "args", "words"),
     [
-        (np.sin, (X,), "it is the work of 1200 additions, and threads pay from 250000 on"),
+        (np.sin, (X,), "it is the work of 1,200 additions, and threads pay from 250,000 on"),
         (np.cumsum, (MANY,), "steps run in turn, or there are branches"),
         (lambda x: np.sin(x) ** 0.3, (np.ones((1, 50_000)),), None),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -24,6 +25,13 @@ INTERRUPTED, UNREAD = 130, 141
 _HELP = ("-h", "--help")
 
 
+def _with_headings(page: str) -> str:
+    """A page with its headings in bold, where stdout has colours."""
+    if not streams.coloured(sys.stdout):
+        return page
+    return re.sub(r"(?m)^(?:Usage:|[A-Z][\w ]{0,24}:$)", "\x1b[1m\\g<0>\x1b[0m", page)
+
+
 class _Unread(Exception):
     """The pipe that is written to has no reader any more."""
 
@@ -32,7 +40,8 @@ class Command(typer.core.TyperCommand):
     """A command with a page of ours, ``--color``, and no option that it does not know."""
 
     def get_help(self, ctx: Any) -> str:
-        return pages.command_page(self, ctx.command_path, pages.page_width(ctx.terminal_width))
+        width = pages.page_width(ctx.terminal_width)
+        return _with_headings(pages.command_page(self, ctx.command_path, width))
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -67,7 +76,8 @@ class Group(typer.core.TyperGroup):
         panels = {**self.panels, **({"More commands": rest} if rest and named else {})}
         width = pages.page_width(ctx.terminal_width)
         panels = panels or {"Commands": rest}
-        return pages.group_page(self, ctx.command_path, panels, self.after, width)
+        page = pages.group_page(self, ctx.command_path, panels, self.after, width)
+        return _with_headings(page)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args:

@@ -33,7 +33,10 @@ def page_width(given: int | None = None) -> int:
 def command_page(command: Any, path: str, width: int) -> str:
     """The page of one command."""
     arguments = [p for p in command.params if p.param_type_name == "argument"]
-    taken = " ".join([path, *map(_in_usage, arguments), "[OPTIONS]"])
+    words = [*map(_in_usage, arguments), "[OPTIONS]"]
+    if not command.allow_interspersed_args:  # what stands behind the first argument is its own
+        words = [words[-1], *words[:-1]]
+    taken = " ".join([path, *words])
     sentences, sections = parts(command.help or "")
     lines = [
         *textwrap.wrap("Usage: " + taken, width, subsequent_indent=" " * 7),

@@ -100,6 +100,14 @@ def transformed_call(
     target: str, args: Sequence[str] | None, grad: bool, transform: str | None, argnums: str
 ) -> tuple[Callable[..., Any], list[Any]]:
     """The function with what is applied to it, and its arguments."""
+    f, derived, values = both_calls(target, args, grad, transform, argnums)
+    return derived or f, values
+
+
+def both_calls(
+    target: str, args: Sequence[str] | None, grad: bool, transform: str | None, argnums: str
+) -> tuple[Callable[..., Any], Callable[..., Any] | None, list[Any]]:
+    """The function, what a transformation makes of it if there is one, and the arguments."""
     from .targets import check_argnums, parse_argnums, transformed, uses_argnums
 
     if grad and transform is not None:
@@ -108,7 +116,7 @@ def transformed_call(
     names = "grad" if grad else transform
     positions = parse_argnums(argnums)
     if not names:
-        return f, values
+        return f, None, values
     if uses_argnums(names):
         check_argnums(positions, values)
-    return transformed(f, names, positions), values
+    return f, transformed(f, names, positions), values

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,19 @@ if TYPE_CHECKING:
 MARKS = {"ok": ("✓", "ok"), "failed": ("✗", "FAIL"), "absent": ("–", "-")}
 _STYLES = {"ok": "green", "failed": "bold red", "absent": "dim"}
 
-_HIGHLIGHTS = {
-    r"\b(?:bool|[fiuc]\d+)\[[\d,]*\]": "green",
-    r"%[\w.]+": "cyan",
-    r"(?m)(?:#|;).*$": "dim",
+_TYPES = {r"\b(?:bool|[fiuc]\d+)\[[\d,]*\]": "green"}
+#: The styles of code, of explanations and of profiles, by what they are for.
+CODE = {**_TYPES, r"%[\w.]+": "cyan", r"(?m)(?:#|(?:^| );).*$": "dim"}
+EXPLANATION = {
+    **_TYPES,
+    r"(?m)^(?: {3}\d+\.)?\d+  .*$": "bold",
+    r"(?m)^ *[A-Za-z]+(?: [a-z]+)?(?= {2,}\S)": "cyan",
+    r"(?m)^ *[←↔] ": "magenta",
+}
+PROFILE = {
+    r"(?m)^(?:phase|line|jit) .*$": "bold",
+    r"(?m)^ [→←↔] ": "magenta",
+    r"(?m)^(?:~ |-).*$": "dim",
 }
 
 
@@ -53,9 +62,10 @@ def complain(message: str) -> None:
 
     to = console(stderr=True)
     if to.is_terminal:
-        lines = f"error: {message}".splitlines()
-        message = "\n".join(fold(line, to.width, whole=True) for line in lines)
-        message = message.removeprefix("error: ")
+        first, *rest = f"error: {message}".splitlines()
+        lines = [fold(first, to.width, whole=True)]
+        lines += [fold(line, to.width, whole=True, further=0) for line in rest]
+        message = "\n".join(lines).removeprefix("error: ")
     to.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
 
 
@@ -88,18 +98,23 @@ def show(text: str) -> None:
     if to.is_terminal:
         text = text.replace(os.getcwd() + os.sep, "")  # files as one would name them here
         text = "\n".join(fold(line, to.width) for line in text.split("\n"))
+    colour(text, CODE, to)
+
+
+def colour(text: str, styles: Mapping[str, str], to: Console) -> None:
+    """A text whose lines are broken already, in colours where there are any."""
     if not coloured(to.file):
-        to.file.write(text + "\n")
+        to.file.write(text.rstrip("\n") + "\n")
         return
     from rich.text import Text
 
-    shown = Text(text)
-    for pattern, style in _HIGHLIGHTS.items():
+    shown = Text(text.rstrip("\n"))
+    for pattern, style in styles.items():
         shown.highlight_regex(pattern, style)
     to.print(shown, soft_wrap=True)
 
 
-def fold(line: str, width: int, *, whole: bool = False) -> str:
+def fold(line: str, width: int, *, whole: bool = False, further: int = 4) -> str:
     """A line that is too long as several, which begin four places further in; words that are too
     long themselves are taken apart unless they are to stay whole.
 
@@ -111,7 +126,7 @@ def fold(line: str, width: int, *, whole: bool = False) -> str:
         return line
     margin = len(line) - len(line.lstrip())
     margin = margin if margin < width // 3 else 0
-    inner = " " * (margin + 4)
+    inner = " " * (margin + further)
     comment = re.search(r"  [#;] ", line)
     if comment and comment.start() <= width and len(line) - comment.end() <= width - margin - 8:
         return line[: comment.start()] + "\n" + inner + line[comment.start() + 2 :]
@@ -136,6 +151,13 @@ def give(text: str, output: Path | None, *, is_code: bool = True) -> None:
         results().write(text.rstrip("\n") + "\n")
     else:
         replace_file(output, text)
+
+
+def check_for_reading(format: str, output: Path | None, name: str) -> None:
+    """Raise where a page or a picture would fill the terminal; into a pipe it goes as it is."""
+    if format in ("html", "svg") and output is None and console().is_terminal:
+        kind = "page" if format == "html" else "picture"
+        raise Failure(f"--format {format} is a {kind}: give it a file, -o {name}.{format}")
 
 
 def mark(state: str, encoding: str) -> str:

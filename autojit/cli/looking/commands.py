@@ -17,9 +17,10 @@ from autojit.cli.common.options import (
     Output,
     Target,
     Transform,
+    both_calls,
     transformed_call,
 )
-from autojit.cli.common.terminal import give, reporting
+from autojit.cli.common.terminal import check_for_reading, give, reporting
 
 commands = Commands()
 
@@ -80,11 +81,11 @@ def dump(
         asm        machine code of this processor
         cuda       CUDA's source for a GPU
         ptx        its code for a GPU
-        all        all of these, each under a heading
+        all        all of these; with --format html on one page, line by line
 
     Examples:
-        autojit dump functions.py:loss "f64[3]" "f64[10,3]"
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --stage all --format html -o loss.html
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format svg -o loss.svg
 
     JSON:
@@ -98,10 +99,14 @@ def dump(
     look = command.Look(adjoint, by, values, argnums)
     what = command.Choice(stage, passes, print_after, remarks, format, look)
     what.check()
+    check_for_reading(format, output, "stages" if what.is_page else "picture")
     if adjoint and (grad or transform is not None):
         raise Failure("--adjoint draws the gradient itself: leave out --grad and --transform")
-    f, given = transformed_call(target, args, grad, transform, argnums)
-    command.dump(f, given, what, output)
+    f, derived, given = both_calls(target, args, grad, transform, argnums)
+    if what.is_page:
+        give(command.page(f, derived, given, is_grad=grad or transform == "grad"), output)
+    else:
+        command.dump(derived or f, given, what, output)
 
 
 @commands.command(context_settings=NEGATIVE_NUMBERS)
@@ -143,6 +148,7 @@ def explain(
     from . import explain as command
 
     check_format(format, command.FORMATS)
+    check_for_reading(format, output, "explanation")
     f, values = transformed_call(target, args, grad, transform, argnums)
     command.explain(f, values, format, output)
 

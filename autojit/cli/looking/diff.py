@@ -9,7 +9,7 @@ from typing import Any
 from autojit import jit
 from autojit.cli.common.failures import MISUSE, Failure, running
 from autojit.cli.common.machine import give_json
-from autojit.cli.common.terminal import console
+from autojit.cli.common.terminal import console, fold
 from autojit.cli.running.run import is_loops, program_in, read_text
 from autojit.cli.running.run_loops import loops_in
 from autojit.codegen.lowering.lower import lower
@@ -90,11 +90,12 @@ def show(a: str, b: str, first: Unit, second: Unit, format: str = "text") -> boo
     lines = [("---", a, ""), ("+++", b, "")]
     for mark, text in _beside(rows, to.width) if wide else _below(rows):
         lines.append((mark, text, mark))
+    # Folded lines begin further in, below their mark.
     styles = {"-": "red", "+": "green", "!": "yellow"}
     for lead, text, mark in lines:
         shown = f"{lead} {text}".rstrip()
         if to.is_terminal:
-            to.print(Text(shown, styles.get(mark, "")), soft_wrap=True)
+            to.print(Text(fold(shown, to.width), styles.get(mark, "")), soft_wrap=True)
         else:
             print(shown)
     print(f"\n{_summary(differing)}")

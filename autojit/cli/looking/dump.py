@@ -38,6 +38,11 @@ class Choice:
         is_new = self.format == "json" and self.stage == "loops"
         return self.format in PICTURES or self.look.adjoint or is_new
 
+    @property
+    def is_page(self) -> bool:
+        """Whether the page of all stages is wanted."""
+        return self.stage == "all" and self.format == "html"
+
     def check(self) -> None:
         """Raise unless there is such a thing, in that format."""
         others = {
@@ -51,7 +56,9 @@ class Choice:
             raise Failure(f"give {given[0]} or {given[1]}, not both")
         if given in ([], ["--stage"]):
             _check_stage(self.stage or "optimized")
-            if self.is_picture:
+            if self.is_page:
+                self.look.check_page()
+            elif self.is_picture:
                 self.look.check(self.stage or "optimized", self.format)
             else:
                 self.look.check_unused()
@@ -86,6 +93,19 @@ def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path 
     else:
         text = _text(lowered, stage)
     give(text, output, is_code=what.format != "json")
+
+
+def page(
+    f: Callable[..., Any], derived: Callable[..., Any] | None, args: Sequence[Any], *, is_grad: bool
+) -> str:
+    """The page of all stages of a function, and of what a transformation makes of it."""
+    from autojit.drawing.stages.page import page_of
+    from autojit.staging.execute import target_errors
+
+    with running(getattr(f, "__name__", "the function")), target_errors():
+        program = jit(f).lower(*args).program
+        after = None if derived is None else jit(derived).lower(*args).program
+        return page_of(program, after, "adjoint" if is_grad else "transformed")
 
 
 def _of_passes(f: Callable[..., Any], args: Sequence[Any], what: Choice) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from autojit import jit
 from autojit.cli.common.failures import running
-from autojit.cli.common.terminal import console, give
+from autojit.cli.common.terminal import EXPLANATION, colour, console, give
 from autojit.dispatch.compiled import CompiledFunction
 from autojit.explanations.as_html import page
 from autojit.explanations.as_text import NARROW, WIDE
@@ -26,5 +26,9 @@ def explain(f: Callable[..., Any], args: Sequence[Any], format: str, output: Pat
     elif format == "html":
         give(page(found), output)
     else:
-        width = WIDE if output is not None else min(WIDE, max(NARROW, console().width))
-        give(found.text(width), output)
+        to = console()
+        width = WIDE if output is not None else min(WIDE, max(NARROW, to.width))
+        if output is None:
+            colour(found.text(width), EXPLANATION, to)
+        else:
+            give(found.text(width), output)

@@ -28,6 +28,8 @@ class Look:
         from autojit.drawing.programs.grouping import BY
         from autojit.drawing.programs.picture import STAGES
 
+        if stage == "all":
+            raise Failure(f"--format {format} draws one stage. All are a page: --format html")
         if stage not in STAGES:
             raise Failure(
                 f"--format {format} draws the stages {', '.join(STAGES)}; got {stage!r}. "
@@ -44,6 +46,14 @@ class Look:
             )
         if self.adjoint and stage == "loops":
             raise Failure("--adjoint draws programs. For the loops of a gradient: --grad")
+
+    def check_page(self) -> None:
+        """Raise if something is asked of the page of all stages that it does not have."""
+        if self.adjoint:
+            raise Failure("--adjoint is a picture. The page of all stages has it with --grad")
+        if self.values or self.by != "line":
+            name = "--values" if self.values else "--by"
+            raise Failure(f"{name} is for pictures, which draw one stage: leave out --stage all")
 
     def check_unused(self) -> None:
         """Raise if something is asked of a picture where none is drawn."""

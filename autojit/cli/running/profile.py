@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import shlex
 import sys
 import types
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 
 from autojit.cli.common.failures import FAULT, Failure
-from autojit.cli.common.terminal import replace_file
+from autojit.cli.common.terminal import PROFILE, colour, console, fold, replace_file
 from autojit.profiling.profile import Profile, profile
 
 #: Exit code of a program that Ctrl-C has ended.
@@ -30,13 +31,15 @@ def profile_script(
         if file is not None:
             _check_place(file)
     code = _code_of(script)
+    if not (output or trace or source):
+        _note_options(script, args)
     with profile() as found:
         status = _run(code, script, args)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     text = f"{found}\n{found.source()}" if source else str(found)
     if output is None:
-        sys.stderr.write(text)
+        colour(text, PROFILE, console(stderr=True))
     else:
         replace_file(output, _in_form(found, output, text))
     if trace is not None:
@@ -49,6 +52,16 @@ def _in_form(found: Profile, output: Path, text: str) -> str:
     if ending in (".html", ".htm", ".svg"):
         return found.flame_graph(page=ending != ".svg")
     return json.dumps(found.json(), indent=1) if ending == ".json" else text
+
+
+def _note_options(script: str, args: Sequence[str]) -> None:
+    """Say so where options of the command stand behind the script, which takes them as its own."""
+    found = [a for a in args if a.split("=")[0] in ("-o", "--output", "--trace", "--source")]
+    if found:
+        to = console(stderr=True)
+        words = f"note: {found[0]} stands behind {script}, so the script gets it. For profile:"
+        command = f"    autojit profile {shlex.join(args)} {shlex.quote(script)}"
+        to.file.write(f"{fold(words, to.width) if to.is_terminal else words}\n{command}\n")
 
 
 def _check_place(file: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import typer
 
 from autojit import errors
 from autojit.cli.common.failures import Failure
+from autojit.cli.common.terminal import console, fold, say
 from autojit.session.mistakes import Page, pages, pages_of
 from autojit.spelling import closest
 
@@ -14,12 +17,13 @@ def mistakes(name: str | None) -> None:
     """Print a page, the pages of a class, or the list of all."""
     if name is None:
         _list(list(pages().values()))
-        typer.echo("\nautojit mistakes NAME prints the page: its cause, an example, and the fix.")
+        typer.echo()
+        say("autojit mistakes NAME prints the page: its cause, an example, and the fix.")
         return
     name = name.removeprefix("autojit.").removeprefix("errors.").removesuffix(".md")
     found = [pages()[name]] if name in pages() else pages_of(name)
     if len(found) == 1:
-        typer.echo(found[0].text.rstrip("\n"))
+        typer.echo(_page(found[0].text.rstrip("\n")))
     elif found:
         typer.echo(f"{name}: {(getattr(errors, name).__doc__ or '').strip()}\n")
         _list(found)
@@ -28,10 +32,28 @@ def mistakes(name: str | None) -> None:
         _fail(name)
 
 
+def _page(text: str) -> str:
+    """A page; on a terminal sentences and messages are folded, code is as it is."""
+    to = console()
+    if not to.is_terminal:
+        return text
+    parts = text.split("```")
+    for k, part in enumerate(parts):
+        if k % 2 == 0 or part.startswith("text\n"):
+            lines = (fold(line, to.width, whole=True, further=0) for line in part.split("\n"))
+            parts[k] = "\n".join(lines)
+    return "```".join(parts)
+
+
 def _list(found: list[Page]) -> None:
-    width = max(len(page.name) for page in found)
+    names = max(len(page.name) for page in found)
+    to = console()
+    room = max(20, to.width - names - 2) if to.is_terminal else 1000
     for page in found:
-        typer.echo(f"{page.name:<{width}}  {page.title}".rstrip())
+        lines = textwrap.wrap(page.title, room) or [""]
+        typer.echo(f"{page.name:<{names}}  {lines[0]}".rstrip())
+        for line in lines[1:]:
+            typer.echo(" " * (names + 2) + line)
 
 
 def _fail(name: str) -> None:

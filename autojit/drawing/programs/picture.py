@@ -14,6 +14,7 @@ from autojit.errors import SettingError, StructureError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
+from autojit.ir.transforms.gradient import gradient
 from autojit.spelling import closest
 from autojit.staging import pytrees
 from autojit.staging.execute import target_errors
@@ -27,7 +28,7 @@ from .model import Drawing
 from .page import page_of
 from .placed import Placement
 from .svg import svg
-from .whole import draw, draw_adjoint, is_small
+from .whole import check_scalar, draw, draw_adjoint, is_small
 
 FORMATS = ("svg", "html", "dot", "json")
 STAGES = ("trace", "optimized", "loops")
@@ -92,6 +93,8 @@ def picture(
             (text for Graphviz) or ``"json"`` (as ``autojit.drawing.programs.as_json`` describes).
         stage: ``"trace"`` (the default for a Program), ``"optimized"`` (for all else) or
             ``"loops"``: the fused loops as boxes, with what each computes, and library calls.
+            ``"all"``, with ``format="html"``, is a page that follows each line of the user's from
+            the trace to the instructions; with ``adjoint`` those of the gradient.
         adjoint: draw the gradient: the forward pass, the reverse pass beside it, from bottom to
             top, and the values that it keeps as dashed edges between them.
         argnums: with ``adjoint``, the positional argument or arguments to differentiate by; for a
@@ -117,6 +120,8 @@ def picture(
     """
     _check(format, FORMATS, "format")
     _check(by, BY, "by")
+    if stage == "all":
+        return Picture(_all_stages(x, args, format, adjoint, argnums), format)
     drawing = _drawing(x, args, stage, adjoint, argnums, by, values)
     if format == "dot":
         return Picture(dot(drawing), format)
@@ -126,6 +131,22 @@ def picture(
     is_page = format == "html"
     placement = Placement(levels, opened_at_first(levels, opened), closed=is_page)
     return Picture(page_of(placement) if is_page else svg(placement), format)
+
+
+def _all_stages(x: Any, args: Sequence[Any], format: str, adjoint: bool, argnums: Any) -> str:
+    from autojit.drawing.stages.page import page_of
+
+    if format != "html" or isinstance(x, LoopProgram):
+        raise SettingError(
+            "picture: all stages of a function or a program are a page:\n"
+            '    picture(f, x, stage="all", format="html")'
+        )
+    program, derived = _subject(x, args).program, None
+    if adjoint:
+        check_scalar(program)
+        derived = gradient(program, _inputs(x, args, argnums, program), keep_outputs=False)
+    with target_errors():
+        return page_of(program, derived)
 
 
 def _check(given: str, known: Sequence[str], name: str) -> None:
@@ -141,7 +162,7 @@ def _drawing(
     values: bool,
 ) -> Drawing:  # fmt: skip
     if stage is not None:
-        _check(stage, STAGES, "stage")
+        _check(stage, (*STAGES, "all"), "stage")
     if isinstance(x, LoopProgram):
         from .loops import draw_loops
 

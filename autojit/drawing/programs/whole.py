@@ -48,18 +48,23 @@ class Halves(NamedTuple):
 
 def halves(program: Program, wrt: Sequence[int], *, optimized: bool) -> Halves:
     """The forward and the reverse pass of the gradient, each by itself."""
+    check_scalar(program)
     kept = program.with_body(program.ops, program.outputs[:1])
-    result = kept.outputs[0].type
-    if result.shape or not result.is_inexact:
-        raise NonScalarGradientError(
-            f"adjoint=True draws the gradient of a scalar, and {program.name} returns {result}. "
-            "Sum it:\n    picture(lambda x: f(x).sum(), x, adjoint=True)"
-        )
     parts = linearize(kept, wrt)
     primal, reverse = parts.primal, transpose(parts.linear, parts.residuals)
     if optimized:
         primal, reverse = optimize(primal), optimize(reverse)
     return _without_kept_constants(Halves(primal, reverse, tuple(wrt)))
+
+
+def check_scalar(program: Program) -> None:
+    """Raise NonScalarGradientError unless a program returns a number that has a gradient."""
+    result = program.outputs[0].type
+    if result.shape or not result.is_inexact:
+        raise NonScalarGradientError(
+            f"adjoint=True draws the gradient of a scalar, and {program.name} returns {result}. "
+            "Sum it:\n    picture(lambda x: f(x).sum(), x, adjoint=True)"
+        )
 
 
 def _without_kept_constants(found: Halves) -> Halves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -17,6 +18,13 @@ _TOKENS = re.compile(
     r"|(?P<k>\b(?:program|return|loops|kernel|input|output|temp|local|tape|for|in|if|else|while"
     r"|repeat|reduces)\b)"
     r"|(?P<n>(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)\b)"
+)
+#: What has a colour in Python.
+PYTHON = re.compile(
+    r"(?P<t>(?:\b[rbfuRBFU]{1,2})?(?:\"\"\".*?(?:\"\"\"|$)|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'))"
+    r"|(?P<c>#[^\n]*)"
+    rf"|(?P<k>\b(?:{'|'.join(keyword.kwlist)})\b)"
+    r"|(?P<n>(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\b)"
 )
 
 
@@ -35,12 +43,21 @@ def highlighted(source: str) -> str:
     >>> highlighted("%1: f64[3] = sin %0")[:40]
     '<pre><span class="aj-v">%1</span>: <span'
     """
+    return f"<pre>{coloured(source)}</pre>"
+
+
+def coloured(source: str, tokens: re.Pattern[str] = _TOKENS) -> str:
+    """The same without a frame; ``tokens`` names the groups of what has a colour.
+
+    >>> coloured("return x  # all", PYTHON)
+    '<span class="aj-k">return</span> x  <span class="aj-c"># all</span>'
+    """
     parts, done = [], 0
-    for found in _TOKENS.finditer(source):
+    for found in tokens.finditer(source):
         parts.append(text_of(source[done : found.start()]))
         parts.append(f'<span class="aj-{found.lastgroup}">{text_of(found.group())}</span>')
         done = found.end()
-    return f"<pre>{''.join(parts)}{text_of(source[done:])}</pre>"
+    return f"{''.join(parts)}{text_of(source[done:])}"
 
 
 def code(words: str) -> str:
@@ -71,10 +88,13 @@ def _cell(content: object) -> str:
     return f"<td{mark}>{text_of(content)}</td>"
 
 
-def folded(title: str, content: str, *, opened: bool = False, beside: str = "") -> str:
+def folded(
+    title: str, content: str, *, opened: bool = False, beside: str = "", framed: bool = False
+) -> str:
     """A section that opens at a click; its content, and what is beside its title, are pieces of
     HTML."""
     mark = ' open="open"' if opened else ""
+    mark += ' class="aj-framed"' if framed else ""
     return f"<details{mark}><summary>{text_of(title)}{beside}</summary>{content}</details>"
 
 
@@ -84,6 +104,11 @@ def card(title: str, *content: str) -> str:
     style = f"<style>{style_sheet(notebook=True)}</style>"
     head = f'<div class="aj-title">{title}</div>'
     return f'<div class="autojit">{style}<div class="aj-card">{head}{"".join(content)}</div></div>'
+
+
+def article(title: str, *content: str, script: str = "") -> str:
+    """A page that is read from top to bottom, with a margin; its contents are pieces of HTML."""
+    return page(title, f'<main class="aj-article">{"".join(content)}</main>', script=script)
 
 
 def page(title: str, content: str, *, script: str = "") -> str:

@@ -49,6 +49,12 @@ _RULES = """
 .autojit summary { cursor: pointer; color: var(--aj-faint); }
 .autojit .aj-bar { display: inline-block; height: 0.6em; border-radius: 2px;
   background: var(--aj-name); }
+.autojit .aj-framed { border: 1px solid var(--aj-line); border-radius: 6px; margin: 6px 0;
+  padding: 0 10px; }
+.autojit .aj-framed > summary { color: var(--aj-ink); font-weight: 600; margin: 0 -10px;
+  padding: 4px 10px; border-radius: 6px; background: var(--aj-soft); }
+.autojit .aj-framed > summary small { font-weight: 400; font-size: 12px; margin-left: 8px; }
+.autojit .aj-framed table.aj-table th { min-width: 6em; }
 .autojit summary:hover { color: var(--aj-ink); }
 .autojit .aj-scroll { overflow: auto; max-height: 640px; border: 1px solid var(--aj-line);
   border-radius: 6px; padding: 6px; background: var(--aj-paper); }
@@ -89,6 +95,8 @@ _PICTURE = """
 _PAGE = """
 html, body { margin: 0; height: 100%; background: var(--aj-paper); }
 body { color: var(--aj-ink); }
+.aj-article { box-sizing: border-box; max-width: 1260px; margin: 0 auto; padding: 14px 20px 40px; }
+.aj-article h1 { font-size: 17px; margin: 4px 0 10px; } .aj-article h1 code { font-size: 17px; }
 """
 
 

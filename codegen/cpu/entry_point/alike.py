@@ -30,10 +30,11 @@ _INSTRUCTION = re.compile(
     r"^  \S+ = (?:(?:add|sub|mul|icmp) [a-z ]*i64 |getelementptr inbounds \S+, ptr |phi  i64 ).*$",
     re.MULTILINE,
 )
-_NUMBER = re.compile(r"(?<=[ \[])-?\d+(?=,|$)")
+_NUMBER = re.compile(r"(?<=[ \[])-?\d+(?= ?,|$)")
 #: What LLVM is asked for, and could not do where it does not know the numbers.
 _ASKED = ("llvm.loop.unroll.full", "llvm.loop.interleave.count")
 _METADATA = re.compile(r"!(\d+)\b")
+_LOCATION = re.compile(r",? !dbg !\d+")
 _LABELS = re.compile(r'!"(?:loop|group) \d+"|!"autojit\.loop", !"[^"]*"')
 
 
@@ -124,7 +125,8 @@ def _numbers(words: str) -> list[str]:
 
 
 class _Described:
-    """Text in which metadata is told by what it says, but for the labels of loops."""
+    """Text in which metadata is told by what it says, but for the labels of loops and the locations
+    of code that is shown."""
 
     def __init__(self, module: ir.Module) -> None:
         self.nodes = [str(node) for node in module.metadata]
@@ -139,4 +141,5 @@ class _Described:
                 numbers[m[1]] += _METADATA.sub(described, _LABELS.sub("", node))
             return numbers[m[1]]
 
-        return _METADATA.sub(described, _replaced(words, lambda number: "#"))
+        words = _LOCATION.sub("", _replaced(words, lambda number: "#"))
+        return _METADATA.sub(described, words)

@@ -24,8 +24,8 @@ from autojit.ir.core.affine import Affine
 
 from . import alike
 
-#: What tells loops of equal text apart.
-_LOOP_LABEL = re.compile(r", !llvm\.loop !\d+")
+#: What tells loops of equal text apart, and locations, which only code that is shown has.
+_MARKS = re.compile(r",? !(?:llvm\.loop|dbg) !\d+")
 
 
 class Core:
@@ -72,6 +72,9 @@ class Core:
         builder.ret_void()
         alike.merged(self.module, self.calls, self.printed)
         return core
+
+    def close(self) -> None:
+        """What is left to do when the module has its entry."""
 
     def steps(self, builder: ir.IRBuilder, places: dict[Buffer, ir.Value]) -> None:
         """Write the steps of the program in order."""
@@ -147,7 +150,7 @@ class Core:
     def _first_like(self, function: ir.Function) -> ir.Function:
         """The first function that is equal but for its name; what is written twice is dropped."""
         text = str(function)
-        words = _LOOP_LABEL.sub("", text.replace(function.name, "f", 1))
+        words = _MARKS.sub("", text.replace(function.name, "f", 1))
         first = self.kernels.setdefault(words, function)
         if first is function:
             self.printed[function.name] = text

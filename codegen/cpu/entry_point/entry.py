@@ -8,7 +8,7 @@ just what the program was compiled for it returns None, and Python converts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -45,7 +45,7 @@ class Module:
         program: LoopProgram,
         in_types: Sequence[Type],
         out_types: Sequence[Type],
-        writer: type[Core] = Core,
+        writer: Callable[..., Core] = Core,
     ) -> None:
         self.program = program
         self.in_types = in_types
@@ -59,10 +59,10 @@ class Module:
         words = (s.name for s in statements(program) if isinstance(s, Compute))
         self.bits = bits(words)
         self.fails = any(map(can_fail, statements(program)))
-        made = writer(self.module, program, self.functions, self.bits, fails=self.fails)
-        self.core = made.write()
+        self._writer = writer(self.module, program, self.functions, self.bits, fails=self.fails)
+        self.core = self._writer.write()
         #: The text of kernels, by name.
-        self.printed = made.printed
+        self.printed = self._writer.printed
 
     # -- entries ------------------------------------------------------------
 
@@ -76,6 +76,7 @@ class Module:
     def add_entry(self, symbol: str, convention: Convention) -> None:
         """Add an entry for a calling convention."""
         _Entry(self, symbol, convention).write()
+        self._writer.close()
 
 
 class _Entry:

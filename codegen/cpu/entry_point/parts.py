@@ -12,7 +12,7 @@ what LLVM makes of it, and with it every last bit of a result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
 
 from llvmlite import ir
@@ -46,7 +46,7 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
         [_reached({name}, uses, own - called | {name}) for name in words if name in called]
     )
     filled = _filled(own.difference(*kernels), kernels, lines)
-    metadata = naming_itself("\n".join(map(str, module.metadata)))
+    metadata = naming_itself("\n".join([*map(str, module.metadata), *_named(module)]))
     if len(filled) < 2:
         return [with_forms("\n".join([*words.values(), metadata]))]
     result = []
@@ -62,6 +62,12 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
         made = with_forms("\n".join([*pieces, metadata]))
         result.append(made if _BRANCH.search(made) else STRAIGHT + made)
     return result
+
+
+def _named(module: ir.Module) -> Iterator[str]:
+    """Metadata with a name, which each part has as well."""
+    for name, node in module.namedmetadata.items():
+        yield f"!{name} = !{{ {', '.join(each.get_reference() for each in node.operands)} }}"
 
 
 def _is_apart(value: ir.GlobalValue) -> bool:

@@ -205,12 +205,34 @@ def plain(sent: str) -> str:
         "check functions.py:loss f64[3] f64[100,3]",
         "dump functions.py:los",
         "coverage scipy.fft",
+        "explain functions.py:loss f64[3] f64[100,3] --grad",
+        "mistakes",
+        "mistakes shapes-of-a-product",
+        "diff functions.py:loss functions.py:train f64[3] f64[100,3]",
+        "dump --help",
     ],
 )
 def test_no_line_is_longer_than_the_terminal(folder: Path, line: str) -> None:
     sent = on_terminal(folder, *line.split())
-    assert "\x1b[" in sent or line.startswith("coverage")
+    assert "\x1b[" in sent or line.startswith(("coverage", "mistakes"))
     assert max(map(len, plain(sent).split("\n"))) <= 60
+
+
+def test_colours_of_explanations_are_their_own(folder: Path) -> None:
+    """Words behind a semicolon are no comment, and headings stand out."""
+    sent = on_terminal(folder, "explain", "functions.py:loss", "f64[3]", "f64[100,3]")
+    assert "\x1b[2m" not in sent
+    assert re.search(r"\x1b\[1m1  loop", sent)
+    assert "\x1b[36mbytes\x1b[0m" in sent
+
+
+def test_pages_do_not_fill_the_terminal(folder: Path) -> None:
+    words = ("functions.py:loss", "f64[3]", "f64[100,3]", "--format", "html")
+    for more in (("dump", *words), ("explain", *words), ("dump", *words, "--stage", "all")):
+        said = " ".join(plain(on_terminal(folder, *more)).split())
+        assert re.fullmatch(
+            r"error: --format html is a page: give it a file, -o \w+\.html", said
+        ), said
 
 
 def test_files_are_named_as_from_here(folder: Path) -> None:

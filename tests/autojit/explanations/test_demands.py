@@ -52,3 +52,38 @@ def test_temporaries() -> None:
     assert "of temporaries:" in message
     assert "(7.03 KiB)" in message
     assert "test_demands.py" in message
+
+
+def recurrence(x: Any) -> Any:
+    h = x
+    for _ in range(600):
+        h = np.tanh(h * 0.9 + x)
+        h = h / np.sum(h)
+    return h
+
+
+def test_what_is_fused_inside() -> None:
+    assert_fused(recurrence, X, inside=2)
+    with pytest.raises(AssertionError) as raised:
+        assert_fused(recurrence, X, inside=1)
+    message = str(raised.value)
+    assert message.startswith(
+        "recurrence has more than 1 loop nests and library calls inside of a step:\n"
+    )
+    assert "    step 1.1, loop over 1,000, " in message
+    assert "h = np.tanh(h * 0.9 + x)" in message
+    assert_fused(recurrence, jit(recurrence).program(X).in_types[0], inside=2)
+
+
+def test_vectors_inside() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(600):
+            x = np.cumsum(x) / np.sum(x)
+        return x
+
+    with pytest.raises(AssertionError) as raised:
+        assert_vectorized(f, X)
+    message = str(raised.value)
+    assert "  step 1." in message
+    assert "x = np.cumsum(x) / np.sum(x)" in message
+    assert "steps run in turn" in message

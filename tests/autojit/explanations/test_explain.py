@@ -264,3 +264,91 @@ def test_warnings_are_those_of_the_call() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         explained(lambda x: np.log(x), np.zeros(3))
+
+
+# -- bodies ------------------------------------------------------------------------------
+
+
+def recurrence(x: Any) -> Any:
+    h = x
+    for _ in range(600):
+        h = np.tanh(h * 0.9 + x)
+        h = h / np.sqrt(np.sum(h * h))
+    return h
+
+
+def settled(x: Any) -> Any:
+    while np.sum(x) > 1.0:
+        x = np.sin(x) * 0.9 if x[0] > 0.5 else x * 0.5
+    return x
+
+
+def test_bodies_are_shown_one_by_one() -> None:
+    first = inspect.getsourcelines(recurrence)[1]
+    (step,) = explained(recurrence, X).steps
+    parts = [(p.number, p.title, p.runs, p.flops, p.functions) for p in step.inside]
+    assert parts == [
+        # a product, a sum, tanh, and the square with its sum
+        ("1.1", "loop over 1,000", 600, 5 * 1000, {"tanh": 1000}),
+        ("1.2", "loop over 1,000", 600, 1000, {}),
+        ("1.3", "numbers, without a loop", 600, 1, {"sqrt": 1}),
+    ]
+    assert [{line.number - first for line in p.lines} for p in step.inside] == [{3, 4}, {4}, {4}]
+    assert [[v.lanes > 1 for v in p.vectors] for p in step.inside] == [[True], [True], []]
+    assert sum(p.flops * (p.runs or 0) for p in step.inside) == step.flops
+    # Loops are timed by themselves, and take no longer than the whole.
+    times = [p.seconds for p in step.inside if p.is_nest]
+    assert all(times)
+    assert step.seconds is not None
+    assert sum(t for t in times if t) < 1.5 * step.seconds
+
+
+def test_bodies_of_loops_of_unknown_length_and_of_branches() -> None:
+    (step,) = explained(settled, X).steps
+    assert {p.runs for p in step.inside} == {None}
+    assert sum(p.is_nest for p in step.inside) == 3
+    text = explained(settled, X).text()
+    assert "1.1  loop over 1,000, in each step" in text
+    (scan,) = explained(lambda x: scan_of_branches(x), X).steps
+    assert {(p.runs, p.runs_at_most) for p in scan.inside if p.is_nest} == {(700, True)}
+    assert "at most 700 times" in explained(lambda x: scan_of_branches(x), X).text()
+
+
+def scan_of_branches(x: Any) -> Any:
+    for _ in range(700):
+        x = np.sin(x) * 0.9 if x[0] > 0.5 else np.cos(x)
+    return x
+
+
+def test_bodies_in_every_form() -> None:
+    found = explained(recurrence, X)
+    text = found.text(70)
+    assert max(map(len, text.splitlines())) <= 70
+    assert "   1.1  loop over 1,000, 600 times" in text
+    assert "5,000 flops (1,000 tanh), each time" in " ".join(text.split())
+    assert json.loads(found.json())["steps"][0]["inside"][0]["runs"] == 600
+    assert "1.1  loop over 1,000<small>600 times" in found.html()
+
+
+def test_steps_without_loops_in_turn_have_no_bodies() -> None:
+    assert [step.inside for step in explained(normalized, X).steps] == [[], []]
+
+
+def test_types_in_place_of_arrays() -> None:
+    """Nothing runs, so nothing is measured; all else is as with arrays."""
+    types = jit(cross_entropy).program(np.ones((8, 3)), np.ones((200, 8)), np.ones((200, 3)))
+
+    def f(tree: Any, labels: Any) -> Any:
+        return cross_entropy(tree["w"], tree["x"], labels)
+
+    w, x, labels = types.in_types
+    found = jit(grad(f)).explain({"w": w, "x": x}, labels)
+    assert found.seconds is None
+    assert found.calls == 0
+    assert [step.seconds for step in found.steps] == [None] * len(found.steps)
+    arrays = jit(grad(f)).explain(
+        {"w": np.ones(w.shape), "x": np.ones(x.shape)}, np.ones(labels.shape)
+    )
+    assert (found.signature, found.flops) == (arrays.signature, arrays.flops)
+    assert "not measured" in found.text()
+    assert jit(f).lower({"w": w, "x": x}, labels).cost()["flops"] > 0

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autojit.codegen.driver import peaks
@@ -38,6 +39,16 @@ def test_a_measurement() -> None:
     assert 1e8 < one.flops < 1e13
     assert len(one.bandwidths) == len(LEVELS)
     assert all(1e7 < rate < 1e13 for rate in one.bandwidths)
+
+
+def test_a_machine_of_another_width_has_its_own_loops() -> None:
+    """They read blocks of vectors of its width, and nothing beyond their array."""
+    made = {lanes: peaks._functions(lanes)[1] for lanes in (2, 4, 8)}
+    for lanes, read in made.items():
+        blocks = 3
+        array = np.ones(2 * blocks * peaks._SUMS * lanes)
+        array[len(array) // 2 :] = 1000.0
+        assert read(array.ctypes.data, blocks, 1) == len(array) // 2
 
 
 def test_they_are_measured_once(quick: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 import autojit
 from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Compute
 from autojit.codegen.loop_ir.origins import ops_of, sources_of
 from autojit.codegen.loop_ir.program import LoopProgram
+from autojit.codegen.loop_ir.traversal import places_of, statements
 from autojit.ir.core.program import Op, Program
 from bench.programs import all_programs
 from tests import thresholds
@@ -32,7 +34,7 @@ def ops_in(program: Program) -> Iterator[Op]:
             yield from ops_in(body)
 
 
-def lines_of(f: Any, *args: Any) -> list[list[str]]:
+def lines_of(f: Any, *args: Any) -> list[list[int]]:
     """By step: the lines in the function, counted from its first one; those backwards negative."""
     first = inspect.getsourcelines(f)[1]
     _, loops = lowered(autojit.grad(f), *args)
@@ -115,3 +117,23 @@ def test_an_origin_is_not_compared_nor_printed():
     assert str(here[1]) == str(there[1])
     assert "origin" not in repr(here[1].steps[0])
     assert here[0] == there[0]
+
+
+def test_statements_have_the_line_of_their_op() -> None:
+    def f(x: Any) -> Any:
+        a = np.sin(x)  # 1
+        b = np.sum(a * np.exp(x))  # 2
+        for _ in range(400):  # 3
+            b = np.tanh(b)  # 4
+        return np.sum(np.log1p(a) / b)  # 5
+
+    first = inspect.getsourcelines(f)[1]
+    _, loops = lowered(f, np.ones(3000))
+    found: dict[str, set[int]] = {}
+    for s in statements(loops):
+        (name,) = [s.name] if isinstance(s, Compute) else [type(s).__name__]
+        found.setdefault(name, set()).update(p.line - first for p in places_of(s))
+    assert [found[name] for name in ("sin", "exp", "tanh", "log1p")] == [{1}, {2}, {4}, {5}]
+    assert found["Accumulate"] == found["Finish"] == {2, 5}
+    assert found["div"] == {5}
+    assert {1, 2, 5} <= found["Loop"]
