@@ -1,0 +1,164 @@
+"""Arrays on a card from and for other libraries, without a copy: DLPack and CUDA's array interface.
+
+The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html, the dict is that of
+https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
+
+from .arrays import DeviceArray, interned
+from .driver.memory import Memory
+
+if TYPE_CHECKING:
+    from .driver.card import Card
+
+#: Kinds of devices and of numbers in DLPack.
+CPU, CUDA = 1, 2
+_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER))
+
+
+_NAME = b"dltensor"
+_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR]
+_is_capsule = ctypes.pythonapi.PyCapsule_IsValid
+_is_capsule.restype, _is_capsule.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
+_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+
+#: What others have of ours, by the address of its structure, until they give it back.
+_exported: dict[int, Any] = {}
+
+
+@_DELETER
+def _delete(address: int) -> None:
+    _exported.pop(address, None)
+
+
+@_DESTRUCTOR
+def _collected(capsule: int) -> None:
+    """A capsule that nobody has taken; who takes it gives it another name."""
+    if _is_capsule(capsule, _NAME):
+        _exported.pop(_pointer_in(capsule, _NAME), None)
+
+
+def device_of(card: Card) -> tuple[int, int]:
+    """A card in DLPack's words."""
+    return (CPU, 0) if card.is_host else (CUDA, card.ordinal)
+
+
+def exported(x: DeviceArray, stream: Any, device: Any, copy: bool | None) -> Any:
+    """A capsule with an array; work on the consumer's stream comes after ours."""
+    own = device_of(x.card)
+    if copy or (device is not None and tuple(device) != own):
+        raise BufferError(
+            f"an array on {x.device} is given to others where it is, without a copy; for one on "
+            "the host:\n    np.asarray(x)"
+        )
+    if x.card.is_host:
+        x.block_until_ready()
+    elif stream != -1:
+        x.card.release_to(1 if stream in (None, 0) else stream)
+    shape = (ctypes.c_int64 * max(1, x.ndim))(*x.shape)
+    managed = _Managed()
+    managed.tensor = _Tensor(
+        x.pointer, *own, x.ndim, _KINDS[x.dtype.kind], 8 * x.itemsize, 1,
+        ctypes.addressof(shape), None, 0,
+    )  # fmt: skip
+    managed.deleter = _delete
+    address = ctypes.addressof(managed)
+    _exported[address] = managed, shape, x.memory
+    return _new_capsule(address, _NAME, _collected)
+
+
+class Foreign(NamedTuple):
+    """An array of another library's on a card, as its interface describes it."""
+
+    type: Type
+    pointer: int
+    strides: tuple[int, ...] | None
+    stream: int | None
+    owner: Any
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether something is an array on a card that another library has made."""
+    return hasattr(x, "__cuda_array_interface__") and not isinstance(x, DeviceArray)
+
+
+def foreign(x: Any) -> Foreign:
+    """What an array says of itself; TypeMismatch for a dtype that programs cannot hold."""
+    found = x.__cuda_array_interface__
+    if found.get("mask") is not None:
+        raise TypeMismatch("an array with a mask: pass its data and its mask as two arrays")
+    type = interned(Type(canonical_dtype(np.dtype(found["typestr"])), tuple(found["shape"])))
+    return Foreign(type, found["data"][0], found.get("strides"), found.get("stream"), x)
+
+
+def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int | None]:
+    """An array of another library's on this card as one of ours in the same memory, and the stream
+    on which it is made and used, where that is another one than ours.
+
+    Raises:
+        TargetError: for an array that is not contiguous.
+    """
+    found = foreign(x)
+    size = found.type.nbytes
+    if size and not _is_contiguous(found):
+        raise TargetError(
+            f"an array on {card.name} with strides {tuple(found.strides or ())} is not contiguous. "
+            "Copy it first:\n"
+            "    x.contiguous()                     # PyTorch\n"
+            "    cupy.ascontiguousarray(x)          # CuPy"
+        )
+    stream = found.stream if found.stream not in (None, card.stream) else None
+    if stream is not None:
+        card.wait_for(stream)
+    if copy:
+        memory = card.copy(found.pointer, size)
+    else:
+        memory = Memory(card, found.pointer, size, keep=x)
+    return DeviceArray(found.type, memory), stream
+
+
+def _is_contiguous(found: Foreign) -> bool:
+    if found.strides is None:
+        return True
+    expected = found.type.dtype.itemsize
+    for extent, stride in zip(found.type.shape[::-1], tuple(found.strides)[::-1], strict=True):
+        if extent > 1 and stride != expected:
+            return False
+        expected *= extent
+    return bool(prod(found.type.shape))

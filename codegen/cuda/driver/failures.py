@@ -1,0 +1,112 @@
+"""What fails in kernels: flags in the host's memory, which are read when the host waits anyway."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autojit.ir.core.locks import Lock
+
+from .prototypes import PORTABLE_AND_MAPPED
+
+if TYPE_CHECKING:
+    from .card import Card
+
+#: Bytes of one program's flags, on a cache line of their own, and of all that are allocated at once.
+_CELL, _PAGE = 64, 4096
+
+
+class Calls:
+    """The calls of a program from one look at its flags to the next.
+
+    Results refer to it: once a call of these has failed, whoever reads one of them is told.
+    """
+
+    __slots__ = ("arguments", "error", "number")
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.number = 0
+        #: Those of the call, as long as there is one.
+        self.arguments: Sequence[Any] | None = None
+
+    def note(self, arguments: Sequence[Any]) -> None:
+        """Another call."""
+        self.number += 1
+        self.arguments = arguments if self.number == 1 else None
+
+
+class Flags:
+    """The flags of one program.
+
+    Args:
+        explain: ``(flags, arguments) -> error`` where some are set; the arguments are those of the
+            call, None if there were several.
+    """
+
+    def __init__(
+        self,
+        owner: Failures,
+        explain: Callable[[np.ndarray, Sequence[Any] | None], BaseException],
+    ) -> None:
+        self._owner = owner
+        self._explain = explain
+        #: What kernels write to: the same address on the host and on every card.
+        self.address = owner.cell()
+        raw = (ctypes.c_int32 * 2).from_address(self.address)
+        self._values = np.frombuffer(raw, np.int32)
+        self._values[:] = 0
+        self.calls = Calls()
+
+    def launched(self) -> Calls:
+        """Note that the program was launched; the calls that its results belong to."""
+        self._owner.pending.add(self)
+        return self.calls
+
+    def check(self) -> BaseException | None:
+        """The error of the calls until now, which are done."""
+        calls, self.calls = self.calls, Calls()
+        arguments, calls.arguments = calls.arguments, None
+        if not self._values.any():
+            return None
+        found = self._values.copy()
+        self._values[:] = 0
+        calls.error = self._explain(found, arguments)
+        return calls.error
+
+    def __del__(self) -> None:
+        self._owner.unused.append(self.address)
+
+
+class Failures:
+    """The programs on a card that may have failed since the host last waited."""
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+        self._lock = Lock()
+        #: Kept until then: results may outlive the program.
+        self.pending: set[Flags] = set()
+        self.unused: list[int] = []
+
+    def cell(self) -> int:
+        """The address of memory for one program's flags."""
+        with self._lock:
+            if not self.unused:
+                with self._card as card:
+                    page = card.library.asked(
+                        "cuMemHostAlloc", ctypes.c_void_p, _PAGE, PORTABLE_AND_MAPPED
+                    )
+                self.unused += range(page, page + _PAGE, _CELL)
+            return self.unused.pop()
+
+    def check(self) -> None:
+        """Raise the first error of what was launched; the host has waited for it."""
+        if not self.pending:
+            return
+        found, self.pending = self.pending, set()
+        errors = [error for flags in found if (error := flags.check()) is not None]
+        if errors:
+            raise errors[0]
