@@ -26,8 +26,10 @@ def name_failing_line(
     """Add the line to an error that the code of a program has raised for these inputs.
 
     Where several lines may have raised it, the interpreter tells which one, if it is quick, and
-    which index is out of bounds.
+    which index is out of bounds. An error that a GPU raises late may have its line already.
     """
+    if any('  File "' in note for note in getattr(error, "__notes__", ())):
+        return
     lines = list({line.place: line for line in _lines(program, error)}.values())
     if quick and (len(lines) > 1 or (lines and isinstance(error, IndexError))):
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,14 +23,24 @@ def interned(type: Type) -> Type:
 
 
 class Operations:
-    """What arrays on a card do that is compiled: set by the floor that has ``jit``."""
+    """What arrays on a card do that is compiled: set by the floor that has ``jit``, which ``load``
+    imports."""
 
+    load: Callable[[], Any]
     #: ``(ufunc, method, inputs, kwargs)``, ``(function, args, kwargs)`` and ``(array, index)``.
     call_ufunc: Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]
     call_function: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     getitem: Callable[[Any, Any], Any]
     #: A method or attribute that is none of this class: a function of NumPy's, compiled.
     attribute: Callable[[Any, str], Any]
+    #: What makes a pickled array again, of its numbers and its device.
+    restore: Callable[[np.ndarray, str], Any]
+
+
+def _operations() -> type[Operations]:
+    if not hasattr(Operations, "call_ufunc"):
+        Operations.load()
+    return Operations
 
 
 class DeviceArray:
@@ -143,7 +153,7 @@ class DeviceArray:
         return f"DeviceArray({words}, dtype={self.dtype.name}, device={self.device!r})"
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self.host(), self.card.ordinal)
+        return _operations().restore, (self.host(), self.device)
 
     def __copy__(self) -> DeviceArray:
         return self
@@ -182,13 +192,13 @@ class DeviceArray:
     # -- arithmetic ---------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return Operations.call_ufunc(ufunc, method, inputs, kwargs)
+        return _operations().call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return Operations.call_function(func, args, kwargs)
+        return _operations().call_function(func, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
-        return Operations.getitem(self, index)
+        return _operations().getitem(self, index)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -208,7 +218,7 @@ class DeviceArray:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return Operations.attribute(self, name)
+        return _operations().attribute(self, name)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -247,13 +257,6 @@ for _name, _ufunc in _UNARY.items():
     setattr(DeviceArray, f"__{_name}__", _unary(_ufunc))
 
 
-def _unpickled(array: np.ndarray, ordinal: int) -> DeviceArray:
-    from .driver.cards import card, count
-
-    # Another machine may have fewer cards.
-    return uploaded(array, card(ordinal if ordinal < count() else 0))
-
-
 def uploaded(array: np.ndarray, card: Card) -> DeviceArray:
     """An array of NumPy's on a card."""
     from autojit.ir.core.types import canonical_dtype
@@ -261,3 +264,15 @@ def uploaded(array: np.ndarray, card: Card) -> DeviceArray:
     dtype = canonical_dtype(array.dtype)
     exact = np.ascontiguousarray(array, dtype).reshape(array.shape)
     return DeviceArray(interned(Type(dtype, exact.shape)), card.upload(exact))
+
+
+def to_host(arrays: Sequence[DeviceArray]) -> list[Any]:
+    """Arrays on a card as NumPy has them; numbers for those without axes.  Waits once."""
+    made = [np.empty(a.shape, a.dtype) for a in arrays]
+    for array, into in zip(arrays, made, strict=True):
+        array.card.read(array.pointer, into)
+    for card in {id(a.card): a.card for a in arrays}.values():
+        card.synchronize()
+    for array in arrays:
+        array.check()
+    return [into if into.ndim else into[()] for into in made]

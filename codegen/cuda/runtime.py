@@ -18,7 +18,7 @@ from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
-from .arrays import DeviceArray, interned, uploaded
+from .arrays import DeviceArray, interned, to_host, uploaded
 from .dlpack import is_foreign, taken
 from .driver.card import Card
 from .driver.cards import card as card_of
@@ -89,11 +89,14 @@ class CudaExecutable:
                 self._general = Bound(self, (None,) * len(self.in_types), ())
             return self._general
 
-    def call(self, arrays: Sequence[Any]) -> list[DeviceArray]:
-        """The outputs on the card for arrays there (not copied) or on the host."""
+    def call(self, arrays: Sequence[Any], explain: Explain | None = None) -> list[DeviceArray]:
+        """The outputs on the card for arrays there (not copied) or on the host.
+
+        ``explain(error, arrays)`` adds to an error that is raised later, when they are read.
+        """
         bound = self.prepare()
         exact = [self._array(a, t) for a, t in zip(arrays, self.in_types, strict=True)]
-        results = bound.run(exact)
+        results = bound.run(exact, explain)
         if results is None:
             raise TypeError(
                 f"compiled for {self.in_types}, called with "
@@ -217,14 +220,14 @@ class Bound:
 
     def call(self, *leaves: Any) -> Any:
         """The results for these arguments; None where they are not of the program's types."""
-        results = self.run(leaves)
+        results = self.run(leaves, self._explain)
         if results is None:
             return None
         if not self._stays and not any(l.__class__ is DeviceArray or is_foreign(l) for l in leaves):
             results = to_host(results)
         return tuple(results) if self._as_tuple else results[0]
 
-    def run(self, leaves: Sequence[Any]) -> Any:
+    def run(self, leaves: Sequence[Any], explain: Explain | None) -> Any:
         """The same as a list of arrays on the card."""
         card = self.card
         addresses: list[int] = []
@@ -246,10 +249,14 @@ class Bound:
                 return None
             used.append(array)  # until the launch
             addresses.append(array.pointer)
-        return self._launch(leaves, addresses, used, streams)
+        return self._launch(leaves, addresses, streams, explain)
 
     def _launch(
-        self, leaves: Sequence[Any], addresses: list[int], used: list[Any], streams: list[int]
+        self,
+        leaves: Sequence[Any],
+        addresses: list[int],
+        streams: list[int],
+        explain: Explain | None,
     ) -> list[DeviceArray]:
         card, flags = self.card, self._flags
         take = card.pool.take
@@ -258,7 +265,7 @@ class Bound:
         with self._launcher.lock.current:
             if flags is not None:
                 calls = flags.launched()
-                calls.note(leaves)
+                calls.note(leaves, explain)
             for type, size in self._outputs:
                 memory = Memory(card, take(size), size)
                 addresses.append(memory.pointer)
@@ -280,31 +287,22 @@ class Bound:
             if stream is not None:
                 streams.append(stream)
             return array if array.type is type else None
-        shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
-        if shape != type.shape or dtype != type.dtype or isinstance(leaf, DeviceArray):
+        if leaf.__class__ is not np.ndarray and not isinstance(leaf, np.generic):
+            return None
+        if leaf.shape != type.shape or leaf.dtype != type.dtype:
             return None
         return uploaded(np.asarray(leaf), self.card)
 
     # -- failures -----------------------------------------------------------
 
-    def _error(self, flags: np.ndarray, leaves: Sequence[Any] | None) -> BaseException:
-        """What the flags of the calls until now mean; ``leaves`` are the arguments, of one call."""
+    def _error(self, flags: np.ndarray, calls: Calls) -> BaseException:
+        """What the flags of some calls mean."""
         failure = OUT_OF_BOUNDS if flags[0] else NEGATIVE_POWER
         name, words = FAILURES[failure]
         error: BaseException = {"IndexError": IndexError, "ValueError": ValueError}[name](words)
-        if self._explain is not None:
-            arrays = None if leaves is None else [np.asarray(x) for x in (*leaves, *self._captured)]
-            self._explain(error, arrays)
+        if calls.explain is not None:
+            arrays = None
+            if calls.arguments is not None:
+                arrays = [np.asarray(x) for x in (*calls.arguments, *self._captured)]
+            calls.explain(error, arrays)
         return error
-
-
-def to_host(arrays: Sequence[DeviceArray]) -> list[Any]:
-    """Arrays on a card as NumPy has them; numbers for those without axes.  Waits once."""
-    made = [np.empty(a.shape, a.dtype) for a in arrays]
-    for array, into in zip(arrays, made, strict=True):
-        array.card.read(array.pointer, into)
-    for card in {id(a.card): a.card for a in arrays}.values():
-        card.synchronize()
-    for array in arrays:
-        array.check()
-    return [into if into.ndim else into[()] for into in made]

@@ -25,17 +25,20 @@ class Calls:
     Results refer to it: once a call of these has failed, whoever reads one of them is told.
     """
 
-    __slots__ = ("arguments", "error", "number")
+    __slots__ = ("arguments", "error", "explain", "number")
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
         self.number = 0
+        #: What adds to the error, as the last call has it.
+        self.explain: Any = None
         #: Those of the call, as long as there is one.
         self.arguments: Sequence[Any] | None = None
 
-    def note(self, arguments: Sequence[Any]) -> None:
+    def note(self, arguments: Sequence[Any], explain: Any) -> None:
         """Another call."""
         self.number += 1
+        self.explain = explain
         self.arguments = arguments if self.number == 1 else None
 
 
@@ -43,14 +46,13 @@ class Flags:
     """The flags of one program.
 
     Args:
-        explain: ``(flags, arguments) -> error`` where some are set; the arguments are those of the
-            call, None if there were several.
+        explain: ``(flags, calls) -> error`` where some are set.
     """
 
     def __init__(
         self,
         owner: Failures,
-        explain: Callable[[np.ndarray, Sequence[Any] | None], BaseException],
+        explain: Callable[[np.ndarray, Calls], BaseException],
     ) -> None:
         self._owner = owner
         self._explain = explain
@@ -69,12 +71,11 @@ class Flags:
     def check(self) -> BaseException | None:
         """The error of the calls until now, which are done."""
         calls, self.calls = self.calls, Calls()
-        arguments, calls.arguments = calls.arguments, None
-        if not self._values.any():
-            return None
-        found = self._values.copy()
-        self._values[:] = 0
-        calls.error = self._explain(found, arguments)
+        if self._values.any():
+            found = self._values.copy()
+            self._values[:] = 0
+            calls.error = self._explain(found, calls)
+        calls.arguments = None  # which are not kept from here on
         return calls.error
 
     def __del__(self) -> None:
