@@ -24,7 +24,8 @@ def kernel_of(
     parameters = tuple(
         Parameter(numpy_dtype(b.dtype).name, b.size, b in by_value) for b in launch.buffers
     )
-    return Kernel(extraction.module(launch.name), parameters)
+    names = tuple(extraction.parameters(launch.name))
+    return Kernel(extraction.module(launch.name), parameters, names)
 
 
 def grid_of(launch: Launch) -> Sizes:

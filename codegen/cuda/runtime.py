@@ -44,6 +44,18 @@ _FORMATS = {
 Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
 
 
+def _is_on_card(x: Any) -> bool:
+    return x.__class__ is DeviceArray or is_foreign(x)
+
+
+def _slot(number: Any, pack: Callable[[Any], bytes]) -> int:
+    """A scalar as the 8 bytes of its slot."""
+    try:
+        return int.from_bytes(pack(number), "little")
+    except struct.error:
+        raise OverflowError(f"Python integer {number} out of bounds for int64") from None
+
+
 def machine() -> Machine:
     """The sizes of launches for the device, or for the simulator."""
     if is_simulated():
@@ -182,7 +194,7 @@ class Bound:
             (t, w, None if w is None else struct.Struct(_FORMATS[str(t)[:-2]]).pack)
             for t, w in zip(code.in_types[: len(weak)], self._by_value(weak), strict=True)
         ]
-        size = self.card.pool.rounded
+        size, self._take = self.card.pool.rounded, self.card.pool.take
         self._outputs = [(t, size(t.nbytes)) for t in code.out_types]
         self._flags = Flags(self.card.failures, self._error) if code.printed.can_fail else None
         self._arena = size(code.layout.nbytes) if code.layout.nbytes else 0
@@ -220,10 +232,12 @@ class Bound:
 
     def call(self, *leaves: Any) -> Any:
         """The results for these arguments; None where they are not of the program's types."""
-        results = self.run(leaves, self._explain)
+        results: Any = self.run(leaves, self._explain)
         if results is None:
             return None
-        if not self._stays and not any(l.__class__ is DeviceArray or is_foreign(l) for l in leaves):
+        if leaves[:1] and leaves[0].__class__ is DeviceArray:  # at once, most often
+            pass
+        elif not self._stays and not any(map(_is_on_card, leaves)):
             results = to_host(results)
         return tuple(results) if self._as_tuple else results[0]
 
@@ -242,7 +256,7 @@ class Bound:
             if pack is not None:
                 if leaf.__class__ is not weak:
                     return None
-                addresses.append(int.from_bytes(pack(leaf), "little"))
+                addresses.append(_slot(leaf, pack))
                 continue
             array = self._taken(leaf, type, streams)
             if array is None:
@@ -258,8 +272,7 @@ class Bound:
         streams: list[int],
         explain: Explain | None,
     ) -> list[DeviceArray]:
-        card, flags = self.card, self._flags
-        take = card.pool.take
+        card, flags, take = self.card, self._flags, self._take
         calls: Calls | None = None
         results = []
         with self._launcher.lock.current:
@@ -267,9 +280,9 @@ class Bound:
                 calls = flags.launched()
                 calls.note(leaves, explain)
             for type, size in self._outputs:
-                memory = Memory(card, take(size), size)
-                addresses.append(memory.pointer)
-                results.append(DeviceArray(type, memory, calls))
+                pointer = take(size)
+                addresses.append(pointer)
+                results.append(DeviceArray(type, Memory(card, pointer, size), calls))
             if self._arena:
                 # Given back before it is used: what takes it next is launched later.
                 scratch = Memory(card, take(self._arena), self._arena)

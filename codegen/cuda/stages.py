@@ -35,8 +35,9 @@ def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
     if is_simulated():
         raise TargetError("The CUDA simulator does not compile to PTX: unset NUMBA_ENABLE_CUDASIM.")
     extraction = Extraction(source.text)
-    names: dict[Kernel, list[str]] = {}
+    found: dict[str, tuple[Kernel, list[str]]] = {}
     for launch in source.launches:
-        names.setdefault(kernel_of(extraction, launch), []).append(launch.name)
-    texts = [f"// {', '.join(own)}\n{compiled(kernel, capability)}" for kernel, own in names.items()]
+        kernel = kernel_of(extraction, launch)
+        found.setdefault(kernel.key, (kernel, []))[1].append(launch.name)
+    texts = [f"// {', '.join(names)}\n{compiled(k, capability)}" for k, names in found.values()]
     return "\n".join(texts)

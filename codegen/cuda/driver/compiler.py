@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import importlib
 import linecache
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
@@ -37,15 +38,23 @@ class Parameter(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A kernel as its own module, and its buffers."""
+    """A kernel as its own module, its buffers, and what these are called in it."""
 
     text: str
     buffers: tuple[Parameter, ...]
+    names: tuple[str, ...]
 
     @property
     def key(self) -> str:
-        """The same for kernels with equal code, in every process."""
-        return hashlib.sha256(f"{self.buffers}\n{self.text}".encode()).hexdigest()
+        """The same for kernels with equal code, in every process, whatever buffers are called."""
+        return _key(self)
+
+
+@lru_cache(maxsize=4096)
+def _key(kernel: Kernel) -> str:
+    numbers = {name: f"<{i}>" for i, name in enumerate(kernel.names)}
+    words = re.sub(r"[A-Za-z_]\w*", lambda found: numbers.get(found[0], found[0]), kernel.text)
+    return hashlib.sha256(f"{kernel.buffers}\n{words}".encode()).hexdigest()
 
 
 class Kept(Protocol):

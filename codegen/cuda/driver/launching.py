@@ -57,6 +57,7 @@ class Launcher:
             node.parameters = ctypes.addressof(pointers)
         self._work = card.work(len(steps), ctypes.addressof(self._nodes))
         self._address = ctypes.addressof(self._work)
+        self._stream = card.stream
         self._run = entry.launch()
         self._graphs = Graphs(self) if len(steps) >= GRAPH else None
         self.steps = list(steps)
@@ -64,13 +65,13 @@ class Launcher:
     def run(self, addresses: Sequence[int]) -> None:
         """Launch everything on the card's stream, with these addresses; hold the lock."""
         self._pack(self._slots, 0, *addresses)
-        work = self._work
         if self._graphs is not None:
-            work.graph = self._graphs.find(tuple(addresses))
-        work.stream = self.card.stream
+            self._work.graph = self._graphs.find(tuple(addresses))
+        if self._stream != self.card.stream:
+            self._stream = self._work.stream = self.card.stream
         code = self._run(self._address)
         if code:
-            self.card.library.check(code, "cuGraphLaunch" if work.graph else "cuLaunchKernel")
+            self.card.library.check(code, "cuGraphLaunch" if self._work.graph else "cuLaunchKernel")
 
     def node(self, number: int) -> Any:
         """A launch with the parameters as they are in the slots."""
