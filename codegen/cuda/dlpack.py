@@ -50,12 +50,14 @@ class _Managed(ctypes.Structure):
 
 _NAME = b"dltensor"
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-_new_capsule = ctypes.pythonapi.PyCapsule_New
+#: A library of our own: others declare the functions of ``ctypes.pythonapi`` in other ways.
+_python = ctypes.PyDLL("python", handle=ctypes.pythonapi._handle)
+_new_capsule = _python.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR]
-_is_capsule = ctypes.pythonapi.PyCapsule_IsValid
+_is_capsule = _python.PyCapsule_IsValid
 _is_capsule.restype, _is_capsule.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_in = _python.PyCapsule_GetPointer
 _pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
 
 #: What others have of ours, by the address of its structure, until they give it back.
