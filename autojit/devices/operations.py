@@ -1,7 +1,7 @@
 """NumPy's functions, operators, indices and methods of arrays on a GPU, each compiled once.
 
-An operation is ``jit`` of what is called, for the arrays among its arguments; everything else in it
-is a setting.  So ``x + y`` is one kernel, and for a formula of many a ``jit`` of one's own is better.
+An operation is ``jit`` of what is called, for the arrays among its arguments; everything else in
+it is a setting.  So ``x + y`` is one kernel; a formula of many is better in a ``jit`` of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run(function: Callable[..., Any], args: Any, kwargs: Any, traced: Sequence[b
     """``function(*args, **kwargs)`` compiled for the leaves that are marked as traced."""
     leaves, structure = pytrees.flatten((args, kwargs))
     fixed = [None if mark else leaf for leaf, mark in zip(leaves, traced, strict=True)]
-    key = function, structure, tuple(traced), exact(enumerate(map(_hashable, fixed)))
+    key = function, structure, tuple(traced), exact(tuple(enumerate(map(_hashable, fixed))))
     with _lock:
         found = _compiled.get(key)
         if found is not None:
@@ -177,8 +177,11 @@ def _in_range(i: int, axis: int, x: DeviceArray) -> int:
 
 # -- methods and attributes -------------------------------------------------------------
 
-_CHANGING = ("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags",
-             "byteswap", "tofile", "dump", "tobytes", "data", "base", "ctypes", "flags")  # fmt: skip
+#: What writes to an array, or is about memory of the host.
+_REFUSED = (
+    "fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags", "byteswap",
+    "tofile", "dump", "tobytes", "data", "base", "ctypes", "flags",
+)  # fmt: skip
 #: By name, so that there is one key for each.
 _named: dict[str, Callable[..., Any]] = {}
 
@@ -186,7 +189,7 @@ _named: dict[str, Callable[..., Any]] = {}
 def attribute(x: DeviceArray, name: str) -> Any:
     """A method or an attribute as ``np.ndarray`` has it, compiled."""
     own = getattr(np.ndarray, name, None)
-    if own is None or name in _CHANGING:
+    if own is None or name in _REFUSED:
         raise AttributeError(f"an array on a GPU has no attribute {name!r}")
     if not callable(own):
         function = _named.setdefault(name, operator.attrgetter(name))

@@ -113,7 +113,4 @@ def _fix(first: Request, second: Request) -> str:
             "    f(autojit.device_get(x))\n"
             "    jit(f)(x)                          # not: jit(f, device='cpu')(x)"
         )
-    return (
-        "Bring it there first:\n"
-        f"    autojit.device_put(x, {other.device!r})"
-    )
+    return f"Bring it there first:\n    autojit.device_put(x, {other.device!r})"

@@ -48,8 +48,8 @@ class DeviceArray:
 
     ``autojit.device_put`` makes one, compiled functions return one where an argument was one.  It
     is not written to: each operation makes a new one.  Its numbers come to the host where they are
-    asked for: ``np.asarray(x)``, ``autojit.device_get(x)``, ``float(x)``, ``x.item()``, ``print(x)``.
-    Then, and not when it was launched, what has failed on the GPU is raised.
+    asked for: ``np.asarray(x)``, ``autojit.device_get(x)``, ``float(x)``, ``print(x)``.  Then, and
+    not when it was launched, what has failed on the GPU is raised.
     """
 
     __slots__ = ("__weakref__", "calls", "card", "memory", "pointer", "type")

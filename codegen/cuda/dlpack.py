@@ -148,10 +148,8 @@ def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int |
     stream = found.stream if found.stream not in (None, card.stream) else None
     if stream is not None:
         card.wait_for(stream)
-    if copy:
-        memory = card.copy(found.pointer, size)
-    else:
-        memory = Memory(card, found.pointer, size, keep=x)
+    own = card.copy(found.pointer, size) if copy else None
+    memory = own or Memory(card, found.pointer, size, keep=x)
     return DeviceArray(found.type, memory), stream
 
 

@@ -17,9 +17,7 @@ from .structure import Machine
 Sizes = tuple[int, int, int]
 
 
-def kernel_of(
-    extraction: Extraction, launch: Launch, by_value: Collection[Buffer] = ()
-) -> Kernel:
+def kernel_of(extraction: Extraction, launch: Launch, by_value: Collection[Buffer] = ()) -> Kernel:
     """The kernel of a launch as a module of its own; some buffers are scalars passed by value."""
     parameters = tuple(
         Parameter(numpy_dtype(b.dtype).name, b.size, b in by_value) for b in launch.buffers

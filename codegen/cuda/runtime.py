@@ -111,8 +111,7 @@ class CudaExecutable:
         results = bound.run(exact, explain)
         if results is None:
             raise TypeError(
-                f"compiled for {self.in_types}, called with "
-                f"{[(a.dtype, a.shape) for a in arrays]}"
+                f"compiled for {self.in_types}, called with {[(a.dtype, a.shape) for a in arrays]}"
             )
         return results
 
@@ -131,7 +130,9 @@ class CudaExecutable:
         """
         return Bound(self, weak, captured, as_tuple=as_tuple, explain=explain).call
 
-    def launcher(self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any) -> Launcher:
+    def launcher(
+        self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any
+    ) -> Launcher:
         """The launches, for buffers in these slots, of which the last ones are fixed."""
         steps = [self._step(launch, by_value, slots) for launch in self.printed.launches]
         return Launcher(self.card, steps, len(slots) - len(fixed), fixed)

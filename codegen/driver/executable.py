@@ -34,7 +34,10 @@ def compile_program(
     if device != "cpu":
         from autojit.codegen.cuda.runtime import compile_for_cuda
 
-        return compile_for_cuda(program, int(device.partition(":")[2] or 0))
+        from .kernels import KernelCache
+
+        kept = None if cache is None else KernelCache(cache)
+        return compile_for_cuda(program, int(device.partition(":")[2] or 0), kept)
     return Executable(program, cache, version)
 
 

@@ -176,9 +176,7 @@ class Card:
                 code, name = self._image(kernel, self.capability, kept)
                 with self:
                     module = self.library.asked("cuModuleLoadData", ctypes.c_void_p, code)
-                    found = self.library.asked(
-                        "cuModuleGetFunction", ctypes.c_void_p, module, name
-                    )
+                    found = self.library.asked("cuModuleGetFunction", ctypes.c_void_p, module, name)
                 self._functions[kernel.key] = found
             return found
 

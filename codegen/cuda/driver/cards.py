@@ -39,9 +39,7 @@ def is_simulated() -> bool:
     return bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 
 
-def _image(
-    kernel: Kernel, capability: tuple[int, int], kept: Kept | None
-) -> tuple[bytes, bytes]:
+def _image(kernel: Kernel, capability: tuple[int, int], kept: Kept | None) -> tuple[bytes, bytes]:
     return compiler.image(kernel, capability, kept), ENTRY.encode()
 
 

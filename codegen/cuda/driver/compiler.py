@@ -1,7 +1,7 @@
 """Kernels to code that a card loads: PTX by numba-cuda, without a card.
 
-A kernel takes the bare addresses of its buffers; their sizes are part of its code.  Compiled kernels
-are kept by their text, so that equal ones are compiled once, and on disk.
+A kernel takes the bare addresses of its buffers; their sizes are part of its code.  Compiled
+kernels are kept by their text, so that equal ones are compiled once, and on disk.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _entry(function: Any, buffers: Sequence[Parameter]) -> Any:
         for name, b in zip(names, buffers, strict=True)
     ]
     text = f"def entry({', '.join(names)}):\n    function({', '.join(arrays)})\n"
-    device = cuda.jit(device=True, forceinline=True)(function)
+    device = cuda.jit(device=True, forceinline=True)(function)  # type: ignore[call-arg]
     array_at, array_of = _intrinsics()
     namespace = {"array_at": array_at, "array_of": array_of, "function": device}
     exec(text, namespace)

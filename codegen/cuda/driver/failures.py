@@ -15,7 +15,7 @@ from .prototypes import PORTABLE_AND_MAPPED
 if TYPE_CHECKING:
     from .card import Card
 
-#: Bytes of one program's flags, on a cache line of their own, and of all that are allocated at once.
+#: Bytes of one program's flags, on a cache line of their own, and of what is allocated at once.
 _CELL, _PAGE = 64, 4096
 
 
@@ -59,7 +59,7 @@ class Flags:
         #: What kernels write to: the same address on the host and on every card.
         self.address = owner.cell()
         raw = (ctypes.c_int32 * 2).from_address(self.address)
-        self._values = np.frombuffer(raw, np.int32)
+        self._values = np.frombuffer(memoryview(raw), np.int32)
         self._values[:] = 0
         self.calls = Calls()
 

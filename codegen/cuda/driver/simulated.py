@@ -198,7 +198,7 @@ class Simulator(HostMemory, Handles):
         if not buffer.size:
             return FakeCUDAArray(np.empty(0, dtype))
         raw = (ctypes.c_uint8 * (buffer.size * dtype.itemsize)).from_address(slot)
-        return FakeCUDAArray(np.frombuffer(raw, dtype))
+        return FakeCUDAArray(np.frombuffer(memoryview(raw), dtype))
 
     def _parameters(self, function: int) -> int:
         return len(self._functions[function][1].buffers)

@@ -15,7 +15,6 @@ from autojit import device_put, grad, jit
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.codegen.cuda.driver import launching
 from autojit.codegen.cuda.driver.prototypes import LEGACY_STREAM
-
 from tests.codegen.cuda.driver.fake import Fake, Stub, installed, with_stubs
 
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
