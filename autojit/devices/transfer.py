@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from autojit.codegen.cuda.arrays import DeviceArray, to_host, uploaded
-from autojit.codegen.cuda.dlpack import is_foreign, taken
+from autojit.codegen.cuda.foreign import is_foreign, taken
 from autojit.dispatch.jit_function import check_device
 from autojit.session.devices import CPU, Request, device_of, is_on_card, numbered, ordinal
 from autojit.session.tracebacks import folded

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from autojit import places
 from autojit.codegen.cuda.arrays import DeviceArray, Operations
-from autojit.codegen.cuda.dlpack import is_foreign
+from autojit.codegen.cuda.foreign import is_foreign
 from autojit.errors import MixedDevicesError, with_place
 from autojit.ir.core.program import Source
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.cuda.arrays import DeviceArray
-from autojit.codegen.cuda.dlpack import is_foreign
+from autojit.codegen.cuda.foreign import is_foreign
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype

@@ -54,8 +54,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
 def _lift_on_card(x: Any, dtype: np.dtype | None, trace: Trace) -> Value:
     """An array on a GPU, which stays there; of another library's, as it is now."""
     if not isinstance(x, DeviceArray):
-        from autojit.codegen.cuda.dlpack import taken
         from autojit.codegen.cuda.driver.cards import card
+        from autojit.codegen.cuda.foreign import taken
 
         x = taken(x, card(ordinal(device_of(x) or "")), copy=True)[0]
     words = f"an array that the function uses lies on {x.device!r}"

@@ -1,22 +1,12 @@
-"""Arrays on a card from and for other libraries, without a copy: DLPack and CUDA's array interface.
+"""Arrays on a card for other libraries, without a copy: DLPack.
 
-The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html, the dict is that of
-https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
+The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html.
 """
 
 from __future__ import annotations
 
 import ctypes
-from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-
-from autojit.codegen.loop_ir.errors import TargetError
-from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
-
-from .arrays import DeviceArray, interned
-from .driver.memory import Memory
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .driver.card import Card
@@ -81,7 +71,7 @@ def device_of(card: Card) -> tuple[int, int]:
     return (CPU, 0) if card.is_host else (CUDA, card.ordinal)
 
 
-def exported(x: DeviceArray, stream: Any, device: Any, copy: bool | None) -> Any:
+def exported(x: Any, stream: Any, device: Any, copy: bool | None) -> Any:
     """A capsule with an array; work on the consumer's stream comes after ours."""
     own = device_of(x.card)
     if copy or (device is not None and tuple(device) != own):
@@ -103,62 +93,3 @@ def exported(x: DeviceArray, stream: Any, device: Any, copy: bool | None) -> Any
     address = ctypes.addressof(managed)
     _exported[address] = managed, shape, x.memory
     return _new_capsule(address, _NAME, _collected)
-
-
-class Foreign(NamedTuple):
-    """An array of another library's on a card, as its interface describes it."""
-
-    type: Type
-    pointer: int
-    strides: tuple[int, ...] | None
-    stream: int | None
-    owner: Any
-
-
-def is_foreign(x: Any) -> bool:
-    """Whether something is an array on a card that another library has made."""
-    return hasattr(x, "__cuda_array_interface__") and not isinstance(x, DeviceArray)
-
-
-def foreign(x: Any) -> Foreign:
-    """What an array says of itself; TypeMismatch for a dtype that programs cannot hold."""
-    found = x.__cuda_array_interface__
-    if found.get("mask") is not None:
-        raise TypeMismatch("an array with a mask: pass its data and its mask as two arrays")
-    type = interned(Type(canonical_dtype(np.dtype(found["typestr"])), tuple(found["shape"])))
-    return Foreign(type, found["data"][0], found.get("strides"), found.get("stream"), x)
-
-
-def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int | None]:
-    """An array of another library's on this card as one of ours in the same memory, and the stream
-    on which it is made and used, where that is another one than ours.
-
-    Raises:
-        TargetError: for an array that is not contiguous.
-    """
-    found = foreign(x)
-    size = found.type.nbytes
-    if size and not _is_contiguous(found):
-        raise TargetError(
-            f"an array on {card.name} with strides {tuple(found.strides or ())} is not contiguous. "
-            "Copy it first:\n"
-            "    x.contiguous()                     # PyTorch\n"
-            "    cupy.ascontiguousarray(x)          # CuPy"
-        )
-    stream = found.stream if found.stream not in (None, card.stream) else None
-    if stream is not None:
-        card.wait_for(stream)
-    own = card.copy(found.pointer, size) if copy else None
-    memory = own or Memory(card, found.pointer, size, keep=x)
-    return DeviceArray(found.type, memory), stream
-
-
-def _is_contiguous(found: Foreign) -> bool:
-    if found.strides is None:
-        return True
-    expected = found.type.dtype.itemsize
-    for extent, stride in zip(found.type.shape[::-1], tuple(found.strides)[::-1], strict=True):
-        if extent > 1 and stride != expected:
-            return False
-        expected *= extent
-    return bool(prod(found.type.shape))

@@ -19,7 +19,6 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
 from .arrays import DeviceArray, interned, to_host, uploaded
-from .dlpack import is_foreign, taken
 from .driver.card import Card
 from .driver.cards import card as card_of
 from .driver.cards import is_simulated
@@ -28,6 +27,7 @@ from .driver.extraction import Extraction
 from .driver.failures import Calls, Flags
 from .driver.launching import Launcher, Step
 from .driver.memory import Memory
+from .foreign import is_foreign, taken
 from .kernels import STATUS
 from .packaged import block_of, grid_of, kernel_of
 from .source import Source, print_source

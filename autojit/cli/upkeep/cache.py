@@ -104,8 +104,8 @@ def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) ->
     compiled = f if isinstance(f, CompiledFunction) else jit(f)
     if compiled.device != "cpu":
         raise Failure(
-            f"{target} is compiled for {compiled.device}: for a GPU, kernels are kept by their text, "
-            "not programs"
+            f"{target} is compiled for {compiled.device}: for a GPU, kernels are kept by their "
+            "text, not programs"
         )
     with running(target):
         program = compiled.program(*args)

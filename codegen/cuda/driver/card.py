@@ -22,6 +22,7 @@ from .prototypes import (
     MAJOR,
     MINOR,
     NO_TIMING,
+    PORTABLE_AND_MAPPED,
     PROCESSORS,
 )
 
@@ -45,7 +46,7 @@ class Card:
         self.context = library.asked("cuDevicePrimaryCtxRetain", ctypes.c_void_p, self._device)
         self.stream: int = LEGACY_STREAM
         self.pool = Pool(self._allocate, self._free)
-        self.failures = Failures(self)
+        self.failures = Failures(self._allocate_on_host)
         self._lock = Lock()
         self._functions: dict[str, int] = {}
         self._popped = threading.local()
@@ -83,6 +84,12 @@ class Card:
     def _allocate(self, size: int) -> int:
         with self:
             return int(self.library.asked("cuMemAllocAsync", ctypes.c_uint64, size, self.stream))
+
+    def _allocate_on_host(self, size: int) -> int:
+        """Memory of the host that the card can write to, at the same address."""
+        with self:
+            flags = PORTABLE_AND_MAPPED
+            return int(self.library.asked("cuMemHostAlloc", ctypes.c_void_p, size, flags))
 
     def _free(self, pointer: int) -> None:
         if self.library.tried("cuCtxPushCurrent_v2", self.context):

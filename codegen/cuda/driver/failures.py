@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from autojit.ir.core.locks import Lock
-
-from .prototypes import PORTABLE_AND_MAPPED
-
-if TYPE_CHECKING:
-    from .card import Card
 
 #: Bytes of one program's flags, on a cache line of their own, and of what is allocated at once.
 _CELL, _PAGE = 64, 4096
@@ -85,8 +80,9 @@ class Flags:
 class Failures:
     """The programs on a card that may have failed since the host last waited."""
 
-    def __init__(self, card: Card) -> None:
-        self._card = card
+    def __init__(self, allocate: Callable[[int], int]) -> None:
+        #: Gives so many bytes of the host's memory that the card can write to.
+        self._allocate = allocate
         self._lock = Lock()
         #: Kept until then: results may outlive the program.
         self.pending: set[Flags] = set()
@@ -96,10 +92,7 @@ class Failures:
         """The address of memory for one program's flags."""
         with self._lock:
             if not self.unused:
-                with self._card as card:
-                    page = card.library.asked(
-                        "cuMemHostAlloc", ctypes.c_void_p, _PAGE, PORTABLE_AND_MAPPED
-                    )
+                page = self._allocate(_PAGE)
                 self.unused += range(page, page + _PAGE, _CELL)
             return self.unused.pop()
 
