@@ -108,6 +108,11 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     return pytrees.unflatten(traced.structure, out), pytrees.unflatten(traced.structure, tangent)
 
 
+def _zeros(result: Any, type: Type) -> Any:
+    """Zeros where a result is: what does not depend on the arguments does not move."""
+    return np.zeros_like(result) if is_on_card(result) else np.zeros(type.shape, type.dtype)[()]
+
+
 class _Linear(NamedTuple):
     parts: Linearized
     residuals: list[Any]
@@ -144,7 +149,7 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     @folded
     def derivative(*tangents: Any) -> Any:
         moving = _matching(tangents, problem.structure, types, "The tangents")
-        results: list[Any] = [np.zeros(t.shape, t.dtype)[()] for t in out_types]
+        results = list(map(_zeros, pytrees.flatten(out)[0], out_types))
         on_card = resident or any(map(is_on_card, moving))
         moved = apply(parts.linear, [*residuals, *moving], resident=on_card)
         for i, result in zip(parts.active, moved, strict=True):

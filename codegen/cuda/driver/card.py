@@ -161,7 +161,10 @@ class Card:
 
     @contextmanager
     def on(self, stream: int) -> Iterator[None]:
-        """Work inside of the block goes to this stream, after what was launched before."""
+        """Work inside of the block goes to this stream, after what was launched before.
+
+        Not while other threads launch work on the card: theirs would have no place in the order.
+        """
         with self._lock:
             before = self.stream
             self.release_to(stream)

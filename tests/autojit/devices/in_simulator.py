@@ -343,3 +343,57 @@ def test_dlpack_of_every_dtype_to_pytorch() -> None:
     for dtype in ("?", "i1", "u1", "i2", "i4", "i8", "f4", "f8", "c8", "c16"):
         x = np.arange(3).astype(dtype)
         np.testing.assert_array_equal(torch.from_dlpack(device_put(x)).numpy(), x)
+
+
+# -- with the rest ----------------------------------------------------------------------
+
+
+def test_derivatives_are_checked_where_they_run() -> None:
+    for x in (X, D):
+        f = jit(grad(loss), check="first")
+        np.testing.assert_allclose(np.asarray(f(x)), grad(loss)(X), 1e-10)
+
+
+def test_results_that_do_not_move_stay_there_too() -> None:
+    _, moved = autojit.linearize(lambda x: (x * 2, np.float64(3.0)), D)
+    assert_all(moved(D), (2 * X, 0.0), DeviceArray)
+
+
+def test_training_stays_on_the_card() -> None:
+    @jit
+    def step(w: Any, x: Any, y: Any, rate: Any) -> Any:
+        return w - rate * grad(lambda w: np.mean((x @ w - y) ** 2))(w)
+
+    x = np.random.default_rng(1).normal(size=(8, 3))
+    target = np.array([1.0, 2.0, 3.0])
+    w, there, y = device_put((np.zeros(3), x, x @ target))
+    want = np.zeros(3)
+    for i in range(4):
+        rate = 0.3 / (1 + i)
+        w = step(w, there, y, rate)
+        want = want - rate * 2 * x.T @ (x @ want - x @ target) / 8
+    np.testing.assert_allclose(device_get(w), want, 1e-10)
+    assert step.cache_info().traces == 1
+    assert "on cuda:0" in repr(step)
+
+
+def test_calls_are_shown_to_who_watches() -> None:
+    f = jit(loss)
+    f(D)
+    with autojit.profile() as profile:
+        f(D)
+    assert "loss" in str(profile)
+
+
+def test_explanations_are_of_the_cpu() -> None:
+    with pytest.raises(autojit.errors.UnsupportedTargetError, match="compiled for cuda"):
+        jit(loss).explain(D)
+
+
+def test_threads_share_a_function() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    f = jit(lambda x, k: x * k + np.sum(x))
+    with ThreadPoolExecutor(4) as pool:
+        for k, got in enumerate(pool.map(lambda k: f(D, float(k)), range(6))):
+            np.testing.assert_allclose(np.asarray(got), X * k + X.sum())
