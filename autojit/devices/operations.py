@@ -212,8 +212,9 @@ def _method(name: str) -> Callable[..., Any]:
     return call
 
 
-Operations.call_ufunc = staticmethod(call_ufunc)
 Operations.call_function = staticmethod(call_function)
 Operations.getitem = staticmethod(getitem)
 Operations.attribute = staticmethod(attribute)
 Operations.restore = staticmethod(restored)
+# The last: who finds it finds all.
+Operations.call_ufunc = staticmethod(call_ufunc)

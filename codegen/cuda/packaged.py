@@ -32,7 +32,7 @@ def grid_of(launch: Launch) -> Sizes:
 
 def block_of(launch: Launch, machine: Machine) -> Sizes:
     """The threads of a block, which are written as in the source."""
-    names = {"THREADS": machine.threads, "TILE": machine.tile}
+    names = {name.upper(): size for name, size in vars(machine).items()}
     return _three(eval(launch.block, names) if isinstance(launch.block, str) else launch.block)
 
 

@@ -197,7 +197,9 @@ class Bound:
         ]
         size, self._take = self.card.pool.rounded, self.card.pool.take
         self._outputs = [(t, size(t.nbytes)) for t in code.out_types]
-        self._flags = Flags(self.card.failures, self._error) if code.printed.can_fail else None
+        self._flags = (
+            Flags(self.card.failures, STATUS.size, self._error) if code.printed.can_fail else None
+        )
         self._arena = size(code.layout.nbytes) if code.layout.nbytes else 0
         self._offsets = list(code.layout.offsets.values())
         self._launcher = self._made_launcher()

@@ -10,8 +10,10 @@ import numpy as np
 
 from autojit.ir.core.locks import Lock
 
-#: Bytes of one program's flags, on a cache line of their own, and of what is allocated at once.
-_CELL, _PAGE = 64, 4096
+#: Bytes of one program's flags, on cache lines of their own, and of what is allocated at once.
+_CELL, _PAGE = 256, 4096
+#: The most flags of a program, which are 32-bit integers.
+MOST = _CELL // 4
 
 
 class Calls:
@@ -41,19 +43,22 @@ class Flags:
     """The flags of one program.
 
     Args:
+        count: how many there are, at most ``MOST``.
         explain: ``(flags, calls) -> error`` where some are set.
     """
 
     def __init__(
         self,
         owner: Failures,
+        count: int,
         explain: Callable[[np.ndarray, Calls], BaseException],
     ) -> None:
+        assert count <= MOST
         self._owner = owner
         self._explain = explain
         #: What kernels write to: the same address on the host and on every card.
         self.address = owner.cell()
-        raw = (ctypes.c_int32 * 2).from_address(self.address)
+        raw = (ctypes.c_int32 * count).from_address(self.address)
         self._values = np.frombuffer(memoryview(raw), np.int32)
         self._values[:] = 0
         self.calls = Calls()

@@ -41,6 +41,8 @@ class Pool:
         self._free = free
         self._unused: dict[int, list[int]] = {}
         self.kept = 0
+        #: The most that is kept; not asked of the module, which may be gone when memory goes.
+        self.most = KEPT
 
     @staticmethod
     def rounded(nbytes: int) -> int:
@@ -77,8 +79,8 @@ class Pool:
             found = self._unused.setdefault(size, [])
         found.append(pointer)
         self.kept += size
-        if self.kept > KEPT:
-            self.trim(KEPT // 2)
+        if self.kept > self.most:
+            self.trim(self.most // 2)
 
     def trim(self, most: int) -> None:
         """Give memory back to the driver until so many bytes are kept."""
