@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
+    from .devices.transfer import device_get, device_put
     from .dispatch.jit_function import jit
     from .drawing.graphs.recorded import make_dot
     from .profiling.profile import profile
@@ -58,6 +59,8 @@ __all__ = [
     "custom_root",
     "custom_vjp",
     "debug_nans",
+    "device_get",
+    "device_put",
     "disable_jit",
     "drawing",
     "errors",
@@ -118,6 +121,7 @@ def parse(text: str) -> Any:
 #: answer before NumPy is there.
 _LATER = {
     "jit": "dispatch.jit_function",
+    **dict.fromkeys(("device_get", "device_put"), "devices.transfer"),
     "disable_jit": "staging.execute",
     "trace": "staging.inspection",
     "vmap": "transformations.batching",

@@ -32,6 +32,7 @@ __all__ = [
     "LeakedTracerError",
     "MiscompilationError",
     "MissingDtypeError",
+    "MixedDevicesError",
     "NanError",
     "NonScalarGradientError",
     "NotArrayError",
@@ -160,6 +161,10 @@ class UnhashableStaticError(AutojitError, TypeError):
 
 class MissingDtypeError(TracingError, DtypeError):
     """A dtype that NumPy takes here, and autojit does not."""
+
+
+class MixedDevicesError(AutojitError, TypeError):
+    """One program is to run on two devices, or takes arrays of two."""
 
 
 class RefusedInPlaceError(TracingError, InPlaceError):

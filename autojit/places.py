@@ -42,5 +42,8 @@ CHECKS = {
 #: What shows programs and functions in notebooks.
 NOTEBOOK = f"{_PACKAGE}.notebook.shown"
 
+#: What NumPy's functions do with arrays on a GPU.
+ON_GPU = f"{_PACKAGE}.devices.operations"
+
 #: The functions of the array API standard.
 ARRAY_API = f"{_PACKAGE}.array_api"

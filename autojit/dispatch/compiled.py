@@ -12,6 +12,7 @@ import numpy as np
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
 from autojit.session.background import start
+from autojit.session.devices import CPU, Request, chosen, is_on_card, placed
 from autojit.session.progress import stage
 from autojit.session.tracebacks import fold
 from autojit.session.watching import results_of, span, state
@@ -20,6 +21,7 @@ from autojit.staging.execute import (
     apply,
     bound_inputs,
     executable,
+    explain_late,
     failing_lines,
     interpreted,
     is_quick,
@@ -37,7 +39,9 @@ from autojit.staging.trace_function import (
     trace_function,
 )
 from autojit.staging.transformed import Binding, P, R, look_like
+from autojit.tracing.context import require
 from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
@@ -56,7 +60,7 @@ class _State(NamedTuple):
     function: Any
     name: str
     static: tuple[Any, ...]
-    device: str
+    asked: str | None
     tier: str
     check: str | None
     programs: list[tuple[Signature, Traced]]
@@ -65,7 +69,7 @@ class _State(NamedTuple):
 def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     function = loaded(state.function, state.name)
     made: CompiledFunction[..., Any] = CompiledFunction(
-        function, (), (), state.device, state.tier, state.check
+        function, (), (), state.asked, state.tier, state.check
     )
     made.static.given, made.static.numbers, made.static.names = state.static
     made.remember(state.programs)
@@ -80,13 +84,14 @@ class CompiledFunction(Inspected, Binding[P, R]):
         function: Callable[P, R],
         static_argnums: Sequence[int],
         static_argnames: Sequence[str],
-        device: str,
+        asked: str | None,
         tier: str = "compiled",
         check: str | None = None,
     ) -> None:
         look_like(self, function)
         self.function = function
-        self.device = device
+        #: The device that it was made for; None for that of its arguments.
+        self.asked = asked
         self.tier = tier
         self.check = check
         self.static: StaticArguments = StaticArguments(function, static_argnums, static_argnames)
@@ -149,7 +154,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
                     "once first."
                 )
         static = self.static.given, self.static.numbers, self.static.names
-        return _State(function, name, static, self.device, self.tier, self.check, programs)
+        return _State(function, name, static, self.asked, self.tier, self.check, programs)
 
     def _call_native(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of native code that is there, or MISS."""
@@ -192,13 +197,15 @@ class CompiledFunction(Inspected, Binding[P, R]):
         program = found.traced.program
         structure = found.traced.structure
         inside = any(map(is_tracer, (*leaves, *program.captured)))
+        if inside:
+            require(self._requests())
         if inside or settings.interpret:
             return pytrees.unflatten(structure, apply(program, leaves))
         with target_errors():
             results = self._run(leaves, found)
         if settings.checks_results > 0:
-            inputs = bound_inputs(program, leaves) if self.device == "cpu" else leaves
-            hooks.check_results(program, inputs, results, found.signature.paths)
+            inputs, shown = bound_inputs(program, leaves), [np.asarray(r) for r in results]
+            hooks.check_results(program, inputs, shown, found.signature.paths)
         if "gradients" in found.held:
             hooks.load_check("gradients")
             hooks.check_gradients(self, args, kwargs, results)
@@ -208,9 +215,9 @@ class CompiledFunction(Inspected, Binding[P, R]):
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
         """The results of the compiled code, which is made or loaded here at the first call."""
         program = found.traced.program
-        code = executable(program, self.device)
-        if self.device != "cpu":
-            return results_of(program, code, [*leaves, *program.captured])
+        code = executable(program, found.device)
+        if found.device != CPU:
+            return self._run_on_card(leaves, found, code)
         arrays = found.arrays(leaves)
         if not found.ready:
             if self.tier == "auto" and self._is_compiling(code, found):
@@ -234,6 +241,26 @@ class CompiledFunction(Inspected, Binding[P, R]):
                     return (made,) if found.traced.structure.is_leaf() else made
             return results_of(program, code, [*arrays, *program.captured])
 
+    def _run_on_card(self, leaves: list[Any], found: Specialization, code: Any) -> Sequence[Any]:
+        """The same on a GPU."""
+        program = found.traced.program
+        if not found.ready:
+            with stage("compiling", _name(self.function), lambda: len(program.ops)):
+                self._make_ready(code, found)
+        assert found.native is not None
+        with span("run", program.name):
+            made = found.native(*leaves)
+            if made is None:
+                made = found.native(*found.on_card(leaves))
+        return (made,) if found.traced.structure.is_leaf() else made
+
+    def _requests(self) -> list[Request]:
+        """The device that it was made for, as something that asks for it."""
+        if self.asked is None:
+            return []
+        words = f"jit({_name(self.function)}, device={self.asked!r})"
+        return [Request(self.asked, words, user_source())]
+
     def _is_compiling(self, code: Any, found: Specialization) -> bool:
         """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
 
@@ -256,7 +283,9 @@ class CompiledFunction(Inspected, Binding[P, R]):
         """Native code for this signature, which checks it; further calls go there."""
         bare = found.traced.structure.is_leaf()
         began = perf_counter()
-        native = code.direct(found.weak, found.traced.program.captured, as_tuple=not bare)
+        program = found.traced.program
+        more = {} if found.device == CPU else {"explain": explain_late(program)}
+        native = code.direct(found.weak, program.captured, as_tuple=not bare, **more)
         with self._lock:
             if found.ready:
                 return  # another thread was faster
@@ -288,13 +317,23 @@ class CompiledFunction(Inspected, Binding[P, R]):
         static, dynamic = self.static.split(args, kwargs)
         leaves, structure = pytrees.flatten(dynamic)
         types = self._types(leaves, dynamic)
-        key = (exact(static), structure, types)
+        asked = self._requests()
+        if any(map(is_on_card, leaves)):
+            asked += placed(leaves, pytrees.call_paths(*dynamic))
+        key = (exact(static), structure, types, chosen(asked))
         with self._lock:
             found = self._specializations.get(key)
             if found is not None:
                 self._hits += 1
                 return leaves, found
-            earlier = [known.signature for known in self._specializations.values()]
+            known = list(self._specializations.items())
+            found = next((each for k, each in known if k[:3] == key[:3]), None)
+            if found is not None:  # the same program elsewhere
+                device = chosen([*asked, *found.traced.program.devices]) or CPU
+                made = Specialization(found.signature, found.traced, device)
+                made.traced_in, made.held = found.traced_in, set(found.held)
+                return leaves, self._specializations.setdefault(key, made)
+            earlier = [each.signature for _, each in known]
         signature = Signature(static, structure, types, tuple(pytrees.call_paths(*dynamic)))
         check_allowed(self, _name(self.function), signature, earlier)
 
@@ -307,7 +346,8 @@ class CompiledFunction(Inspected, Binding[P, R]):
         began = perf_counter()
         with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
-        found = Specialization(signature, traced)
+        device = chosen([*asked, *traced.program.devices]) or CPU
+        found = Specialization(signature, traced, device)
         found.traced_in = perf_counter() - began
         found.held.update(["gradients"] if self.check is not None else [])
         if any(map(is_tracer, traced.program.captured)):
@@ -332,12 +372,14 @@ class CompiledFunction(Inspected, Binding[P, R]):
     def remember(self, programs: Sequence[tuple[Signature, Traced]]) -> None:
         """Take over signatures that were traced before, in another process."""
         for signature, traced in programs:
-            key = (exact(signature.static), signature.structure, signature.leaves)
-            self._specializations.setdefault(key, Specialization(signature, traced))
+            asked = chosen(self._requests())
+            key = (exact(signature.static), signature.structure, signature.leaves, asked)
+            device = chosen([*self._requests(), *traced.program.devices]) or CPU
+            self._specializations.setdefault(key, Specialization(signature, traced, device))
 
     def anew(self) -> CompiledFunction[P, R]:
         """The same function, of which nothing is known yet."""
-        made = CompiledFunction[P, R](self.function, (), (), self.device)
+        made = CompiledFunction[P, R](self.function, (), (), self.asked)
         made.static = self.static
         return made
 

@@ -79,7 +79,7 @@ def facts_of(f: Any, *, make: bool = False) -> Facts:
     memory."""
     return Facts(
         f.written(), names_of(f), signature_text(f), f.device, f.tier,
-        [_trace(found, f.device, make) for found in f.specializations()],
+        [_trace(found, found.device, make) for found in f.specializations()],
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
+from autojit.session.devices import CPU
 from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.execute import executable, loaded_entries
@@ -26,7 +27,7 @@ class Inspected(Shown):
     """The part of a compiled function that looks inside."""
 
     function: Callable[..., Any]
-    device: str
+    asked: str | None
     _specializations: dict[Any, Specialization]
     specialize: Callable[..., tuple[list[Any], Specialization]]
     _retraces: Retraces
@@ -35,6 +36,12 @@ class Inspected(Shown):
 
     def __repr__(self) -> str:
         return facts_of(self).line()
+
+    @property
+    def device(self) -> str:
+        """Where it runs: what it was made for, or where the last signature has led."""
+        found = self.specializations()
+        return self.asked or (found[-1].device if found else CPU)
 
     def written(self) -> str:
         """How it was made: ``jit(grad(loss))``."""
@@ -55,8 +62,8 @@ class Inspected(Shown):
         have captured or unrolled; ``autojit dump --remarks`` says why.
         """
         found = list(self._specializations.values())
-        programs = {each.traced.program for each in found}
-        from_disk = sum(loaded_entries(program, self.device) for program in programs)
+        programs = {(each.traced.program, each.device) for each in found}
+        from_disk = sum(loaded_entries(*each) for each in programs)
         traces = len(found)
         kinds = Counter(
             kind for kind, _ in set().union(*(each.traced.constructs for each in found))
@@ -77,7 +84,7 @@ class Inspected(Shown):
 
         (args, kwargs), _ = pytrees.in_place_of_types((args, kwargs))
         _, found = self.specialize(args, kwargs)
-        return Lowered(found.traced.program, self.device)
+        return Lowered(found.traced.program, found.device)
 
     @folded
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
@@ -106,7 +113,7 @@ class Inspected(Shown):
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """What native code for these arguments depends on: its key on disk, None if it has none."""
         _, found = self.specialize(args, kwargs)
-        if self.device != "cpu":
+        if found.device != CPU:
             return None
         program, bare = found.traced.program, found.traced.structure.is_leaf()
         code = executable(program)

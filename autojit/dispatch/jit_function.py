@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
@@ -23,6 +24,7 @@ from autojit.tracing.source import user_source
 from .compiled import CompiledFunction
 
 DEVICES = ("cpu", "cuda")
+_CARD = re.compile(r"cuda:\d{1,3}")
 #: What a GPU is called elsewhere.
 _GPUS = dict.fromkeys(("gpu", "nvidia", "cuda"), "cuda")
 TIERS = ("compiled", "auto")
@@ -97,7 +99,11 @@ def jit(
         static_argnames: the same by name.
         donate_argnums: for programs that come from JAX, which overwrites such arguments. Here
             inputs are never written to: anything but ``()`` is warned of, and has no effect.
-        device: ``"cpu"`` (the default) or ``"cuda"``.
+        device: ``"cpu"`` or ``"cuda"`` (``"cuda:1"`` for the second card). Whatever is made of the
+            function, its gradient for one, runs there; two different devices in one program are an
+            error. By default it runs where its arrays are: on a GPU if one of its arguments, or of
+            the arrays that it closes over, lies there (:func:`autojit.device_put`), else on the
+            CPU. Results are arrays on the GPU if an argument is there, else NumPy's.
         tier: ``"compiled"`` (the default): the first call waits for the compiler. ``"auto"``:
             until the code is there, calls are answered by NumPy, op by op, while the compiler
             runs in a thread; results agree to rounding. That is for sessions in which many
@@ -106,7 +112,8 @@ def jit(
             the next call.
 
     Raises:
-        UnsupportedTargetError: for another device or tier.
+        UnsupportedTargetError: for another device or tier, or one that is not there.
+        MixedDevicesError: if a function that it calls, or an argument, is on another device.
         UnhashableStaticError, NotArrayError, ConcreteValueError, UncoveredFunctionError:
             each naming the argument or the line, with the fix.
 
@@ -133,12 +140,8 @@ def jit(
             f"jit takes a function, not {f!r:.60}. Compile first, then call:\n"
             "    jit(f)(x)                          # not: jit(f(x))"
         )
-    if device is not None and device not in DEVICES:
-        close = closest(_GPUS.get(str(device).lower().split(":")[0], str(device)), DEVICES)
-        raise UnsupportedTargetError(
-            f"device must be 'cpu' or 'cuda', not {device!r}.{close}\n"
-            "    jit(f, device='cuda')              # a GPU of NVIDIA's"
-        )
+    if device is not None:
+        check_device(device)
     if _as_tuple(donate_argnums):
         warn_at(user_source(), DonationWarning, DONATED.format(donate_argnums))
     if tier not in TIERS:
@@ -152,10 +155,20 @@ def jit(
         f,
         _as_tuple(static_argnums),
         _as_tuple(static_argnames),
-        device or "cpu",
+        device,
         tier,
         check,
     )
+
+
+def check_device(device: Any) -> None:
+    """Raise UnsupportedTargetError for what is no name of a device."""
+    if device not in DEVICES and not _CARD.fullmatch(str(device)):
+        close = closest(_GPUS.get(str(device).lower().split(":")[0], str(device)), DEVICES)
+        raise UnsupportedTargetError(
+            f"device must be 'cpu' or 'cuda', not {device!r}.{close}\n"
+            "    jit(f, device='cuda')              # a GPU of NVIDIA's"
+        )
 
 
 def _as_tuple(x: Any) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from autojit.codegen.driver.executable import canonical
 from autojit.session.background import Job
+from autojit.session.devices import CPU, is_on_card
 from autojit.session.watching import span
 from autojit.staging.trace_function import Traced
 
@@ -33,9 +34,11 @@ class CacheInfo(NamedTuple):
 class Specialization:
     """One signature of a compiled function, and the program for it."""
 
-    def __init__(self, signature: Signature, traced: Traced) -> None:
+    def __init__(self, signature: Signature, traced: Traced, device: str = CPU) -> None:
         self.signature = signature
         self.traced = traced
+        #: Where it runs: ``"cpu"`` or ``"cuda:0"``.
+        self.device = device
         #: Native code, which is made or loaded at the first call; None where there is none.
         self.native: Callable[..., Any] | None = None
         self.ready = False
@@ -49,6 +52,13 @@ class Specialization:
         self.held: set[str] = set()
         #: What makes it in the background.
         self.job: Job | None = None
+
+    def on_card(self, leaves: Sequence[Any]) -> list[Any]:
+        """The leaves as the code for a GPU takes them: arrays there stay as they are."""
+        return [
+            leaf if is_on_card(leaf) or weak in (int, float) else np.asarray(leaf, type.dtype)
+            for leaf, (type, weak) in zip(leaves, self.signature.leaves, strict=True)
+        ]
 
     def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """The leaves as native code takes arrays."""

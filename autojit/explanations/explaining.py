@@ -40,15 +40,11 @@ def explain(
 
     Raises UnsupportedTargetError for other devices than the CPU.
     """
-    if compiled.device != "cpu":
-        raise UnsupportedTargetError(
-            f"explain is about code for the CPU; this function is compiled for {compiled.device}:\n"
-            "    jit(f).explain(x)                  # without device="
-        )
     times: dict[str, float] = {}
     with collecting() as notes, transform_cache.unused():
         with _timed(times, "trace"):
             leaves, found = compiled.anew().specialize(args, kwargs)
+        _check_device(found.device)
         program = found.traced.program
         code = TimedExecutable(Executable(program.bound_to(())))
         with target_errors(), stage("compiling", program.name, lambda: len(program.ops)):
@@ -114,6 +110,14 @@ def _key(found: Any, program: Program) -> dict[str, Any] | None:
     code = executable(program)
     key: dict[str, Any] | None = code.key(found.weak, len(program.captured), as_tuple=not bare)
     return key
+
+
+def _check_device(device: str) -> None:
+    if device != "cpu":
+        raise UnsupportedTargetError(
+            f"explain is about code for the CPU; this function is compiled for {device}:\n"
+            "    jit(f).explain(autojit.device_get(x))      # without device="
+        )
 
 
 # -- times -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from autojit.ir.core import shapes
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.protocols.lifting import as_tracer, as_value, by_values, common_shape, shape_of
+from autojit.session.devices import is_on_card
 from autojit.tracing.created_arrays import TracedArray, bare, is_traced, plain
 from autojit.tracing.known import value_of
 from autojit.tracing.protocol import bounds_of
@@ -87,7 +88,7 @@ def masked_part(index: Any, x: Tracer) -> Masked | None:
     if len(masks) != 1 or not masks[0].size:  # one without elements is known
         return None
     (mask,) = masks
-    items = _expand_ellipsis([i if i is mask else _understood(i, x) for i in items], x)
+    items = _expand_ellipsis([i if i is mask else _understood(_lifted(i), x) for i in items], x)
     number = next(n for n, item in enumerate(items) if item is mask)
     before, after = items[:number], items[number + 1 :]
     if any(isinstance(item, int) or is_array(item) for item in (*before, *after)):
@@ -108,9 +109,15 @@ def masked_part(index: Any, x: Tracer) -> Masked | None:
 
 def parse(index: Any, x: Tracer) -> tuple[list[Any], bool]:
     """One item for each axis, and None; whether nothing stands between the arrays."""
-    items = [_understood(item, x) for item in (index if isinstance(index, tuple) else (index,))]
+    every = index if isinstance(index, tuple) else (index,)
+    items = [_understood(_lifted(item), x) for item in every]
     together = _are_together(items)
     return _with_places(_expand_ellipsis(items, x), x), together
+
+
+def _lifted(item: Any) -> Any:
+    """An array on a GPU as a traced one."""
+    return as_tracer(item) if is_on_card(item) else item
 
 
 def _understood(item: Any, x: Tracer) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.cuda.foreign import is_foreign
 from autojit.errors import ShapeError, TypeMismatch, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
@@ -93,9 +94,12 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def by_values(x: Any) -> Any:
-    """A Series, DataFrame or another array of pandas as the array of its values."""
+    """A Series, DataFrame or another array of pandas as the array of its values; an array of
+    another library's on a GPU as a traced one."""
     if isinstance(x, (Tracer, np.ndarray)):
         return x
+    if is_foreign(x):
+        return as_tracer(x)
     return np.asarray(x) if hasattr(type(x), "__pandas_priority__") else x
 
 

@@ -1,7 +1,8 @@
 """Results of transformations, so that ``grad(f)(x)`` without ``jit`` only traces.
 
 A transformation is a pure function of the program's structure, its name and the user's lines.
-Only captured arrays differ between programs with one key; they are put back into the result.
+Only captured arrays, and what asks for a device, differ between programs with one key; they are put
+back into the result.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def cached_transform(
             made = transform(numbered, *args, **settings)
         if not _unused.depth:
             _keep(key, made)
-    return _bound(made, program.captured)
+    return _bound(made, program.captured, program.devices)
 
 
 def clear() -> None:
@@ -100,12 +101,17 @@ def _size(key: Any, made: Any) -> int:
     return sum(len(p.ops) for p in programs if isinstance(p, Program))
 
 
-def _bound(made: Any, captured: Sequence[Any]) -> Any:
-    """The result with the program's captured arrays in place of their numbers."""
+def _bound(made: Any, captured: Sequence[Any], devices: tuple[Any, ...]) -> Any:
+    """The result with the program's captured arrays in place of their numbers, and on its
+    device."""
     if isinstance(made, Program):
-        return made.bound_to([_thing(c, captured) for c in made.captured])
+        bound = made.bound_to([_thing(c, captured) for c in made.captured])
+        bound.devices = devices
+        return bound
     if isinstance(made, tuple):
-        items = [_bound(item, captured) if isinstance(item, Program) else item for item in made]
+        items = [
+            _bound(item, captured, devices) if isinstance(item, Program) else item for item in made
+        ]
         return type(made)(*items)
     return made
 

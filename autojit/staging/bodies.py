@@ -12,7 +12,7 @@ from autojit.errors import StructureError, with_place
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
 from autojit.protocols.lifting import to_dtype
-from autojit.tracing.context import Paths, current_trace
+from autojit.tracing.context import Paths, current_trace, require
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
 from autojit.tracing.running.trace import trace_flat
@@ -79,6 +79,7 @@ def trace_body(
     name = name_of(function)
     types, kinds = [t for t, _ in leaves], [w for _, w in leaves]
     program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths, given)
+    require(program.devices)
     program = without_long_stretches(program, is_body=True)
     return Body(program, structure, weak, [lift(c) for c in program.captured])
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from autojit.codegen.cuda.arrays import to_host
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.errors import UnsupportedTargetError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
+from autojit.session.devices import CPU, chosen, is_on_card, numbered, placed
 from autojit.session.progress import stage
 from autojit.session.watching import results_of, timed_ops
+from autojit.tracing.context import require
 from autojit.tracing.hooks import hooks
 from autojit.tracing.values import inline, is_tracer
 from autojit.version import VERSION
@@ -78,11 +81,12 @@ _MOST = 1024
 _lock = Lock()
 
 
-def executable(program: Program, device: str = "cpu") -> Any:
+def executable(program: Program, device: str = CPU) -> Any:
     """The compiled code of a program; programs equal in structure share it, but no arrays.
 
-    For the CPU it is compiled, or loaded from disk, when it is first called.
+    It is compiled, or loaded from disk, when it is first called.
     """
+    device = numbered(device)
     with _lock:
         found = _executables.get((device, program))
         if found is not None:
@@ -113,29 +117,89 @@ def bound_inputs(program: Program, arguments: Sequence[Any]) -> list[Any]:
     return [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
 
 
-def apply(
-    program: Program, arguments: Sequence[Any], device: str = "cpu", *, once: bool = False
-) -> list[Any]:
-    """The outputs of a program; its captured things are bound here.
+def device_for(program: Program, arguments: Sequence[Any]) -> str:
+    """Where a program runs: where it was asked to, or where its arrays are; else on the CPU.
 
-    ``once``: the function is traced anew for each call, and may be interpreted (:func:`is_dear`).
+    Raises:
+        MixedDevicesError: if that is not one device.
+    """
+    return chosen([*program.devices, *placed(arguments)]) or CPU
+
+
+def apply(
+    program: Program,
+    arguments: Sequence[Any],
+    *,
+    once: bool = False,
+    ours: int = 0,
+    resident: bool | None = None,
+) -> list[Any]:
+    """The outputs of a program on its device; its captured things are bound here.
+
+    Args:
+        once: the function is traced anew for each call, and may be interpreted (:func:`is_dear`).
+        ours: so many results at the end are not the user's: they stay where they are.
+        resident: whether the others stay on a GPU. By default they do if an argument is there.
     """
     if any(map(is_tracer, (*arguments, *program.captured))):
+        require(program.devices)
         return list(inline(program, arguments))
+    device = device_for(program, arguments)
+    if device != CPU and not settings.interpret:
+        resident = is_resident(program, arguments) if resident is None else resident
+        return _on_card(program, arguments, device, ours, resident=resident)
     arrays = bound_inputs(program, arguments)
     if settings.interpret or (once and is_dear(program)):
         results = interpreted(program, arrays)
     else:
         with target_errors(), failing_lines(program, arrays):
-            results = _compiled(program, arrays, device)
+            results = _compiled(program, arrays)
     if settings.checks_results > 0:
         hooks.check_results(program, arrays, results, [f"input {i}" for i in range(len(arguments))])
     return results
 
 
-def _compiled(program: Program, arrays: Sequence[Any], device: str) -> list[Any]:
-    """The outputs of the compiled program."""
-    code = executable(program, device)
+def is_resident(program: Program, arguments: Sequence[Any]) -> bool:
+    """Whether results of a program on a GPU stay there: an argument is there, or an array that the
+    function closes over."""
+    return any(map(is_on_card, (*arguments, *program.captured)))
+
+
+def _on_card(
+    program: Program, arguments: Sequence[Any], device: str, ours: int, *, resident: bool
+) -> list[Any]:
+    """The outputs of a program on a GPU."""
+    with target_errors():
+        code = executable(program, device)
+        if not code.is_ready:
+            with stage("compiling", program.name, lambda: len(program.ops)):
+                code.prepare()
+        results = code.call([*arguments, *program.captured], explain_late(program))
+        shown = len(results) - ours
+        if not resident:
+            results = [*to_host(results[:shown]), *results[shown:]]
+    if settings.checks_results > 0:
+        names = [f"input {i}" for i in range(len(arguments))]
+        arrays = bound_inputs(program, arguments)
+        hooks.check_results(program, arrays, [np.asarray(r) for r in results], names)
+    return results
+
+
+def explain_late(program: Program) -> Callable[[BaseException, Sequence[Any] | None], None]:
+    """What adds the user's line to an error that is raised when results come from a GPU.
+
+    It takes the arrays of the program's inputs, or None where several calls may have failed.
+    """
+
+    def explain(error: BaseException, arrays: Sequence[Any] | None) -> None:
+        name_failing_line(error, program, arrays)
+
+    return explain
+
+
+def _compiled(program: Program, arrays: Sequence[Any]) -> list[Any]:
+    """The outputs of the program compiled for the CPU."""
+    code = executable(program)
     if not getattr(code, "is_ready", True):
         code.unverified = verifies()
         with stage("compiling", program.name, lambda: len(program.ops)):
@@ -190,7 +254,7 @@ def is_quick(program: Program) -> bool:
 def loaded_entries(program: Program, device: str = "cpu") -> int:
     """How many entries of a program came from the cache on disk, as far as it is in memory."""
     with _lock:
-        return getattr(_executables.get((device, program)), "loaded", 0)
+        return getattr(_executables.get((numbered(device), program)), "loaded", 0)
 
 
 def known_cost(program: Program, device: str, *, make: bool = False) -> dict[str, int] | None:

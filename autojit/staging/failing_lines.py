@@ -54,19 +54,22 @@ def _largest(program: Program) -> int:
     return max([0, *map(_size, program.ops), *inner])
 
 
-def name_failing_line(error: BaseException, program: Program, arrays: Sequence[Any]) -> None:
+def name_failing_line(
+    error: BaseException, program: Program, arrays: Sequence[Any] | None
+) -> None:
     """Add the line to an error that the code of a program has raised for these inputs.
 
     Where several lines may have raised it, the interpreter tells which one, unless that takes long,
-    and which index is out of bounds.
+    and which index is out of bounds. An error that a GPU raises late may have its line already;
+    ``arrays`` is None where it is not known which call raised it.
     """
-    if not is_of_code(error):
+    if not is_of_code(error) or any('  File "' in n for n in getattr(error, "__notes__", ())):
         return
     if not isinstance(error, Exception):
         _name(error, _once(_loops(program)))
         return
     lines = _once(_lines(program, error))
-    if len(lines) > 1 or (lines and isinstance(error, IndexError)):
+    if arrays is not None and (len(lines) > 1 or (lines and isinstance(error, IndexError))):
         same = _again(error, program, arrays)
         if same is not None:
             if str(same) != str(error):

@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 import optree
 
+from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.errors import NotArrayError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
+from autojit.session.devices import is_on_card
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.rows import Row
@@ -31,7 +33,9 @@ NAMESPACE = "autojit"
 #: Classes of which an object is a tree with one array, and stands for it: how to get that.
 WRAPPERS: dict[type, Callable[[Any], Any]] = {}
 #: Types of leaves that are known not to be dataclasses, for speed.
-_COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer, Argument, Row})
+_COMMON = frozenset(
+    {np.ndarray, np.float64, float, int, bool, complex, Tracer, Argument, Row, DeviceArray}
+)
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
@@ -119,7 +123,7 @@ def is_array(leaf: Any) -> bool:
 
 def is_on_device(leaf: Any) -> bool:
     """Whether a leaf is an array on a GPU (or numba's simulation of one)."""
-    return hasattr(leaf, "__cuda_array_interface__") or hasattr(leaf, "__cuda_ndarray__")
+    return is_on_card(leaf) or hasattr(type(leaf), "__cuda_ndarray__")
 
 
 def paths(tree: Any, root: str) -> list[str]:

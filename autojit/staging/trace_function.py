@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.codegen.cuda.arrays import DeviceArray
+from autojit.codegen.cuda.foreign import is_foreign
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
@@ -43,11 +45,13 @@ def leaf_type(leaf: Any) -> LeafType:
     """What the trace may know of an argument."""
     if isinstance(leaf, Tracer):
         return LeafType(leaf.type, leaf.weak)
-    if hasattr(leaf, "__cuda_array_interface__"):  # its dtype may not be one of NumPy's
+    if isinstance(leaf, DeviceArray):
+        return LeafType(leaf.type, None)
+    if is_foreign(leaf):  # its dtype may not be one of NumPy's
         described = leaf.__cuda_array_interface__
         dtype = np.dtype(described["typestr"])
         check_dtype(dtype)
-        return LeafType(Type(canonical_dtype(dtype), described["shape"]), None)
+        return LeafType(Type(canonical_dtype(dtype), tuple(described["shape"])), None)
     weak = type(leaf) if type(leaf) in WEAK_TYPES else None
     dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
     check_dtype(dtype)

@@ -9,12 +9,13 @@ thread and is restored in ``finally``, so an exception leaves nothing active.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.errors import (
     LeakedTracerError,
     MissingDtypeError,
@@ -26,6 +27,7 @@ from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.program import Source, Value, building
 from autojit.ir.core.types import Type, canonical_dtype, dtype_name
 from autojit.ir.ops.move import reshape, slice_
+from autojit.session.devices import Request, chosen
 
 from .captures import Part, keys, part_of_another
 from .hooks import hooks
@@ -50,6 +52,8 @@ class Trace:
         #: The loops that have been captured so far, by where they are written.
         self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
+        #: What asks for a device in it, by the device.
+        self.devices: dict[str, Request] = {}
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
         self._found: dict[Hashable, list[int]] = {}
@@ -148,12 +152,16 @@ class CapturedView:
 
 def _snapshot(thing: Any) -> Any:
     # The user may change the array later; the program holds what it was.
-    return np.array(thing) if isinstance(thing, np.ndarray) else CapturedView(thing)
+    if isinstance(thing, np.ndarray):
+        return np.array(thing)
+    return thing if isinstance(thing, DeviceArray) else CapturedView(thing)
 
 
 def _unchanged(snapshot: Any, thing: Any) -> bool:
     if isinstance(snapshot, CapturedView):
         return snapshot.value is thing.value
+    if isinstance(snapshot, DeviceArray):
+        return snapshot is thing
     return snapshot.dtype == thing.dtype and np.array_equal(
         snapshot, thing, equal_nan=snapshot.dtype.kind in "fc"
     )
@@ -205,6 +213,18 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
         trace.open = False
         trace.builder.known = None
         _stack.traces.pop()
+    if block:  # part of the function
+        require(trace.devices.values())
+
+
+def require(requests: Iterable[Request]) -> None:
+    """Note in the active trace what asks for a device; MixedDevicesError unless all agree."""
+    trace = current_trace()
+    assert trace is not None
+    for request in requests:
+        if request.device not in trace.devices:
+            chosen([*trace.devices.values(), request])
+            trace.devices[request.device] = request
 
 
 def active_traces() -> Sequence[Trace]:

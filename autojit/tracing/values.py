@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.errors import NotArrayError, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type, canonical_dtype
+from autojit.ir.ops.arithmetic import convert
+from autojit.session.devices import Request, device_of, is_on_card, ordinal
 
 from .blocks import here
-from .context import Trace, check_dtype, check_not_leaked, current_trace
+from .context import Trace, check_dtype, check_not_leaked, current_trace, require
 from .created_arrays import FreshArray, TracedArray, bare, plain
 from .source import user_source
 from .tracer import Tracer
@@ -32,6 +35,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     assert trace is not None
     if isinstance(x, FreshArray):
         return _lift_fresh(x, dtype, trace)
+    if is_on_card(x):
+        return _lift_on_card(x, dtype, trace)
     if is_special_array(x):
         raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
     array = np.asarray(x)
@@ -44,6 +49,21 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     return found or trace.capture(
         x if array is x else array, Type(canonical_dtype(array.dtype), array.shape)
     )
+
+
+def _lift_on_card(x: Any, dtype: np.dtype | None, trace: Trace) -> Value:
+    """An array on a GPU, which stays there; of another library's, as it is now."""
+    if not isinstance(x, DeviceArray):
+        from autojit.codegen.cuda.driver.cards import card
+        from autojit.codegen.cuda.foreign import taken
+
+        x = taken(x, card(ordinal(device_of(x) or "")), copy=True)[0]
+    words = f"an array that the function uses lies on {x.device!r}"
+    require([Request(x.device, words, user_source(), is_array=True)])
+    value = trace.capture(x, x.type)
+    if dtype is not None and x.dtype != dtype:
+        value = convert(value, dtype=dtype)
+    return value
 
 
 def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:

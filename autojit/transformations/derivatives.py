@@ -15,10 +15,11 @@ from autojit.ir.autodiff.linearize import linearize as linearize_program
 from autojit.ir.autodiff.transpose import transpose as transpose_program
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import stop_gradient as stop_op
+from autojit.session.devices import is_on_card
 from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
-from autojit.staging.execute import apply
+from autojit.staging.execute import apply, is_resident
 from autojit.staging.trace_function import Traced, leaf_type, trace_function
 from autojit.staging.transformed import R, Transformed
 from autojit.tracing.known import Inputs
@@ -70,14 +71,14 @@ def _matching(tree: Any, structure: Any, types: Sequence[Type], what: str) -> li
     for leaf, type in zip(leaves, types, strict=True):
         if np.shape(leaf) != type.shape:
             raise ShapeError(f"{what} must have the shape {type.shape}; got {np.shape(leaf)}")
-    return [
-        _in_dtype(leaf, type.dtype) if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)
-        for leaf, type in zip(leaves, types, strict=True)
-    ]
+    return [_in_dtype(leaf, type.dtype) for leaf, type in zip(leaves, types, strict=True)]
 
 
-def _in_dtype(x: Tracer, dtype: np.dtype) -> Any:
-    return x if x.dtype == dtype else x.astype(dtype)
+def _in_dtype(x: Any, dtype: np.dtype) -> Any:
+    """A leaf in a dtype: traced ones, and those on a GPU, stay what they are."""
+    if not isinstance(x, Tracer) and not is_on_card(x):
+        return np.asarray(x, dtype)
+    return x if leaf_type(x).type.dtype == dtype else np.astype(x, dtype)
 
 
 @folded
@@ -107,18 +108,27 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     return pytrees.unflatten(traced.structure, out), pytrees.unflatten(traced.structure, tangent)
 
 
+def _zeros(result: Any, type: Type) -> Any:
+    """Zeros where a result is: what does not depend on the arguments does not move."""
+    return np.zeros_like(result) if is_on_card(result) else np.zeros(type.shape, type.dtype)[()]
+
+
 class _Linear(NamedTuple):
     parts: Linearized
     residuals: list[Any]
     out: Any
+    #: Whether arguments lie on a GPU, so that results stay there; the residuals always do.
+    resident: bool
 
 
 def _linearized(problem: _Traced) -> _Linear:
     traced, leaves, _ = problem
     parts = cached_transform(linearize_program, traced.program, tuple(range(len(leaves))))
-    results = apply(parts.primal, leaves, once=True)
     n = traced.results
-    return _Linear(parts, results[n:], pytrees.unflatten(traced.structure, results[:n]))
+    ours = len(parts.primal.outputs) - n
+    results = apply(parts.primal, leaves, once=True, ours=ours)
+    out = pytrees.unflatten(traced.structure, results[:n])
+    return _Linear(parts, results[n:], out, is_resident(traced.program, leaves))
 
 
 @folded
@@ -132,16 +142,18 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     array([2., 0.])
     """
     problem = _trace(f, primals, "linearize")
-    parts, residuals, out = _linearized(problem)
+    parts, residuals, out, resident = _linearized(problem)
     types = [leaf_type(leaf).type for leaf in problem.leaves]
     out_types = problem.traced.program.out_types
 
     @folded
     def derivative(*tangents: Any) -> Any:
         moving = _matching(tangents, problem.structure, types, "The tangents")
-        results: list[Any] = [np.zeros(t.shape, t.dtype)[()] for t in out_types]
-        for i, moved in zip(parts.active, apply(parts.linear, [*residuals, *moving]), strict=True):
-            results[i] = moved
+        results = list(map(_zeros, pytrees.flatten(out)[0], out_types))
+        on_card = resident or any(map(is_on_card, moving))
+        moved = apply(parts.linear, [*residuals, *moving], resident=on_card)
+        for i, result in zip(parts.active, moved, strict=True):
+            results[i] = result
         return pytrees.unflatten(problem.traced.structure, results)
 
     return out, derivative
@@ -183,7 +195,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     (np.float64(3.0), np.float64(2.0))
     """
     problem = _trace(f, primals, "vjp")
-    parts, residuals, out = _linearized(problem)
+    parts, residuals, out, resident = _linearized(problem)
     structure, types = problem.traced.structure, problem.traced.program.out_types
     if has_aux:
         if not (isinstance(out, tuple) and len(out) == 2):
@@ -200,7 +212,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             seeds[i] if i < len(seeds) else np.zeros(every[i].shape, every[i].dtype)
             for i in parts.active
         ]
-        results = apply(backward, [*residuals, *given], once=True)
+        on_card = resident or any(map(is_on_card, seeds))
+        results = apply(backward, [*residuals, *given], once=True, resident=on_card)
         return pytrees.unflatten(problem.structure, results)
 
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)

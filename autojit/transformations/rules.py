@@ -17,6 +17,7 @@ from autojit.protocols.lifting import to_dtype, tracer
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.context import require
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer, lift
 
@@ -238,6 +239,8 @@ def rules_for(
         key = (id(owner), _state.level, settings, tuple(arguments.types), body.program.key)
         found = _state.traced.get(key) if inside else None
         if found is not None and _same(found[0][-1].program.captured, body.program.captured):
+            for rule in found[1]:
+                require(rule.program.devices)
             return [
                 rule._replace(captured=[lift(c) for c in rule.program.captured])
                 for rule in found[1]

@@ -92,7 +92,7 @@ def _checked(
         program, paths = found.traced.program, found.signature.paths
         return _Checked(program, arrays, paths, _floating(program, len(paths)), None)
     static = compiled.static
-    inner: CompiledFunction[..., Any] = CompiledFunction(function, static.given, (), "cpu")
+    inner: CompiledFunction[..., Any] = CompiledFunction(function, static.given, (), None)
     inner.static.names = set(static.names)
     found, arrays = inner.traced(args, kwargs)
     program, paths = found.traced.program, found.signature.paths

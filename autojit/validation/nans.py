@@ -49,7 +49,7 @@ def explain_nan(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
             f"explain_nan takes a function and the arguments of a call, not {f!r:.60}:\n"
             "    autojit.explain_nan(f, x)            # not: autojit.explain_nan(f(x))"
         )
-    compiled = f if isinstance(f, CompiledFunction) else CompiledFunction(f, (), (), "cpu")
+    compiled = f if isinstance(f, CompiledFunction) else CompiledFunction(f, (), (), None)
     found, arrays = compiled.traced(args, kwargs)
     program, paths = found.traced.program, found.signature.paths
     return explained(program, arrays, paths)

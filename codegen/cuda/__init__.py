@@ -6,7 +6,11 @@
     kernels      a thread an element, a block a row, or a tree over the grid
     products     matrix products, tiled (not yet by cuBLAS)
     source       the whole module, with the launches
-    runtime      running it, on the device or in numba's simulator; ``simulator`` is for that
+    packaged     launches as the driver takes them
+    runtime      running it: arguments, results, failures
+    driver       CUDA's driver: memory, launches, graphs; or numba's simulator in its place, for
+                 which ``simulator`` has the functions of ``math``
+    arrays       arrays on a card; ``dlpack`` gives them to others, ``foreign`` takes theirs
     stages       the source and its PTX as text, without a GPU
 
 Results do not depend on the order in which threads run, but for one case: scatters of

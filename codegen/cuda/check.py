@@ -1,17 +1,19 @@
-"""Programs on the GPU against the interpreter, with times.
+"""Programs on the GPU against the interpreter, with times, and what the card reaches at most.
 
     python -m autojit.codegen.cuda.check
 
 For a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs small ones in the simulator.
-The exit status is 1 if a result is wrong.
+Each program runs twice, in memory that holds NaN before. The exit status is 1 if a result is
+wrong. The table of samples runs the same way by ``python -m tests.codegen.cuda.check_samples``.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +23,10 @@ from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type
 from autojit.ir.tools.interpreter import interpret
 
-from .runtime import CudaExecutable, compile_for_cuda, is_simulated, load_cuda
+from .arrays import to_host, uploaded
+from .driver.card import Card
+from .driver.cards import card as card_of
+from .runtime import compile_for_cuda
 
 Make = Callable[..., Value]
 
@@ -92,48 +97,123 @@ def arguments(program: Program) -> list[Any]:
     ]
 
 
-def check(program: Program) -> tuple[float, float, float]:
-    """The error relative to the largest element; seconds of the first call and of a later one."""
-    cuda = load_cuda()
+def check(program: Program, card: Card) -> Checked:
+    """Two calls against the interpreter, whose memory holds NaN before."""
     host = arguments(program)
     start = time.perf_counter()
-    executable = compile_for_cuda(program)
-    there = [cuda.to_device(a) for a in host]
-    got = executable.call(there)
-    cuda.synchronize()
-    first = time.perf_counter() - start
-    error = 0.0
-    for a, b in zip(got, interpret(program, host), strict=True):
-        difference = np.abs(np.asarray(a, np.float64) - b).max(initial=0.0)
-        error = max(error, float(difference / max(1.0, np.abs(b).max(initial=0.0))))
-    return error, first, _time(executable, there)
+    executable = compile_for_cuda(program, card.ordinal)
+    there = [uploaded(np.asarray(a), card) for a in host]
+    want = interpret(program, host)
+    first, error = 0.0, 0.0
+    for turn in range(2):
+        poison(card, [t.nbytes for t in program.out_types] + [executable.layout.nbytes])
+        got = to_host(executable.call(there))
+        if turn == 0:
+            first = time.perf_counter() - start
+        error = max(error, *(difference(a, b) for a, b in zip(got, want, strict=True)))
+    return Checked(error, first, seconds(lambda: executable.call(there), card))
 
 
-def _time(executable: CudaExecutable, there: list[Any]) -> float:
-    cuda = load_cuda()
-    repeats = 1 if is_simulated() else 20
+class Checked(NamedTuple):
+    """The error relative to the largest element; seconds of the first call and of a later one."""
+
+    error: float
+    first: float
+    later: float
+
+
+def poison(card: Card, sizes: Sequence[int]) -> None:
+    """Fill the memory that the next results of these sizes will have with NaN of every width."""
+    # What is given back last is taken first.
+    held = [uploaded(np.full(max(1, n), 0xFF, np.uint8), card) for n in sizes for _ in range(2)]
+    held.clear()
+
+
+def difference(got: Any, want: Any) -> float:
+    """The largest difference relative to the largest element; infinite for other shapes or NaN."""
+    a, b = np.asarray(got), np.asarray(want)
+    if a.shape != b.shape or not np.array_equal(np.isnan(a), np.isnan(b)):
+        return float("inf")
+    with np.errstate(all="ignore"):
+        apart = np.nan_to_num(np.abs(np.where(a == b, 0.0, a.astype(complex) - b)))
+    return float(apart.max(initial=0.0) / max(1.0, np.abs(np.nan_to_num(b)).max(initial=0.0)))
+
+
+def seconds(call: Callable[[], Any], card: Card) -> float:
+    """Seconds of a call among many, until the card is done."""
+    repeats = 1 if card.is_host else 20
+    card.synchronize()
     start = time.perf_counter()
     for _ in range(repeats):
-        executable.call(there)
-    cuda.synchronize()
+        call()
+    card.synchronize()
     return (time.perf_counter() - start) / repeats
 
 
+# -- ceilings ---------------------------------------------------------------------------
+
+
+def ceilings(card: Card) -> Iterator[tuple[str, str]]:
+    """What the card, and the way to it, reach at most: names and figures."""
+    many = 1 << (4 if card.is_host else 27)
+    long, few = Type(np.dtype("f4"), (many,)), Type(np.dtype("f4"), (1,))
+    name, program = _program("copy", lambda x: [_op("add")(x, x)], long)
+    took = _timed(program, card)
+    yield name, f"{2 * long.nbytes / took / 1e9:.0f} GB/s read and written"
+    host = np.ones(many, np.float32)
+    memory = card.memory(host.nbytes)
+    ways = {"upload": card.write, "download": card.read}
+    for name, way in ways.items():
+        took = seconds(partial(way, memory.pointer, host), card)
+        yield name, f"{host.nbytes / took / 1e9:.1f} GB/s"
+    n = 4 if card.is_host else 4096
+    for dtype in ("f4", "f8"):
+        square = Type(np.dtype(dtype), (n, n))
+        name, program = _program(f"product {dtype}", _product, square, square)
+        yield name, f"{2e-12 * n**3 / _timed(program, card):.2f} Tflop/s at {n} x {n}"
+    name, program = _program("launch", lambda x: [_op("add")(x, x)], few)
+    yield name, f"{1e6 * _timed(program, card):.1f} us a call of one kernel, results dropped"
+    n = 2 if card.is_host else 64
+    name, program = _program("graph", _chain, Type(np.dtype("f4"), (n, n)))
+    yield name, f"{1e6 * _timed(program, card):.1f} us a call of 8 products of {n} x {n}"
+
+
+def _chain(x: Value) -> list[Value]:
+    for _ in range(8):
+        (x,) = _product(x, x)
+    return [x]
+
+
+def _timed(program: Program, card: Card) -> float:
+    executable = compile_for_cuda(program, card.ordinal)
+    there = [uploaded(np.asarray(a), card) for a in arguments(program)]
+    for _ in range(3):  # the third runs as a graph, if there is one
+        executable.call(there)
+    return seconds(lambda: executable.call(there), card)
+
+
 def main() -> int:
-    """Print a table, and give the exit status."""
-    n = 12 if is_simulated() else 2000
+    """Print tables, and give the exit status."""
+    try:
+        card = card_of()
+    except TargetError as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    major, minor = card.capability
+    print(f"{card.model}, capability {major}.{minor}, {card.processors} processors\n")
+    n = 12 if card.is_host else 2000
     wrong = 0
     print(f"{'program':<18}{'error':>10}{'first call':>13}{'later':>12}   on {n} x {n}")
     for name, program in programs(n):
-        try:
-            error, first, later = check(program)
-        except TargetError as failure:
-            print(failure, file=sys.stderr)
-            return 1
-        bad = not error < (1e-4 if "f4" in name else 1e-11)
+        found = check(program, card)
+        bad = not found.error < (1e-4 if "f4" in name else 1e-11)
         wrong += bad
         mark = "  WRONG" if bad else ""
-        print(f"{name:<18}{error:>10.1e}{first:>11.2f} s{later * 1e3:>9.3f} ms{mark}")
+        print(f"{name:<18}{found.error:>10.1e}{found.first:>11.2f} s"
+              f"{found.later * 1e3:>9.3f} ms{mark}")  # fmt: skip
+    print("\nceilings")
+    for name, figure in ceilings(card):
+        print(f"{name:<18}{figure}")
     return 1 if wrong else 0
 
 

@@ -1,19 +1,15 @@
-"""Programs compiled for the GPU, and run on it or in the CUDA simulator."""
+"""Programs compiled for a GPU, and run on it or in the CUDA simulator."""
 
 from __future__ import annotations
 
-import importlib
-import itertools
-import linecache
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.codegen.loop_ir.cost import itemsize
-from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.errors import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
@@ -22,48 +18,42 @@ from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
-from .source import print_source
+from .arrays import DeviceArray, interned, to_host, uploaded
+from .driver.card import Card
+from .driver.cards import card as card_of
+from .driver.cards import is_simulated
+from .driver.compiler import Kept
+from .driver.extraction import Extraction
+from .driver.failures import Calls, Flags
+from .driver.launching import Launcher, Step
+from .driver.memory import Memory
+from .foreign import is_foreign, taken
+from .kernels import STATUS
+from .packaged import block_of, grid_of, kernel_of
+from .source import Source, print_source
 from .structure import Machine
 
-_INSTALL = 'pip install "autojit[cuda]"'
-_SIMULATE = "To try it without a GPU, set NUMBA_ENABLE_CUDASIM=1 before Python starts."
+#: Temporaries and partial results begin at multiples of so many bytes.
+_ALIGNED = 256
+#: What a scalar that is passed by value looks like in its slot of 8 bytes.
+_FORMATS = {
+    "bool": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q", "u8": "B7x",
+    "u16": "H6x", "u32": "I4x", "u64": "Q", "f32": "f4x", "f64": "d",
+}  # fmt: skip
 
-_serial = itertools.count()
-#: One call at a time: calls of an executable share its scratch memory, and the simulator
-#: runs one kernel at a time. Launches return at once, so a device does not wait for this.
-_lock = Lock()
+Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
 
 
-def load_cuda() -> Any:
-    """The module ``numba.cuda`` of numba-cuda, whether or not there is a GPU."""
+def _is_on_card(x: Any) -> bool:
+    return x.__class__ is DeviceArray or is_foreign(x)
+
+
+def _slot(number: Any, pack: Callable[[Any], bytes]) -> int:
+    """A scalar as the 8 bytes of its slot."""
     try:
-        importlib.import_module("numba_cuda")
-    except ImportError:
-        raise TargetError(
-            f'device="cuda" needs numba-cuda, which is not installed:\n    {_INSTALL}\n{_SIMULATE}'
-        ) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about versions of the toolkit
-        from numba import cuda
-    return cuda
-
-
-def is_simulated() -> bool:
-    """Whether NUMBA_ENABLE_CUDASIM was set when numba was imported."""
-    from numba.core import config
-
-    return bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
-
-
-def open_device() -> Any:
-    """``numba.cuda`` with a GPU or the simulator behind it, or TargetError."""
-    cuda = load_cuda()
-    if not cuda.is_available():
-        raise TargetError(
-            'device="cuda" needs an NVIDIA GPU and its driver; numba-cuda finds none '
-            f"(python -m numba -s says what it sees).\n{_SIMULATE}"
-        )
-    return cuda
+        return int.from_bytes(pack(number), "little")
+    except struct.error:
+        raise OverflowError(f"Python integer {number} out of bounds for int64") from None
 
 
 def machine() -> Machine:
@@ -75,131 +65,260 @@ def machine() -> Machine:
     return Machine()
 
 
-def compile_for_cuda(program: Program) -> CudaExecutable:
-    """Optimise and schedule a program for the GPU; its kernels are compiled at the first call."""
-    return CudaExecutable(program, open_device())
+def compile_for_cuda(
+    program: Program, ordinal: int = 0, kept: Kept | None = None
+) -> CudaExecutable:
+    """Optimise and schedule a program for a GPU; its kernels are compiled at the first call."""
+    return CudaExecutable(program, card_of(ordinal), kept)
 
 
 class CudaExecutable:
-    """A program compiled for the GPU: ``call(arrays)`` gives device arrays."""
+    """A program compiled for a GPU: ``call(arrays)`` gives device arrays."""
 
-    def __init__(self, program: Program, cuda: Any) -> None:
+    def __init__(self, program: Program, card: Card, kept: Kept | None = None) -> None:
         self.source = program
+        self.card = card
+        self.in_types = tuple(map(interned, program.in_types))
+        self.out_types = tuple(map(interned, program.out_types))
         self.optimized = optimize(program)
         self.loops = lower(self.optimized, CUDA)
-        self.printed = print_source(self.loops, machine())
-        self.in_types = program.in_types
-        self.out_types = program.out_types
-        self._cuda = cuda
-        self._run = load_source(self.printed.text, self.loops.name)["run"]
-        self._scratch: list[Any] | None = None
+        self.printed: Source = print_source(self.loops, machine())
+        self._kept = kept
+        self._lock = Lock()
+        self._extraction = Extraction(self.printed.text)
+        self._general: Bound | None = None
+        self.layout = _layout(self.loops.temps, self.printed.partials)
 
-    def call(self, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs, as device arrays, for arrays on the device (not copied) or the host."""
-        inputs = [self._input(a, t) for a, t in zip(arrays, self.in_types, strict=True)]
-        made = [self._output(t) for t in self.out_types]
-        with _lock, quiet():
-            if self._scratch is None:
-                self._scratch = self._allocate()
-            self._run(*inputs, *(flat for flat, _ in made), *self._scratch)
-            self._check()
-        return [whole for _, whole in made]
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`call` has its code."""
+        return self._general is not None
 
-    # -- arrays -------------------------------------------------------------
+    def prepare(self) -> Bound:
+        """Compile, or load, what :meth:`call` needs."""
+        with self._lock:
+            if self._general is None:
+                self._general = Bound(self, (None,) * len(self.in_types), ())
+            return self._general
 
-    def _input(self, array: Any, type: Type) -> Any:
-        """An array as a flat device array of the scalars that make it up."""
-        if is_device_array(array):
-            found = self._cuda.as_cuda_array(array) if _is_foreign(array) else array
-            if found.dtype != type.dtype or tuple(found.shape) != type.shape:
-                raise TypeError(f"compiled for {type}, called with {found.dtype}{found.shape}")
-            if found.is_c_contiguous():
-                return _scalars(found, type)
-            array = found.copy_to_host()
-        host = np.ascontiguousarray(array, type.dtype).reshape(-1)
-        return self._cuda.to_device(host.view(_part(type)))
+    def call(self, arrays: Sequence[Any], explain: Explain | None = None) -> list[DeviceArray]:
+        """The outputs on the card for arrays there (not copied) or on the host.
 
-    def _output(self, type: Type) -> tuple[Any, Any]:
-        """A new device array: flat, as the kernels see it, and in its shape."""
-        whole = self._cuda.device_array(type.shape, type.dtype)
-        return _scalars(whole, type), whole
+        ``explain(error, arrays)`` adds to an error that is raised later, when they are read.
+        """
+        bound = self.prepare()
+        exact = [self._array(a, t) for a, t in zip(arrays, self.in_types, strict=True)]
+        results = bound.run(exact, explain)
+        if results is None:
+            raise TypeError(
+                f"compiled for {self.in_types}, called with {[(a.dtype, a.shape) for a in arrays]}"
+            )
+        return results
 
-    def _allocate(self) -> list[Any]:
-        """The temporaries, which share an arena; partial results and the status."""
-        arena = self._cuda.device_array(max(1, self.loops.arena), np.uint8)
-        made = [_slice(arena, b, offset) for b, offset in self.loops.temps.items()]
-        for partial in self.printed.partials:
-            made.append(self._cuda.device_array(partial.size, _numpy_dtype(partial.dtype)))
-        if self.printed.can_fail:
-            made.append(self._cuda.to_device(np.zeros(2, np.int32)))
-        return made
+    def direct(
+        self,
+        weak: Sequence[type | None],
+        captured: Sequence[Any],
+        *,
+        as_tuple: bool,
+        explain: Explain | None = None,
+    ) -> Callable[..., Any]:
+        """A function of inputs of these Python number types, with arrays bound to the last ones.
 
-    def _check(self) -> None:
-        """Raise what went wrong in the kernels; the device is waited for only if it can."""
-        if not self.printed.can_fail:
-            return
-        from autojit.codegen.loop_ir.errors import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
+        It returns None where an argument is not just what the program was compiled for. Its
+        results are on the card if an argument, or a bound array, is there.
+        """
+        return Bound(self, weak, captured, as_tuple=as_tuple, explain=explain).call
 
-        assert self._scratch is not None
-        status = self._scratch[-1]
-        found = status.copy_to_host()
-        for happened, failure in zip(found, (OUT_OF_BOUNDS, NEGATIVE_POWER), strict=True):
-            if happened:
-                status.copy_to_device(np.zeros(2, np.int32))
-                name, words = FAILURES[failure]
-                raise {"IndexError": IndexError, "ValueError": ValueError}[name](words)
+    def launcher(
+        self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any
+    ) -> Launcher:
+        """The launches, for buffers in these slots, of which the last ones are fixed."""
+        steps = [self._step(launch, by_value, slots) for launch in self.printed.launches]
+        return Launcher(self.card, steps, len(slots) - len(fixed), fixed)
 
+    def _step(self, launch: Any, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
+        kernel = kernel_of(self._extraction, launch, by_value)
+        function = self.card.function(kernel, self._kept)
+        places = tuple(slots[b] for b in launch.buffers)
+        return Step(function, grid_of(launch), block_of(launch, machine()), places)
 
-def load_source(text: str, name: str) -> dict[str, Any]:
-    """The names that a source defines; its lines are shown in tracebacks."""
-    file = f"<autojit cuda {name} {next(_serial)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {"__name__": f"autojit_cuda_{name}"}
-    exec(compile(text, file, "exec"), namespace)
-    return namespace
+    def _array(self, array: Any, type: Type) -> Any:
+        """An array as :class:`Bound` takes it: one of NumPy's in the exact dtype."""
+        if isinstance(array, DeviceArray) or is_foreign(array):
+            return array
+        if hasattr(array, "copy_to_host"):  # numba's own, in the simulator
+            array = array.copy_to_host()
+        return np.asarray(array, type.dtype)
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without warnings: of the simulator's NumPy about NaN, of numba about small grids."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+class _Layout(NamedTuple):
+    """Where the temporaries lie in their memory, and its size in bytes."""
+
+    offsets: dict[Buffer, int]
+    nbytes: int
 
 
-def is_device_array(x: Any) -> bool:
-    """Whether an array lies on the device."""
-    return hasattr(x, "__cuda_array_interface__") or _is_numba(x)
+def _layout(temps: dict[Buffer, int], partials: Sequence[Buffer]) -> _Layout:
+    """The temporaries share an arena; partial results come after it."""
+    offsets = dict(temps)
+    end = max((o + b.size * itemsize(b.dtype) for b, o in temps.items()), default=0)
+    for b in partials:
+        offsets[b] = -(-end // _ALIGNED) * _ALIGNED
+        end = offsets[b] + b.size * itemsize(b.dtype)
+    return _Layout(offsets, end)
 
 
-def _is_numba(x: Any) -> bool:
-    return bool(getattr(x, "__cuda_ndarray__", False))
+class Bound:
+    """A program with arrays bound to its last inputs, ready to be called.
 
+    ``weak`` are Python's types of those inputs that are numbers: these are passed to kernels by
+    value.  The bound arrays are copied to the card once.
+    """
 
-def _is_foreign(x: Any) -> bool:
-    return not _is_numba(x)
+    def __init__(
+        self,
+        code: CudaExecutable,
+        weak: Sequence[type | None],
+        captured: Sequence[Any],
+        *,
+        as_tuple: bool = True,
+        explain: Explain | None = None,
+    ) -> None:
+        self.code, self.card = code, code.card
+        self._as_tuple = as_tuple
+        self._explain = explain
+        self._captured = [self._on_card(c) for c in captured]
+        #: Whether results stay on the card whatever the arguments are.
+        self._stays = any(isinstance(c, DeviceArray) or is_foreign(c) for c in captured)
+        self._inputs = [
+            (t, w, None if w is None else struct.Struct(_FORMATS[str(t)[:-2]]).pack)
+            for t, w in zip(code.in_types[: len(weak)], self._by_value(weak), strict=True)
+        ]
+        size, self._take = self.card.pool.rounded, self.card.pool.take
+        self._outputs = [(t, size(t.nbytes)) for t in code.out_types]
+        self._flags = (
+            Flags(self.card.failures, STATUS.size, self._error) if code.printed.can_fail else None
+        )
+        self._arena = size(code.layout.nbytes) if code.layout.nbytes else 0
+        self._offsets = list(code.layout.offsets.values())
+        self._launcher = self._made_launcher()
 
+    def _by_value(self, weak: Sequence[type | None]) -> list[type | None]:
+        """The types that are passed by value; complex numbers are two values."""
+        return [None if w is complex else w for w in weak]
 
-def _part(type: Type) -> np.dtype:
-    """The dtype of the scalars that make up an element."""
-    return np.empty(0, type.dtype).real.dtype
+    def _on_card(self, array: Any) -> DeviceArray:
+        if isinstance(array, DeviceArray):
+            return array
+        if is_foreign(array):
+            return taken(array, self.card, copy=True)[0]
+        return uploaded(np.asarray(array), self.card)
 
+    def _made_launcher(self) -> Launcher:
+        loops, printed = self.code.loops, self.code.printed
+        own = len(self._inputs)
+        given = [*loops.inputs[:own], *loops.outputs, *self.code.layout.offsets]
+        fixed = [c.pointer for c in self._captured]
+        last = [*loops.inputs[own:]]
+        if self._flags is not None:
+            last.append(STATUS)
+            fixed.append(self._flags.address)
+        slots = {b: i for i, b in enumerate([*given, *last])}
+        pairs = zip(loops.inputs, self._inputs, strict=False)
+        by_value = frozenset(b for b, (_, weak, _) in pairs if weak is not None)
+        assert len(slots) == len(given) + len(last)
+        assert set(printed.partials) <= slots.keys()
+        return self.code.launcher(by_value, slots, fixed)
 
-def _numpy_dtype(dtype: str) -> np.dtype:
-    if dtype == "bool":
-        return np.dtype(bool)
-    return np.dtype({"f": "float", "i": "int", "u": "uint"}[dtype[0]] + dtype[1:])
+    # -- calls --------------------------------------------------------------
 
+    def call(self, *leaves: Any) -> Any:
+        """The results for these arguments; None where they are not of the program's types."""
+        results: Any = self.run(leaves, self._explain)
+        if results is None:
+            return None
+        if leaves[:1] and leaves[0].__class__ is DeviceArray:  # at once, most often
+            pass
+        elif not self._stays and not any(map(_is_on_card, leaves)):
+            results = to_host(results)
+        return tuple(results) if self._as_tuple else results[0]
 
-def _scalars(array: Any, type: Type) -> Any:
-    """A contiguous device array as a flat one of its scalars, in the same memory."""
-    if not type.size:
-        return array
-    flat = array.reshape(type.size)
-    return flat.view(_part(type)) if type.dtype.kind == "c" else flat
+    def run(self, leaves: Sequence[Any], explain: Explain | None) -> Any:
+        """The same as a list of arrays on the card."""
+        card = self.card
+        addresses: list[int] = []
+        used: list[Any] = []
+        streams: list[int] = []
+        for leaf, (type, weak, pack) in zip(leaves, self._inputs, strict=True):
+            if leaf.__class__ is DeviceArray and weak is None:
+                if leaf.type is not type or leaf.card is not card:
+                    return None
+                addresses.append(leaf.pointer)
+                continue
+            if pack is not None:
+                if leaf.__class__ is not weak:
+                    return None
+                addresses.append(_slot(leaf, pack))
+                continue
+            array = self._taken(leaf, type, streams)
+            if array is None:
+                return None
+            used.append(array)  # until the launch
+            addresses.append(array.pointer)
+        return self._launch(leaves, addresses, streams, explain)
 
+    def _launch(
+        self,
+        leaves: Sequence[Any],
+        addresses: list[int],
+        streams: list[int],
+        explain: Explain | None,
+    ) -> list[DeviceArray]:
+        card, flags, take = self.card, self._flags, self._take
+        calls: Calls | None = None
+        results = []
+        with self._launcher.lock.current:
+            if flags is not None:
+                calls = flags.launched()
+                calls.note(leaves, explain)
+            for type, size in self._outputs:
+                pointer = take(size)
+                addresses.append(pointer)
+                results.append(DeviceArray(type, Memory(card, pointer, size), calls))
+            if self._arena:
+                # Given back before it is used: what takes it next is launched later.
+                scratch = Memory(card, take(self._arena), self._arena)
+                start = scratch.pointer
+                addresses += [start + offset for offset in self._offsets]
+            self._launcher.run(addresses)
+        for stream in streams:
+            card.release_to(stream)
+        return results
 
-def _slice(arena: Any, buffer: Buffer, offset: int) -> Any:
-    size = buffer.size * itemsize(buffer.dtype)
-    part = arena[offset : offset + size]
-    return part.view(_numpy_dtype(buffer.dtype)) if size else part
+    def _taken(self, leaf: Any, type: Type, streams: list[int]) -> DeviceArray | None:
+        """An array of NumPy's, copied to the card, or one of another library's there."""
+        if is_foreign(leaf):
+            array, stream = taken(leaf, self.card)
+            if stream is not None:
+                streams.append(stream)
+            return array if array.type is type else None
+        if leaf.__class__ is not np.ndarray and not isinstance(leaf, np.generic):
+            return None
+        if leaf.shape != type.shape or leaf.dtype != type.dtype:
+            return None
+        return uploaded(np.asarray(leaf), self.card)
+
+    # -- failures -----------------------------------------------------------
+
+    def _error(self, flags: np.ndarray, calls: Calls) -> BaseException:
+        """What the flags of some calls mean."""
+        failure = OUT_OF_BOUNDS if flags[0] else NEGATIVE_POWER
+        name, words = FAILURES[failure]
+        error: BaseException = {"IndexError": IndexError, "ValueError": ValueError}[name](words)
+        if calls.explain is not None:
+            arrays = None
+            if calls.arguments is not None:
+                arrays = [np.asarray(x) for x in (*calls.arguments, *self._captured)]
+            calls.explain(error, arrays)
+        return error

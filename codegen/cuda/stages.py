@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import SimpleNamespace
-from typing import Any
-
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
 from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
 
-from .helpers import numpy_type
-from .kernels import Launch
+from .driver.cards import is_simulated
+from .driver.compiler import Kernel, load_cuda
+from .driver.compiler import ptx as compiled
+from .driver.extraction import Extraction
+from .packaged import kernel_of
 from .source import Source, print_source
 
 #: The compute capability that PTX is written for unless one is given: Ampere.
@@ -28,41 +26,18 @@ def text(program: Program, stage: str, capability: tuple[int, int] = CAPABILITY)
 
 
 def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
-    """The PTX of every kernel, one after another; raises TargetError without numba-cuda."""
-    from .runtime import is_simulated, load_cuda, load_source, quiet
+    """The PTX of every kernel, one after another, equal ones once.
 
-    cuda = load_cuda()
+    Raises:
+        TargetError: without numba-cuda, and in the simulator.
+    """
+    load_cuda()
     if is_simulated():
         raise TargetError("The CUDA simulator does not compile to PTX: unset NUMBA_ENABLE_CUDASIM.")
-    namespace = load_source(source.text, "ptx")
-    texts = []
+    extraction = Extraction(source.text)
+    found: dict[str, tuple[Kernel, list[str]]] = {}
     for launch in source.launches:
-        with quiet(), _device_of(capability):
-            function = namespace[launch.name].py_func
-            compiled, _ = cuda.compile_ptx(function, _signature(launch), cc=capability)
-        texts.append(f"// {launch.name}\n{compiled}")
+        kernel = kernel_of(extraction, launch)
+        found.setdefault(kernel.key, (kernel, []))[1].append(launch.name)
+    texts = [f"// {', '.join(names)}\n{compiled(k, capability)}" for k, names in found.values()]
     return "\n".join(texts)
-
-
-@contextmanager
-def _device_of(capability: tuple[int, int]) -> Iterator[None]:
-    """Device functions compile for this capability.
-
-    Numba takes theirs from the present device, also in ``compile_ptx``, which needs none.
-    """
-    from unittest import mock
-
-    from numba.cuda import dispatcher
-
-    device = SimpleNamespace(compute_capability=capability)
-    with mock.patch.object(dispatcher, "get_current_device", return_value=device):
-        yield
-
-
-def _signature(launch: Launch) -> tuple[Any, ...]:
-    from numba import types
-
-    names = [numpy_type(b.dtype).removeprefix("np.") for b in launch.buffers]
-    return tuple(
-        types.Array(types.boolean if n == "bool_" else getattr(types, n), 1, "C") for n in names
-    )

@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 def compile_program(
     program: Program, device: str = "cpu", cache: Cache | None = None, version: str = ""
 ) -> Any:
-    """A program's code for a device: at once for a GPU, for the CPU when it is first called."""
-    if device == "cuda":
+    """A program's code for a device: ``"cpu"`` or ``"cuda:0"``; made when it is first called."""
+    if device != "cpu":
         from autojit.codegen.cuda.runtime import compile_for_cuda
 
-        return compile_for_cuda(program)
+        from .kernels import KernelCache
+
+        kept = None if cache is None else KernelCache(cache)
+        return compile_for_cuda(program, int(device.partition(":")[2] or 0), kept)
     return Executable(program, cache, version)
 
 

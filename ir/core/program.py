@@ -116,15 +116,14 @@ class _Structure:
 class Program:
     """A typed, closed, immutable program.
 
-    ``captured`` holds the arrays that the traced function closed over; they
-    are bound to the last ``len(captured)`` inputs.  They are data, not
-    structure: two programs that differ only in captured arrays are equal.
-    Sources do not take part in equality either.
+    ``captured`` holds the arrays that the traced function closed over, which are
+    bound to the last inputs.  They, the sources and ``devices`` (who asks where it
+    runs) are data, not structure: programs that differ only in these are equal.
     """
 
     __slots__ = (
-        "_kinds", "_may_fail", "_structure", "captured", "inputs", "name", "ops", "outputs",
-        "simplified",
+        "_kinds", "_may_fail", "_structure", "captured", "devices", "inputs", "name", "ops",
+        "outputs", "simplified",
     )  # fmt: skip
 
     def __init__(
@@ -141,6 +140,7 @@ class Program:
         self.ops: tuple[Op, ...] = tuple(ops)
         self.outputs: tuple[Value, ...] = tuple(outputs)
         self.captured: tuple[Any, ...] = tuple(captured)
+        self.devices: tuple[Any, ...] = ()
         self._structure = _Structure()
         self._kinds: frozenset[Declaration] | None = None
         self._may_fail: bool | None = None
@@ -235,12 +235,15 @@ class Program:
     def bound_to(self, captured: Iterable[Any]) -> Program:
         """The same program with other arrays bound to its last inputs."""
         made = Program(self.inputs, self.ops, self.outputs, name=self.name, captured=captured)
+        made.devices = self.devices
         made._structure, made.simplified = self._structure, self.simplified
         return made
 
     def with_body(self, ops: Iterable[Op], outputs: Iterable[Value]) -> Program:
         """The same inputs, name and captured arrays with another body."""
-        return Program(self.inputs, ops, outputs, name=self.name, captured=self.captured)
+        made = Program(self.inputs, ops, outputs, name=self.name, captured=self.captured)
+        made.devices = self.devices
+        return made
 
 
 _type = attrgetter("type")

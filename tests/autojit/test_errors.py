@@ -38,6 +38,7 @@ from autojit.errors import (
     LeakedTracerError,
     MiscompilationError,
     MissingDtypeError,
+    MixedDevicesError,
     NanError,
     NonScalarGradientError,
     NotArrayError,
@@ -570,6 +571,14 @@ def test_program_called_with_other_types() -> None:
 def test_targets() -> None:
     text = refusal(UnsupportedTargetError, lambda: jit(square, device="tpu"))
     assert_says(text, "'cpu' or 'cuda'")
+
+
+def test_one_program_on_two_devices() -> None:
+    inner = jit(square, device="cuda")
+    text = refusal(MixedDevicesError, lambda: jit(lambda x: inner(x), device="cpu")(X))
+    assert_says(
+        text, "jit(<lambda>, device='cpu')", "jit(square, device='cuda')", "@jit", "inner(x)"
+    )
 
 
 def test_donated_arguments() -> None:

@@ -103,7 +103,10 @@ def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) ->
     cache = _cache()
     compiled = f if isinstance(f, CompiledFunction) else jit(f)
     if compiled.device != "cpu":
-        raise Failure(f"{target} is compiled for {compiled.device}: only the CPU's code is kept")
+        raise Failure(
+            f"{target} is compiled for {compiled.device}: for a GPU, kernels are kept by their "
+            "text, not programs"
+        )
     with running(target):
         program = compiled.program(*args)
         key = compiled.cache_key(*args)
@@ -121,7 +124,7 @@ def _nearest(
 ) -> tuple[Path | None, list[tuple[str, str]]]:
     """The entry that is most like the key, and how it differs."""
     entries = [entry for entry in cache.entries() if entry.key]
-    same = [entry for entry in entries if entry.key["program"] == key["program"]]
+    same = [entry for entry in entries if entry.key.get("program") == key["program"]]
     if same:
         nearest = min(same, key=lambda entry: len(differences(entry.key, key)))
         return nearest.path, differences(nearest.key, key)

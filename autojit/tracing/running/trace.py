@@ -69,6 +69,7 @@ def trace_flat(
         program = trace.builder.finish(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
+        program.devices = tuple(trace.devices.values())
     return _with_parts_resolved(program)
 
 

@@ -205,7 +205,8 @@ REFUSED = [
     (
         ["why", "functions.py:on_a_gpu", *TYPES],
         2,
-        "error: functions.py:on_a_gpu is compiled for cuda: only the CPU's code is kept\n",
+        "error: functions.py:on_a_gpu is compiled for cuda: for a GPU, kernels are kept by their "
+        "text, not programs\n",
     ),
 ]
 

@@ -1,0 +1,1 @@
+"""Arrays on GPUs: bringing trees there and back, and NumPy's functions of them."""

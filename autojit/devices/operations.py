@@ -1,0 +1,220 @@
+"""NumPy's functions, operators, indices and methods of arrays on a GPU, each compiled once.
+
+An operation is ``jit`` of what is called, for the arrays among its arguments; everything else in
+it is a setting.  So ``x + y`` is one kernel; a formula of many is better in a ``jit`` of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.cuda.arrays import DeviceArray, Operations
+from autojit.dispatch.jit_function import jit
+from autojit.dispatch.static import exact
+from autojit.ir.core.locks import Lock
+from autojit.session.devices import is_on_card
+from autojit.staging import pytrees
+from autojit.tracing.values import is_tracer
+
+from .transfer import device_get, restored
+
+#: So many compiled operations are kept, those used last.
+_MOST = 1024
+_compiled: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
+_lock = Lock()
+
+
+def run(function: Callable[..., Any], args: Any, kwargs: Any, traced: Sequence[bool]) -> Any:
+    """``function(*args, **kwargs)`` compiled for the leaves that are marked as traced."""
+    leaves, structure = pytrees.flatten((args, kwargs))
+    fixed = [None if mark else leaf for leaf, mark in zip(leaves, traced, strict=True)]
+    key = function, structure, tuple(traced), exact(tuple(enumerate(map(_hashable, fixed))))
+    with _lock:
+        found = _compiled.get(key)
+        if found is not None:
+            _compiled.move_to_end(key)
+    if found is None:
+        found = _made(function, structure, fixed, traced)
+        with _lock:
+            _compiled[key] = found
+            while len(_compiled) > _MOST:
+                _compiled.popitem(last=False)
+    return found(*[leaf for leaf, mark in zip(leaves, traced, strict=True) if mark])
+
+
+def _made(
+    function: Callable[..., Any], structure: Any, fixed: list[Any], traced: Sequence[bool]
+) -> Callable[..., Any]:
+    def operation(*arrays: Any) -> Any:
+        rest = iter(arrays)
+        leaves = [next(rest) if mark else f for f, mark in zip(fixed, traced, strict=True)]
+        args, kwargs = pytrees.unflatten(structure, leaves)
+        return function(*args, **kwargs)
+
+    operation.__name__ = getattr(function, "__name__", "operation")
+    return jit(operation)
+
+
+def _hashable(leaf: Any) -> Any:
+    """A setting as part of a key."""
+    if isinstance(leaf, slice):  # not hashable before Python 3.12
+        return slice, leaf.start, leaf.stop, leaf.step
+    return leaf
+
+
+def _is_array(leaf: Any) -> bool:
+    return is_on_card(leaf) or isinstance(leaf, np.ndarray)
+
+
+def _arrays(tree: Any) -> list[bool]:
+    """Which leaves are arrays; numbers are settings."""
+    return [_is_array(leaf) for leaf in pytrees.flatten(tree)[0]]
+
+
+def _has_traced(tree: Any) -> bool:
+    return any(map(is_tracer, pytrees.flatten(tree)[0]))
+
+
+# -- NumPy's protocols ------------------------------------------------------------------
+
+
+def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc, or a method of one.  Numbers are traced, but for exponents that are integers."""
+    if _has_traced((inputs, kwargs)):
+        return NotImplemented
+    if kwargs.get("out") is not None:
+        raise TypeError(
+            f"{ufunc.__name__}(..., out=...) would write to an array on a GPU, and these are not "
+            f"written to:\n    y = np.{ufunc.__name__}(x)"
+        )
+    if method == "__call__":
+        marks = [not (ufunc is np.power and isinstance(x, int)) for x in inputs]
+        marks += [_is_array(leaf) for leaf in pytrees.flatten(kwargs)[0]]
+        return run(ufunc, inputs, kwargs, marks)
+    call = _METHODS.setdefault((ufunc, method), getattr(ufunc, method))
+    return run(call, inputs, kwargs, _arrays((inputs, kwargs)))
+
+
+#: Methods of ufuncs, which are new objects each time that they are asked for.
+_METHODS: dict[tuple[Any, str], Any] = {}
+
+#: Of an array's type alone.
+_ABOUT: dict[Any, Callable[..., Any]] = {
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+}
+#: What writes numbers into texts and files.
+_OF_HOST = (np.array2string, np.array_repr, np.array_str, np.save, np.savez, np.savetxt)
+
+
+def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of NumPy's.  What is no array among its arguments is a setting."""
+    if _has_traced((args, kwargs)):
+        return NotImplemented
+    if func in _ABOUT:
+        return _ABOUT[func](*args, **kwargs)
+    if func in _OF_HOST:
+        return func(*device_get(args), **device_get(kwargs))
+    return run(func, args, kwargs, _arrays((args, kwargs)))
+
+
+# -- indices ----------------------------------------------------------------------------
+
+
+def getitem(x: DeviceArray, index: Any) -> Any:
+    """``x[index]``; integers are checked here, and need no compilation of their own."""
+    if _has_traced(index):
+        from autojit.tracing.hooks import hooks
+
+        return hooks.getitem(hooks.as_tracer(x), index)
+    items = index if isinstance(index, tuple) else (index,)
+    axis, checked = 0, []
+    taken = sum(_axes(item) for item in items)
+    for item in items:
+        if item is Ellipsis:
+            axis += x.ndim - taken
+        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            item = _in_range(operator.index(item), axis, x)
+            axis += 1
+        else:
+            axis += _axes(item)
+        checked.append(item)
+    marks = [True, *(_is_array(i) or type(i) is int for i in pytrees.flatten(checked)[0])]
+    return run(_item, (x, checked), {}, marks)
+
+
+def _item(x: Any, index: list[Any]) -> Any:
+    return x[tuple(index)]
+
+
+def _axes(item: Any) -> int:
+    """How many axes an item of an index takes."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    dtype = getattr(item, "dtype", None)
+    return int(np.ndim(item)) if dtype is not None and dtype.kind == "b" else 1
+
+
+def _in_range(i: int, axis: int, x: DeviceArray) -> int:
+    if axis >= x.ndim:
+        raise IndexError(
+            f"too many indices for array: array is {x.ndim}-dimensional, but {axis + 1} were "
+            "indexed"
+        )
+    extent = x.shape[axis]
+    if not -extent <= i < extent:
+        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {extent}")
+    return i % extent
+
+
+# -- methods and attributes -------------------------------------------------------------
+
+#: What writes to an array, or is about memory of the host.
+_REFUSED = (
+    "fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags", "byteswap",
+    "tofile", "dump", "tobytes", "data", "base", "ctypes", "flags",
+)  # fmt: skip
+#: By name, so that there is one key for each.
+_named: dict[str, Callable[..., Any]] = {}
+
+
+def attribute(x: DeviceArray, name: str) -> Any:
+    """A method or an attribute as ``np.ndarray`` has it, compiled."""
+    own = getattr(np.ndarray, name, None)
+    if own is None or name in _REFUSED:
+        raise AttributeError(f"an array on a GPU has no attribute {name!r}")
+    if not callable(own):
+        function = _named.setdefault(name, operator.attrgetter(name))
+        return run(function, (x,), {}, [True])
+    function = _named.setdefault(name, _method(name))
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        given = (x, *args)
+        return run(function, given, kwargs, _arrays((given, kwargs)))
+
+    method.__name__ = name
+    return method
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, name)(*args, **kwargs)
+
+    call.__name__ = name
+    return call
+
+
+Operations.call_function = staticmethod(call_function)
+Operations.getitem = staticmethod(getitem)
+Operations.attribute = staticmethod(attribute)
+Operations.restore = staticmethod(restored)
+# The last: who finds it finds all.
+Operations.call_ufunc = staticmethod(call_ufunc)

@@ -1,0 +1,197 @@
+"""A card: context, memory, copies, events, kernels, and what has failed on it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.locks import Lock
+
+from .compiler import Kept, Kernel
+from .entry import Work
+from .failures import Failures
+from .library import Library
+from .memory import Memory, Pool
+from .prototypes import (
+    LEGACY_STREAM,
+    MAJOR,
+    MINOR,
+    NO_TIMING,
+    PORTABLE_AND_MAPPED,
+    PROCESSORS,
+)
+
+
+class Card:
+    """One GPU.  All work of ours on it runs in the order of :attr:`stream`.
+
+    ``with card:`` makes its context that of the thread.  It is the card's primary context, which
+    PyTorch, CuPy and Numba use as well.
+    """
+
+    def __init__(self, library: Library, ordinal: int, make_image: Any) -> None:
+        self.library = library
+        self.ordinal = ordinal
+        self.name = f"cuda:{ordinal}"
+        #: Whether its memory is the host's: in the simulator.
+        self.is_host = library.is_host
+        #: ``(kernel, capability, kept) -> code`` that the driver loads, and the name of its kernel.
+        self._image = make_image
+        self._device = library.asked("cuDeviceGet", ctypes.c_int, ordinal)
+        self.context = library.asked("cuDevicePrimaryCtxRetain", ctypes.c_void_p, self._device)
+        self.stream: int = LEGACY_STREAM
+        self.pool = Pool(self._allocate, self._free)
+        self.failures = Failures(self._allocate_on_host)
+        self._lock = Lock()
+        self._functions: dict[str, int] = {}
+        self._popped = threading.local()
+
+    def __enter__(self) -> Card:
+        self.library.call("cuCtxPushCurrent_v2", self.context)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.library.asked("cuCtxPopCurrent_v2", ctypes.c_void_p)
+
+    # -- what it is ---------------------------------------------------------
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        return self._attribute(MAJOR), self._attribute(MINOR)
+
+    @property
+    def processors(self) -> int:
+        """How many processors run blocks."""
+        return self._attribute(PROCESSORS)
+
+    @property
+    def model(self) -> str:
+        """What its maker calls it."""
+        words = ctypes.create_string_buffer(128)
+        self.library.call("cuDeviceGetName", ctypes.addressof(words), 128, self._device)
+        return words.value.decode()
+
+    def _attribute(self, number: int) -> int:
+        return int(self.library.asked("cuDeviceGetAttribute", ctypes.c_int, number, self._device))
+
+    # -- memory -------------------------------------------------------------
+
+    def _allocate(self, size: int) -> int:
+        with self:
+            return int(self.library.asked("cuMemAllocAsync", ctypes.c_uint64, size, self.stream))
+
+    def _allocate_on_host(self, size: int) -> int:
+        """Memory of the host that the card can write to, at the same address."""
+        with self:
+            flags = PORTABLE_AND_MAPPED
+            return int(self.library.asked("cuMemHostAlloc", ctypes.c_void_p, size, flags))
+
+    def _free(self, pointer: int) -> None:
+        if self.library.tried("cuCtxPushCurrent_v2", self.context):
+            self.library.tried("cuMemFreeAsync", pointer, self.stream)
+            found = ctypes.c_void_p()
+            self.library.tried("cuCtxPopCurrent_v2", ctypes.addressof(found))
+
+    def memory(self, nbytes: int) -> Memory:
+        """New memory, with anything in it."""
+        size = self.pool.rounded(nbytes)
+        return Memory(self, self.pool.take(size), size)
+
+    def upload(self, array: np.ndarray) -> Memory:
+        """New memory with the numbers of a C-contiguous array."""
+        made = self.memory(array.nbytes)
+        self.write(made.pointer, array)
+        return made
+
+    def write(self, pointer: int, array: np.ndarray) -> None:
+        """Copy a C-contiguous array to the card; it may be changed afterwards."""
+        if array.nbytes:
+            with self:
+                self.library.call(
+                    "cuMemcpyHtoDAsync_v2", pointer, array.ctypes.data, array.nbytes, self.stream
+                )
+
+    def read(self, pointer: int, into: np.ndarray) -> None:
+        """Copy to a C-contiguous array, once what was launched before is done."""
+        if into.nbytes:
+            with self:
+                self.library.call(
+                    "cuMemcpyDtoHAsync_v2", into.ctypes.data, pointer, into.nbytes, self.stream
+                )
+
+    def copy(self, pointer: int, nbytes: int) -> Memory:
+        """New memory with what is elsewhere on the card."""
+        made = self.memory(nbytes)
+        if nbytes:
+            with self:
+                self.library.call(
+                    "cuMemcpyDtoDAsync_v2", made.pointer, pointer, nbytes, self.stream
+                )
+        return made
+
+    # -- order --------------------------------------------------------------
+
+    def synchronize(self) -> None:
+        """Wait for all that was launched; raise what has failed in it."""
+        with self:
+            self.library.call("cuStreamSynchronize", self.stream)
+        self.failures.check()
+
+    def wait_for(self, stream: int) -> None:
+        """Work of ours from now on comes after what is on another stream now."""
+        self._order(first=stream, then=self.stream)
+
+    def release_to(self, stream: int) -> None:
+        """Work on another stream from now on comes after ours until now."""
+        self._order(first=self.stream, then=stream)
+
+    def _order(self, first: int, then: int) -> None:
+        if first == then:
+            return
+        with self:
+            event = self.library.asked("cuEventCreate", ctypes.c_void_p, NO_TIMING)
+            self.library.call("cuEventRecord", event, first)
+            self.library.call("cuStreamWaitEvent", then, event, 0)
+            self.library.call("cuEventDestroy_v2", event)
+
+    @contextmanager
+    def on(self, stream: int) -> Iterator[None]:
+        """Work inside of the block goes to this stream, after what was launched before.
+
+        Not while other threads launch work on the card: theirs would have no place in the order.
+        """
+        with self._lock:
+            before = self.stream
+            self.release_to(stream)
+            self.stream = stream
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.release_to(before)
+                self.stream = before
+
+    # -- kernels ------------------------------------------------------------
+
+    def function(self, kernel: Kernel, kept: Kept | None) -> int:
+        """A kernel, compiled and loaded once."""
+        with self._lock:
+            found = self._functions.get(kernel.key)
+            if found is None:
+                code, name = self._image(kernel, self.capability, kept)
+                with self:
+                    module = self.library.asked("cuModuleLoadData", ctypes.c_void_p, code)
+                    found = self.library.asked("cuModuleGetFunction", ctypes.c_void_p, module, name)
+                self._functions[kernel.key] = found
+            return found
+
+    def work(self, count: int, nodes: int) -> Work:
+        """So many launches at an address, as the entry takes them."""
+        names = "cuLaunchKernel", "cuGraphLaunch", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"
+        functions = map(self.library.address, names)
+        return Work(*functions, self.context, self.stream, None, count, nodes)

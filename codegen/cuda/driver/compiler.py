@@ -1,0 +1,233 @@
+"""Kernels to code that a card loads: PTX by numba-cuda, without a card.
+
+A kernel takes the bare addresses of its buffers; their sizes are part of its code.  Compiled
+kernels are kept by their text, so that equal ones are compiled once, and on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import linecache
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol
+
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.locks import Lock
+
+from .extraction import NAME
+
+_INSTALL = 'pip install "autojit[cuda]"'
+SIMULATE = "To try it without a GPU, set NUMBA_ENABLE_CUDASIM=1 before Python starts."
+#: The name of a kernel in its PTX.
+ENTRY = "autojit_kernel"
+
+
+class Parameter(NamedTuple):
+    """A buffer of a kernel: its dtype, its elements, and whether its one element is passed itself
+    in the place of its address."""
+
+    dtype: str
+    size: int
+    by_value: bool = False
+
+
+class Kernel(NamedTuple):
+    """A kernel as its own module, its buffers, and what these are called in it."""
+
+    text: str
+    buffers: tuple[Parameter, ...]
+    names: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The same for kernels with equal code, in every process, whatever buffers are called."""
+        return _key(self)
+
+
+@lru_cache(maxsize=4096)
+def _key(kernel: Kernel) -> str:
+    numbers = {name: f"<{i}>" for i, name in enumerate(kernel.names)}
+    words = re.sub(r"[A-Za-z_]\w*", lambda found: numbers.get(found[0], found[0]), kernel.text)
+    return hashlib.sha256(f"{kernel.buffers}\n{words}".encode()).hexdigest()
+
+
+class Kept(Protocol):
+    """Where code is kept between processes."""
+
+    def load(self, kernel: Kernel, capability: tuple[int, int]) -> bytes | None:
+        """The code of a kernel, if it is there."""
+
+    def store(self, kernel: Kernel, capability: tuple[int, int], code: bytes) -> None:
+        """Keep it."""
+
+
+class Count:
+    """How many kernels were compiled, and loaded from disk, in this process."""
+
+    compiled = 0
+    loaded = 0
+
+
+_images: dict[tuple[str, tuple[int, int]], bytes] = {}
+_lock = Lock()
+
+
+def load_cuda() -> Any:
+    """The module ``numba.cuda`` of numba-cuda, whether or not there is a GPU."""
+    try:
+        importlib.import_module("numba_cuda")
+    except ImportError:
+        raise TargetError(
+            f'device="cuda" needs numba-cuda, which is not installed:\n    {_INSTALL}\n{SIMULATE}'
+        ) from None
+    with quiet():  # about versions of the toolkit
+        from numba import cuda
+    return cuda
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings: of the simulator's NumPy about NaN, of numba about small grids."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def run_source(text: str, name: str) -> dict[str, Any]:
+    """The names that a source defines; its lines are shown in tracebacks."""
+    file = f"<autojit cuda {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"__name__": f"autojit_cuda_{name}"}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace
+
+
+def image(kernel: Kernel, capability: tuple[int, int], kept: Kept | None = None) -> bytes:
+    """The code of a kernel for cards of a capability: PTX, which the driver translates."""
+    with _lock:
+        found = _images.get((kernel.key, capability))
+        if found is None and kept is not None:
+            found = kept.load(kernel, capability)
+            Count.loaded += found is not None
+        if found is None:
+            found = ptx(kernel, capability).encode() + b"\0"
+            Count.compiled += 1
+            if kept is not None:
+                kept.store(kernel, capability, found)
+        _images[kernel.key, capability] = found
+        return found
+
+
+def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
+    """The PTX of a kernel, in which it is called ``autojit_kernel``."""
+    cuda = load_cuda()
+    namespace = run_source(kernel.text, kernel.key[:12])
+    entry = _entry(namespace[NAME].py_func, kernel.buffers)
+    with quiet(), _device_of(capability):
+        text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability)
+    return _named(str(text))
+
+
+def _named(text: str) -> str:
+    """PTX in which the kernel has our name in the place of Numba's."""
+    mangled = text.split(".visible .entry ", 1)[1].split("(", 1)[0].strip()
+    return text.replace(mangled, ENTRY)
+
+
+def _entry(function: Any, buffers: Sequence[Parameter]) -> Any:
+    """A kernel that takes addresses, or numbers, and calls the function with arrays of these."""
+    from numba import cuda
+
+    names = [f"p{i}" for i in range(len(buffers))]
+    arrays = [
+        f"array_of({name})" if b.by_value else f"array_at({name}, {b.size})"
+        for name, b in zip(names, buffers, strict=True)
+    ]
+    text = f"def entry({', '.join(names)}):\n    function({', '.join(arrays)})\n"
+    device = cuda.jit(device=True, forceinline=True)(function)  # type: ignore[call-arg]
+    array_at, array_of = _intrinsics()
+    namespace = {"array_at": array_at, "array_of": array_of, "function": device}
+    exec(text, namespace)
+    return namespace["entry"]
+
+
+@cache
+def _intrinsics() -> tuple[Any, Any]:
+    """``array_at(pointer, size)``: an array of so many elements; ``array_of(number)``: one of one
+    element.  Neither is more than a type once LLVM has seen it."""
+    from numba import types
+    from numba.cuda.cgutils import alloca_once_value
+    from numba.cuda.extending import intrinsic
+
+    @intrinsic
+    def array_at(typing: Any, pointer: Any, size: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+            kind, count = signature.return_type, signature.args[1].literal_value
+            return _array(context, builder, kind, arguments[0], count)
+
+        if not isinstance(size, types.IntegerLiteral):
+            return None  # Numba asks first without what is written
+        return types.Array(pointer.dtype, 1, "C")(pointer, size), code
+
+    @intrinsic
+    def array_of(typing: Any, number: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+            stored = context.data_model_manager[number].as_data(builder, arguments[0])
+            place = alloca_once_value(builder, stored)
+            return _array(context, builder, signature.return_type, place, 1)
+
+        return types.Array(number, 1, "C")(number), code
+
+    return array_at, array_of
+
+
+def _array(context: Any, builder: Any, kind: Any, pointer: Any, count: int) -> Any:
+    """Numba's structure of an array."""
+    from numba import types
+    from numba.cuda.np import arrayobj
+
+    made = arrayobj.make_array(kind)(context, builder)
+    element = context.get_data_type(kind.dtype)
+    size, width = (
+        context.get_constant(types.intp, n) for n in (count, context.get_abi_sizeof(element))
+    )
+    arrayobj.populate_array(
+        made,
+        data=builder.bitcast(pointer, element.as_pointer()),
+        shape=(size,),
+        strides=(width,),
+        itemsize=width,
+        meminfo=None,
+    )
+    return made._getvalue()
+
+
+def _signature(buffers: Sequence[Parameter]) -> tuple[Any, ...]:
+    from numba import types
+
+    found = []
+    for b in buffers:
+        kind = types.boolean if b.dtype == "bool" else getattr(types, b.dtype)
+        found.append(kind if b.by_value else types.CPointer(kind))
+    return tuple(found)
+
+
+@contextmanager
+def _device_of(capability: tuple[int, int]) -> Iterator[None]:
+    """Device functions compile for this capability.
+
+    Numba takes theirs from the present device, also in ``compile_ptx``, which needs none.
+    """
+    from unittest import mock
+
+    from numba.cuda import dispatcher
+
+    device = SimpleNamespace(compute_capability=capability)
+    with mock.patch.object(dispatcher, "get_current_device", return_value=device):
+        yield

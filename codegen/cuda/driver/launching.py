@@ -1,0 +1,155 @@
+"""A program's launches: a table that one call runs, or a CUDA graph."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from autojit.ir.core.locks import Lock
+
+from . import entry
+from .prototypes import KernelNode
+
+if TYPE_CHECKING:
+    from .card import Card
+
+#: From so many launches on, the second call with the same memory makes a graph of them.
+GRAPH = 3
+#: So many graphs are kept of a program, each for other memory: results go to and fro between two
+#: or three places.
+MOST_GRAPHS = 4
+
+
+class Step(NamedTuple):
+    """One launch: a kernel of a card, its grid and block, and the numbers of its parameters in the
+    program's slots."""
+
+    function: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    parameters: tuple[int, ...]
+
+
+class Launcher:
+    """The launches of a program, whose kernels take addresses in memory.
+
+    The addresses lie in slots: those that each call gives, then those that stay.
+    """
+
+    def __init__(self, card: Card, steps: Sequence[Step], given: int, fixed: Sequence[int]) -> None:
+        self.card = card
+        self.lock = Lock()
+        count = given + len(fixed)
+        self._slots = (ctypes.c_uint64 * max(1, count))(*[0] * given, *fixed)
+        self._pack = struct.Struct(f"{given}Q").pack_into
+        start = ctypes.addressof(self._slots)
+        #: Arrays of pointers to the slots, one a launch.
+        self._pointers = [
+            (ctypes.c_void_p * max(1, len(s.parameters)))(*[start + 8 * p for p in s.parameters])
+            for s in steps
+        ]
+        self._nodes = (KernelNode * max(1, len(steps)))()
+        for node, step, pointers in zip(self._nodes, steps, self._pointers, strict=False):
+            node.function, node.grid, node.block = step.function, step.grid, step.block
+            node.parameters = ctypes.addressof(pointers)
+        self._work = card.work(len(steps), ctypes.addressof(self._nodes))
+        self._address = ctypes.addressof(self._work)
+        self._stream = card.stream
+        self._run = entry.launch()
+        self._graphs = Graphs(self) if len(steps) >= GRAPH else None
+        self.steps = list(steps)
+
+    def run(self, addresses: Sequence[int]) -> None:
+        """Launch everything on the card's stream, with these addresses; hold the lock."""
+        self._pack(self._slots, 0, *addresses)
+        if self._graphs is not None:
+            self._work.graph = self._graphs.find(tuple(addresses))
+        if self._stream != self.card.stream:
+            self._stream = self._work.stream = self.card.stream
+        code = self._run(self._address)
+        if code:
+            self.card.library.check(code, "cuGraphLaunch" if self._work.graph else "cuLaunchKernel")
+
+    def node(self, number: int) -> Any:
+        """A launch with the parameters as they are in the slots."""
+        return self._nodes[number]
+
+
+class Graphs:
+    """The graphs of a program by the memory that they work on.
+
+    A launch reads its parameters when a graph is made.  Memory comes round again (see ``Pool``),
+    so a graph each for the last few places serves a loop without changing any.
+    """
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        #: Calls with memory that had no graph, once.
+        self._seen: tuple[int, ...] | None = None
+        self._made: OrderedDict[tuple[int, ...], _Graph] = OrderedDict()
+        self._met: OrderedDict[tuple[int, ...], None] = OrderedDict()
+
+    def find(self, addresses: tuple[int, ...]) -> int | None:
+        """The graph for these addresses, which are in the slots; None for the table."""
+        found = self._made.get(addresses)
+        if found is not None:
+            self._made.move_to_end(addresses)
+            return found.executable
+        if addresses not in self._met:  # memory that may never come again is not worth one
+            self._met[addresses] = None
+            while len(self._met) > 4 * MOST_GRAPHS:
+                self._met.popitem(last=False)
+            return None
+        if len(self._made) < MOST_GRAPHS:
+            found = _Graph(self._launcher)
+        else:
+            _, found = self._made.popitem(last=False)
+            found.update()
+        self._made[addresses] = found
+        return found.executable
+
+
+class _Graph:
+    """One graph, made of the launches as they are now."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        card = launcher.card
+        self._library = card.library
+        with card:
+            self._graph = self._library.asked("cuGraphCreate", ctypes.c_void_p, 0)
+            self._added = self._add()
+            self.executable = self._library.asked(
+                "cuGraphInstantiateWithFlags", ctypes.c_void_p, self._graph, 0
+            )
+
+    def _add(self) -> list[int]:
+        """The nodes, each after the one before."""
+        nodes: list[int] = []
+        for number in range(len(self._launcher.steps)):
+            before = (ctypes.c_void_p * 1)(nodes[-1] if nodes else None)
+            nodes.append(
+                self._library.asked(
+                    "cuGraphAddKernelNode_v2", ctypes.c_void_p, self._graph,
+                    ctypes.addressof(before) if nodes else None, len(nodes[-1:]),
+                    ctypes.addressof(self._launcher.node(number)),
+                )
+            )  # fmt: skip
+        return nodes
+
+    def update(self) -> None:
+        """Take the parameters that are in the slots now, for launches to come."""
+        with self._launcher.card:
+            for number, node in enumerate(self._added):
+                self._library.call(
+                    "cuGraphExecKernelNodeSetParams_v2", self.executable, node,
+                    ctypes.addressof(self._launcher.node(number)),
+                )  # fmt: skip
+
+    def __del__(self) -> None:
+        executable = getattr(self, "executable", None)
+        if executable is not None and self._library.tried("cuGraphExecDestroy", executable):
+            self._library.tried("cuGraphDestroy", self._graph)

@@ -1,0 +1,97 @@
+"""Memory on a card, and the pool that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: Sizes are multiples of so many bytes, as the driver has them.
+GRAIN = 512
+#: The most bytes that are kept for later calls while nobody has them.
+KEPT = 1 << 30
+
+
+class Memory:
+    """Bytes on a card, given back to the pool when nobody refers to them any more."""
+
+    __slots__ = ("card", "keep", "nbytes", "pointer")
+
+    def __init__(self, card: Any, pointer: int, nbytes: int, keep: Any = None) -> None:
+        self.card = card
+        self.pointer = pointer
+        self.nbytes = nbytes
+        #: Whose memory it is, where it does not come from the pool.
+        self.keep = keep
+
+    def __del__(self) -> None:
+        if self.keep is None:
+            self.card.pool.give(self.pointer, self.nbytes)
+
+
+class Pool:
+    """Memory by size, the latest first, on top of the driver's own pool.
+
+    All work of ours on a card runs in the order of one stream.  So memory may be given out again
+    at once: what was launched before has it first, and nothing waits.  In the steady state of a
+    loop the driver is not asked.
+    """
+
+    def __init__(self, allocate: Callable[[int], int], free: Callable[[int], None]) -> None:
+        self._allocate = allocate
+        self._free = free
+        self._unused: dict[int, list[int]] = {}
+        self.kept = 0
+        #: The most that is kept; not asked of the module, which may be gone when memory goes.
+        self.most = KEPT
+
+    @staticmethod
+    def rounded(nbytes: int) -> int:
+        """The size that is allocated for so many bytes.
+
+        >>> [Pool.rounded(n) for n in (0, 512, 513)]
+        [512, 512, 1024]
+        """
+        return max(GRAIN, -(-nbytes // GRAIN) * GRAIN)
+
+    def take(self, size: int) -> int:
+        """An address with so many bytes, a multiple of GRAIN."""
+        try:  # one operation of a list: safe from other threads, and from `give` in between
+            pointer = self._unused[size].pop()
+        except (KeyError, IndexError):
+            return self._new(size)
+        self.kept -= size
+        return pointer
+
+    def _new(self, size: int) -> int:
+        try:
+            return self._allocate(size)
+        except MemoryError:
+            self.trim(0)
+            return self._allocate(size)
+
+    def give(self, pointer: int, size: int) -> None:
+        """Memory that nobody has any more.
+
+        The collector may call this within any other line, so it takes no lock.
+        """
+        found = self._unused.get(size)
+        if found is None:
+            found = self._unused.setdefault(size, [])
+        found.append(pointer)
+        self.kept += size
+        if self.kept > self.most:
+            self.trim(self.most // 2)
+
+    def trim(self, most: int) -> None:
+        """Give memory back to the driver until so many bytes are kept."""
+        for size in list(self._unused):
+            found = self._unused[size]
+            while found and self.kept > most:
+                try:
+                    pointer = found.pop()
+                except IndexError:
+                    break
+                self.kept -= size
+                self._free(pointer)
+            if self.kept <= most:
+                return

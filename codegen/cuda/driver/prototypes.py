@@ -1,0 +1,108 @@
+"""The functions of CUDA's driver that are called, as ``cuda.h`` declares them.
+
+The names are those in the library: ``cuda.h`` maps ``cuMemcpyHtoDAsync`` to ``…_v2``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+#: The types of the parameters, without names and ``const``; all functions return a CUresult.
+PROTOTYPES: dict[str, tuple[str, ...]] = {
+    "cuInit": ("unsigned int",),
+    "cuGetErrorName": ("CUresult", "char **"),
+    "cuGetErrorString": ("CUresult", "char **"),
+    "cuDeviceGetCount": ("int *",),
+    "cuDeviceGet": ("CUdevice *", "int"),
+    "cuDeviceGetName": ("char *", "int", "CUdevice"),
+    "cuDeviceGetAttribute": ("int *", "CUdevice_attribute", "CUdevice"),
+    "cuDevicePrimaryCtxRetain": ("CUcontext *", "CUdevice"),
+    "cuCtxPushCurrent_v2": ("CUcontext",),
+    "cuCtxPopCurrent_v2": ("CUcontext *",),
+    "cuDeviceGetMemPool": ("CUmemoryPool *", "CUdevice"),
+    "cuMemPoolTrimTo": ("CUmemoryPool", "size_t"),
+    "cuMemAllocAsync": ("CUdeviceptr *", "size_t", "CUstream"),
+    "cuMemFreeAsync": ("CUdeviceptr", "CUstream"),
+    "cuMemHostAlloc": ("void **", "size_t", "unsigned int"),
+    "cuMemFreeHost": ("void *",),
+    "cuMemcpyHtoDAsync_v2": ("CUdeviceptr", "void *", "size_t", "CUstream"),
+    "cuMemcpyDtoHAsync_v2": ("void *", "CUdeviceptr", "size_t", "CUstream"),
+    "cuMemcpyDtoDAsync_v2": ("CUdeviceptr", "CUdeviceptr", "size_t", "CUstream"),
+    "cuPointerGetAttribute": ("void *", "CUpointer_attribute", "CUdeviceptr"),
+    "cuStreamSynchronize": ("CUstream",),
+    "cuStreamWaitEvent": ("CUstream", "CUevent", "unsigned int"),
+    "cuEventCreate": ("CUevent *", "unsigned int"),
+    "cuEventRecord": ("CUevent", "CUstream"),
+    "cuEventDestroy_v2": ("CUevent",),
+    "cuModuleLoadData": ("CUmodule *", "void *"),
+    "cuModuleGetFunction": ("CUfunction *", "CUmodule", "char *"),
+    "cuModuleUnload": ("CUmodule",),
+    "cuLaunchKernel": (
+        "CUfunction", "unsigned int", "unsigned int", "unsigned int", "unsigned int",
+        "unsigned int", "unsigned int", "unsigned int", "CUstream", "void **", "void **",
+    ),
+    "cuGraphCreate": ("CUgraph *", "unsigned int"),
+    "cuGraphDestroy": ("CUgraph",),
+    "cuGraphAddKernelNode_v2": (
+        "CUgraphNode *", "CUgraph", "CUgraphNode *", "size_t", "CUDA_KERNEL_NODE_PARAMS *",
+    ),
+    "cuGraphInstantiateWithFlags": ("CUgraphExec *", "CUgraph", "unsigned long long"),
+    "cuGraphExecKernelNodeSetParams_v2": (
+        "CUgraphExec", "CUgraphNode", "CUDA_KERNEL_NODE_PARAMS *",
+    ),
+    "cuGraphExecDestroy": ("CUgraphExec",),
+    "cuGraphLaunch": ("CUgraphExec", "CUstream"),
+}  # fmt: skip
+
+_C_TYPES: dict[str, Any] = {
+    "CUdeviceptr": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    "int": ctypes.c_int,
+    "unsigned int": ctypes.c_uint,
+    "unsigned long long": ctypes.c_uint64,
+    "CUresult": ctypes.c_int,
+    "CUdevice": ctypes.c_int,
+    "CUdevice_attribute": ctypes.c_int,
+    "CUpointer_attribute": ctypes.c_int,
+    "CUmemoryPool": ctypes.c_void_p,
+}
+
+
+def c_types(name: str) -> list[Any]:
+    """The types of a function's parameters for ctypes; pointers and handles are addresses.
+
+    >>> c_types("cuMemFreeAsync") == [ctypes.c_uint64, ctypes.c_void_p]
+    True
+    """
+    return [_C_TYPES.get(each, ctypes.c_void_p) for each in PROTOTYPES[name]]
+
+
+class KernelNode(ctypes.Structure):
+    """``CUDA_KERNEL_NODE_PARAMS_v2``: a launch as the node of a graph."""
+
+    _fields_ = (
+        ("function", ctypes.c_void_p),
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("parameters", ctypes.c_void_p),
+        ("extra", ctypes.c_void_p),
+        ("kernel", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+    )
+
+
+#: Attributes of a card: its capability, and the processors that run blocks.
+MAJOR, MINOR, PROCESSORS = 75, 76, 16
+#: Attribute of a pointer: the number of the card whose memory it is.
+ORDINAL = 9
+#: Flags of host memory: the card may read and write it, in every context.
+PORTABLE_AND_MAPPED = 3
+#: Flag of an event: it takes no time.
+NO_TIMING = 2
+#: The stream in whose order all others run that do not say otherwise, CuPy's and PyTorch's among
+#: them.
+LEGACY_STREAM = 1
+#: What the functions return: all well; no memory; no card; the driver has been shut down.
+SUCCESS, OUT_OF_MEMORY, NO_DEVICE, DEINITIALIZED = 0, 2, 100, 4

@@ -1,0 +1,204 @@
+"""The driver's functions over numba's CUDA simulator: memory is the host's, kernels run as Python.
+
+What uses them is the code that uses a card: the pool, tables of launches, graphs, failures.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.locks import Lock
+
+from .compiler import ENTRY, Kept, Kernel, Parameter, quiet, run_source
+from .extraction import NAME
+from .library import write
+from .prototypes import MAJOR, ORDINAL, KernelNode
+
+#: What new memory holds: NaN in floats of every width, so that reads before writes show.
+_POISON = 0xFF
+
+
+def slots(parameters: int, count: int) -> list[int]:
+    """The addresses that a launch passes, by the array of pointers to them."""
+    pointers = (ctypes.c_void_p * count).from_address(parameters)
+    return [ctypes.c_uint64.from_address(p or 0).value for p in pointers]
+
+
+class HostMemory:
+    """The driver's functions for memory, with the host's in the place of a card's."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, np.ndarray] = {}
+
+    def _new(self, to: int, size: int) -> None:
+        array = np.full(size, _POISON, np.uint8)
+        self._arrays[array.ctypes.data] = array
+        write(to, array.ctypes.data)
+
+    def cuMemAllocAsync(self, to: int, size: int, stream: int) -> None:
+        self._new(to, size)
+
+    def cuMemFreeAsync(self, pointer: int, stream: int) -> None:
+        del self._arrays[pointer]
+
+    def cuMemHostAlloc(self, to: int, size: int, flags: int) -> None:
+        self._new(to, size)
+
+    def cuMemcpyHtoDAsync_v2(self, to: int, host: int, size: int, stream: int) -> None:
+        ctypes.memmove(to, host, size)
+
+    def cuMemcpyDtoHAsync_v2(self, host: int, pointer: int, size: int, stream: int) -> None:
+        ctypes.memmove(host, pointer, size)
+
+    def cuMemcpyDtoDAsync_v2(self, to: int, pointer: int, size: int, stream: int) -> None:
+        ctypes.memmove(to, pointer, size)
+
+    def cuPointerGetAttribute(self, to: int, attribute: int, pointer: int) -> None:
+        assert attribute == ORDINAL
+        write(to, 0, ctypes.c_int)
+
+
+class Handles:
+    """Contexts, streams and events, which are nothing here; graphs as lists of launches."""
+
+    def __init__(self, launch: Callable[..., None]) -> None:
+        self._launch = launch
+        self._serial = itertools.count(1)
+        #: The nodes of graphs, with their parameters, by the graph or what was made of it.
+        self._graphs: dict[int, list[int]] = {}
+        self._nodes: dict[int, Any] = {}
+        self._executables: dict[int, dict[int, Any]] = {}
+
+    def _handle(self, to: int, *ignored: int) -> None:
+        write(to, next(self._serial))
+
+    def _nothing(self, *ignored: int) -> None:
+        pass
+
+    cuEventCreate = cuDevicePrimaryCtxRetain = cuCtxPopCurrent_v2 = _handle
+    cuInit = cuCtxPushCurrent_v2 = cuStreamSynchronize = cuStreamWaitEvent = _nothing
+    cuEventRecord = cuEventDestroy_v2 = _nothing
+
+    def cuDeviceGetCount(self, to: int) -> None:
+        write(to, 1, ctypes.c_int)
+
+    def cuDeviceGet(self, to: int, ordinal: int) -> None:
+        write(to, ordinal, ctypes.c_int)
+
+    def cuDeviceGetAttribute(self, to: int, attribute: int, device: int) -> None:
+        write(to, 8 if attribute == MAJOR else 0, ctypes.c_int)
+
+    def cuDeviceGetName(self, to: int, size: int, device: int) -> None:
+        ctypes.memmove(to, b"numba's simulator\0", 18)
+
+    def cuGraphCreate(self, to: int, flags: int) -> None:
+        graph = next(self._serial)
+        self._graphs[graph] = []
+        write(to, graph)
+
+    def cuGraphDestroy(self, graph: int) -> None:
+        del self._graphs[graph]
+
+    def cuGraphAddKernelNode_v2(
+        self, to: int, graph: int, before: int, count: int, node: int
+    ) -> None:
+        nodes = self._graphs[graph]
+        given = list((ctypes.c_uint64 * count).from_address(before)) if count else []
+        if given != nodes[-1:]:  # each of our launches comes after the one before
+            raise AssertionError(f"node after {given}, not {nodes[-1:]}")
+        number = next(self._serial)
+        self._nodes[number] = self._read(node)
+        nodes.append(number)
+        write(to, number)
+
+    def cuGraphInstantiateWithFlags(self, to: int, graph: int, flags: int) -> None:
+        executable = next(self._serial)
+        self._executables[executable] = {n: self._nodes[n] for n in self._graphs[graph]}
+        write(to, executable)
+
+    def cuGraphExecKernelNodeSetParams_v2(self, executable: int, number: int, node: int) -> None:
+        nodes = self._executables[executable]
+        assert number in nodes
+        nodes[number] = self._read(node)
+
+    def cuGraphExecDestroy(self, executable: int) -> None:
+        del self._executables[executable]
+
+    def cuGraphLaunch(self, executable: int, stream: int) -> None:
+        for function, grid, block, values in self._executables[executable].values():
+            # As the driver does, from parameters that were read when the node was made.
+            kept = (ctypes.c_uint64 * max(1, len(values)))(*values)
+            start = ctypes.addressof(kept)
+            places = [start + 8 * i for i in range(len(values))]
+            pointers = (ctypes.c_void_p * max(1, len(values)))(*places)
+            self._launch(function, *grid, *block, 0, stream, ctypes.addressof(pointers), None)
+
+    def _read(self, node: int) -> tuple[int, Sequence[int], Sequence[int], list[int]]:
+        given = KernelNode.from_address(node)
+        values = slots(given.parameters, self._parameters(given.function))
+        return given.function, list(given.grid), list(given.block), values
+
+    def _parameters(self, function: int) -> int:
+        raise NotImplementedError
+
+
+class Simulator(HostMemory, Handles):
+    """All of them."""
+
+    def __init__(self) -> None:
+        HostMemory.__init__(self)
+        Handles.__init__(self, self.cuLaunchKernel)
+        self._kernels: dict[bytes, Kernel] = {}
+        self._functions: dict[int, tuple[Any, Kernel]] = {}
+        self._modules: dict[int, bytes] = {}
+        #: The simulator runs one kernel at a time.
+        self._lock = Lock()
+
+    def image(
+        self, kernel: Kernel, capability: tuple[int, int], kept: Kept | None
+    ) -> tuple[bytes, bytes]:
+        """What stands for a kernel's code, and its name."""
+        key = kernel.key.encode()
+        self._kernels[key] = kernel
+        return key + b"\0", ENTRY.encode()
+
+    def cuModuleLoadData(self, to: int, code: int) -> None:
+        module = next(self._serial)
+        self._modules[module] = ctypes.string_at(code)
+        write(to, module)
+
+    def cuModuleGetFunction(self, to: int, module: int, name: int) -> None:
+        assert ctypes.string_at(name) == ENTRY.encode()
+        kernel = self._kernels[self._modules[module]]
+        function = run_source(kernel.text, kernel.key[:12])[NAME]
+        number = next(self._serial)
+        self._functions[number] = function, kernel
+        write(to, number)
+
+    def cuLaunchKernel(self, function: int, *rest: int) -> None:
+        found, kernel = self._functions[function]
+        grid, block, parameters = rest[:3], rest[3:6], rest[8]
+        addresses = slots(parameters, len(kernel.buffers))
+        arrays = [self._array(a, b) for a, b in zip(addresses, kernel.buffers, strict=True)]
+        with self._lock, quiet():
+            found[grid, block](*arrays)
+
+    @staticmethod
+    def _array(slot: int, buffer: Parameter) -> Any:
+        from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+        dtype = np.dtype(buffer.dtype)
+        if buffer.by_value:
+            return FakeCUDAArray(np.array([slot], np.uint64).view(dtype)[:1])
+        if not buffer.size:
+            return FakeCUDAArray(np.empty(0, dtype))
+        raw = (ctypes.c_uint8 * (buffer.size * dtype.itemsize)).from_address(slot)
+        return FakeCUDAArray(np.frombuffer(memoryview(raw), dtype))
+
+    def _parameters(self, function: int) -> int:
+        return len(self._functions[function][1].buffers)

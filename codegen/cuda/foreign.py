@@ -1,0 +1,80 @@
+"""Arrays of other libraries on a card, taken without a copy.
+
+They describe themselves by CUDA's array interface, as CuPy's, PyTorch's, JAX's and Numba's do:
+https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
+
+from .arrays import DeviceArray, interned
+from .driver.memory import Memory
+
+if TYPE_CHECKING:
+    from .driver.card import Card
+
+
+class Foreign(NamedTuple):
+    """An array of another library's on a card, as its interface describes it."""
+
+    type: Type
+    pointer: int
+    strides: tuple[int, ...] | None
+    stream: int | None
+    owner: Any
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether something is an array on a card that another library has made."""
+    return hasattr(x, "__cuda_array_interface__") and not isinstance(x, DeviceArray)
+
+
+def foreign(x: Any) -> Foreign:
+    """What an array says of itself; TypeMismatch for a dtype that programs cannot hold."""
+    found = x.__cuda_array_interface__
+    if found.get("mask") is not None:
+        raise TypeMismatch("an array with a mask: pass its data and its mask as two arrays")
+    type = interned(Type(canonical_dtype(np.dtype(found["typestr"])), tuple(found["shape"])))
+    return Foreign(type, found["data"][0], found.get("strides"), found.get("stream"), x)
+
+
+def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int | None]:
+    """An array of another library's on this card as one of ours in the same memory, and the stream
+    on which it is made and used, where that is another one than ours.
+
+    Raises:
+        TargetError: for an array that is not contiguous.
+    """
+    found = foreign(x)
+    size = found.type.nbytes
+    if size and not _is_contiguous(found):
+        raise TargetError(
+            f"an array on {card.name} with strides {tuple(found.strides or ())} is not contiguous. "
+            "Copy it first:\n"
+            "    x.contiguous()                     # PyTorch\n"
+            "    cupy.ascontiguousarray(x)          # CuPy"
+        )
+    stream = found.stream if found.stream not in (None, card.stream) else None
+    if stream is not None:
+        card.wait_for(stream)
+    own = card.copy(found.pointer, size) if copy else None
+    memory = own or Memory(card, found.pointer, size, keep=x)
+    return DeviceArray(found.type, memory), stream
+
+
+def _is_contiguous(found: Foreign) -> bool:
+    if found.strides is None:
+        return True
+    expected = found.type.dtype.itemsize
+    for extent, stride in zip(found.type.shape[::-1], tuple(found.strides)[::-1], strict=True):
+        if extent > 1 and stride != expected:
+            return False
+        expected *= extent
+    return bool(prod(found.type.shape))

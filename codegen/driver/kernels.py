@@ -1,0 +1,53 @@
+"""Kernels for GPUs on disk, beside the code for the CPU.
+
+A kernel is found by its text, the capability of the card and the versions of what translates it, so
+programs of any kind share the kernels that they have in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from autojit.codegen.cuda.driver import compiler
+from autojit.codegen.cuda.driver.compiler import Kernel
+
+from .cache import Cache
+
+#: What has a part in the translation, where it is installed.
+_TRANSLATORS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm", "nvidia-cuda-nvcc")
+
+
+class KernelCache(NamedTuple):
+    """Where a driver looks for kernels, and leaves them."""
+
+    entries: Cache
+
+    def load(self, kernel: Kernel, capability: tuple[int, int]) -> bytes | None:
+        entry = self.entries.load(_key(kernel, capability))
+        return None if entry is None else entry.code
+
+    def store(self, kernel: Kernel, capability: tuple[int, int], code: bytes) -> None:
+        types = ", ".join(f"{b.dtype}[{'' if b.by_value else b.size}]" for b in kernel.buffers)
+        about = {"name": f"kernel for sm_{capability[0]}{capability[1]}", "types": types}
+        self.entries.store(_key(kernel, capability), about, code)
+
+
+def _key(kernel: Kernel, capability: tuple[int, int]) -> dict[str, Any]:
+    return {"kernel": kernel.key, "capability": list(capability), **_translation()}
+
+
+@cache
+def _translation() -> dict[str, str]:
+    """The versions of what translates, and of our own part."""
+    found = {}
+    for name in _TRANSLATORS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = ""
+    own = Path(compiler.__file__).read_bytes()
+    return {**found, "compiler": hashlib.sha256(own).hexdigest()}

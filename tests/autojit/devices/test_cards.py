@@ -1,0 +1,259 @@
+"""Several cards, arrays of other libraries on them, streams, and no card at all.
+
+The driver is a fake one: what is asked of it is looked at, and no kernel runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import device_get, device_put, grad, jit
+from autojit.codegen.cuda.arrays import DeviceArray
+from autojit.codegen.cuda.driver.cards import card
+from autojit.errors import MixedDevicesError, UnsupportedTargetError
+from tests.codegen.cuda.driver.fake import Fake, installed
+
+pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+ROOT = Path(__file__).resolve().parents[3]
+X = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.fixture
+def fake() -> Iterator[Fake]:
+    with installed(Fake(cards=2)) as made:
+        yield made
+
+
+# -- one program, one device ------------------------------------------------------------
+
+
+def test_arguments_on_different_cards_are_an_error(fake: Fake) -> None:
+    x, y = device_put(X), device_put(X, "cuda:1")
+    words = "argument 0 lies on 'cuda:0', and argument 1 lies on 'cuda:1'"
+    for f in (lambda x, y: x + y, jit(lambda x, y: x + y), grad(lambda x: np.sum(x * y))):
+        with pytest.raises(MixedDevicesError) as caught:
+            f(x, y) if f is not None and not hasattr(f, "made_of") else f(x)
+        assert "'cuda:0'" in str(caught.value)
+        assert "'cuda:1'" in str(caught.value)
+        assert "autojit.device_put(x, " in str(caught.value)
+    with pytest.raises(MixedDevicesError, match=words):
+        jit(lambda x, y: x + y)(x, y)
+    moved = jit(lambda x, y: x + y)(x, device_put(y, "cuda:0"))
+    assert moved.device == "cuda:0"
+
+
+def test_a_program_runs_on_the_card_of_its_arguments(fake: Fake) -> None:
+    f = jit(lambda x: np.sin(x) * 2, device="cuda")
+    for device in ("cuda:0", "cuda:1"):
+        assert f(device_put(X, device)).device == device
+        assert grad(lambda x: np.sum(f(x)))(device_put(X, device)).device == device
+    assert card(1).ordinal == 1
+    second = jit(lambda x: x + 1, device="cuda:1")
+    assert isinstance(second(X), np.ndarray)
+    assert repr(second).count("cuda:1")
+    with pytest.raises(MixedDevicesError, match="device='cuda:1'"):
+        second(device_put(X))
+
+
+@pytest.mark.parametrize("outer", ["cpu", "cuda"])
+def test_functions_for_different_devices_are_an_error_at_the_inner_call(outer: str) -> None:
+    inner = {"cpu": "cuda", "cuda": "cpu"}[outer]
+
+    def g(x: Any) -> Any:
+        return x * 2
+
+    compiled = jit(g, device=inner)
+
+    def f(x: Any) -> Any:
+        return compiled(x) + 1  # here
+
+    line = f.__code__.co_firstlineno + 1
+    for call in (jit(f, device=outer), jit(grad(lambda x: np.sum(f(x))), device=outer)):
+        with pytest.raises(MixedDevicesError) as caught:
+            call(X)
+        words = str(caught.value)
+        assert f"device={outer!r})" in words
+        assert f"jit(g, device={inner!r})" in words
+        assert f"line {line}, in f" in words
+        assert "@jit" in words
+
+
+def test_siblings_for_different_devices_are_an_error_in_one_program() -> None:
+    here, there = jit(np.sin, device="cpu"), jit(np.cos, device="cuda")
+    with pytest.raises(MixedDevicesError):
+        jit(lambda x: here(x) + there(x))(X)
+    with pytest.raises(MixedDevicesError):
+        grad(lambda x: np.sum(here(x) * there(x)))(X)
+
+
+def test_a_function_for_the_cpu_refuses_arrays_on_a_gpu(fake: Fake) -> None:
+    x = device_put(X)
+    with pytest.raises(MixedDevicesError, match=r"argument 0\['w'\] lies on 'cuda:0'") as caught:
+        jit(lambda p: p["w"] * 2, device="cpu")({"w": x})
+    assert "autojit.device_get(x)" in str(caught.value)
+    with pytest.raises(MixedDevicesError, match="an array that the function uses"):
+        jit(lambda y: y * x, device="cpu")(X)
+
+
+def test_branches_and_loops_carry_the_device() -> None:
+    from autojit import fori_loop
+
+    compiled = jit(lambda x: x * 2, device="cuda")
+
+    def branch(x: Any) -> Any:
+        if np.sum(x) > 0:
+            x = compiled(x)
+        return x
+
+    def loop(x: Any) -> Any:
+        return fori_loop(0, 1000, lambda i, x: compiled(x) - 1, x)
+
+    for f in (branch, loop):
+        with pytest.raises(MixedDevicesError):
+            jit(f, device="cpu")(X)
+
+
+# -- arrays of other libraries ----------------------------------------------------------
+
+
+class Foreign:
+    """An array on a card as CuPy, PyTorch and JAX describe theirs."""
+
+    def __init__(self, fake: Fake, array: np.ndarray, device: int = 0, **more: Any) -> None:
+        self.array = array
+        fake.foreign[array.ctypes.data] = device
+        self.described = {
+            "shape": array.shape, "typestr": array.dtype.str, "strides": None,
+            "data": (array.ctypes.data, False), "version": 3, **more,
+        }  # fmt: skip
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.described
+
+
+def test_arrays_of_other_libraries_are_not_copied(fake: Fake) -> None:
+    x = Foreign(fake, X.copy())
+    f = jit(lambda x: x * 2)
+    f(x)
+    with fake.counted() as counts:
+        result = f(x)
+    assert isinstance(result, DeviceArray)
+    assert x.array.ctypes.data in fake.launches[-1].passed
+    assert not any(name.startswith("cuMemcpy") for name in counts)
+    assert device_put(x).pointer == x.array.ctypes.data
+    np.testing.assert_array_equal(device_get({"x": x})["x"], X)
+    assert isinstance(grad(lambda x: np.sum(x * x))(x), DeviceArray)
+
+
+def test_closed_over_arrays_of_other_libraries_are_kept_as_they_were(fake: Fake) -> None:
+    x = Foreign(fake, X.copy())
+    f = jit(lambda y: y * x)
+    f(X)
+    assert fake.counts["cuMemcpyDtoDAsync_v2"] == 1
+    x.array[:] = -1
+    f(X)
+    held = [
+        (ctypes.c_double * 12).from_address(p)
+        for p, b in zip(fake.launches[-1].passed, fake.launches[-1].kernel.buffers, strict=True)
+        if b.size == 12
+    ]
+    assert any(np.array_equal(np.array(h).reshape(3, 4), X) for h in held)
+
+
+def test_work_comes_after_the_producer_and_before_its_next(fake: Fake) -> None:
+    x = Foreign(fake, X.copy(), stream=77)
+    f = jit(lambda x: x * 2)
+    f(x)
+    fake.order.clear()
+    f(x)
+    (r0, e0, s0), (w0, f0, t0), (r1, e1, s1), (w1, f1, t1) = fake.order
+    assert (r0, s0, w0, t0) == ("record", 77, "wait", 1)
+    assert (r1, s1, w1, t1) == ("record", 1, "wait", 77)
+    assert (e0, e1) == (f0, f1)
+
+
+def test_arrays_that_are_not_contiguous_are_refused(fake: Fake) -> None:
+    x = Foreign(fake, X.copy(), strides=(8, 24), shape=(4, 3))
+    with pytest.raises(UnsupportedTargetError, match=r"not contiguous.*\n.*contiguous\(\)"):
+        jit(lambda x: x * 2)(x)
+    fine = Foreign(fake, X.copy(), strides=(32, 8))
+    assert jit(lambda x: x * 2)(fine).shape == (3, 4)
+
+
+def test_arrays_of_other_libraries_know_their_card(fake: Fake) -> None:
+    assert jit(lambda x: x * 2)(Foreign(fake, X.copy(), device=1)).device == "cuda:1"
+
+
+def test_ours_describe_themselves(fake: Fake) -> None:
+    x = device_put(X)
+    assert x.__cuda_array_interface__ == {
+        "shape": (3, 4), "typestr": "<f8", "data": (x.pointer, False), "strides": None,
+        "stream": 1, "version": 3,
+    }  # fmt: skip
+    assert x.__dlpack_device__() == (2, 0)
+    assert device_put(X, "cuda:1").__dlpack_device__() == (2, 1)
+    fake.order.clear()
+    x.__dlpack__(stream=77)
+    assert [(word, stream) for word, _, stream in fake.order] == [("record", 1), ("wait", 77)]
+    fake.order.clear()
+    for stream in (None, 1, -1):
+        x.__dlpack__(stream=stream)
+    assert not fake.order
+
+
+def test_launches_go_to_the_stream_that_is_asked_for(fake: Fake) -> None:
+    f, x = jit(lambda x: x * 2), device_put(X)
+    f(x)
+    with card().on(77):
+        f(x)
+        assert fake.launches[-1].stream == 77
+        assert x.__cuda_array_interface__["stream"] == 77
+    f(x)
+    assert fake.launches[-1].stream == 1
+    assert [s for word, _, s in fake.order if word == "wait"] == [77, 1]
+
+
+# -- no card ----------------------------------------------------------------------------
+
+
+def test_a_card_that_is_not_there_is_named(fake: Fake) -> None:
+    for call in (lambda: device_put(X, "cuda:2"), lambda: jit(np.sin, device="cuda:2")(X)):
+        with pytest.raises(UnsupportedTargetError, match='no device "cuda:2": this machine has 2'):
+            call()
+    with pytest.raises(UnsupportedTargetError, match="device must be 'cpu' or 'cuda'"):
+        device_put(X, "gpu")
+
+
+def test_without_a_card_errors_say_so() -> None:
+    code = """
+import numpy as np
+from autojit import device_get, device_put, grad, jit
+from autojit.errors import UnsupportedTargetError
+f = jit(np.sin, device="cuda")
+for call in (lambda: device_put(np.ones(3)), lambda: f(np.ones(3)),
+             lambda: grad(lambda x: np.sum(f(x)))(np.ones(3))):
+    try:
+        call()
+    except UnsupportedTargetError as error:
+        assert "needs an NVIDIA GPU" in str(error), error
+        assert "NUMBA_ENABLE_CUDASIM=1" in str(error), error
+    else:
+        raise SystemExit("no error")
+assert device_get({"x": 1}) == {"x": 1}
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**environment, "CUDA_VISIBLE_DEVICES": ""},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

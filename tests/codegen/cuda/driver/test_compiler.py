@@ -1,0 +1,133 @@
+"""Kernels as a card loads them: PTX that takes bare addresses, compiled once, kept on disk."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import device_put, jit
+from autojit.codegen.cuda.driver import cards, compiler
+from autojit.codegen.cuda.driver.compiler import ENTRY, Count, Kernel, Parameter
+from autojit.codegen.cuda.driver.extraction import Extraction
+from autojit.codegen.cuda.driver.library import write
+from autojit.codegen.driver.cache import Cache
+from autojit.codegen.driver.kernels import KernelCache
+from tests.codegen.cuda.driver.fake import Fake, installed
+
+pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+
+MODULE = """
+import math
+
+import numpy as np
+from numba import cuda
+
+THREADS = 4
+UNUSED = 5
+
+
+@cuda.jit(device=True)
+def twice(x):
+    return x + x
+
+
+@cuda.jit(device=True)
+def fourfold(x):
+    return twice(twice(x))
+
+
+@cuda.jit
+def k0(in0, out0):
+    out0[cuda.threadIdx.x % THREADS] = fourfold(in0[0])
+
+
+@cuda.jit
+def k1(t0, out1):
+    out1[cuda.threadIdx.x % THREADS] = fourfold(t0[0])
+
+
+@cuda.jit
+def k2(in0, out0):
+    out0[0] = in0[0]
+"""
+F64 = Parameter("float64", 4)
+
+
+def kernel(name: str, *buffers: Parameter) -> Kernel:
+    found = Extraction(MODULE)
+    return Kernel(found.module(name), buffers, tuple(found.parameters(name)))
+
+
+def test_a_kernel_takes_what_it_uses_and_no_more() -> None:
+    text = kernel("k0").text
+    assert all(word in text for word in ("def twice", "def fourfold", "THREADS = 4", "def kernel("))
+    assert not any(word in text for word in ("UNUSED", "import math", "np", "k1", "k2"))
+    assert "twice" not in kernel("k2").text
+
+
+def test_kernels_are_equal_whatever_they_and_their_buffers_are_called() -> None:
+    assert kernel("k0", F64, F64).key == kernel("k1", F64, F64).key
+    others = [kernel("k0", F64, F64._replace(size=5)), kernel("k2", F64, F64),
+              kernel("k0", F64._replace(by_value=True), F64)]  # fmt: skip
+    assert len({k.key for k in (kernel("k0", F64, F64), *others)}) == 4
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "int64", "uint16", "bool"])
+def test_parameters_are_bare_addresses_and_numbers(dtype: str) -> None:
+    wide, one = Parameter(dtype, 4), Parameter(dtype, 1, by_value=True)
+    text = compiler.ptx(kernel("k2", one, wide), (9, 0))
+    (parameters,) = re.findall(rf"\.visible \.entry {ENTRY}\((.*?)\)", text, re.DOTALL)
+    kinds = re.findall(r"\.param \.(\w+)", parameters)
+    assert len(kinds) == 2
+    assert kinds[1] == "u64"
+    assert not re.search(r"\bcall\b|\.local", text.split("{", 1)[1])
+    assert ".target sm_90" in text
+
+
+def test_kernels_come_from_disk(tmp_path: Path) -> None:
+    kept = KernelCache(Cache(tmp_path))
+    wanted = kernel("k2", F64, F64)
+    compiler._images.clear()
+    compiled = Count.compiled
+    first = compiler.image(wanted, (8, 0), kept)
+    assert compiler.image(wanted, (8, 0), kept) is first
+    compiler._images.clear()
+    loaded = Count.loaded
+    assert compiler.image(wanted, (8, 0), kept) == first
+    assert (Count.compiled, Count.loaded) == (compiled + 1, loaded + 1)
+    compiler.image(wanted, (9, 0), kept)  # another capability
+    assert Count.compiled == compiled + 2
+    (about,) = {str(entry.about["types"]) for entry in kept.entries.entries()}
+    assert about == "float64[4], float64[4]"
+
+
+class Loading(Fake):
+    """Takes PTX, as the driver does, and keeps it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def image(self, kernel: Kernel, capability: Any, kept: Any) -> tuple[bytes, bytes]:
+        super().image(kernel, capability, kept)
+        return cards._image(kernel, capability, kept)
+
+    def cuModuleLoadData(self, to: int, code: int) -> None:
+        self.texts.append(ctypes.string_at(code).decode())
+        module = next(self._serial)
+        self._loaded[module] = list(self._known.values())[-1]
+        write(to, module)
+
+
+def test_what_is_loaded_is_the_ptx_of_the_kernels_for_the_card() -> None:
+    with installed(Loading()) as fake:
+        jit(lambda x: np.tanh(x) + 1)(device_put(np.ones(10)))
+        (text,) = fake.texts
+        assert f".visible .entry {ENTRY}(" in text
+        assert ".target sm_80" in text  # as the fake says
+        assert fake.counts["cuLaunchKernel"] == 1
