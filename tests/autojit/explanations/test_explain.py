@@ -14,6 +14,7 @@ from autojit import grad, jit
 from autojit.codegen.driver import peaks
 from autojit.codegen.driver.peaks import Peaks
 from autojit.errors import UnsupportedTargetError
+from autojit.explanations import explaining
 from autojit.explanations.explanation import Explanation
 
 X = np.linspace(0.1, 1, 1000)
@@ -24,6 +25,7 @@ def known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of 10 Gflop/s and 8 GB/s, so that times at best can be counted."""
     one = Peaks(10e9, (8e9, 8e9, 8e9, 8e9), 1, "told by a test")
     monkeypatch.setattr(peaks, "_known", Known((one, one._replace(processors=2))))
+    monkeypatch.setattr(explaining, "SECONDS", 0.02)
 
 
 class Known(dict):  # type: ignore[type-arg]
@@ -304,14 +306,15 @@ def test_bodies_are_shown_one_by_one() -> None:
 
 
 def test_bodies_of_loops_of_unknown_length_and_of_branches() -> None:
-    (step,) = explained(settled, X).steps
+    found = explained(settled, X)
+    (step,) = found.steps
     assert {p.runs for p in step.inside} == {None}
     assert sum(p.is_nest for p in step.inside) == 3
-    text = explained(settled, X).text()
-    assert "1.1  loop over 1,000, in each step" in text
-    (scan,) = explained(lambda x: scan_of_branches(x), X).steps
+    assert "1.1  loop over 1,000, in each step" in found.text()
+    found = explained(scan_of_branches, X)
+    (scan,) = found.steps
     assert {(p.runs, p.runs_at_most) for p in scan.inside if p.is_nest} == {(700, True)}
-    assert "at most 700 times" in explained(lambda x: scan_of_branches(x), X).text()
+    assert "at most 700 times" in found.text()
 
 
 def scan_of_branches(x: Any) -> Any:

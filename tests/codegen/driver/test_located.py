@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
+@cache
 def both(name: str) -> tuple[Executable, LocatedExecutable]:
     f, args = CASES[name]
     plain = Executable(autojit.trace(f)(*args))

@@ -15,8 +15,9 @@ import autojit
 from autojit import grad
 from autojit.cli.app import app
 from autojit.drawing import picture
+from autojit.drawing.stages import rows
 from autojit.drawing.stages.page import page_of
-from autojit.drawing.stages.rows import LONG, MOST, stages_of
+from autojit.drawing.stages.rows import stages_of
 from autojit.errors import NonScalarGradientError, SettingError
 from autojit.ir.core.program import Program
 
@@ -42,7 +43,7 @@ def steps(x: Any) -> Any:
 
 
 def many(x: Any) -> Any:
-    for k in range(50):
+    for k in range(6):
         x = (x[1:] * k + x[:-1]) / (2.0 + k * k)
         x = x - np.sum(x) if k % 5 else x * x
     return x
@@ -165,15 +166,18 @@ def test_a_body_is_from_the_lines_of_its_operations() -> None:
     assert {int(line) - first for line in switch} == {2, 3}
 
 
-def test_long_stages_are_folded() -> None:
+def test_long_stages_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    long, most = 20, 120
+    monkeypatch.setattr(rows, "LONG", long)
+    monkeypatch.setattr(rows, "MOST", most)
     program = traced(many, np.ones(70))
     stages = {s.name: s for s in stages_of(program, None)}
     for name in ("trace", "loops", "assembly"):
         sections = stages[name].sections
-        assert len(stages[name].rows) > 2 * LONG
+        assert len(stages[name].rows) > 2 * long
         assert len(sections) > 2
         assert all(s.title for s in sections)
-        assert sum(len(s.rows) for s in sections if s.opened) <= MOST
+        assert sum(len(s.rows) for s in sections if s.opened) <= most
     assert "\n".join(row.text for row in stages["trace"].rows) == program.text()
 
 
