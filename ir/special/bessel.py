@@ -1,8 +1,9 @@
 """Bessel functions, and those of Airy, Kelvin and Struve.
 
 Sources of the derivatives by the argument: DLMF 10.6, 10.29 (recurrences), 10.51 (spherical), 9.2
-(Airy's equation), 10.61, 10.63 (Kelvin's), 11.4.23 and 11.4.30 (Struve).  The derivative of kv by
-its order is that of DLMF 10.32.9 under the integral; by other orders none is known.
+(Airy's equation), 10.61, 10.63 (Kelvin's), 11.4.23 and 11.4.30 (Struve).  The derivatives of kv
+and iv by their orders are those of DLMF 10.32.9 and 10.32.2 under the integral; by other orders
+none is known.
 """
 
 from __future__ import annotations

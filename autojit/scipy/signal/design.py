@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.functions.checks import ensured
-from autojit.scipy.arguments import at_hand, floating, known, known_integer, refused
+from autojit.scipy.arguments import floating, known, known_integer, refused
 from autojit.scipy.registry import answers, original
 from autojit.tracing.created_arrays import is_traced
 
@@ -303,8 +303,7 @@ def iircomb(
     if abs(w0 - fs / n) / fs > 1e-14:
         raise ValueError("fs must be divisible by w0.")
     beta = np.tan(n * 2 * np.pi * w0 / fs / floating(Q) / 4)
-    here = at_hand(pass_zero)
-    sign = -1.0 if peak == bool(here) else 1.0
+    sign = -1.0 if peak == bool(pass_zero) else 1.0
     first, final = (beta, -beta) if peak else (1.0 + 0.0 * beta, 1.0 + 0.0 * beta)
     middle = np.zeros(n - 1)
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,7 @@ def test_every_name_is_one_of_scipys_with_the_same_arguments() -> None:
         names.load(package.rpartition(".")[2])
     for name, answer in FUNCTIONS.items():
         theirs = original(name)
-        if isinstance(theirs, (np.ufunc, type)):
+        if isinstance(theirs, (np.ufunc, type, BuiltinFunctionType)):  # without a signature
             continue
         parameters = inspect.signature(theirs).parameters
         ours = [p.name for p in inspect.signature(answer).parameters.values() if p.kind < 2]
