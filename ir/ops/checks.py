@@ -162,7 +162,8 @@ class Ensure(Elementwise):
 
     def fails_by(self, op: Op) -> Hashable | None:
         failure = op.params["failure"]  # of Python's integers none overflows
-        return None if failure == "overflow" else (op.operands[1], failure)
+        unchecked = op.result.type.is_inexact and not op.params.get("derivatives")
+        return None if unchecked or failure == "overflow" else (op.operands[1], failure)
 
     def failing_too(self, op: Op, value: Value) -> Value:
         holds = op.operands[1]
