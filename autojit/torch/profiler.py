@@ -37,9 +37,13 @@ class Event:
     __slots__ = ("children", "duration", "kind", "name", "shapes", "start", "thread")
 
     def __init__(self, name: str, kind: str, shapes: Any) -> None:
-        self.name, self.kind, self.shapes = name, kind, shapes
-        self.thread, self.children, self.duration = threading.get_ident(), 0, 0
-        self.start = time.perf_counter_ns()
+        self.name: str = name
+        self.kind: str = kind
+        self.shapes: Any = shapes
+        self.thread: int = threading.get_ident()
+        self.children: int = 0
+        self.duration: int = 0
+        self.start: int = time.perf_counter_ns()
 
 
 #: PyTorch's kinds of events, by those of the spans that they are made of.
@@ -198,8 +202,12 @@ class Average:
     """What all events of one name took, in microseconds."""
 
     def __init__(self, event: Event) -> None:
-        self.key, self.kind, self.input_shapes = event.name, event.kind, event.shapes
-        self.count, self.cpu_time_total, self.self_cpu_time_total = 0, 0.0, 0.0
+        self.key: str = event.name
+        self.kind: str = event.kind
+        self.input_shapes: Any = event.shapes
+        self.count: int = 0
+        self.cpu_time_total: float = 0.0
+        self.self_cpu_time_total: float = 0.0
 
     def add(self, event: Event) -> None:
         """Take one more event into account."""

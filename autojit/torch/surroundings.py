@@ -34,7 +34,7 @@ class Surroundings:
         self.tensors: dict[int, tuple[int, Tensor]] = {}
         self._seen: set[int] = set()
         #: All but the tensors, and how many there are at which names.
-        self.state = tuple(self._read(function))
+        self.state: tuple[Any, ...] = tuple(self._read(function))
 
     def _read(self, x: Any) -> Iterator[Any]:
         if id(x) in self._seen:

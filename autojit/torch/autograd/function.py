@@ -23,7 +23,7 @@ class Context:
         self.to_save: tuple[Any, ...] = ()
         self.node: OwnNode | None = None
         self.not_differentiable: list[int] = []
-        self.materialize = True
+        self.materialize: bool = True
         self.dirty: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:

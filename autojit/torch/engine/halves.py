@@ -46,7 +46,9 @@ class Halves:
         places.update({v: ("residual", k) for k, v in enumerate(stored)})
         forward = parts.primal.with_body(parts.primal.ops, [*outputs, *stored])
         run_forward = runner(forward, at_once=True)
-        self.forward = Operation(operation.name, lambda *arrays: tuple(run_forward(arrays)))
+        self.forward: Operation = Operation(
+            operation.name, lambda *arrays: tuple(run_forward(arrays))
+        )
 
         self.backward, sources = _backward(parts, [places[v] for v in residuals])
         captured = [k for kind, k in sources if kind == "captured"]

@@ -44,10 +44,10 @@ class Operation:
         node_name: str = "",
         eager: Callable[..., Any] | None = None,
     ) -> None:
-        self.name = name
+        self.name: str = name
         self.impl = impl
         self.eager = eager or impl
-        self.node_name = node_name or (name if "Backward" in name else f"{name}Backward0")
+        self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
 #: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).

@@ -98,8 +98,9 @@ def _factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
     return call
 
 
-zeros, ones = _factory(np.zeros), _factory(np.ones)
-empty = _factory(np.zeros)
+zeros: Callable[..., Tensor] = _factory(np.zeros)
+ones: Callable[..., Tensor] = _factory(np.ones)
+empty: Callable[..., Tensor] = _factory(np.zeros)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
@@ -164,7 +165,7 @@ class Generator:
         self.numbers.bit_generator.state = state
 
 
-default_generator = Generator()
+default_generator: Generator = Generator()
 default_generator.manual_seed(secrets.randbits(62))
 
 
@@ -184,8 +185,10 @@ def _random(draw: Callable[..., Any]) -> Callable[..., Tensor]:
     return call
 
 
-rand = _random(lambda g, size, d: g.random(size, d if d.itemsize in (4, 8) else np.float64))
-randn = _random(lambda g, size, d: g.standard_normal(size, d))
+rand: Callable[..., Tensor] = _random(
+    lambda g, size, d: g.random(size, d if d.itemsize in (4, 8) else np.float64)
+)
+randn: Callable[..., Tensor] = _random(lambda g, size, d: g.standard_normal(size, d))
 
 
 def randint(*arguments: Any, generator: Generator | None = None, dtype: Any = None,

@@ -145,18 +145,45 @@ _POWER = function("MatrixPower", np.linalg.matrix_power)
 class linalg:
     """``torch.linalg``."""
 
-    inv = staticmethod(lambda A: _INV((A,)))
-    det = staticmethod(lambda A: _DET((A,)))
-    solve = staticmethod(lambda A, B: _SOLVE((A, B)))
-    cholesky = staticmethod(lambda A: _CHOLESKY((A,)))
-    slogdet = staticmethod(lambda A: SlogdetResult(*_SLOGDET((A,))))
-    eigh = staticmethod(lambda A: EighResult(*_EIGH((A,))))
-    svd = staticmethod(lambda A, full_matrices=True: SVDResult(*_SVD((A,), bool(full_matrices))))
-    qr = staticmethod(lambda A: QRResult(*_QR((A,))))
-    matrix_power = staticmethod(lambda A, n: _POWER((A,), int(n)))
-    vector_norm = staticmethod(
-        lambda x, ord=2, dim=None, keepdim=False: norm(x, float(ord), dim, keepdim)
-    )
+    @staticmethod
+    def inv(A: Any) -> Any:
+        return _INV((A,))
+
+    @staticmethod
+    def det(A: Any) -> Any:
+        return _DET((A,))
+
+    @staticmethod
+    def solve(A: Any, B: Any) -> Any:
+        return _SOLVE((A, B))
+
+    @staticmethod
+    def cholesky(A: Any) -> Any:
+        return _CHOLESKY((A,))
+
+    @staticmethod
+    def slogdet(A: Any) -> SlogdetResult:
+        return SlogdetResult(*_SLOGDET((A,)))
+
+    @staticmethod
+    def eigh(A: Any) -> EighResult:
+        return EighResult(*_EIGH((A,)))
+
+    @staticmethod
+    def svd(A: Any, full_matrices: bool = True) -> SVDResult:
+        return SVDResult(*_SVD((A,), bool(full_matrices)))
+
+    @staticmethod
+    def qr(A: Any) -> QRResult:
+        return QRResult(*_QR((A,)))
+
+    @staticmethod
+    def matrix_power(A: Any, n: int) -> Any:
+        return _POWER((A,), int(n))
+
+    @staticmethod
+    def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return norm(x, float(ord), dim, keepdim)
 
     @staticmethod
     def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:

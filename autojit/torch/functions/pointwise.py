@@ -88,7 +88,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 _add, _sub = binary("Add", np.add), binary("Sub", np.subtract)
 _div = binary("Div", np.true_divide, floats=True)
-mul, neg = FUNCTIONS["mul"], FUNCTIONS["neg"]
+mul: Callable[..., Any] = FUNCTIONS["mul"]
+neg: Callable[..., Any] = FUNCTIONS["neg"]
 _POWER_OF = Operation("PowBackward0", lambda x, n: x**n)
 _power = binary("PowBackward1", np.power)
 _RELU = Operation("Relu", lambda x: np.where(x <= 0, 0, x), eager=lambda x: np.maximum(x, 0))

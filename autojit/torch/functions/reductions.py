@@ -189,9 +189,11 @@ def _plain(impl: Callable[..., Any]) -> Callable[..., Tensor]:
     return call
 
 
-argmax, argmin = _plain(np.argmax), _plain(np.argmin)
-all, any = _plain(np.all), _plain(np.any)
-count_nonzero = _plain(np.count_nonzero)
+argmax: Callable[..., Tensor] = _plain(np.argmax)
+argmin: Callable[..., Tensor] = _plain(np.argmin)
+all: Callable[..., Tensor] = _plain(np.all)
+any: Callable[..., Tensor] = _plain(np.any)
+count_nonzero: Callable[..., Tensor] = _plain(np.count_nonzero)
 
 
 def _normed(x: Any, a: Any, k: bool, p: Any) -> Any:

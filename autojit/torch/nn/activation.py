@@ -121,8 +121,9 @@ class PReLU(Module):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(factories.empty(num_parameters, dtype=dtype))
+        self.num_parameters: int = num_parameters
+        self.init: float = init
+        self.weight: Parameter = Parameter(factories.empty(num_parameters, dtype=dtype))
         _constant(self.weight, init)
 
     def forward(self, input: Tensor) -> Any:

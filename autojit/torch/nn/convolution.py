@@ -33,9 +33,13 @@ class _Convolution(Module):
             raise ValueError("out_channels must be divisible by groups")
         if padding_mode != "zeros":
             raise NotImplementedError(f"padding_mode={padding_mode!r} is not covered; use 'zeros'")
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = _each(kernel_size, self.ndim), _each(stride, self.ndim)
-        self.padding, self.dilation = _each(padding, self.ndim), _each(dilation, self.ndim)
+        self.in_channels: int = in_channels
+        self.out_channels: int = out_channels
+        self.groups: int = groups
+        self.kernel_size: Any = _each(kernel_size, self.ndim)
+        self.stride: Any = _each(stride, self.ndim)
+        self.padding: Any = _each(padding, self.ndim)
+        self.dilation: Any = _each(dilation, self.ndim)
         self.padding_mode = padding_mode
         self.weight = fresh(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype)
         self.register_parameter("bias", fresh(out_channels, dtype=dtype) if bias else None)
@@ -84,9 +88,12 @@ class _MaxPool(Module):
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                  return_indices: bool = False, ceil_mode: bool = False) -> None:  # fmt: skip
         super().__init__()
-        self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
-        self.stride = kernel_size if stride is None else stride
-        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+        self.kernel_size: Any = kernel_size
+        self.padding: Any = padding
+        self.dilation: Any = dilation
+        self.stride: Any = kernel_size if stride is None else stride
+        self.return_indices: bool = return_indices
+        self.ceil_mode: bool = ceil_mode
 
     def forward(self, input: Tensor) -> Any:
         return F[f"max_pool{self.ndim}d"](
@@ -119,8 +126,10 @@ class _AvgPool(Module):
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True) -> None:  # fmt: skip
         super().__init__()
-        self.kernel_size, self.padding, self.ceil_mode = kernel_size, padding, ceil_mode
-        self.stride = kernel_size if stride is None else stride
+        self.kernel_size: Any = kernel_size
+        self.padding: Any = padding
+        self.ceil_mode: bool = ceil_mode
+        self.stride: Any = kernel_size if stride is None else stride
         if self.ndim == 1:  # as PyTorch keeps them
             self.kernel_size, self.padding = _each(kernel_size, 1), _each(padding, 1)
             self.stride = _each(self.stride, 1)

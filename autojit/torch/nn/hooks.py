@@ -34,7 +34,8 @@ class BackwardWatch:
     """One call of a module with backward hooks."""
 
     def __init__(self, module: Any, hooks: Sequence[Callable[..., Any]]) -> None:
-        self.module, self.hooks = module, hooks
+        self.module: Any = module
+        self.hooks = hooks
         self._outputs: tuple[Any, ...] = ()
         self._waits = False
 

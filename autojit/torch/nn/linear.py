@@ -39,8 +39,9 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.in_features, self.out_features = in_features, out_features
-        self.weight = fresh(out_features, in_features, dtype=dtype)
+        self.in_features: int = in_features
+        self.out_features: int = out_features
+        self.weight: Parameter = fresh(out_features, in_features, dtype=dtype)
         self.register_parameter("bias", fresh(out_features, dtype=dtype) if bias else None)
         self.reset_parameters()
 
@@ -66,9 +67,10 @@ class Bilinear(Module):
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.in1_features, self.in2_features = in1_features, in2_features
+        self.in1_features: int = in1_features
+        self.in2_features: int = in2_features
         self.out_features = out_features
-        self.weight = fresh(out_features, in1_features, in2_features, dtype=dtype)
+        self.weight: Parameter = fresh(out_features, in1_features, in2_features, dtype=dtype)
         self.register_parameter("bias", fresh(out_features, dtype=dtype) if bias else None)
         for p in self.parameters():
             init.default_(p, in1_features)
@@ -90,11 +92,12 @@ class Embedding(Module):
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.num_embeddings: int = num_embeddings
+        self.embedding_dim: int = embedding_dim
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise AssertionError("Padding_idx must be within num_embeddings")
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        self.weight = fresh(num_embeddings, embedding_dim, dtype=dtype)
+        self.padding_idx: int | None = None if padding_idx is None else padding_idx % num_embeddings
+        self.weight: Parameter = fresh(num_embeddings, embedding_dim, dtype=dtype)
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight._data[self.padding_idx] = 0.0
@@ -122,7 +125,8 @@ class Flatten(Module):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+        self.start_dim: int = start_dim
+        self.end_dim: int = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
         made: Tensor = shaping.FUNCTIONS["flatten"](input, self.start_dim, self.end_dim)
@@ -137,7 +141,8 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
-        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+        self.dim: int = dim
+        self.unflattened_size: tuple[Any, ...] = tuple(unflattened_size)
 
     def forward(self, input: Tensor) -> Tensor:
         d = self.dim % input.ndim

@@ -12,7 +12,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    function = ""
+    function: str = ""
     #: The further settings, and what they are if nobody says; tensors are buffers.
     settings: ClassVar[dict[str, Any]] = {}
     tensors: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class _Loss(Module):
                 f"{type(self).__name__}.__init__() got an unexpected keyword argument "
                 f"'{next(iter(given))}'"
             )
-        self.reduction = older(reduction, size_average, reduce)
+        self.reduction: str = older(reduction, size_average, reduce)
 
     def forward(self, input: Tensor, target: Tensor) -> Any:
         named = {name: getattr(self, name) for name in (*self.tensors, *self.settings)}
@@ -40,68 +40,77 @@ class _Loss(Module):
 class MSELoss(_Loss):
     """``functional.mse_loss`` as a module."""
 
-    function = "mse_loss"
+    function: str = "mse_loss"
 
 
 class L1Loss(_Loss):
     """``functional.l1_loss`` as a module."""
 
-    function = "l1_loss"
+    function: str = "l1_loss"
 
 
 class HuberLoss(_Loss):
     """``functional.huber_loss`` as a module."""
 
-    function, settings = "huber_loss", {"delta": 1.0}
+    function: str = "huber_loss"
+    settings: ClassVar[dict[str, Any]] = {"delta": 1.0}
 
 
 class SmoothL1Loss(_Loss):
     """``functional.smooth_l1_loss`` as a module."""
 
-    function, settings = "smooth_l1_loss", {"beta": 1.0}
+    function: str = "smooth_l1_loss"
+    settings: ClassVar[dict[str, Any]] = {"beta": 1.0}
 
 
 class CrossEntropyLoss(_Loss):
     """``functional.cross_entropy`` as a module."""
 
-    function, settings = "cross_entropy", {"ignore_index": -100, "label_smoothing": 0.0}
-    tensors = ("weight",)
+    function: str = "cross_entropy"
+    settings: ClassVar[dict[str, Any]] = {"ignore_index": -100, "label_smoothing": 0.0}
+    tensors: tuple[str, ...] = ("weight",)
 
 
 class NLLLoss(_Loss):
     """``functional.nll_loss`` as a module."""
 
-    function, settings, tensors = "nll_loss", {"ignore_index": -100}, ("weight",)
+    function: str = "nll_loss"
+    settings: ClassVar[dict[str, Any]] = {"ignore_index": -100}
+    tensors: tuple[str, ...] = ("weight",)
 
 
 class BCELoss(_Loss):
     """``functional.binary_cross_entropy`` as a module."""
 
-    function, tensors = "binary_cross_entropy", ("weight",)
+    function: str = "binary_cross_entropy"
+    tensors: tuple[str, ...] = ("weight",)
 
 
 class BCEWithLogitsLoss(_Loss):
     """``functional.binary_cross_entropy_with_logits`` as a module."""
 
-    function, tensors = "binary_cross_entropy_with_logits", ("weight", "pos_weight")
+    function: str = "binary_cross_entropy_with_logits"
+    tensors: tuple[str, ...] = ("weight", "pos_weight")
 
 
 class KLDivLoss(_Loss):
     """``functional.kl_div`` as a module."""
 
-    function, settings = "kl_div", {"log_target": False}
+    function: str = "kl_div"
+    settings: ClassVar[dict[str, Any]] = {"log_target": False}
 
 
 class SoftMarginLoss(_Loss):
     """``functional.soft_margin_loss`` as a module."""
 
-    function = "soft_margin_loss"
+    function: str = "soft_margin_loss"
 
 
 class PoissonNLLLoss(_Loss):
     """``functional.poisson_nll_loss`` as a module."""
 
-    function, settings = "poisson_nll_loss", {"log_input": True, "full": False, "eps": 1e-8}
+    function: str = "poisson_nll_loss"
+    settings: ClassVar[dict[str, Any]] = {"log_input": True, "full": False, "eps": 1e-8}
 
 
 class MarginRankingLoss(_Loss):
@@ -129,7 +138,8 @@ class CosineSimilarity(Module):
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
-        self.dim, self.eps = dim, eps
+        self.dim: int = dim
+        self.eps: float = eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Any:
         return F["cosine_similarity"](x1, x2, self.dim, self.eps)

@@ -31,8 +31,9 @@ class LayerNorm(Module):
                  bias: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-        self.normalized_shape = tuple(shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.normalized_shape: tuple[int, ...] = tuple(shape)
+        self.eps: float = eps
+        self.elementwise_affine: bool = elementwise_affine
         weight = _ones(*self.normalized_shape, dtype=dtype) if elementwise_affine else None
         self.register_parameter("weight", weight)
         has_bias = elementwise_affine and bias
@@ -57,8 +58,9 @@ class RMSNorm(Module):
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-        self.normalized_shape = tuple(shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.normalized_shape: tuple[int, ...] = tuple(shape)
+        self.eps: float | None = eps
+        self.elementwise_affine: bool = elementwise_affine
         weight = _ones(*self.normalized_shape, dtype=dtype) if elementwise_affine else None
         self.register_parameter("weight", weight)
 
@@ -81,7 +83,9 @@ class GroupNorm(Module):
             raise ValueError(
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
             )
-        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.num_groups: int = num_groups
+        self.num_channels: int = num_channels
+        self.eps: float = eps
         self.affine = affine
         self.register_parameter("weight", _ones(num_channels, dtype=dtype) if affine else None)
         self.register_parameter("bias", _zeros(num_channels, dtype=dtype) if affine else None)
@@ -103,8 +107,11 @@ class _BatchNorm(Module):
                  affine: bool = True, track_running_stats: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
+        self.num_features: int = num_features
+        self.eps: float = eps
+        self.momentum: float | None = momentum
+        self.affine: bool = affine
+        self.track_running_stats: bool = track_running_stats
         self.register_parameter("weight", _ones(num_features, dtype=dtype) if affine else None)
         self.register_parameter("bias", _zeros(num_features, dtype=dtype) if affine else None)
         tracked = track_running_stats
@@ -156,10 +163,10 @@ class _BatchNorm(Module):
 class BatchNorm1d(_BatchNorm):
     """Mean 0 and variance 1 in each channel of (N, C) or (N, C, L)."""
 
-    axes = (2, 3)
+    axes: tuple[int, ...] = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
     """Mean 0 and variance 1 in each channel of (N, C, H, W)."""
 
-    axes = (4,)
+    axes: tuple[int, ...] = (4,)

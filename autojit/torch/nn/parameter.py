@@ -59,4 +59,5 @@ class Buffer(Tensor):
         fresh = wrap(given._data)
         for name in ("_data", "_edge", "grad", "_base", "_accumulate_ref", "_hooks", "_needs"):
             setattr(self, name, getattr(fresh, name))
-        self._counter, self.persistent = counter_of(given), persistent
+        self._counter = counter_of(given)
+        self.persistent: bool = persistent

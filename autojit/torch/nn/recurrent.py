@@ -29,8 +29,12 @@ class LSTM(Module):
         super().__init__()
         if proj_size:
             raise NotImplementedError("LSTM: proj_size is not covered; use a Linear behind it")
-        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
-        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.input_size: int = input_size
+        self.hidden_size: int = hidden_size
+        self.num_layers: int = num_layers
+        self.bias: bool = bias
+        self.batch_first: bool = batch_first
+        self.dropout: float = float(dropout)
         self.bidirectional = bidirectional
         self._names: list[list[str]] = []
         for layer in range(num_layers):

@@ -50,9 +50,13 @@ class MultiheadAttention(Module):
             )
         if embed_dim % num_heads:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
-        self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
-        self.head_dim, self.batch_first = embed_dim // num_heads, batch_first
+        self.embed_dim: int = embed_dim
+        self.num_heads: int = num_heads
+        self.dropout: float = dropout
+        self.kdim: int = kdim or embed_dim
+        self.vdim: int = vdim or embed_dim
+        self.head_dim: int = embed_dim // num_heads
+        self.batch_first: bool = batch_first
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         own = self._qkv_same_embed_dim
         shapes = {
@@ -68,7 +72,9 @@ class MultiheadAttention(Module):
             self.register_parameter("in_proj_weight", None)
         zeros = Parameter(factories.zeros(3 * embed_dim, dtype=dtype)) if bias else None
         self.register_parameter("in_proj_bias", zeros)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, dtype=dtype)
+        self.out_proj: NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias, dtype=dtype
+        )
         for p in self._weights():
             init.xavier_uniform_(p)
         if bias:
@@ -115,16 +121,17 @@ class TransformerEncoderLayer(Module):
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
         more: dict[str, Any] = {"bias": bias, "dtype": dtype}
-        self.self_attn = MultiheadAttention(
+        self.self_attn: MultiheadAttention = MultiheadAttention(
             d_model, nhead, dropout, batch_first=batch_first, **more
         )
-        self.linear1 = Linear(d_model, dim_feedforward, **more)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **more)
+        self.linear1: Linear = Linear(d_model, dim_feedforward, **more)
+        self.dropout: Module = Dropout(dropout)
+        self.linear2: Linear = Linear(dim_feedforward, d_model, **more)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **more)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **more)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.norm1: LayerNorm = LayerNorm(d_model, layer_norm_eps, **more)
+        self.norm2: LayerNorm = LayerNorm(d_model, layer_norm_eps, **more)
+        self.dropout1: Module = Dropout(dropout)
+        self.dropout2: Module = Dropout(dropout)
         if isinstance(activation, str) and activation not in ("relu", "gelu"):
             raise RuntimeError(f"activation should be relu/gelu, not {activation}")
         self.activation = F[activation] if isinstance(activation, str) else activation
@@ -157,8 +164,11 @@ class TransformerEncoder(Module):
                  enable_nested_tensor: bool = True,
                  mask_check: bool = True) -> None:  # fmt: skip
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
-        self.num_layers, self.norm = num_layers, norm
+        self.layers: ModuleList = ModuleList(
+            [copy.deepcopy(encoder_layer) for _ in range(num_layers)]
+        )
+        self.num_layers: int = num_layers
+        self.norm = norm
 
     def forward(self, src: Tensor, mask: Any = None, src_key_padding_mask: Any = None,
                 is_causal: bool | None = None) -> Tensor:  # fmt: skip

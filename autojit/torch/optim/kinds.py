@@ -21,7 +21,7 @@ class SGD(Optimizer):
     tensor([0.], requires_grad=True)
     """
 
-    names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
+    names: tuple[str, ...] = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
     counts = False
 
     def __init__(self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
@@ -48,7 +48,7 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam: running means of the gradients over the root of those of their squares."""
 
-    names = ("betas", "eps", "weight_decay", "amsgrad", "maximize")
+    names: tuple[str, ...] = ("betas", "eps", "weight_decay", "amsgrad", "maximize")
     _pure = staticmethod(optim.adam)
 
     def __init__(self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
@@ -95,7 +95,7 @@ class AdamW(Adam):
 class RMSprop(Optimizer):
     """Gradients over the root of the running mean of their squares."""
 
-    names = ("alpha", "eps", "weight_decay", "momentum", "centered", "maximize")
+    names: tuple[str, ...] = ("alpha", "eps", "weight_decay", "momentum", "centered", "maximize")
 
     def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, *,
@@ -121,7 +121,13 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     """Gradients over the root of the sum of their squares."""
 
-    names = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps", "maximize")
+    names: tuple[str, ...] = (
+        "lr_decay",
+        "weight_decay",
+        "initial_accumulator_value",
+        "eps",
+        "maximize",
+    )
 
     def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: Any = None, *,

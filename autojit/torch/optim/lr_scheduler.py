@@ -28,10 +28,11 @@ class LRScheduler:
     """The rates of all groups, by the number of steps."""
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
-        self.optimizer, self.last_epoch = optimizer, last_epoch
+        self.optimizer: Any = optimizer
+        self.last_epoch: int = last_epoch
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", float(group["lr"]))
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs: list[Any] = [group["initial_lr"] for group in optimizer.param_groups]
         self._schedules = [self._schedule(lr, k) for k, lr in enumerate(self.base_lrs)]
         self.step()
 
@@ -115,7 +116,8 @@ class StepLR(LRScheduler):
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1,
                  last_epoch: int = -1) -> None:  # fmt: skip
-        self.step_size, self.gamma = step_size, gamma
+        self.step_size: int = step_size
+        self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self, lr: float, k: int) -> Schedule:
@@ -127,7 +129,8 @@ class MultiStepLR(LRScheduler):
 
     def __init__(self, optimizer: Any, milestones: Sequence[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:  # fmt: skip
-        self.milestones, self.gamma = list(milestones), gamma
+        self.milestones: list[int] = list(milestones)
+        self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self, lr: float, k: int) -> Schedule:
@@ -150,7 +153,8 @@ class ConstantLR(LRScheduler):
 
     def __init__(self, optimizer: Any, factor: float = 1 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:  # fmt: skip
-        self.factor, self.total_iters = factor, total_iters
+        self.factor: float = factor
+        self.total_iters: int = total_iters
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self, lr: float, k: int) -> Schedule:
@@ -162,7 +166,8 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer: Any, start_factor: float = 1 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
-        self.start_factor, self.end_factor = start_factor, end_factor
+        self.start_factor: float = start_factor
+        self.end_factor: float = end_factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -175,7 +180,8 @@ class PolynomialLR(LRScheduler):
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0,
                  last_epoch: int = -1) -> None:  # fmt: skip
-        self.total_iters, self.power = total_iters, power
+        self.total_iters: int = total_iters
+        self.power: float = power
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self, lr: float, k: int) -> Schedule:
@@ -187,7 +193,8 @@ class CosineAnnealingLR(LRScheduler):
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:  # fmt: skip
-        self.T_max, self.eta_min = T_max, eta_min
+        self.T_max: int = T_max
+        self.eta_min: float = eta_min
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self, lr: float, k: int) -> Schedule:
@@ -199,7 +206,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:  # fmt: skip
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        self.T_0 = T_0
+        self.T_mult: int = T_mult
+        self.eta_min: float = eta_min
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self, lr: float, k: int) -> Schedule:
@@ -226,7 +235,8 @@ class OneCycleLR(LRScheduler):
                     "You must define either total_steps OR (epochs AND steps_per_epoch)"
                 )
             total_steps = epochs * steps_per_epoch
-        self.total_steps, self._most = total_steps, _each(max_lr, optimizer, "max_lr")
+        self.total_steps: int = total_steps
+        self._most = _each(max_lr, optimizer, "max_lr")
         self._shape = (pct_start, "linear" if anneal_strategy == "linear" else "cos", div_factor,
                        final_div_factor, three_phase)  # fmt: skip
         for group, most in zip(optimizer.param_groups, self._most, strict=True):
@@ -306,7 +316,8 @@ class ReduceLROnPlateau(LRScheduler):
                  min_lr: Any = 0, eps: float = 1e-8) -> None:  # fmt: skip
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        self.optimizer, self.last_epoch = optimizer, 0
+        self.optimizer: Any = optimizer
+        self.last_epoch: int = 0
         lows = _each(min_lr, optimizer, "min_lrs")
         self._plateau = [
             optim.reduce_on_plateau(

@@ -82,8 +82,8 @@ def _convolution(ndim: int, function: Callable[..., Any]) -> Callable[..., Any]:
     return convolution
 
 
-conv1d = lowered(_convolution(1, nn.conv1d))
-conv2d = lowered(_convolution(2, nn.conv2d))
+conv1d: Callable[..., Any] = lowered(_convolution(1, nn.conv1d))
+conv2d: Callable[..., Any] = lowered(_convolution(2, nn.conv2d))
 
 
 def _pool(name: str, ndim: int, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,8 +127,10 @@ def _not_covered(**given: Any) -> None:
             raise NotImplementedError(f"pooling: {name}={value!r} is not covered")
 
 
-max_pool1d, max_pool2d = _max_pool(1), _max_pool(2)
-avg_pool1d, avg_pool2d = _avg_pool(1), _avg_pool(2)
+max_pool1d: Callable[..., Tensor] = _max_pool(1)
+max_pool2d: Callable[..., Tensor] = _max_pool(2)
+avg_pool1d: Callable[..., Tensor] = _avg_pool(1)
+avg_pool2d: Callable[..., Tensor] = _avg_pool(2)
 
 
 def _adaptive(ndim: int, pools: dict[int, Any]) -> Callable[..., Tensor]:
@@ -148,10 +150,18 @@ def _adaptive(ndim: int, pools: dict[int, Any]) -> Callable[..., Tensor]:
     return adaptive
 
 
-adaptive_avg_pool1d = _adaptive(1, {1: lambda x, k, s, p: _AVG[1](x, k, s, p, True)})
-adaptive_avg_pool2d = _adaptive(2, {2: lambda x, k, s, p: _AVG[2](x, k, s, p, True)})
-adaptive_max_pool1d = _adaptive(1, {1: lambda x, k, s, p: _MAX[1](x, k, s, p, 1)})
-adaptive_max_pool2d = _adaptive(2, {2: lambda x, k, s, p: _MAX[2](x, k, s, p, 1)})
+adaptive_avg_pool1d: Callable[..., Tensor] = _adaptive(
+    1, {1: lambda x, k, s, p: _AVG[1](x, k, s, p, True)}
+)
+adaptive_avg_pool2d: Callable[..., Tensor] = _adaptive(
+    2, {2: lambda x, k, s, p: _AVG[2](x, k, s, p, True)}
+)
+adaptive_max_pool1d: Callable[..., Tensor] = _adaptive(
+    1, {1: lambda x, k, s, p: _MAX[1](x, k, s, p, 1)}
+)
+adaptive_max_pool2d: Callable[..., Tensor] = _adaptive(
+    2, {2: lambda x, k, s, p: _MAX[2](x, k, s, p, 1)}
+)
 
 _LAYER_NORM = shell("NativeLayerNorm", nn.layer_norm)
 _RMS_NORM = shell("RmsNorm", nn.rms_norm)

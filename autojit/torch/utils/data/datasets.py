@@ -57,7 +57,8 @@ class Subset(Dataset):
     """Some samples of a data set."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset, self.indices = dataset, indices
+        self.dataset: Any = dataset
+        self.indices: Sequence[int] = indices
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, list):
@@ -72,10 +73,10 @@ class ConcatDataset(Dataset):
     """Data sets one behind the other."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
+        self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
-        self.cumulative_sizes = list(accumulate(map(len, self.datasets)))
+        self.cumulative_sizes: list[int] = list(accumulate(map(len, self.datasets)))
 
     def __getitem__(self, index: int) -> Any:
         if not -len(self) <= index < len(self):

@@ -90,9 +90,13 @@ class DataLoader:
             raise ValueError(
                 f"batch_size should be a positive integer value, but got batch_size={batch_size}"
             )
-        self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
-        self.num_workers, self.generator = num_workers, generator
-        self.sampler, self.batch_sampler = sampler, batch_sampler
+        self.dataset: Any = dataset
+        self.batch_size: int | None = batch_size
+        self.drop_last: bool = drop_last
+        self.num_workers: int = num_workers
+        self.generator: Any = generator
+        self.sampler = sampler
+        self.batch_sampler: BatchSampler = batch_sampler
         self._is_usual = collate_fn is None
         self.collate_fn = collate_fn or default_collate
         if isinstance(dataset, IterableDataset):

@@ -39,7 +39,9 @@ class RandomSampler(Sampler):
     def __init__(self, data_source: Any, replacement: bool = False,
                  num_samples: int | None = None, generator: Any = None) -> None:  # fmt: skip
         super().__init__(data_source)
-        self.replacement, self._count, self.generator = replacement, num_samples, generator
+        self.replacement: bool = replacement
+        self._count = num_samples
+        self.generator: Any = generator
 
     def __iter__(self) -> Iterator[int]:
         source = (self.generator or default_generator).numbers
@@ -60,7 +62,8 @@ class SubsetRandomSampler(Sampler):
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         super().__init__()
-        self.indices, self.generator = indices, generator
+        self.indices: Sequence[int] = indices
+        self.generator: Any = generator
 
     def __iter__(self) -> Iterator[int]:
         source = (self.generator or default_generator).numbers
@@ -77,7 +80,9 @@ class WeightedRandomSampler(Sampler):
                  generator: Any = None) -> None:  # fmt: skip
         super().__init__()
         self.weights = np.asarray(getattr(weights, "_data", weights), float)
-        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+        self.num_samples: int = num_samples
+        self.replacement: bool = replacement
+        self.generator: Any = generator
 
     def __iter__(self) -> Iterator[int]:
         source = (self.generator or default_generator).numbers
@@ -94,7 +99,9 @@ class BatchSampler(Sampler):
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         super().__init__()
-        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+        self.sampler: Iterable[int] = sampler
+        self.batch_size: int = batch_size
+        self.drop_last: bool = drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
         batch: list[int] = []
