@@ -63,15 +63,16 @@ _ARGUMENTS = {
     "lu": "n a+ packed pivots",
     "solve": "n k packed pivots b+ transpose x status",
     "permutation": "n pivots+ rows status",
+    "argsort": "n keys+ places status",
 }
 
 
 def factorization(lines: Lines, s: Factorization) -> None:
     """A call for each matrix of the batch."""
     arguments = _ARGUMENTS.get(s.name)
-    if arguments is None:
+    if s.name != "fourier" and (arguments is None or s.dtype[0] == "c"):
         raise TargetError(
-            f"{s.name} cannot be written in C: it needs a library. "
+            f"{s.name} of {s.dtype} matrices cannot be written in C: it needs a library. "
             'target="numpy" calls NumPy and SciPy'
         )
     if not s.is_some:
@@ -80,6 +81,9 @@ def factorization(lines: Lines, s: Factorization) -> None:
         index = [f"b{axis}" for axis in range(len(s.batch))]
         for name, extent in zip(index, s.batch, strict=True):
             loops.enter_context(lines.counted(name, extent))
+        if arguments is None:
+            lines.line(_transform(lines, s, index))
+            return
         operands = iter((*s.inputs, *s.outputs))
         found = []
         for word in arguments.split():
@@ -95,6 +99,24 @@ def factorization(lines: Lines, s: Factorization) -> None:
                 if word[-1] == "+":
                     found += map(str, o.strides[len(index) :])
         lines.line(f"{s.name}_{s.dtype}({', '.join(found)});")
+
+
+#: The numbers of kinds of Fourier transforms.
+KINDS = {"forward": 0, "backward": 1, "real": 2, "half": 3}
+
+
+def _transform(lines: Lines, s: Factorization, index: list[str]) -> str:
+    """The call for the rows of one element of the batch; offsets count elements, of which complex
+    ones are two numbers."""
+    part, found = {"c64": "f32", "c128": "f64"}.get(s.dtype, s.dtype), []
+    for o, dtype in zip((*s.inputs, *s.outputs), s.elements, strict=True):
+        terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
+        place = " + ".join([lines.index(o.offset), *terms])
+        place = f"2 * ({place})" if dtype[0] == "c" else place
+        found += [f"{lines.buffer(o.buffer)} + {place}", *map(str, o.strides[-2:])]
+    scale = lines.number(s.params["scale"], part).text
+    sizes = [str(s.m), str(s.params["length"]), str(KINDS[s.params["kind"]]), scale]
+    return f"fourier_{part}({', '.join([*sizes, *found, 'status'])});"
 
 
 def callback(lines: Lines, s: Callback) -> None:

@@ -14,6 +14,7 @@ from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.values import Operand
 
+from .c_matrices import KINDS
 from .lines import Lines
 from .numba_words import constant, expression
 
@@ -25,7 +26,25 @@ _ARGUMENTS = {
     "lu": "n a+ packed pivots",
     "solve": "n k packed pivots b+ transpose x",
     "permutation": "n pivots+ rows",
+    "argsort": "n keys+ places",
+    "eigh": "n a+ values vectors",
+    "qr": "m n a+ q r",
+    "svd": "m n a+ full u values vh",
+    "pinv": "m n a+ rtol x",
 }
+
+
+_TRANSFORM = ("m", "length", "kind", "scale", "x+", "y+")
+
+
+_SETTINGS = {"length", "kind", "scale", "rtol", "lower", "transpose", "unit", "full"}
+
+
+def _setting(name: str, value: Any) -> str:
+    """A parameter: kinds of transforms have numbers; others are numbers, or true or false."""
+    if name == "kind":
+        return str(KINDS[value])
+    return str(value) if name in ("length", "scale", "rtol") else str(bool(value))
 
 
 class NumbaStatements(Lines):
@@ -177,9 +196,11 @@ class NumbaStatements(Lines):
 
     def factorization(self, s: Factorization) -> None:
         arguments = _ARGUMENTS.get(s.name)
-        if arguments is None or s.dtype[0] == "c":
+        # Numba's eigh reads the lower triangle, and its qr has no other form.
+        is_other = "complete" in s.params or (s.name == "eigh" and not s.params["lower"])
+        if s.name != "fourier" and (arguments is None or s.dtype[0] == "c" or is_other):
             raise TargetError(
-                f"{s.name} cannot be written for Numba: it needs a library. "
+                f"{s.name} of {s.dtype} matrices cannot be written for Numba. "
                 'target="numpy" calls NumPy and SciPy'
             )
         if not s.is_some:
@@ -190,11 +211,11 @@ class NumbaStatements(Lines):
                 loops.enter_context(self.counted(name, extent))
             operands = iter((*s.inputs, *s.outputs))
             found: list[str] = []
-            for word in arguments.split():
-                if word in ("n", "k"):
+            for word in _TRANSFORM if arguments is None else arguments.split():
+                if word in ("m", "n", "k"):
                     found.append(str(getattr(s, word)))
-                elif word in s.params:
-                    found.append(str(bool(s.params[word])))
+                elif word in _SETTINGS:
+                    found.append(_setting(word, s.params.get(word)))
                 else:
                     o = next(operands)
                     terms = [f"{i} * {d}" for i, d in zip(index, o.strides, strict=False)]
