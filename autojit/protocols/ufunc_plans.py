@@ -179,6 +179,9 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
         loop: tuple[np.dtype, ...] = ufunc.resolve_dtypes(asked + (None,) * ufunc.nout, **kwargs)
     except TypeError as error:
         words = f"{name_of(ufunc)} does not take operands of dtype {_listed(dtypes)}: {error}"
+        if dtype is None and _of_integers(ufunc) and any(d.kind in "fc" for d in dtypes):
+            given = ", ".join("x.astype(int)" if d.kind in "fc" else "n" for d in dtypes)
+            words += f". Convert to whole numbers first:\n    {name_of(ufunc)}({given})"
         raise DtypeError(with_place(words, user_source())) from None
     if loop[-1] != np.float16:  # half precision on the way to a truth value: any float does
         loop = tuple(np.dtype(np.float32) if d == np.float16 else d for d in loop)
@@ -189,6 +192,11 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
         )
         raise MissingDtypeError(with_place(words, user_source()))
     return tuple(np.dtype(d) for d in loop)
+
+
+def _of_integers(ufunc: Any) -> bool:
+    """Whether it works on the bits of integers, and on no floats."""
+    return not any("d" in loop for loop in ufunc.types) and any("l" in loop for loop in ufunc.types)
 
 
 def _listed(dtypes: tuple[np.dtype, ...]) -> str:

@@ -174,7 +174,8 @@ class Tracer(ArrayMethods):
             raise AttributeError(f"a traced array has no attribute {name!r}{of_others(name)}")
         error = UncoveredAttributeError(
             with_place(
-                f"x.{name} of a traced array of type {self.type} is not covered by autojit.",
+                f"x.{name} of a traced array of type {self.type} is not covered by autojit. "
+                f"Ask the result:\n    jit(f)(x).{name}",
                 user_source(),
             )
         )

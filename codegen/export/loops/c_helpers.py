@@ -17,6 +17,8 @@ from autojit.codegen.loop_ir.errors import (
     SINGULAR,
 )
 
+from .c_matrix_helpers import MATRICES, SORTING
+
 #: The bits of the status, by their names in C.
 STATUS = {
     "OUT_OF_BOUNDS": OUT_OF_BOUNDS, "NEGATIVE_POWER": NEGATIVE_POWER,
@@ -106,75 +108,6 @@ static T logaddexp_N(T x, T y) {
 }
 
 static T ndtr_N(T x) { return (T)0.5 * erfc(x * (T)-0.7071067811865476); }
-
-static void cholesky_N(
-    int64_t n, const T *a, int64_t row, int64_t column, T *l, int64_t *status) {
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < n; j++) {
-      T rest = j > i ? 0 : a[i * row + j * column];
-      for (int64_t k = 0; j <= i && k < j; k++) rest -= l[i * n + k] * l[j * n + k];
-      if (i == j && rest <= 0) *status |= NOT_POSITIVE;
-      l[i * n + j] = j > i ? 0 : i == j ? sqrt(rest) : rest / l[j * n + j];
-    }
-}
-
-static void substituted_N(
-    int64_t n, int64_t m, const T *t, bool lower, bool transpose, bool unit, T *x) {
-  int64_t row = transpose ? 1 : n, column = transpose ? n : 1;
-  for (int64_t p = 0; p < n; p++) {
-    int64_t i = lower ? p : n - 1 - p;
-    for (int64_t j = 0; j < m; j++) {
-      for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : n); k++)
-        x[i * m + j] -= t[i * row + k * column] * x[k * m + j];
-      if (!unit) x[i * m + j] /= t[i * row + i * column];
-    }
-  }
-}
-
-static void triangular_solve_N(
-    int64_t n, int64_t m, const T *t, const T *b, int64_t row, int64_t column,
-    bool lower, bool transpose, bool unit, T *x) {
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < m; j++) x[i * m + j] = b[i * row + j * column];
-  substituted_N(n, m, t, lower != transpose, transpose, unit, x);
-}
-
-static void exchanged_N(int64_t m, T *x, int64_t i, int64_t p) {
-  for (int64_t j = 0; j < m; j++) {
-    T kept = x[i * m + j];
-    x[i * m + j] = x[p * m + j];
-    x[p * m + j] = kept;
-  }
-}
-
-static void lu_N(
-    int64_t n, const T *a, int64_t row, int64_t column, T *lu, int64_t *pivots) {
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < n; j++) lu[i * n + j] = a[i * row + j * column];
-  for (int64_t k = 0; k < n; k++) {
-    int64_t p = k;
-    for (int64_t i = k; i < n; i++)
-      if (fabs(lu[i * n + k]) > fabs(lu[p * n + k])) p = i;
-    exchanged_N(n, lu, k, pivots[k] = p);
-    for (int64_t i = k + 1; i < n; i++) {
-      if (lu[k * n + k] != 0) lu[i * n + k] /= lu[k * n + k];
-      for (int64_t j = k + 1; j < n; j++) lu[i * n + j] -= lu[i * n + k] * lu[k * n + j];
-    }
-  }
-}
-
-static void solve_N(
-    int64_t n, int64_t m, const T *lu, const int64_t *pivots, const T *b, int64_t row,
-    int64_t column, bool transpose, T *x, int64_t *status) {
-  for (int64_t i = 0; i < n; i++) {
-    if (lu[i * n + i] == 0) *status |= SINGULAR;
-    for (int64_t j = 0; j < m; j++) x[i * m + j] = b[i * row + j * column];
-  }
-  for (int64_t i = 0; i < n && !transpose; i++) exchanged_N(m, x, i, pivots[i]);
-  substituted_N(n, m, lu, true, transpose, !transpose, x);
-  substituted_N(n, m, lu, false, transpose, transpose, x);
-  for (int64_t i = n - 1; i >= 0 && transpose; i--) exchanged_N(m, x, i, pivots[i]);
-}
 """
 
 _INTEGERS = """
@@ -225,6 +158,8 @@ static T shift_right_N(T x, T y) {
   return (uint64_t)y < BITS ? (T)(x >> y) : LEAST && x < 0 ? (T)-1 : 0;
 }
 
+static bool before_N(T x, T y) { return x < y; }
+
 static T pow_N(T x, T p, int64_t *status) {
   T result = 1;
   if (LEAST && p < 0) *status |= NEGATIVE_POWER;
@@ -263,7 +198,9 @@ def _parts(text: str) -> dict[str, str]:
     return found
 
 
-_OF_FLOATS, _OF_INTEGERS, _OF_NONE = map(_parts, (_FLOATS, _INTEGERS, _PLAIN))
+_OF_FLOATS, _OF_INTEGERS, _OF_NONE = map(
+    _parts, (_FLOATS + MATRICES + SORTING, _INTEGERS + SORTING, _PLAIN)
+)
 #: The words of floats and of integers that are functions here.
 WORDS_OF_FLOATS = frozenset(name.removesuffix("_N") for name in _OF_FLOATS)
 WORDS_OF_INTEGERS = frozenset(name.removesuffix("_N") for name in _OF_INTEGERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from autojit.codegen.export.text.expressions import Expression
-from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.values import Operand
 
 from .c_helpers import c_type
@@ -60,4 +60,23 @@ ARGUMENTS = {
     "lu": "n a+ packed pivots",
     "solve": "n k packed pivots b+ transpose x status",
     "permutation": "n pivots+ rows status",
+    "argsort": "n keys+ places status",
 }
+
+
+#: The numbers of kinds of Fourier transforms.
+KINDS = {"forward": 0, "backward": 1, "real": 2, "half": 3}
+
+
+def transform(lines: Lines, s: Factorization, index: list[str]) -> str:
+    """The call for the rows of one element of the batch; offsets count elements, of which complex
+    ones are two numbers."""
+    part, found = {"c64": "f32", "c128": "f64"}.get(s.dtype, s.dtype), []
+    for o, dtype in zip((*s.inputs, *s.outputs), s.elements, strict=True):
+        terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
+        place = " + ".join([lines.index(o.offset), *terms])
+        place = f"2 * ({place})" if dtype[0] == "c" else place
+        found += [f"{lines.buffer(o.buffer)} + {place}", *map(str, o.strides[-2:])]
+    scale = lines.number(s.params["scale"], part).text
+    sizes = [str(s.m), str(s.params["length"]), str(KINDS[s.params["kind"]]), scale]
+    return f"fourier_{part}({', '.join([*sizes, *found, 'status'])});"

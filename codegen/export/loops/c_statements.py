@@ -140,13 +140,20 @@ class Statements(Lines):
         matrices.product(self, s)
 
     def arguments(self, s: Factorization) -> str | None:
-        return matrices.ARGUMENTS.get(s.name)
+        if s.name == "fourier":
+            return ""
+        return None if s.dtype[0] == "c" else matrices.ARGUMENTS.get(s.name)
+
+    def factorized(self, s: Factorization, index: list[str], arguments: str) -> str:
+        if s.name == "fourier":
+            return matrices.transform(self, s, index)
+        return super().factorized(s, index, arguments)
 
     def matrix(self, buffer: str, terms: list[str]) -> list[str]:
         return [" + ".join([buffer, *terms])]
 
-    def truth(self, value: Any) -> str:
+    def setting(self, name: str, value: Any) -> str:
         return "true" if value else "false"
 
-    def factorized(self, s: Factorization, arguments: str) -> str:
+    def call(self, s: Factorization, arguments: str) -> str:
         return f"{s.name}_{s.dtype}({arguments});"

@@ -30,6 +30,10 @@ _BOOLS = {
 }  # fmt: skip
 
 
+#: Words that C calls otherwise.
+_IN_C = {"abs": "fabs", "special: gammaln": "lgamma"}
+
+
 def constant(value: Any, dtype: str) -> str:
     """A constant of a dtype."""
     if dtype == "bool":
@@ -63,7 +67,11 @@ def expression(name: str, args: list[Expression], operand: str, result: str) -> 
     by_kind = {"b": _bool, "f": _float, "i": _integer, "u": _integer}
     made = by_kind[operand[0]](name, args, operand)
     if made is None:
-        raise TargetError(f"{name} of {operand} operands cannot be written in C")
+        what = name.removeprefix("special: ")
+        raise TargetError(
+            f"{what} of {operand} operands cannot be written in C. "
+            'target="numpy" calls NumPy and SciPy'
+        )
     return made
 
 
@@ -91,8 +99,8 @@ def _float(name: str, args: list[Expression], dtype: str) -> Expression | None:
     if name in WORDS_OF_FLOATS:
         return Expression(f"{name}_{dtype}({given})")
     # What the helpers do not define, <tgmath.h> has for both widths.
-    function = "fabs" if name == "abs" else name
-    return Expression(f"{function}({given})") if name in WORDS["f"] else None
+    function = _IN_C.get(name, name)
+    return Expression(f"{function}({given})") if name in {*WORDS["f"], *_IN_C} else None
 
 
 def _integer(name: str, args: list[Expression], dtype: str) -> Expression | None:

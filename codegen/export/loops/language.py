@@ -71,11 +71,12 @@ class Language:
         """The arguments for a matrix that begins at a sum of terms."""
         raise NotImplementedError
 
-    def truth(self, value: Any) -> str:
+    def setting(self, name: str, value: Any) -> str:
+        """A parameter of a factorization."""
         raise NotImplementedError
 
-    def factorized(self, s: Factorization, arguments: str) -> str:
-        """The line that calls the function of a factorization."""
+    def call(self, s: Factorization, arguments: str) -> str:
+        """The call of a helper for one matrix."""
         raise NotImplementedError
 
     def swap(self, s: Swap) -> None:

@@ -43,6 +43,8 @@ from .folding import folded
 from .language import Language
 
 _LETTERS = "ijklmpqr"
+#: Words for arguments of factorizations that are parameters.
+_SETTINGS = {"length", "kind", "scale", "rtol", "lower", "transpose", "unit", "full"}
 
 
 class Lines(Language):
@@ -245,8 +247,8 @@ class Lines(Language):
         arguments = self.arguments(s)
         if arguments is None:
             raise TargetError(
-                f"{s.name} cannot be written {self.language}: it needs a library. "
-                'target="numpy" calls NumPy and SciPy'
+                f"{s.name} of {s.dtype} matrices cannot be written {self.language}: it needs a "
+                'library. target="numpy" calls NumPy and SciPy'
             )
         if not s.is_some:
             return
@@ -254,21 +256,25 @@ class Lines(Language):
             index = [f"b{axis}" for axis in range(len(s.batch))]
             for name, extent in zip(index, s.batch, strict=True):
                 loops.enter_context(self.counted(name, extent))
-            operands = iter((*s.inputs, *s.outputs))
-            found: list[str] = []
-            for word in arguments.split():
-                if word in ("n", "k"):
-                    found.append(str(getattr(s, word)))
-                elif word in s.params:
-                    found.append(self.truth(s.params[word]))
-                elif word == "status":
-                    found.append(word)
-                else:
-                    o = next(operands)
-                    terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
-                    found += self.matrix(self.buffer(o.buffer), [self.index(o.offset), *terms])
-                    found += map(str, o.strides[len(index) :] if word[-1] == "+" else ())
-            self.line(self.factorized(s, ", ".join(found)))
+            self.line(self.factorized(s, index, arguments))
+
+    def factorized(self, s: Factorization, index: list[str], arguments: str) -> str:
+        """The call for one matrix, given the indices of the batch."""
+        operands = iter((*s.inputs, *s.outputs))
+        found: list[str] = []
+        for word in arguments.split():
+            if word in ("m", "n", "k"):
+                found.append(str(getattr(s, word)))
+            elif word == "status":
+                found.append(word)
+            elif word in _SETTINGS:
+                found.append(self.setting(word, s.params.get(word)))
+            else:
+                o = next(operands)
+                terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
+                found += self.matrix(self.buffer(o.buffer), [self.index(o.offset), *terms])
+                found += map(str, o.strides[len(index) :] if word[-1] == "+" else ())
+        return self.call(s, ", ".join(found))
 
     def callback(self, s: Callback) -> None:
         raise TargetError(

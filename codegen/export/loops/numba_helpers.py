@@ -182,3 +182,127 @@ def _permutation(n, pivots, at, stride, rows, to):
     for i in range(n):
         p = _bounded(pivots[at + i * stride], n)
         rows[to + i], rows[to + p] = rows[to + p], rows[to + i]
+
+
+def _before(x, y):
+    """Whether x stands before y: NaN comes last."""
+    return x < y or (y != y and x == x)
+
+
+def _argsort(n, x, start, step, places, to):
+    """The stable order of numbers, by merging."""
+    order, made = np.arange(n), np.empty(n, np.int64)
+    width = 1
+    while width < n:
+        for first in range(0, n, 2 * width):
+            middle, end = min(first + width, n), min(first + 2 * width, n)
+            a, b = first, middle
+            for k in range(first, end):
+                left = a < middle
+                if left and b < end:
+                    left = not _before(x[start + order[b] * step], x[start + order[a] * step])
+                made[k] = order[a if left else b]
+                if left:
+                    a += 1
+                else:
+                    b += 1
+        order, made = made, order
+        width *= 2
+    places[to : to + n] = order
+
+
+def _transformed(n, step, x, at, y, to, sign):
+    """The transform of n complex numbers, by the least factor of n."""
+    if n == 1:
+        y[to] = x[at]
+        return
+    p = 2
+    while p * p <= n and n % p != 0:
+        p += 1
+    p = n if n % p != 0 else p
+    m = n // p
+    for r in range(p):
+        _transformed(m, p * step, x, at + r * step, y, to + r * m, sign)
+    made = np.empty(p, np.complex128)
+    for k in range(m):
+        for q in range(p):
+            total = 0j
+            for r in range(p):
+                angle = sign * 6.283185307179586 * (r * (k + q * m) % n) / n
+                total += y[to + r * m + k] * complex(math.cos(angle), math.sin(angle))
+            made[q] = total
+        for q in range(p):
+            y[to + q * m + k] = made[q]
+
+
+def _fourier(rows, n, kind, scale, x, start, row, column, y, to, to_row, to_column):
+    """Rows transformed; kinds are 0 forward, 1 backward, 2 of real numbers, 3 of half a spectrum.
+    Complex numbers are pairs; places count numbers."""
+    found, made = np.empty(n, np.complex128), np.empty(n, np.complex128)
+    for i in range(rows):
+        for j in range(n):
+            mirrored = kind == 3 and j > n // 2
+            place = start + i * row + (n - j if mirrored else j) * column
+            if kind == 2:
+                found[j] = complex(x[place], 0.0)
+            else:
+                edge = kind == 3 and (j == 0 or 2 * j == n)
+                imaginary = 0.0 if edge else x[2 * place + 1]
+                found[j] = complex(x[2 * place], -imaginary if mirrored else imaginary)
+        _transformed(n, 1, found, 0, made, 0, 1 if kind % 2 == 1 else -1)
+        for j in range(n // 2 + 1 if kind == 2 else n):
+            place = to + i * to_row + j * to_column
+            if kind == 3:
+                y[place] = scale * made[j].real
+            else:
+                y[2 * place] = scale * made[j].real
+                y[2 * place + 1] = scale * made[j].imag
+
+
+def _matrix(m, n, a, start, row, column):
+    """A matrix of its own."""
+    made = np.empty((m, n), a.dtype)
+    for i in range(m):
+        for j in range(n):
+            made[i, j] = a[start + i * row + j * column]
+    return made
+
+
+def _placed(made, x, to):
+    """A matrix row by row at its place."""
+    m, n = made.shape
+    for i in range(m):
+        for j in range(n):
+            x[to + i * n + j] = made[i, j]
+
+
+def _eigh(n, a, start, row, column, values, at, vectors, to):
+    """Eigenvalues and vectors of the lower triangle."""
+    found, made = np.linalg.eigh(_matrix(n, n, a, start, row, column))
+    values[at : at + n] = found
+    _placed(made, vectors, to)
+
+
+def _qr(m, n, a, start, row, column, q, at, r, to):
+    orthogonal, triangle = np.linalg.qr(_matrix(m, n, a, start, row, column))
+    _placed(orthogonal, q, at)
+    _placed(triangle, r, to)
+
+
+def _svd(m, n, a, start, row, column, full, u, at, values, of, vh, to):
+    left, found, right = np.linalg.svd(_matrix(m, n, a, start, row, column), full)
+    values[of : of + len(found)] = found
+    _placed(left, u, at)
+    _placed(right, vh, to)
+
+
+def _pinv(m, n, a, start, row, column, rtol, x, to):
+    made = _matrix(m, n, a, start, row, column)
+    left, found, right = np.linalg.svd(made, False)
+    for i in range(n):
+        for j in range(m):
+            total = 0.0 * made[0, 0]
+            for k in range(len(found)):
+                if found[k] > rtol * found[0]:
+                    total += right[k, i] / found[k] * left[j, k]
+            x[to + i * m + j] = total

@@ -12,6 +12,7 @@ from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.sequences import Keep, Recall, Release, Repeat, Swap
 from autojit.codegen.loop_ir.values import Operand
 
+from .c_matrices import KINDS
 from .lines import Lines
 from .numba_words import constant, expression
 
@@ -23,7 +24,22 @@ _ARGUMENTS = {
     "lu": "n a+ packed pivots",
     "solve": "n k packed pivots b+ transpose x",
     "permutation": "n pivots+ rows",
+    "argsort": "n keys+ places",
+    "eigh": "n a+ values vectors",
+    "qr": "m n a+ q r",
+    "svd": "m n a+ full u values vh",
+    "pinv": "m n a+ rtol x",
 }
+
+
+_TRANSFORM = "m length kind scale x+ y+"
+
+
+def _setting(name: str, value: Any) -> str:
+    """A parameter: kinds of transforms have numbers; others are numbers, or true or false."""
+    if name == "kind":
+        return str(KINDS[value])
+    return str(value) if name in ("length", "scale", "rtol") else str(bool(value))
 
 
 class NumbaStatements(PythonLines, Lines):
@@ -158,13 +174,17 @@ class NumbaStatements(PythonLines, Lines):
         return " + ".join(terms)
 
     def arguments(self, s: Factorization) -> str | None:
-        return None if s.dtype[0] == "c" else _ARGUMENTS.get(s.name)
+        if s.name == "fourier":
+            return _TRANSFORM
+        # Numba's eigh reads the lower triangle, and its qr has no other form.
+        is_other = "complete" in s.params or (s.name == "eigh" and not s.params["lower"])
+        return None if s.dtype[0] == "c" or is_other else _ARGUMENTS.get(s.name)
 
     def matrix(self, buffer: str, terms: list[str]) -> list[str]:
         return [buffer, " + ".join(terms)]
 
-    def truth(self, value: Any) -> str:
-        return str(bool(value))
+    def setting(self, name: str, value: Any) -> str:
+        return _setting(name, value)
 
-    def factorized(self, s: Factorization, arguments: str) -> str:
+    def call(self, s: Factorization, arguments: str) -> str:
         return f"_{s.name}({arguments})"

@@ -74,7 +74,10 @@ def expression(name: str, args: list[Expression], operand: str, result: str) -> 
     made = by_kind[operand[0]](name, args, operand)
     if made is None:
         what = name.removeprefix("special: ")
-        raise TargetError(f"{what} of {operand} operands cannot be written for Numba")
+        raise TargetError(
+            f"{what} of {operand} operands cannot be written for Numba. "
+            'target="numpy" calls NumPy and SciPy'
+        )
     return made
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.special
 
 import autojit
 from autojit.codegen.analysis import verifier
@@ -44,6 +45,7 @@ from autojit.ir.core.types import dtype_from_name
 from autojit.ir.pass_manager.passes import verify_each
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
+from tests.codegen.export.matrices import CASES, OF_C
 from tests.codegen.export.running import interface
 from tests.codegen.loop_text.test_interpreter import EAGER, PROGRAMS
 from tests.samples import SAMPLES, Sample
@@ -232,13 +234,26 @@ def test_every_statement_is_written() -> None:
     assert set(PRINTERS) == set(EFFECTS)
 
 
-@pytest.mark.parametrize("name", ["qr", "svd"])
-def test_what_needs_a_library_is_refused(name: str) -> None:
-    program = optimize(autojit.trace(getattr(np.linalg, name))(np.ones((3, 3))))
-    with pytest.raises(
-        TargetError, match=f"^{name} cannot be written in C: it needs a library. target="
-    ):
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (np.linalg.qr, "qr of f64 matrices cannot be written in C: it needs a library. target="),
+        (np.linalg.svd, "svd of f64 matrices cannot be written in C: it needs a library. target="),
+        (
+            lambda x: np.linalg.cholesky(x * (1 + 0j)),
+            "cholesky of c128 matrices cannot be written in C: it needs a library. target=",
+        ),
+        (scipy.special.psi, r'psi of f64 operands cannot be written in C. target="numpy" calls'),
+    ],
+)
+def test_what_needs_a_library_is_refused_with_its_line(f: Any, words: str) -> None:
+    def main(x: Any) -> Any:
+        return f(x)
+
+    program = optimize(autojit.trace(main)(np.ones((3, 3))))
+    with pytest.raises(TargetError, match=f"^{words}") as caught:
         print_c(lower(program, C), "f")
+    assert caught.value.source is not None
 
 
 # -- results ------------------------------------------------------------------------
@@ -307,6 +322,21 @@ def test_results(tmp_path: Path) -> None:
         outputs, status = call(function, case.loops, arrays)
         assert status == 0, case.name
         assert_same(case, outputs, interpret(case.program, arrays))
+
+
+@needs_compiler
+def test_orders_and_transforms(tmp_path: Path) -> None:
+    every = []
+    for name, (f, arguments) in {**CASES, **OF_C}.items():
+        program = autojit.trace(f)(*arguments)
+        with EAGER:
+            every.append(Case(name, program, lower(optimize(program), C), arguments))
+    found = functions(every, tmp_path)
+    assert len(found) == len(every)
+    for case, function in found:
+        outputs, status = call(function, case.loops, case.arrays())
+        assert status == 0, case.name
+        assert_same(case, outputs, interpret(case.program, case.arrays()))
 
 
 X = np.arange(4.0)

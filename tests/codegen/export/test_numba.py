@@ -24,6 +24,7 @@ from tests.codegen.loop_text.test_interpreter import EAGER, PROGRAMS
 from tests.samples import SAMPLES
 from tests.test_programs import programs
 
+from .matrices import CASES, OF_LAPACK
 from .running import assert_agrees, defined, interface
 
 
@@ -70,6 +71,12 @@ def test_programs_of_all_kinds_by_python() -> None:
         assert check(name, autojit.trace(f)(x), [x], not_compiled), name
 
 
+@pytest.mark.parametrize("name", [*CASES, *OF_LAPACK])
+def test_orders_transforms_and_factorizations_by_python(name: str) -> None:
+    f, arguments = {**CASES, **OF_LAPACK}[name]
+    assert check(name, autojit.trace(f)(*arguments), arguments, not_compiled)
+
+
 COMPILED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a loop": (
         autojit.grad(lambda x: autojit.while_loop(lambda c: c < 9, lambda c: c * x, 1.1)),
@@ -78,6 +85,13 @@ COMPILED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "factors": (
         autojit.grad(lambda a, b: np.sum(np.linalg.solve(a, b)) + np.linalg.cholesky(a)[1, 0]),
         (np.array([[2.0, 0.5], [0.5, 1.0]]), np.ones(2)),
+    ),
+    "order and transform": (
+        lambda x: np.fft.irfft(np.fft.rfft(np.sort(x))[:4], 6), (np.array([3.0, 1, 2, 5, 4, 1, 0]),)
+    ),
+    "vectors": (
+        lambda a: np.linalg.svd(np.linalg.eigh(a)[1])[1] + np.linalg.pinv(np.linalg.qr(a)[1])[0],
+        (np.array([[2.0, 0.5], [0.5, 1.0]]),),
     ),
     "places": (lambda x, i: np.maximum(x[i], np.float32(1)) ** 2, (np.arange(4, dtype=np.float32),
                                                                   np.array([1, -1]))),
@@ -101,7 +115,12 @@ def test_failures_are_errors() -> None:
 
 @pytest.mark.parametrize(
     ("f", "words"),
-    [(np.linalg.svd, "svd cannot be written for Numba"), (np.fft.fft, "it needs a library")],
+    [
+        (np.linalg.eig, r'eig of f64 matrices cannot be written for Numba. target="numpy" calls'),
+        (lambda x: np.linalg.eigh(x, "U"), "eigh of f64 matrices cannot"),
+        (lambda x: np.linalg.qr(x[:, :2], "complete"), "qr of f64 matrices cannot"),
+        (lambda x: np.linalg.inv(x * 1j), "lu of c128 matrices cannot"),
+    ],
 )
 def test_what_needs_a_library_is_refused(f: Any, words: str) -> None:
     with pytest.raises(TargetError, match=words):

@@ -1,0 +1,64 @@
+"""Functions of whole matrices that modules contain: sorting, Fourier transforms, factorizations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+Case = tuple[Callable[..., Any], list[Any]]
+_RNG = np.random.default_rng(0)
+
+
+def _normal(*shape: int, real: bool = True) -> Any:
+    drawn = _RNG.normal(size=shape)
+    return drawn if real else drawn + 1j * _RNG.normal(size=shape)
+
+
+def _transforms(n: int) -> dict[str, Case]:
+    half = n // 2 + 1
+    return {
+        f"fft of {n}": (np.fft.fft, [_normal(3, n, real=False)]),
+        f"ifft of {n}": (partial(np.fft.ifft, axis=0), [_normal(n, 2, real=False)]),
+        f"rfft of {n}": (np.fft.rfft, [_normal(n)]),
+        f"irfft of {n}": (lambda x: np.fft.irfft(x, n), [_normal(2, half, real=False)]),
+    }
+
+
+def _orders(n: int) -> dict[str, Case]:
+    """With equal numbers, of which the first comes first."""
+    return {
+        f"order of {n}": (np.argsort, [np.round(2 * _normal(2, n))]),
+        f"order of {n} integers": (partial(np.argsort, axis=0), [_RNG.integers(-3, 4, (n, 2))]),
+    }
+
+
+#: What C and Numba have.
+CASES: dict[str, Case] = {
+    name: case for n in (1, 2, 5, 12, 49) for name, case in {**_transforms(n), **_orders(n)}.items()
+}
+CASES |= {
+    "fft along two axes": (np.fft.fft2, [_normal(2, 6, 5, real=False)]),
+    "fft in single": (np.fft.fft, [_normal(9, real=False).astype(np.complex64)]),
+    "NaN and infinities": (np.sort, [np.array([3, np.nan, -np.inf, np.inf, np.nan, -0.0, 0.0])]),
+    "a median": (np.median, [_normal(7)]),
+    "bytes": (np.argsort, [np.array([3, 200, 0, 3], np.uint8)]),
+}
+#: What C has besides.
+OF_C: dict[str, Case] = {
+    "gammaln": (scipy.special.gammaln, [np.array([0.5, 3.25, -1.5, 0.0, -2.0, np.inf])]),
+}
+_MATRIX = _normal(2, 4, 3)
+_SQUARE = _MATRIX @ np.swapaxes(_MATRIX, 1, 2)
+#: What Numba has of LAPACK.
+OF_LAPACK: dict[str, Case] = {
+    "eigh": (np.linalg.eigh, [_SQUARE]),
+    "svd": (np.linalg.svd, [_MATRIX]),
+    "short svd": (partial(np.linalg.svd, full_matrices=False), [np.swapaxes(_MATRIX, 1, 2)]),
+    "qr": (np.linalg.qr, [_MATRIX]),
+    "pinv": (np.linalg.pinv, [np.swapaxes(_MATRIX, 1, 2)]),
+    "lstsq": (lambda a, b: np.linalg.lstsq(a, b)[0], [_MATRIX[0], _normal(4)]),
+}
