@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.state.origins import Origin, Origins, Slot
+from autojit.capture.state.origins import Origin, Origins, Slot, in_order
 from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType
@@ -86,10 +86,10 @@ def relate_all(
     """In the current trace: the arrays of slots may be those of others, or from outside, and what
     these may be in turn."""
     found: list[tuple[Tracer, list[Any]]] = []
-    for a, b in pairs:
-        if a in arrays and b in arrays:
+    for a, b in in_order(pairs, arrays, outside):
+        if b in arrays:
             found.append((arrays[a], [arrays[b]]))
-        elif a in arrays and b in outside:
+        else:
             other = outside[b]
             same = [] if other is FOREIGN else list(peers(here(other)))
             found.append((arrays[a], [other if other is FOREIGN else here(other), *same]))

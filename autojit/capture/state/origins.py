@@ -3,7 +3,7 @@ them may be one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -90,6 +90,18 @@ def _may_be(a: Origin, b: Origin, pairs: Any) -> bool:
 
 def _may_be_outside(a: Origins, x: int, pairs: Any) -> bool:
     return any(o.number == x if o.kind == "outside" else (o.number, x) in pairs for o in a)
+
+
+def in_order(
+    pairs: Iterable[Any], slots: Iterable[Any], outside: Iterable[int]
+) -> list[tuple[Any, Any]]:
+    """The pairs of slots, and of slots and what is outside, in an order that is the same in each
+    process: programs are looked up on disk by their text."""
+    slots = list(slots)
+    first = {slot: k for k, slot in enumerate(slots)}
+    second = {x: k for k, x in enumerate([*slots, *outside])}
+    found = [(a, b) for a, b in pairs if a in first and b in second]
+    return sorted(found, key=lambda pair: (first[pair[0]], second[pair[1]]))
 
 
 def branch_pairs(ways: Sequence[Sequence[Origins]]) -> tuple[set[Any], dict[int, Any]]:

@@ -28,7 +28,7 @@ from autojit.tracing.tracer import Tracer
 from .heap import Lost, is_lost
 from .holders import contents, is_same_content
 from .maybe import Maybe
-from .origins import Origin, Origins, Sharing, Slot, branch_pairs
+from .origins import Origin, Origins, Sharing, Slot, branch_pairs, in_order
 from .state import Kept
 
 #: Where in a value a container lies.
@@ -189,12 +189,10 @@ def relate_containers(
     """In the current trace: the containers of slots may be those of others, or from outside, and
     what these may be in turn."""
     known = _known()
-    for a, b in pairs:
-        if a not in made:
-            continue
+    for a, b in in_order(pairs, made, outside):
         if b in made:
             relate(made[a], made[b])
-        elif b in outside:
+        else:
             mine = known.get(id(outside[b]))
             for other in (outside[b], *(mine.others if mine is not None else ())):
                 relate(made[a], other)

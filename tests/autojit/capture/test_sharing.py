@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import autojit
 from autojit import disable_jit, errors, grad, jit
 
 
@@ -213,3 +214,22 @@ def test_what_is_not_changed_is_used_freely(f, x):
     expected = (f(x + step) - f(x - step)) / (2 * step)
     np.testing.assert_allclose(jit(grad(f))(x), expected, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(grad(f)(x), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_the_program_of_a_loop_is_the_same_at_each_trace() -> None:
+    """What may be one array is kept in sets of identities, which differ from run to run."""
+
+    def f(x):
+        a, b, c, d = np.zeros(5), np.ones(5), np.full(5, 2.0), np.full(5, 3.0)
+        for _ in range(60):
+            a += x
+            b = b * np.exp(a) + c
+            c = np.sin(c + b) * d
+            d = d + a
+        return a + b + c + d
+
+    keep, texts = [], set()
+    for _ in range(12):
+        keep.append([object() for _ in range(1000)])  # other identities for each trace
+        texts.add(autojit.trace(f)(np.linspace(0, 1, 5)).text())
+    assert len(texts) == 1
