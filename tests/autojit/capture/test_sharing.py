@@ -221,7 +221,7 @@ def test_the_program_of_a_loop_is_the_same_at_each_trace() -> None:
 
     def f(x):
         a, b, c, d = np.zeros(5), np.ones(5), np.full(5, 2.0), np.full(5, 3.0)
-        for _ in range(60):
+        for _ in range(3000):
             a += x
             b = b * np.exp(a) + c
             c = np.sin(c + b) * d
