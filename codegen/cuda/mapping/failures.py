@@ -1,0 +1,52 @@
+"""What can go wrong in kernels, and its places in the status that they write."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from autojit.codegen.cuda.device_program.nodes import DeviceKernel
+from autojit.codegen.loop_ir import errors
+from autojit.codegen.loop_ir.errors import bits, is_check
+from autojit.codegen.loop_ir.nodes import Compute, Gather, ScatterInto
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.ir.ops.checks import error_of, failure_of
+
+#: The failures that are no checks of the user's, which come first.
+OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"
+
+
+def failure_words(s: Any) -> str | None:
+    """What can go wrong in a statement: the word of a check, or one of the above."""
+    if isinstance(s, (Gather, ScatterInto)) and s.places:
+        return OUT_OF_BOUNDS
+    if isinstance(s, Compute):
+        if is_check(s.name):
+            return s.name
+        if s.name == "pow" and s.operand_dtype[0] == "i":
+            return NEGATIVE_POWER
+    return None
+
+
+def failures_of(launches: list[DeviceKernel]) -> list[str]:
+    """All that can go wrong, in the order in which it is raised; empty if nothing can.
+
+    The first two places are always the same.
+    """
+    found = (failure_words(s) for kernel in launches for s in walk(kernel.body))
+    words = [w for w in dict.fromkeys(found) if w is not None]
+    if not words:
+        return []
+    checks = bits(words)
+    return [OUT_OF_BOUNDS, NEGATIVE_POWER, *sorted((w for w in words if w in checks), key=checks.get)]
+
+
+def error_for(words: str) -> Exception:
+    """What is raised."""
+    failure = failure_of(words)
+    if failure is not None:
+        return error_of(failure)
+    bit = errors.OUT_OF_BOUNDS if words == OUT_OF_BOUNDS else errors.NEGATIVE_POWER
+    name, message = errors.FAILURES[bit]
+    kind: type[Exception] = getattr(builtins, name)
+    return kind(message)
