@@ -23,7 +23,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
 from .source import print_source
-from .structure import Machine
+from .mapping.machine import Machine
 
 _INSTALL = 'pip install "autojit[cuda]"'
 _SIMULATE = "To try it without a GPU, set NUMBA_ENABLE_CUDASIM=1 before Python starts."

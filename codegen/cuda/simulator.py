@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .structure import Machine
+from .mapping.machine import Machine
 
 #: Few threads, as the simulator starts a Python thread for each.
 SIMULATED = Machine(

@@ -13,9 +13,8 @@ from autojit.codegen.scheduling.traits import CUDA
 from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
 
-from .helpers import numpy_type
-from .kernels import Launch
-from .source import Source, print_source
+from .printing.helpers import numpy_type
+from .source import Launch, Source, print_source
 
 #: The compute capability that PTX is written for unless one is given: Ampere.
 CAPABILITY = (8, 0)
@@ -37,6 +36,8 @@ def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
     namespace = load_source(source.text, "ptx")
     texts = []
     for launch in source.launches:
+        if not launch.text:  # an earlier one has the same function
+            continue
         with quiet(), _device_of(capability):
             function = namespace[launch.name].py_func
             compiled, _ = cuda.compile_ptx(function, _signature(launch), cc=capability)

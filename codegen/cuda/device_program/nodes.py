@@ -110,6 +110,8 @@ class DeviceKernel:
     #: Memory of a block, and of a thread.
     shared: list[Buffer] = field(default_factory=list)
     locals: list[Buffer] = field(default_factory=list)
+    #: Threads that exchange registers; wider teams combine through shared memory.
+    warp: int = 32
 
     @property
     def lanes(self) -> int:

@@ -269,7 +269,7 @@ class _Launch:
             half = rows.shape[1] // 2
             rows = evaluate(a.combine, [rows[:, :half], rows[:, half:]], a.dtype)
         values[teams] = rows
-        if s.stride > 1 or s.width == self.kernel.threads:
+        if s.stride > 1 or s.width > self.kernel.warp:
             self.block_epoch[at] += 1  # it goes through shared memory
 
     def teams(self, width: int, stride: int, at: Lanes) -> np.ndarray:
@@ -282,7 +282,7 @@ class _Launch:
         there = here[teams]
         if (there.any(1) & ~there.all(1)).any():
             raise LaunchError("some threads of a team do not come here, and the others wait")
-        if (stride > 1 or width == count) and not here.reshape(-1, count)[self.local_block[at]].all():
+        if (stride > 1 or width > self.kernel.warp) and not here.reshape(-1, count)[self.local_block[at]].all():
             raise LaunchError("some threads of a block do not come here, and the others wait")
         return teams[there.all(1)]
 

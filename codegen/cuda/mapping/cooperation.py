@@ -21,12 +21,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Barrier, Combine, Let, Share, When
-from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers
+from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers, indices_of
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import Begin, Fill, Finish, Loop, Store
 from autojit.codegen.loop_ir.sequences import Branch, Repeat, Steps, Swap
-from autojit.codegen.loop_ir.traversal import memory, walk
+from autojit.codegen.loop_ir.traversal import memory, walk, with_indices
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -45,7 +45,35 @@ def iterations(
         (loop,) = nest.loops
         return Share(loop.var, first + loop.start, loop.stop, step, body)
     n = Var(nest.count)
-    return Share(n, first, nest.count, step, [*positions(nest, affine.of(n)), *body])
+    body = [with_indices(s, _Whole(nest, n)) for s in body]
+    used = {v for s in walk(body) for index in indices_of(s) for v in index.variables()}
+    lets = [let for let in positions(nest, affine.of(n)) if let.var in used]
+    return Share(n, first, nest.count, step, [*lets, *body])
+
+
+class _Whole:
+    """Puts the number of an iteration in the place of what its variables add up to.
+
+    In a nest over (4, 5), ``10*i + 2*j + 1`` is ``2*n + 1``.
+    """
+
+    def __init__(self, nest: Nest, number: Var) -> None:
+        self.number = number
+        self.below: dict[Var, int] = {}
+        self.start, below = 0, 1
+        for loop in reversed(nest.loops):
+            if loop.stop - loop.start > 1:
+                self.below[loop.var] = below
+                self.start += below * loop.start
+            below *= loop.stop - loop.start
+
+    def __call__(self, index: Affine) -> Affine:
+        last = next(iter(self.below), None)
+        factor = index.coefficient(last) if last is not None else 0
+        if not factor or any(index.coefficient(v) != factor * c for v, c in self.below.items()):
+            return index
+        _, others = index.parts(self.below)
+        return others + affine.of(self.number) * factor + (self.start * factor + index.constant)
 
 
 def positions(nest: Nest, number: Affine) -> list[Let]:

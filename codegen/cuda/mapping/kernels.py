@@ -80,8 +80,9 @@ class KernelMapper:
         shared = [b for b in used if b in of_block]
         local = [b for b in used if b.kind == "local" and b not in of_block]
         given = [b for b in used if b.kind != "local" and b not in of_block]
+        warp = self.machine.warp
         self.launches.append(
-            DeviceKernel(name, doc, grid, threads, block, thread, body, given, shared, local)
+            DeviceKernel(name, doc, grid, threads, block, thread, body, given, shared, local, warp)
         )
 
     def one_block(self, name: str, body: list[Any]) -> None:
