@@ -41,15 +41,18 @@ class Launch:
 class Source:
     """``text`` is a module whose ``run(*buffers)`` launches everything.
 
-    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``
-    and, where something ``can_fail``, the status: an ``i32`` for each of ``failures``, of which the
-    first that is not zero is raised (``mapping/failures.py:error_for``).
+    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``,
+    ``tapes`` (each with its size for every step; how many steps there is room for is up to the
+    caller) and, where something ``can_fail``, the status: an ``i32`` for each of ``failures``, of
+    which the first that is not zero is raised (``mapping/failures.py:error_for``).  Where that is
+    ``TAPE_IS_FULL``, the call is to be repeated with longer tapes.
     """
 
     text: str
     launches: list[Launch]
     buffers: list[Buffer]
     partials: list[Buffer]
+    tapes: list[Buffer]
     can_fail: bool
     failures: list[str]
     program: DeviceProgram
@@ -82,12 +85,12 @@ def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
         launches.append(launch)
     buffers = [*program.inputs, *program.outputs, *program.temps]
     can_fail = any(status in launch.buffers for launch in launches)
-    arguments = [*buffers, *device.partials, *([status] if can_fail else [])]
+    arguments = [*buffers, *device.partials, *device.tapes, *([status] if can_fail else [])]
     texts = [*words.helpers.texts.values(), *(launch.text for launch in launches if launch.text)]
     texts.append(_run(launches, arguments))
     sections = [f'"""{program.name}: kernels by autojit."""\n\n{_imports(texts, machine)}', *texts]
     text = "\n\n".join(s for s in sections if s)
-    return Source(text, launches, buffers, device.partials, can_fail, device.failures, device)
+    return Source(text, launches, buffers, device.partials, device.tapes, can_fail, device.failures, device)
 
 
 def _launch(kernel: DeviceKernel, name: str, arguments: list[Buffer], text: str) -> Launch:

@@ -127,6 +127,8 @@ class DeviceProgram:
     launches: list[DeviceKernel]
     #: Memory besides that of the loop program: partial results.
     partials: list[Buffer]
+    #: Buffers with a number of scalars for each step of a loop: as long as memory is given to them.
+    tapes: list[Buffer]
     #: What can go wrong, by the words that say so; their numbers are places of the status.
     failures: list[str]
 

@@ -22,7 +22,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     When,
 )
 from autojit.codegen.cuda.device_program.text import line_of
-from autojit.codegen.cuda.mapping.failures import NEGATIVE_POWER, OUT_OF_BOUNDS
+from autojit.codegen.cuda.mapping.failures import NEGATIVE_POWER, OUT_OF_BOUNDS, TAPE_IS_FULL
 from autojit.codegen.loop_ir.errors import is_check
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -40,7 +40,7 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
     Store,
 )
-from autojit.codegen.loop_ir.sequences import Branch, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import memory as root_of
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
@@ -327,6 +327,8 @@ class _Launch:
             self.set_var(s.step, step, at)
             self.body(s.condition, at)
             at = at[self.of(s.test, at)]
+            if len(at) and any(self.is_full(tape, step) for tape in s.tapes):
+                self.fail(TAPE_IS_FULL, at >= 0)
             if self.status.any():
                 break
             self.body(s.body, at)
@@ -335,12 +337,27 @@ class _Launch:
         found = self.trips.setdefault(s.trips, np.zeros(self.count, int))
         found[everyone] = counts[everyone]
 
+    def is_full(self, tape: Buffer, step: int) -> bool:
+        """Whether a tape has no room for a step."""
+        root = root_of(tape)
+        return len(self.memory.arrays[root]) < (step + 1) * root.size
+
     def steps(self, s: Steps, at: Lanes) -> None:
         trips = self.trips[s.trips]
         for number in range(int(trips[at].max(initial=0))):
             here = at[trips[at] > number]
             self.set_var(s.step, trips[here] - 1 - number if s.backward else number, here)
             self.body(s.body, here)
+
+    def keep(self, s: Keep, at: Lanes) -> None:
+        array, cells = self.cells(s.note, np.zeros(len(at), int), at)
+        self.check("write", s.note, array, cells, at)
+        array[cells] = self.trips[s.trips][at]
+
+    def recall(self, s: Recall, at: Lanes) -> None:
+        array, cells = self.cells(s.note, np.zeros(len(at), int), at)
+        self.check("read", s.note, array, cells, at)
+        self.trips.setdefault(s.trips, np.zeros(self.count, int))[at] = array[cells]
 
     def nothing(self, s: Any, at: Lanes) -> None:
         """Memory of tapes is the program's."""
@@ -381,4 +398,6 @@ _HANDLERS: dict[type, Callable[[_Launch, Any, Lanes], None]] = {
     Steps: _Launch.steps,
     Swap: _Launch.swap,
     Release: _Launch.nothing,
+    Keep: _Launch.keep,
+    Recall: _Launch.recall,
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.cuda.device_program.nodes import DeviceProgram
-from autojit.codegen.cuda.mapping.failures import error_for
+from autojit.codegen.cuda.mapping.failures import TAPE_IS_FULL, error_for
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_text.interpreter import flat
 from autojit.codegen.loop_text.memory import Memory, poisoned
@@ -17,6 +17,8 @@ from .launch import run_blocks
 
 #: Threads that are run at a time; the blocks of a launch do not know of each other.
 AT_A_TIME = 1 << 15
+#: The steps that tapes have room for at first.
+LENGTH_OF_TAPES = 4
 
 
 def execute(program: DeviceProgram, arrays: Sequence[Any]) -> list[np.ndarray]:
@@ -26,11 +28,27 @@ def execute(program: DeviceProgram, arrays: Sequence[Any]) -> list[np.ndarray]:
     what the kernels check, ``RaceError`` where two threads meet, and ``LaunchError`` where threads
     of a team do not all come to a barrier.
     """
+    steps = LENGTH_OF_TAPES
+    while True:
+        outputs, failed = _run(program, arrays, steps)
+        if failed is None:
+            return outputs
+        if failed != TAPE_IS_FULL:
+            raise error_for(failed)
+        steps *= 4
+
+
+def _run(
+    program: DeviceProgram, arrays: Sequence[Any], steps: int
+) -> tuple[list[np.ndarray], str | None]:
+    """The outputs, and what went wrong, with tapes for so many steps."""
     loops = program.loops
     inputs = [flat(a, b) for a, b in zip(arrays, loops.inputs, strict=True)]
     memory = Memory(loops, [np.array(a) for a in inputs])
     for partial in program.partials:
         memory.arrays[partial] = poisoned(partial.dtype, partial.size)
+    for tape in program.tapes:
+        memory.arrays[tape] = poisoned(tape.dtype, steps * tape.size)
     status = np.zeros(len(program.failures), bool)
     places = {words: place for place, words in enumerate(program.failures)}
     known: set[Buffer] = set()
@@ -44,6 +62,7 @@ def execute(program: DeviceProgram, arrays: Sequence[Any]) -> list[np.ndarray]:
             for first in range(0, kernel.grid, blocks):
                 here = np.arange(first, min(first + blocks, kernel.grid))
                 run_blocks(kernel, here, memory, shadows, status, places)
-    if status.any():
-        raise error_for(program.failures[int(np.argmax(status))])
-    return [memory.arrays[b] for b in loops.outputs]
+            if status.any():
+                break
+    failed = program.failures[int(np.argmax(status))] if status.any() else None
+    return [memory.arrays[b] for b in loops.outputs], failed

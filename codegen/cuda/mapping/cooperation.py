@@ -25,7 +25,7 @@ from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers, 
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import Begin, Fill, Finish, Loop, Store
-from autojit.codegen.loop_ir.sequences import Branch, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.sequences import Branch, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import memory, walk, with_indices
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
@@ -230,6 +230,11 @@ class Cooperation:
         self._barrier(made)
         made.append(s)
 
+    def _everyone(self, s: Any, made: list[Any]) -> None:
+        """A statement that sets what each thread has for itself."""
+        self._wait_for(_touched([s]), made)
+        made.append(s)
+
     def _let(self, s: Let, made: list[Any]) -> None:
         made.append(s)
 
@@ -247,6 +252,8 @@ _HANDLERS: dict[type, Callable[[Cooperation, Any, list[Any]], None]] = {
     Steps: Cooperation._steps,
     Swap: Cooperation._swap,
     Let: Cooperation._let,
+    Recall: Cooperation._everyone,
+    Release: Cooperation._everyone,
     MatrixProduct: Cooperation._product,
 }
 

@@ -9,17 +9,23 @@ from autojit.codegen.cuda.device_program.nodes import DeviceKernel
 from autojit.codegen.loop_ir import errors
 from autojit.codegen.loop_ir.errors import bits, is_check
 from autojit.codegen.loop_ir.nodes import Compute, Gather, ScatterInto
+from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.ops.checks import error_of, failure_of
 
 #: The failures that are no checks of the user's, which come first.
 OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"
+#: Not the user's fault: a loop has more steps than its tapes have room for.  The launches are to be
+#: repeated with longer ones.
+TAPE_IS_FULL = "tape is full"
 
 
 def failure_words(s: Any) -> str | None:
     """What can go wrong in a statement: the word of a check, or one of the above."""
     if isinstance(s, (Gather, ScatterInto)) and s.places:
         return OUT_OF_BOUNDS
+    if isinstance(s, Repeat) and s.tapes:
+        return TAPE_IS_FULL
     if isinstance(s, Compute):
         if is_check(s.name):
             return s.name
@@ -29,16 +35,15 @@ def failure_words(s: Any) -> str | None:
 
 
 def failures_of(launches: list[DeviceKernel]) -> list[str]:
-    """All that can go wrong, in the order in which it is raised; empty if nothing can.
-
-    The first two places are always the same.
-    """
+    """All that can go wrong, in the order in which it is raised; empty if nothing can."""
     found = (failure_words(s) for kernel in launches for s in walk(kernel.body))
     words = [w for w in dict.fromkeys(found) if w is not None]
     if not words:
         return []
     checks = bits(words)
-    return [OUT_OF_BOUNDS, NEGATIVE_POWER, *sorted((w for w in words if w in checks), key=checks.get)]
+    mine = sorted((w for w in words if w in checks), key=lambda w: checks[w])
+    tapes = [TAPE_IS_FULL] if TAPE_IS_FULL in words else []
+    return [*tapes, OUT_OF_BOUNDS, NEGATIVE_POWER, *mine]
 
 
 def error_for(words: str) -> Exception:

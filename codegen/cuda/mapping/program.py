@@ -5,6 +5,7 @@ from __future__ import annotations
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgram
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.traversal import memory
 from autojit.codegen.loop_ir.values import Buffer
 
 from .failures import failures_of
@@ -26,4 +27,6 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
             mapper = KernelMapper(step, machine, len(partials))
             launches += mapper.launch()
             partials += mapper.partials
-    return DeviceProgram(loops, launches, partials, failures_of(launches))
+    used = (memory(b) for kernel in launches for b in kernel.buffers)
+    tapes = list(dict.fromkeys(b for b in used if b.kind == "tape"))
+    return DeviceProgram(loops, launches, partials, tapes, failures_of(launches))

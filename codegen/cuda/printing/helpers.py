@@ -181,7 +181,7 @@ _BOUNDED = """
 def $name(index, extent, status):
     if 0 <= index < extent:
         return index
-    status[0] = 1  # out of bounds
+    status[$place] = 1  # out of bounds
     return 0
 """
 
@@ -316,9 +316,9 @@ class Helpers:
         }  # fmt: skip
         return self._define(f"columns_{word}_{dtype}_{width}x{stride}", _COLUMNS, fields)
 
-    def bounded(self) -> str:
+    def bounded(self, place: int) -> str:
         """The function that checks a computed index."""
-        return self._define("bounded", _BOUNDED, {})
+        return self._define("bounded", _BOUNDED, {"place": place})
 
     def _define(self, name: str, text: str, fields: Mapping[str, object]) -> str:
         if name not in self.texts:

@@ -21,7 +21,12 @@ from autojit.codegen.cuda.device_program.nodes import (
     Share,
     When,
 )
-from autojit.codegen.cuda.mapping.failures import NEGATIVE_POWER, OUT_OF_BOUNDS
+from autojit.codegen.cuda.mapping.failures import (
+    NEGATIVE_POWER,
+    OUT_OF_BOUNDS,
+    TAPE_IS_FULL,
+    failure_words,
+)
 from autojit.codegen.loop_ir.errors import TargetError, is_check
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -39,8 +44,8 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
     Store,
 )
-from autojit.codegen.loop_ir.sequences import Branch, Release, Repeat, Steps, Swap
-from autojit.codegen.loop_ir.traversal import memory
+from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
 from autojit.ir.core.affine import Affine, Quotient, Var
 
@@ -212,7 +217,7 @@ class Statements:
         if not s.places:
             return self.index(s.index)
         self.can_fail = True
-        bounded = self.words.helpers.bounded()
+        bounded = self.words.helpers.bounded(self.places[OUT_OF_BOUNDS])
         parts = [] if s.index == Affine(0) else [self.value(s.index)]
         for p in s.places:
             part = f"{bounded}({self.scalar(p.scalar)}, {p.extent}, status)"
@@ -310,9 +315,36 @@ class Statements:
             self.body(s.condition)
             with self.block(f"if not {self.scalar(s.test)}:"):
                 self.line("break")
+            self._stop(s, step)
             self.body(s.body)
             self.line(f"{step} = np.int64({step} + 1)")
         self.line(f"{trips} = {step}")
+
+    def _stop(self, s: Repeat, step: str) -> None:
+        """End the loop where there is no room for the next step, or a statement in it has failed."""
+        for tape in s.tapes:
+            with self.block(f"if {step} >= {self.buffer(tape)}.size // {max(1, tape.size)}:"):
+                self.failed(TAPE_IS_FULL)
+                self.line("break")
+        inside = (failure_words(x) for x in walk([*s.condition, *s.body]))
+        failed = [f"status[{self.places[w]}] != 0" for w in dict.fromkeys(inside) if w]
+        if not failed:
+            return
+        self.can_fail = True
+        together = self.kernel.threads > 1
+        if together:  # all threads see the same
+            self.line("cuda.syncthreads()")
+        self.line(f"failed = {' or '.join(failed)}")
+        if together:
+            self.line("cuda.syncthreads()")
+        with self.block("if failed:"):
+            self.line("break")
+
+    def keep(self, s: Keep) -> None:
+        self.line(f"{self.buffer(s.note)}[0] = {self.trips(s.trips)}")
+
+    def recall(self, s: Recall) -> None:
+        self.line(f"{self.trips(s.trips)} = {self.buffer(s.note)}[0]")
 
     def steps(self, s: Steps) -> None:
         step, trips = self.var(s.step), self.trips(s.trips)
@@ -376,4 +408,6 @@ _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Barrier: Statements.barrier,
     Combine: Statements.combine,
     Release: Statements.nothing,
+    Keep: Statements.keep,
+    Recall: Statements.recall,
 }
