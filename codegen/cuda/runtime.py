@@ -23,10 +23,14 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
 from .source import print_source
+from .mapping.failures import TAPE_IS_FULL, error_for
 from .mapping.machine import Machine
 
 _INSTALL = 'pip install "autojit[cuda]"'
 _SIMULATE = "To try it without a GPU, set NUMBA_ENABLE_CUDASIM=1 before Python starts."
+
+#: The steps that tapes have room for at first.
+STEPS_OF_TAPES = 1024
 
 _serial = itertools.count()
 #: One call at a time: calls of an executable share its scratch memory, and the simulator
@@ -69,8 +73,9 @@ def open_device() -> Any:
 def machine() -> Machine:
     """The sizes of launches for the device, or for the simulator."""
     if is_simulated():
-        from .simulator import SIMULATED
+        from .simulator import SIMULATED, add_warps
 
+        add_warps()
         return SIMULATED
     return Machine()
 
@@ -93,6 +98,8 @@ class CudaExecutable:
         self._cuda = cuda
         self._run = load_source(self.printed.text, self.loops.name)["run"]
         self._scratch: list[Any] | None = None
+        #: The steps of loops that tapes have room for.
+        self._steps = STEPS_OF_TAPES
 
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs, as device arrays, for arrays on the device (not copied) or the host."""
@@ -102,7 +109,8 @@ class CudaExecutable:
             if self._scratch is None:
                 self._scratch = self._allocate()
             self._run(*inputs, *(flat for flat, _ in made), *self._scratch)
-            self._check()
+            while self._is_to_be_repeated():
+                self._run(*inputs, *(flat for flat, _ in made), *self._scratch)
         return [whole for _, whole in made]
 
     # -- arrays -------------------------------------------------------------
@@ -130,24 +138,32 @@ class CudaExecutable:
         made = [_slice(arena, b, offset) for b, offset in self.loops.temps.items()]
         for partial in self.printed.partials:
             made.append(self._cuda.device_array(partial.size, _numpy_dtype(partial.dtype)))
+        for tape in self.printed.tapes:
+            size = max(1, self._steps * tape.size)
+            made.append(self._cuda.device_array(size, _numpy_dtype(tape.dtype)))
         if self.printed.can_fail:
-            made.append(self._cuda.to_device(np.zeros(2, np.int32)))
+            made.append(self._cuda.to_device(np.zeros(len(self.printed.failures), np.int32)))
         return made
 
-    def _check(self) -> None:
-        """Raise what went wrong in the kernels; the device is waited for only if it can."""
-        if not self.printed.can_fail:
-            return
-        from autojit.codegen.loop_ir.errors import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
+    def _is_to_be_repeated(self) -> bool:
+        """Raise what went wrong in the kernels, or make tapes longer that were full.
 
+        The device is waited for only if something can go wrong.
+        """
+        if not self.printed.can_fail:
+            return False
         assert self._scratch is not None
         status = self._scratch[-1]
         found = status.copy_to_host()
-        for happened, failure in zip(found, (OUT_OF_BOUNDS, NEGATIVE_POWER), strict=True):
-            if happened:
-                status.copy_to_device(np.zeros(2, np.int32))
-                name, words = FAILURES[failure]
-                raise {"IndexError": IndexError, "ValueError": ValueError}[name](words)
+        if not found.any():
+            return False
+        status.copy_to_device(np.zeros(len(found), np.int32))
+        failed = self.printed.failures[int(np.argmax(found))]
+        if failed != TAPE_IS_FULL:
+            raise error_for(failed)
+        self._steps *= 4
+        self._scratch = self._allocate()
+        return True
 
 
 def load_source(text: str, name: str) -> dict[str, Any]:
