@@ -101,6 +101,9 @@ class _Launch:
         self.team_epoch = np.zeros(self.count, int)
         self.private = {b: poisoned(b.dtype, self.count * b.size) for b in kernel.locals}
         self.shared = {b: poisoned(b.dtype, len(blocks) * b.size) for b in kernel.shared}
+        #: Where buffers are for these blocks: some change places.
+        self.arrays = dict(memory.arrays)
+        self.swapping: Lanes | None = None
         self.current: Any = None
 
     def body(self, statements: list[Any], at: Lanes) -> None:
@@ -166,7 +169,7 @@ class _Launch:
             if root in self.private:
                 return self.private[root], at * root.size + index
             return self.shared[root], self.local_block[at] * root.size + index
-        array = self.memory.arrays[root]
+        array = self.arrays[root]
         if len(index) and (index.min() < 0 or index.max() >= len(array)):
             raise OutOfMemory(f"{index.min()} to {index.max()} of {buffer}[{len(array)}]")
         return array, index
@@ -235,10 +238,12 @@ class _Launch:
             array[cells] = s.value
 
     def swap(self, s: Swap, at: Lanes) -> None:
-        if len(at) != self.count:
+        if self.swapping is None:
+            self.swapping = at
+        if not np.array_equal(at, self.swapping):
             raise LaunchError("buffers change places for some threads only")
         first, second = root_of(s.first), root_of(s.second)
-        for arrays in (self.private, self.shared, self.memory.arrays):
+        for arrays in (self.private, self.shared, self.arrays):
             if first in arrays and second in arrays:
                 arrays[first], arrays[second] = arrays[second], arrays[first]
                 return
@@ -340,7 +345,7 @@ class _Launch:
     def is_full(self, tape: Buffer, step: int) -> bool:
         """Whether a tape has no room for a step."""
         root = root_of(tape)
-        return len(self.memory.arrays[root]) < (step + 1) * root.size
+        return len(self.arrays[root]) < (step + 1) * root.size
 
     def steps(self, s: Steps, at: Lanes) -> None:
         trips = self.trips[s.trips]

@@ -23,6 +23,7 @@ from autojit.ir.core.affine import Affine, Var
 
 from .atomics import made_atomic
 from .cooperation import Cooperation, alone, iterations, positions
+from .lanes import by_lanes
 from .machine import Machine
 from .numbers import constant_scalar, loaded, scalar
 from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
@@ -87,8 +88,12 @@ class KernelMapper:
 
     def one_block(self, name: str, body: list[Any]) -> None:
         """A kernel that runs in turn: by one thread, or by a block if its loops are long."""
+        found = by_lanes(body)
+        if found is not None and found[0].extent >= max(self.machine.row, self._inside(found[1])):
+            self._lanes(name, *found)
+            return
         body = alone(body)
-        length = max((s.stop - s.start for s in walk(body) if isinstance(s, Loop) and s.role != "sequence"), default=0)
+        length = self._inside(body)
         if length < self.machine.row:
             self.add(name, "One thread does everything.", 1, 1, lambda block, thread: body)
             return
@@ -102,6 +107,22 @@ class KernelMapper:
             return made
 
         self.add(name, "One block does everything.", 1, width, write, of_block)
+
+    def _inside(self, body: list[Any]) -> int:
+        """The iterations of the longest loop of a body whose iterations do not run in turn."""
+        loops = (s for s in walk(body) if isinstance(s, Loop) and s.role != "sequence")
+        return max((s.stop - s.start for s in loops), default=0)
+
+    def _lanes(self, name: str, lane: Var, body: list[Any]) -> None:
+        """A kernel whose threads each run all steps for one element."""
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            first, step = self._units(block, thread, 1)
+            return [Share(lane, first, lane.extent, step, body)]
+
+        doc = f"A thread for each of {lane.extent} elements, with steps in turn."
+        threads = min(self.machine.threads, block_for(lane.extent, self.machine))
+        self.add(name, doc, -(-lane.extent // threads), threads, write)
 
     def _fill(self, name: str, fill: Fill) -> None:
         if not fill.count:
