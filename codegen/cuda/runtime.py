@@ -23,7 +23,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
 from .source import print_source
-from .mapping.failures import TAPE_IS_FULL, error_for
+from .device_program.failures import TAPE_IS_FULL, error_for
 from .mapping.machine import Machine
 
 _INSTALL = 'pip install "autojit[cuda]"'

@@ -47,7 +47,6 @@ CUDA = Traits(
     splits=False,
     tasks=False,
     split_blocks=False,
-    factorizations=False,
     callbacks=False,
     tiles=False,
 )

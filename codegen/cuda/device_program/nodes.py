@@ -94,6 +94,15 @@ class Atomic(ScatterInto):
     """A ``ScatterInto`` that several threads may do at the same place, in any order."""
 
 
+@declare(uses=lambda s: (s.condition,))
+@dataclass(slots=True)
+class Fail:
+    """The call fails where the condition holds; it goes on, so that no thread waits for another."""
+
+    condition: Scalar
+    words: str
+
+
 @dataclass(slots=True)
 class DeviceKernel:
     """A function of the device, and how many threads run it."""
@@ -139,6 +148,6 @@ class DeviceProgram:
 
 
 __all__ = [
-    "Atomic", "Barrier", "Combine", "DeviceKernel", "DeviceProgram", "Let", "Place", "Scalar",
+    "Atomic", "Barrier", "Combine", "DeviceKernel", "DeviceProgram", "Fail", "Let", "Place", "Scalar",
     "Share", "When",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_text.printer import BLOCKS, WRITERS, Names, print_body
 
-from .nodes import Atomic, Barrier, Combine, DeviceKernel, DeviceProgram, Let, Share, When
+from .nodes import Atomic, Barrier, Combine, DeviceKernel, DeviceProgram, Fail, Let, Share, When
 
 
 def _combine(s: Combine, n: Names) -> str:
@@ -30,6 +30,7 @@ def _when(s: When, names: Names, indent: str, lines: list[str]) -> None:
 WRITERS.update({
     Barrier: lambda s, n: f"barrier of {s.width} threads",
     Combine: _combine,
+    Fail: lambda s, n: f"fail if {n.scalar(s.condition)}: {s.words}",
     Let: lambda s, n: f"{n.var(s.var)} = {n.index(s.value)}",
     Atomic: lambda s, n: f"atomic {n.buffer(s.buffer)}[{n.places(s)}] += {n.scalar(s.value)}",
 })  # fmt: skip

@@ -17,12 +17,13 @@ from autojit.codegen.cuda.device_program.nodes import (
     Barrier,
     Combine,
     DeviceKernel,
+    Fail,
     Let,
     Share,
     When,
 )
 from autojit.codegen.cuda.device_program.text import line_of
-from autojit.codegen.cuda.mapping.failures import NEGATIVE_POWER, OUT_OF_BOUNDS, TAPE_IS_FULL
+from autojit.codegen.cuda.device_program.failures import NEGATIVE_POWER, OUT_OF_BOUNDS, TAPE_IS_FULL
 from autojit.codegen.loop_ir.errors import is_check
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -145,6 +146,9 @@ class _Launch:
     def fail(self, words: str, where: np.ndarray) -> None:
         if where.any():
             self.status[self.places[words]] = True
+
+    def fails(self, s: Fail, at: Lanes) -> None:
+        self.fail(s.words, self.of(s.condition, at))
 
     def constant(self, s: Constant, at: Lanes) -> None:
         self.define(s.result, s.value, at)
@@ -380,6 +384,7 @@ def _set(
 _HANDLERS: dict[type, Callable[[_Launch, Any, Lanes], None]] = {
     Compute: _Launch.compute,
     Constant: _Launch.constant,
+    Fail: _Launch.fails,
     IndexValue: _Launch.index_value,
     InRange: _Launch.in_range,
     Load: _Launch.load,

@@ -20,10 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from autojit.codegen.cuda.device_program.nodes import Barrier, Combine, Let, Share, When
+from autojit.codegen.cuda.device_program.nodes import Barrier, Combine, Fail, Let, Share, When
+from autojit.codegen.cuda.matrices.expansion import expanded
 from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers, indices_of
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Begin, Fill, Finish, Loop, Store
 from autojit.codegen.loop_ir.sequences import Branch, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import memory, walk, with_indices
@@ -31,8 +32,7 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from .numbers import constant_scalar
-from .products import as_loops
+from autojit.codegen.cuda.device_program.numbers import constant_scalar
 from .structure import Nest, combines_into, is_pure, live, nests
 from .teams import Team
 
@@ -171,7 +171,7 @@ class Cooperation:
     def _loop(self, s: Loop, made: list[Any]) -> None:
         if s.role == "sequence":
             made.append(replace(s, body=self._again(s.body), only=None, lower=None, upper=None))
-        elif combines_into(s.body):
+        elif s.role == "reduce" and combines_into(s.body):
             self._first(_alone(s), made)
         else:
             self._wait_for(_touched(s.body), made, id(s))
@@ -238,8 +238,8 @@ class Cooperation:
     def _let(self, s: Let, made: list[Any]) -> None:
         made.append(s)
 
-    def _product(self, s: MatrixProduct, made: list[Any]) -> None:
-        for statement in as_loops(s):
+    def _expanded(self, s: MatrixProduct | Factorization, made: list[Any]) -> None:
+        for statement in expanded(s):
             self._statement(statement, made)
 
 
@@ -254,7 +254,9 @@ _HANDLERS: dict[type, Callable[[Cooperation, Any, list[Any]], None]] = {
     Let: Cooperation._let,
     Recall: Cooperation._everyone,
     Release: Cooperation._everyone,
-    MatrixProduct: Cooperation._product,
+    Fail: Cooperation._everyone,
+    MatrixProduct: Cooperation._expanded,
+    Factorization: Cooperation._expanded,
 }
 
 
@@ -273,7 +275,9 @@ def _alone(s: Any) -> Any:
 
 
 def _expanded(s: Any) -> list[Any]:
-    return as_loops(s) if isinstance(s, MatrixProduct) else [_alone(s)]
+    if isinstance(s, (MatrixProduct, Factorization)):
+        return [_alone(x) for x in expanded(s)]
+    return [_alone(s)]
 
 
 def alone(body: list[Any]) -> list[Any]:

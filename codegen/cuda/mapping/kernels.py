@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from math import prod
 from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import (
@@ -25,7 +26,7 @@ from .atomics import made_atomic
 from .cooperation import Cooperation, alone, iterations, positions
 from .lanes import by_lanes
 from .machine import Machine
-from .numbers import constant_scalar, loaded, scalar
+from autojit.codegen.cuda.device_program.numbers import constant_scalar, loaded, scalar
 from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
 from .teams import (
     Reduced,
@@ -42,13 +43,10 @@ from .teams import (
 class KernelMapper:
     """Decides who runs what of one kernel of the loop program."""
 
-    def __init__(self, kernel: Kernel, machine: Machine, first_partial: int) -> None:
+    def __init__(self, kernel: Kernel, machine: Machine) -> None:
         self.kernel = kernel
         self.machine = machine
         self.launches: list[DeviceKernel] = []
-        #: Buffers of values that blocks leave to a later launch.
-        self.partials: list[Buffer] = []
-        self._first_partial = first_partial
 
     def launch(self) -> list[DeviceKernel]:
         """The launches that together do what the kernel says."""
@@ -123,6 +121,32 @@ class KernelMapper:
         doc = f"A thread for each of {lane.extent} elements, with steps in turn."
         threads = min(self.machine.threads, block_for(lane.extent, self.machine))
         self.add(name, doc, -(-lane.extent // threads), threads, write)
+
+    def matrices(self, batch: list[Var], body: list[Any]) -> list[DeviceKernel]:
+        """The work on each matrix of a batch: by a thread if they are small and many, or a block."""
+        if not body:
+            return []
+        body = alone(body)
+        length, n = self._inside(body), Var(prod(v.extent for v in batch))
+        loops = [Loop(v, 0, v.extent, [], "map") for v in batch]
+        lets = positions(Nest(loops, [], []), affine.of(n))
+        many = n.extent >= self.machine.most_threads // self.machine.warp
+        width = 1 if length < self.machine.row or many else block_for(length, self.machine)
+        threads = self._threads([width])
+        grid = self._blocks(n.extent * width)
+        of_block: set[Buffer] = set()
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            cooperation = Cooperation(team_of(thread, width), threads, self.machine.warp)
+            made = cooperation.body(body)
+            of_block.update(cooperation.shared_locals())
+            first, step = self._units(block, thread, width)
+            waiting = [Barrier(width)] if width > 1 else []
+            return [Share(n, first, n.extent, step, [*lets, *made, *waiting])]
+
+        doc = f"{'A thread' if width == 1 else 'A block'} for each of {n.extent} matrices."
+        self.add(self.kernel.name, doc, grid, threads, write, of_block)
+        return self.launches
 
     def _fill(self, name: str, fill: Fill) -> None:
         if not fill.count:
@@ -362,10 +386,8 @@ class KernelMapper:
         self.add(self.kernel.name, doc, 1, threads, write)
 
     def _partial(self, a: Accumulator, size: int) -> Buffer:
-        number = self._first_partial + len(self.partials)
-        made = Buffer(f"p{number}", a.dtype, size, "temp")
-        self.partials.append(made)
-        return made
+        """A buffer of values that blocks leave to a later launch."""
+        return Buffer("partial", a.dtype, size, "temp")
 
 
 def _doc(every: list[Nest], widths: list[int]) -> str:

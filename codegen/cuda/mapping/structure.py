@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
@@ -15,7 +16,7 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import in_sequence, used, walk
+from autojit.codegen.loop_ir.traversal import used, walk
 
 COMBINING = (AccumulateInto, ScatterInto)
 #: The dtypes that ``cuda.atomic.add`` takes.
@@ -49,7 +50,7 @@ def nests(loop: Loop, *, atomic: bool = False) -> list[Nest]:
     together = (
         inner
         and all(isinstance(s, Loop) or is_pure(s) for s in loop.body)
-        and all(s.var is inner[0].var for s in inner)
+        and all(s.var is inner[0].var and s.role != "sequence" for s in inner)
         and (atomic or not any(s.role == "reduce" and combines_into(s.body) for s in inner))
     )
     if not together:
@@ -86,7 +87,7 @@ class Parts:
 
 def parts(kernel: Kernel) -> Parts | None:
     """The parts, or None if one block has to run the kernel as it stands."""
-    if in_sequence(kernel.body):
+    if any(EFFECTS[type(s)].in_turn(s) for s in kernel.body if type(s) in EFFECTS):
         return None
     positions = [i for i, s in enumerate(kernel.body) if isinstance(s, Loop)]
     if not positions:

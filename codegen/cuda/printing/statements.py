@@ -17,11 +17,12 @@ from autojit.codegen.cuda.device_program.nodes import (
     Barrier,
     Combine,
     DeviceKernel,
+    Fail,
     Let,
     Share,
     When,
 )
-from autojit.codegen.cuda.mapping.failures import (
+from autojit.codegen.cuda.device_program.failures import (
     NEGATIVE_POWER,
     OUT_OF_BOUNDS,
     TAPE_IS_FULL,
@@ -184,6 +185,10 @@ class Statements:
             if operand[0] == "u":
                 args = args[:2]
         self.define(s.result, self.words.expression(s.name, args, operand, s.result.dtype))
+
+    def fail(self, s: Fail) -> None:
+        with self.block(f"if {self.scalar(s.condition)}:"):
+            self.failed(s.words)
 
     def failed(self, words: str) -> None:
         self.can_fail = True
@@ -385,6 +390,7 @@ class Statements:
 _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Compute: Statements.compute,
     Constant: Statements.constant,
+    Fail: Statements.fail,
     IndexValue: Statements.index_value,
     InRange: Statements.in_range,
     Load: Statements.load,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from autojit.codegen.cuda.device_program.nodes import DeviceKernel
+import numpy as np
+
+from .nodes import DeviceKernel, Fail
 from autojit.codegen.loop_ir import errors
 from autojit.codegen.loop_ir.errors import bits, is_check
 from autojit.codegen.loop_ir.nodes import Compute, Gather, ScatterInto
@@ -18,12 +20,19 @@ OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"
 #: Not the user's fault: a loop has more steps than its tapes have room for.  The launches are to be
 #: repeated with longer ones.
 TAPE_IS_FULL = "tape is full"
+SINGULAR, NOT_POSITIVE = "singular", "not positive definite"
+_ERRORS = {
+    OUT_OF_BOUNDS: errors.OUT_OF_BOUNDS, NEGATIVE_POWER: errors.NEGATIVE_POWER,
+    SINGULAR: errors.SINGULAR, NOT_POSITIVE: errors.NOT_POSITIVE,
+}  # fmt: skip
 
 
 def failure_words(s: Any) -> str | None:
     """What can go wrong in a statement: the word of a check, or one of the above."""
     if isinstance(s, (Gather, ScatterInto)) and s.places:
         return OUT_OF_BOUNDS
+    if isinstance(s, Fail):
+        return s.words
     if isinstance(s, Repeat) and s.tapes:
         return TAPE_IS_FULL
     if isinstance(s, Compute):
@@ -43,7 +52,7 @@ def failures_of(launches: list[DeviceKernel]) -> list[str]:
     checks = bits(words)
     mine = sorted((w for w in words if w in checks), key=lambda w: checks[w])
     tapes = [TAPE_IS_FULL] if TAPE_IS_FULL in words else []
-    return [*tapes, OUT_OF_BOUNDS, NEGATIVE_POWER, *mine]
+    return [*tapes, *_ERRORS, *mine]
 
 
 def error_for(words: str) -> Exception:
@@ -51,7 +60,6 @@ def error_for(words: str) -> Exception:
     failure = failure_of(words)
     if failure is not None:
         return error_of(failure)
-    bit = errors.OUT_OF_BOUNDS if words == OUT_OF_BOUNDS else errors.NEGATIVE_POWER
-    name, message = errors.FAILURES[bit]
-    kind: type[Exception] = getattr(builtins, name)
+    name, message = errors.FAILURES[_ERRORS[words]]
+    kind: type[Exception] = getattr(builtins, name, None) or getattr(np.linalg, name)
     return kind(message)
