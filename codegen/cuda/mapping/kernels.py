@@ -27,6 +27,7 @@ from .cooperation import Cooperation, alone, iterations, positions
 from .lanes import by_lanes
 from .machine import Machine
 from autojit.codegen.cuda.device_program.numbers import constant_scalar, loaded, scalar
+from .staging import MOST_BYTES, bytes_of, in_shared_memory, rows_of
 from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
 from .teams import (
     Reduced,
@@ -43,9 +44,11 @@ from .teams import (
 class KernelMapper:
     """Decides who runs what of one kernel of the loop program."""
 
-    def __init__(self, kernel: Kernel, machine: Machine) -> None:
+    def __init__(self, kernel: Kernel, machine: Machine, private: Collection[Buffer] = ()) -> None:
         self.kernel = kernel
         self.machine = machine
+        #: The temporaries that no other kernel touches.
+        self.private = private
         self.launches: list[DeviceKernel] = []
 
     def launch(self) -> list[DeviceKernel]:
@@ -119,7 +122,7 @@ class KernelMapper:
             return [Share(lane, first, lane.extent, step, body)]
 
         doc = f"A thread for each of {lane.extent} elements, with steps in turn."
-        threads = min(self.machine.threads, block_for(lane.extent, self.machine))
+        threads = block_for(-(-lane.extent // self.machine.processors), self.machine)
         self.add(name, doc, -(-lane.extent // threads), threads, write)
 
     def matrices(self, batch: list[Var], body: list[Any]) -> list[DeviceKernel]:
@@ -133,7 +136,7 @@ class KernelMapper:
         many = n.extent >= self.machine.most_threads // self.machine.warp
         width = 1 if length < self.machine.row or many else block_for(length, self.machine)
         threads = self._threads([width])
-        grid = self._blocks(n.extent * width)
+        grid = self._blocks(n.extent * width, threads)
         of_block: set[Buffer] = set()
 
         def write(block: Var, thread: Var) -> list[Any]:
@@ -169,14 +172,22 @@ class KernelMapper:
         if len(every) == 1 and self._in_passes(found, every[0]):
             return
         widths = [1 if found.atomic else width_of(n, self.machine) for n in every]
+        scalars, of_block = live(found.scalars, list(found.loops)), set[Buffer]()
+        rows = rows_of(every[0], self.private) if len(every) == 1 and widths[0] > 1 else {}
+        widths = [self._width_with(rows, every[0], widths[0])] if rows else widths
         threads = self._threads(widths)
-        blocks = max(self._blocks(n.count * w) for n, w in zip(every, widths, strict=True))
-        scalars = live(found.scalars, list(found.loops))
+        blocks = max(self._blocks(n.count * w, threads) for n, w in zip(every, widths, strict=True))
 
         def write(block: Var, thread: Var) -> list[Any]:
-            return [*scalars, *self._shares(every, widths, block, thread, found.atomic)]
+            here, slots = every, threads // widths[0]
+            if rows and bytes_of(rows) * slots <= MOST_BYTES:
+                slot = affine.divide(affine.of(thread), widths[0], {})[0]
+                nest, shared = in_shared_memory(every[0], rows, slots, slot)
+                here = [nest]
+                of_block.update(shared)
+            return [*scalars, *self._shares(here, widths, block, thread, found.atomic)]
 
-        self.add(self.kernel.name, _doc(every, widths), blocks, threads, write)
+        self.add(self.kernel.name, _doc(every, widths), blocks, threads, write, of_block)
         self._after(found)
 
     def _after(self, found: Parts) -> None:
@@ -200,7 +211,7 @@ class KernelMapper:
             body = [*live(nest.between, nest.body), *nest.body]
             body = Cooperation(team, thread.extent, self.machine.warp).body(body)
             body = made_atomic(body) if atomic else body
-            if width > 1 and written(body):
+            if width > 1 and any(b.kind == "shared" for b in written(body)):
                 body.append(Barrier(width))  # the next iteration may touch the same
             made.append(iterations(nest, first, step, body))
         return made
@@ -211,10 +222,18 @@ class KernelMapper:
         slot = affine.divide(affine.of(thread), width, {})[0]
         return affine.of(block) * slots + slot, block.extent * slots
 
-    def _blocks(self, count: int) -> int:
+    def _width_with(self, rows: dict[Buffer, int], nest: Nest, width: int) -> int:
+        """How many threads share an iteration whose rows are to lie in shared memory: a block, if
+        the rows of several teams would be too much."""
+        slots, wide = self._threads([width]) // width, block_for(longest(nest.body), self.machine)
+        fits = bytes_of(rows) * slots <= MOST_BYTES
+        return width if fits or bytes_of(rows) > MOST_BYTES else max(width, wide)
+
+    def _blocks(self, count: int, threads: int = 0) -> int:
         """Blocks for so many threads, at most as many as run at the same time."""
-        needed = -(-count // self.machine.threads)
-        return max(1, min(needed, self.machine.most_blocks))
+        threads = threads or self.machine.threads
+        needed = -(-count // threads)
+        return max(1, min(needed, self.machine.most_threads // threads))
 
     # -- reductions of rows and columns in two passes -----------------------------
 
@@ -258,7 +277,7 @@ class KernelMapper:
         def place(unit: Affine, s: Affine) -> Affine:
             return unit * split + s
 
-        self._second_pass(found, nest, first, partials, split, place)
+        self._second_pass(found, nest, first, partials, split, place, along=True)
 
     def _reduce(self, first: Reduced, lane: Affine, step: int) -> list[Any]:
         """The loops of a reduction, shared."""
@@ -296,11 +315,11 @@ class KernelMapper:
         def place(unit: Affine, s: Affine) -> Affine:
             return s * nest.count + unit
 
-        self._second_pass(found, nest, first, partials, split, place)
+        self._second_pass(found, nest, first, partials, split, place, along=False)
 
     def _second_pass(
         self, found: Parts, nest: Nest, first: Reduced, partials: list[Buffer], split: int,
-        place: Callable[[Affine, Affine], Affine],
+        place: Callable[[Affine, Affine], Affine], *, along: bool,
     ) -> None:  # fmt: skip
         """What the blocks have left is combined in its order, and the rest of each row follows."""
         machine, s = self.machine, Var(split)
@@ -315,8 +334,8 @@ class KernelMapper:
         width = 1
         if longest(first.rest) >= machine.row or split >= machine.row * machine.warp:
             width = block_for(max(longest(first.rest), split), machine)
-        elif split >= machine.row:
-            width = machine.warp
+        elif split >= machine.row and (along or nest.count < machine.warp):
+            width = machine.warp  # side by side, threads of other columns read neighbours
         threads = self._threads([width])
 
         def write(block: Var, thread: Var) -> list[Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgram
 from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, batch_of, steps_of_elements
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
-from autojit.codegen.loop_ir.traversal import memory
+from autojit.codegen.loop_ir.traversal import buffers_of, memory
 from autojit.codegen.loop_ir.values import Buffer
 
 from autojit.codegen.cuda.device_program.failures import failures_of
@@ -19,6 +21,8 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
     """The device program of a loop program that was lowered with the traits of CUDA."""
     machine = machine or Machine()
     launches: list[DeviceKernel] = []
+    every = [step.body if isinstance(step, Kernel) else [step] for step in loops.steps]
+    steps = Counter(b for body in every for b in buffers_of(body))
     for number, step in enumerate(loops.steps):
         if isinstance(step, MatrixProduct):
             launches += in_tiles(step, f"product{number}", machine)
@@ -26,7 +30,8 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
             launches += _matrices(step, f"{step.name}{number}", machine)
         else:
             assert isinstance(step, Kernel)
-            launches += KernelMapper(step, machine).launch()
+            private = [b for b in steps if steps[b] == 1 and b in loops.temps]
+            launches += KernelMapper(step, machine, private).launch()
     used = (memory(b) for kernel in launches for b in kernel.buffers)
     known = {*loops.inputs, *loops.outputs, *loops.temps}
     more = [b for b in dict.fromkeys(used) if b not in known]
