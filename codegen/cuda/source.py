@@ -90,7 +90,9 @@ def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
     texts.append(_run(launches, arguments))
     sections = [f'"""{program.name}: kernels by autojit."""\n\n{_imports(texts, machine)}', *texts]
     text = "\n\n".join(s for s in sections if s)
-    return Source(text, launches, buffers, device.partials, device.tapes, can_fail, device.failures, device)
+    return Source(
+        text, launches, buffers, device.partials, device.tapes, can_fail, device.failures, device
+    )
 
 
 def _launch(kernel: DeviceKernel, name: str, arguments: list[Buffer], text: str) -> Launch:
@@ -102,7 +104,9 @@ def _imports(texts: list[str], machine: Machine) -> str:
     """The imports that are used; a line imports what it ends in."""
     lines = machine.imports.splitlines(keepends=True)
     names = [(line, f"{line.split()[-1]}." if line.strip() else "") for line in lines]
-    return "".join(line for line, name in names if any(name in text for text in texts)).lstrip()
+    return (
+        "".join(line for line, name in names if any(name in text for text in texts)).strip() + "\n"
+    )
 
 
 def _run(launches: list[Launch], buffers: list[Buffer]) -> str:

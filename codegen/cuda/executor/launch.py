@@ -264,7 +264,9 @@ class _Launch:
         array[at] = evaluate(a.combine, [array[at], value], a.dtype)
 
     def accumulate(self, s: Accumulate, at: Lanes) -> None:
-        self.add(s.accumulator, self.of(s.value, at).astype(dtype_from_name(s.accumulator.dtype)), at)
+        self.add(
+            s.accumulator, self.of(s.value, at).astype(dtype_from_name(s.accumulator.dtype)), at
+        )
 
     def finish(self, s: Finish, at: Lanes) -> None:
         self.define(s.result, self.accumulators[s.accumulator.number][at], at)
@@ -291,7 +293,9 @@ class _Launch:
         there = here[teams]
         if (there.any(1) & ~there.all(1)).any():
             raise LaunchError("some threads of a team do not come here, and the others wait")
-        if (stride > 1 or width > self.kernel.warp) and not here.reshape(-1, count)[self.local_block[at]].all():
+        if (stride > 1 or width > self.kernel.warp) and not here.reshape(-1, count)[
+            self.local_block[at]
+        ].all():
             raise LaunchError("some threads of a block do not come here, and the others wait")
         return teams[there.all(1)]
 

@@ -37,9 +37,7 @@ from .structure import Nest, combines_into, is_pure, live, nests
 from .teams import Team
 
 
-def iterations(
-    nest: Nest, first: Affine, step: int, body: list[Any]
-) -> Share:
+def iterations(nest: Nest, first: Affine, step: int, body: list[Any]) -> Share:
     """The iterations of a nest, from the thread's first one on; its loops are one."""
     if len(nest.loops) == 1:
         (loop,) = nest.loops
@@ -105,9 +103,7 @@ class _Since:
 
     def meets(self, other: _Since) -> bool:
         """Whether one has written what the other touches."""
-        return bool(
-            self.written & (other.read | other.written) or self.read & other.written
-        )
+        return bool(self.written & (other.read | other.written) or self.read & other.written)
 
 
 class Cooperation:
@@ -285,12 +281,19 @@ def alone(body: list[Any]) -> list[Any]:
     return [x for s in body for x in _expanded(s)]
 
 
+def require_known(body: list[Any]) -> None:
+    """Raise TargetError for what is no statement of the loop IR."""
+    for s in walk(body):
+        if type(s) not in EFFECTS:
+            raise TargetError(
+                f"{type(s).__name__} statements cannot be compiled for CUDA: {s!r:.80}"
+            )
+
+
 def _touched(body: list[Any]) -> _Since:
     """The memory that statements touch, at any depth."""
     found = _Since()
     for s in walk(body):
-        if type(s) not in EFFECTS:
-            raise TargetError(f"{type(s).__name__} statements cannot be compiled for CUDA: {s!r:.80}")
         found.written |= {memory(b) for b in changed_buffers(s)}
         found.read |= {memory(a.buffer) for a in accesses(s)}
     return found

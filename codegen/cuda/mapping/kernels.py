@@ -23,7 +23,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .atomics import made_atomic
-from .cooperation import Cooperation, alone, iterations, positions
+from .cooperation import Cooperation, alone, iterations, positions, require_known
 from .lanes import by_lanes
 from .machine import Machine
 from autojit.codegen.cuda.device_program.numbers import constant_scalar, loaded, scalar
@@ -55,6 +55,7 @@ class KernelMapper:
         """The launches that together do what the kernel says."""
         if not self.kernel.body:
             return []
+        require_known(self.kernel.body)
         found = parts(self.kernel)
         if found is None:
             self.one_block(self.kernel.name, self.kernel.body)
@@ -268,7 +269,11 @@ class KernelMapper:
             for a, partial in zip(totals, partials, strict=True):
                 total = scalar(a.dtype)
                 store = Store(partial, affine.of(block), total)
-                body += [Combine(a, threads), Finish(total, a), When(affine.of(thread), 0, 1, [store])]
+                body += [
+                    Combine(a, threads),
+                    Finish(total, a),
+                    When(affine.of(thread), 0, 1, [store]),
+                ]
             return [*positions(nest, where), *body]
 
         doc = f"{split} blocks for each of {nest.count} rows."
@@ -381,7 +386,11 @@ class KernelMapper:
             for a, partial in zip(totals, partials, strict=True):
                 total = scalar(a.dtype)
                 store = Store(partial, affine.of(block), total)
-                body += [Combine(a, threads), Finish(total, a), When(affine.of(thread), 0, 1, [store])]
+                body += [
+                    Combine(a, threads),
+                    Finish(total, a),
+                    When(affine.of(thread), 0, 1, [store]),
+                ]
             return body
 
         doc = "Each block reduces its share." if partials else "One block reduces."

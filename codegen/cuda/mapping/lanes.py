@@ -163,4 +163,3 @@ class _Rewriting:
                 inner = inner + Affine(0, ((atom, c),))
         low, high = inner.range(bounds)
         return width if low + access.low >= 0 and high + access.high < width else None
-

@@ -114,5 +114,3 @@ class _Tiled:
     def _shared(self, tiles: list[Buffer], index: Affine) -> tuple[list[Any], list[Scalar]]:
         made = [loaded(t, index) for t in tiles]
         return list(made), [load.result for load in made]
-
-

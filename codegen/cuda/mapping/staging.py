@@ -101,5 +101,3 @@ def in_shared_memory(
     assert all(not EFFECTS[type(s)].bodies(s) or isinstance(s, Loop) for s in walk(nest.body))
     body = [moved(s) for s in nest.body]
     return Nest(nest.loops, nest.between, body), list(shared.values())
-
-

@@ -1,8 +1,8 @@
 """Loop nests written by functions.
 
-    with code.loop(n) as i:
-        x = code.load(a, i, i)
-        code.store(b, (i, i), code.div(x, y))
+with code.loop(n) as i:
+    x = code.load(a, i, i)
+    code.store(b, (i, i), code.div(x, y))
 """
 
 from __future__ import annotations
@@ -186,9 +186,7 @@ class Code:
         return self.over(self.over(self.mul(x, self.conj(small)), self.squared(small)), size)
 
     def select(self, condition: Scalar, x: Number, y: Number) -> Number:
-        return tuple(
-            self.compute("select", condition, a, b) for a, b in zip(x, y, strict=True)
-        )
+        return tuple(self.compute("select", condition, a, b) for a, b in zip(x, y, strict=True))
 
     # -- memory -------------------------------------------------------------------------------
 
@@ -232,7 +230,8 @@ class Code:
         """Set an element in a row that is computed."""
         places, index = self._computed(array, row, rows, rest)
         self.body += [
-            ScatterInto(array.buffer, index + k, places, "set", part) for k, part in enumerate(value)
+            ScatterInto(array.buffer, index + k, places, "set", part)
+            for k, part in enumerate(value)
         ]
 
     def _computed(

@@ -106,5 +106,3 @@ def _merge(code: Code, x: Array, source: Array, target: Array, n: int, width: in
         (found,) = code.load(bounds[0], 0)
         here = code.number(pair * (2 * width) + own)
         code.store_row(target, code.compute("add", here, found), n, (), (place,))
-
-

@@ -31,9 +31,7 @@ def qr(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) 
         _reflect(code, q, vectors, factors, k, m, columns, adjoint=False)
 
 
-def _reflection(
-    code: Code, work: Array, vectors: Array, factors: Array, k: Affine, m: int
-) -> None:
+def _reflection(code: Code, work: Array, vectors: Array, factors: Array, k: Affine, m: int) -> None:
     """The v and τ with ``(1 - τ v vᴴ)ᴴ x = β e``, where x is column k from its element x₀ on.
 
     With the length l of x, β is -copysign(l, re x₀), so that no two equal numbers cancel, v is

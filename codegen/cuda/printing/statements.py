@@ -69,7 +69,9 @@ class Statements:
         #: Where in the status each failure is noted.
         self.places = places
         #: The type of loop variables, and of indices.
-        self.integer, self.unsigned = ("np.int32", "np.uint32") if small else ("np.int64", "np.uint64")
+        self.integer, self.unsigned = (
+            ("np.int32", "np.uint32") if small else ("np.int64", "np.uint64")
+        )
         self.lines: list[str] = []
         self._indent = 1
         self._scalars: dict[int, str] = {}
@@ -353,7 +355,9 @@ class Statements:
 
     def steps(self, s: Steps) -> None:
         step, trips = self.var(s.step), self.trips(s.trips)
-        first, last, change = (f"{trips} - 1", ">= 0", "-") if s.backward else ("0", f"< {trips}", "+")
+        first, last, change = (
+            (f"{trips} - 1", ">= 0", "-") if s.backward else ("0", f"< {trips}", "+")
+        )
         self.line(f"{step} = np.int64({first})")
         with self.block(f"while {step} {last}:"):
             self.body(s.body)

@@ -150,7 +150,6 @@ def test_shares_together_are_the_whole_loop() -> None:
 # -- barriers of programs ---------------------------------------------------------------
 
 
-
 def steps(x: Any) -> Any:
     return scan(lambda c, r: (np.sin(c[::-1]) * r + np.sum(c), c[0]), x[0], x)
 

@@ -56,5 +56,3 @@ def test_samples_on_a_large_card(sample: Sample) -> None:
 def test_few_samples_are_refused() -> None:
     refused = [s.name for s in SAMPLES if any(map(is_refused, programs(s)))]
     assert len(refused) <= MOST_REFUSED, refused
-
-
