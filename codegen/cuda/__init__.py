@@ -1,14 +1,14 @@
-"""The GPU target: loop nests printed as readable numba.cuda Python source.
+"""The GPU target: loop programs as kernels over threads, printed as numba.cuda Python source.
 
-    structure    which loops run at the same time
-    statements   a statement as a line of Python
-    words        the scalar vocabulary; ``helpers`` are device functions for what is missing
-    kernels      a thread an element, a block a row, or a tree over the grid
-    products     matrix products, tiled (not yet by cuBLAS)
-    source       the whole module, with the launches
-    runtime      running it, on the device or in numba's simulator; ``simulator`` is for that
-    stages       the source and its PTX as text, without a GPU
+    device_program  what threads, blocks and barriers do, as data
+    matrices        linear algebra, sorting and Fourier transforms as loops
+    mapping         which threads run which iterations
+    printing        a kernel as a Python function
+    executor        device programs run by NumPy: the reference for launches
+    source          the whole module, with the launches
+    runtime         running it, on the device or in numba's simulator; ``simulator`` is for that
+    stages          the source and its PTX as text, without a GPU
 
-Results do not depend on the order in which threads run, but for one case: scatters of
-floats add up atomically, in any order, so their last digits may differ from call to call.
+Results do not depend on the order in which threads run, but for one case: scatters of floats add up
+atomically, in any order, so their last digits may differ from call to call.
 """

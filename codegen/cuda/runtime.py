@@ -22,9 +22,9 @@ from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
-from .source import print_source
 from .device_program.failures import TAPE_IS_FULL, error_for
 from .mapping.machine import Machine
+from .source import print_source
 
 _INSTALL = 'pip install "autojit[cuda]"'
 _SIMULATE = "To try it without a GPU, set NUMBA_ENABLE_CUDASIM=1 before Python starts."

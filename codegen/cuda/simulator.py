@@ -70,8 +70,9 @@ def add_warps() -> None:
     registers."""
     from numba.cuda.simulator.kernelapi import FakeCUDAModule
 
-    FakeCUDAModule.syncwarp = staticmethod(_syncwarp)
-    FakeCUDAModule.shfl_xor_sync = staticmethod(_shfl_xor_sync)
+    module: Any = FakeCUDAModule
+    module.syncwarp = staticmethod(_syncwarp)
+    module.shfl_xor_sync = staticmethod(_shfl_xor_sync)
 
 
 _NAMES = {

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .nodes import DeviceKernel, Fail
 from autojit.codegen.loop_ir import errors
 from autojit.codegen.loop_ir.errors import bits, is_check
 from autojit.codegen.loop_ir.nodes import Compute, Gather, ScatterInto
 from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.ops.checks import error_of, failure_of
+
+from .nodes import DeviceKernel, Fail
 
 #: The failures that are no checks of the user's, which come first.
 OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"

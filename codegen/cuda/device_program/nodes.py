@@ -1,8 +1,8 @@
 """Statements about threads; what each thread computes is said in statements of the loop IR.
 
-A kernel is run by ``grid`` blocks of ``threads`` threads.  All threads run the body; ``kernel.block``
-and ``kernel.thread`` are the variables that tell them apart.  A *team* is a number of threads of one
-block that share an iteration of a loop: a block, or neighbours within a warp.
+A kernel is run by ``grid`` blocks of ``threads`` threads.  All threads run the body, and the
+variables ``kernel.block`` and ``kernel.thread`` tell them apart.  A *team* is a number of threads
+of one block that share an iteration of a loop: a block, or neighbours within a warp.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from autojit.codegen.loop_ir.effects import Access, declare
 from autojit.codegen.loop_ir.nodes import ScatterInto
 from autojit.codegen.loop_ir.program import LoopProgram
-from autojit.codegen.loop_ir.values import Accumulator, Buffer, Place, Scalar
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
 from autojit.ir.core.affine import Affine, Var
 
 
@@ -145,9 +145,3 @@ class DeviceProgram:
         from .text import print_device_program
 
         return print_device_program(self)
-
-
-__all__ = [
-    "Atomic", "Barrier", "Combine", "DeviceKernel", "DeviceProgram", "Fail", "Let", "Place", "Scalar",
-    "Share", "When",
-]  # fmt: skip

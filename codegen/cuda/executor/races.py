@@ -52,7 +52,7 @@ class _Last:
         return result
 
     def note(self, cells: np.ndarray, now: Touching) -> None:
-        """These threads have touched the elements; several of one block since a barrier are noted."""
+        """These threads have touched the elements; several since a barrier are ``SEVERAL``."""
         earlier = self.lane[cells] != NOBODY
         elsewhere = earlier & (self.block[cells] != now.block)
         meanwhile = earlier & (self.block_epoch[cells] == now.block_epoch) & ~elsewhere

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.codegen.cuda.device_program.nodes import DeviceProgram
 from autojit.codegen.cuda.device_program.failures import TAPE_IS_FULL, error_for
+from autojit.codegen.cuda.device_program.nodes import DeviceProgram
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_text.interpreter import flat
 from autojit.codegen.loop_text.memory import Memory, poisoned

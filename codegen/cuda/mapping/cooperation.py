@@ -9,8 +9,8 @@
                                              y[i] = s
 
 Scalars are computed by every thread.  Loops whose iterations are independent, or only add up in
-accumulators, are shared; what writes memory otherwise is done by the first thread.  A barrier stands
-wherever a thread may touch what another has touched since the last one, and one of them writes.
+accumulators, are shared; what writes memory otherwise is done by the first thread.  A barrier
+stands wherever a thread may touch what another has touched since the last one, and one writes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Barrier, Combine, Fail, Let, Share, When
+from autojit.codegen.cuda.device_program.numbers import constant_scalar
 from autojit.codegen.cuda.matrices.expansion import expanded
 from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers, indices_of
 from autojit.codegen.loop_ir.errors import TargetError
@@ -32,7 +33,6 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from autojit.codegen.cuda.device_program.numbers import constant_scalar
 from .structure import Nest, combines_into, is_pure, live, nests
 from .teams import Team
 
@@ -257,7 +257,7 @@ _HANDLERS: dict[type, Callable[[Cooperation, Any, list[Any]], None]] = {
 
 
 def _alone(s: Any) -> Any:
-    """A statement as one thread runs it: products are loops, and loops run over all of their range."""
+    """A statement as one thread runs it: products are loops, and loops run over all their range."""
     if isinstance(s, Loop):
         body = [x for inner in s.body for x in _expanded(inner)]
         return replace(s, body=body, only=None, lower=None, upper=None)

@@ -8,9 +8,9 @@ That is what `vmap` of a `scan` is.  The loops over elements become the thread's
 thread waits for another.
 
 Legal where all that is written has an owner: of every buffer that is written, all indices are
-``c*j + inner + outer`` with ``0 <= inner < c`` and ``outer`` a multiple of ``c*count``, so that the
-element of index ``n`` is touched by thread ``n // c % count`` alone.  What is not in a loop over the
-elements is computed by every thread from what is not written.
+``c*j + inner + outer``, ``0 <= inner < c``, with ``outer`` a multiple of ``c*count``, so that the
+element of index ``n`` is touched by thread ``n // c % count`` alone.  What is not in a loop over
+the elements is computed by every thread from what is not written.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ from .structure import is_pure
 
 
 def by_lanes(body: list[Any]) -> tuple[Var, list[Any]] | None:
-    """The variable of the element that a thread has, and what it does; None where that is not legal,
-    or there are no such loops."""
+    """The variable of the element that a thread has, and what it does.
+
+    None where that is not legal, or there are no such loops.
+    """
     counts = [s.stop - s.start for loop in _sequences(body) for s in loop.body if _is_map(s)]
     if not counts:
         return None

@@ -41,7 +41,7 @@ def in_tiles(product: MatrixProduct, name: str, machine: Machine) -> list[Device
 
 
 class _Tiled:
-    """The kernel of a tiled product: a thread an element, tiles of both operands in shared memory."""
+    """The kernel of a tiled product: a thread an element, tiles of operands in shared memory."""
 
     def __init__(
         self, product: MatrixProduct, machine: Machine, across: int, down: int, grid: int
@@ -60,6 +60,7 @@ class _Tiled:
 
     def body(self) -> list[Any]:
         product, tile = self.product, self.tile
+        m, n, k = product.m, product.n, product.k
         total = ProductSum.of(product)
         x, y, i, j = (affine.of(v) for v in (self.x, self.y, self.i, self.j))
         tiles, q = Var(-(-product.k // tile)), Var(tile)
@@ -70,8 +71,8 @@ class _Tiled:
         load_a, a = self._shared(self.left, y * tile + at)
         load_b, b = self._shared(self.right, at * tile + x)
         step = [
-            *self._fetch(product.a.buffer, left, self.left, (i, product.m), (start + x, product.k)),
-            *self._fetch(product.b.buffer, right, self.right, (start + y, product.k), (j, product.n)),
+            *self._fetch(product.a.buffer, left, self.left, (i, m), (start + x, k)),
+            *self._fetch(product.b.buffer, right, self.right, (start + y, k), (j, n)),
             Barrier(tile * tile),
             Loop(q, 0, tile, [*load_a, *load_b, *total.add(a, b)], "reduce"),
             Barrier(tile * tile),

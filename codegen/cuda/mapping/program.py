@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from autojit.codegen.cuda.device_program.failures import failures_of
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgram
 from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, batch_of, steps_of_elements
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
-from autojit.codegen.loop_ir.values import Buffer
 
-from autojit.codegen.cuda.device_program.failures import failures_of
 from .kernels import KernelMapper
 from .machine import Machine
 from .products import in_tiles

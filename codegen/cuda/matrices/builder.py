@@ -178,7 +178,7 @@ class Code:
         return self.compute("abs", x[0]) if len(x) == 1 else self.compute("hypot", *x)
 
     def div(self, x: Number, y: Number) -> Number:
-        """A quotient; complex divisors are scaled by their larger part, so that no square is large."""
+        """A quotient; complex divisors are scaled, so that no square is too large."""
         if len(x) == 1:
             return self.over(x, y[0])
         size = self.compute("maximum", *(self.compute("abs", part) for part in y))

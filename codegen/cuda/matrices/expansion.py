@@ -6,7 +6,6 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from .products import as_loops
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Loop
@@ -15,6 +14,7 @@ from autojit.ir.core.affine import Affine, Var
 
 from . import fourier, ordering, orthogonal, triangular
 from .builder import Array, Code
+from .products import as_loops
 
 Writer = Callable[[Code, Factorization, list[Array], list[Array]], None]
 _WRITERS: dict[str, Writer] = {

@@ -1,8 +1,8 @@
 """The order of elements: ranks within short runs, then runs merged two by two.
 
-Within a run each element counts those before it.  A merge finds the place of an element by bisection
-in the other run.  Each element is found by a thread of its own, in any order.  Equal elements keep
-theirs, and NaN comes last.
+Within a run each element counts those before it.  A merge finds the place of an element by
+bisection in the other run.  Each element has a thread of its own.  Equal elements keep their order,
+and NaN comes last.
 """
 
 from __future__ import annotations

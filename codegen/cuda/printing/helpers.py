@@ -291,7 +291,7 @@ class Helpers:
         return self._define(f"team_of_{width}", _MASK, fields)
 
     def team(self, word: str, dtype: str, combined: str, width: int) -> str:
-        """The function that combines a value of every thread of a team in a warp, for all of them."""
+        """The function that combines a value of every thread of a team within a warp."""
         carried = _carrier(dtype)
         fields = {
             "combined": combined, "half": width // 2, "mask": self.mask(width),

@@ -20,7 +20,7 @@ _SMALL = 1 << 31
 
 
 def is_small(kernel: DeviceKernel) -> bool:
-    """Whether all indices and loop variables of a kernel fit into 32 bits, also of one step more."""
+    """Whether indices and loop variables of a kernel fit into 32 bits, also a step later."""
     if any(b.size >= _SMALL for b in [*kernel.buffers, *kernel.locals, *kernel.shared]):
         return False
     ends = [s.stop + s.step for s in walk(kernel.body) if isinstance(s, Share)]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import autojit
 from autojit import jit
 from autojit.codegen.cuda import runtime
@@ -51,7 +52,7 @@ def on_gpu(f: Callable[..., Any], *arguments: Any) -> Any:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
-    """The text means what the device program means, which `executor` compares with the interpreter."""
+    """The text means what the device program means, of which the executor runs many more."""
     f, shapes, _ = PROGRAMS[name]
     x = arguments(shapes)
     with np.errstate(all="ignore"):

@@ -36,6 +36,10 @@ def steps(y: Any) -> Any:
     return scan(lambda c, _: (np.sin(c) + 0.1 * c, np.sum(c)), y, None, length=9)
 
 
+def turned(x: Any) -> Any:
+    return fori_loop(0, 9, lambda i, c: np.sin(c[::-1]), x)[0]
+
+
 def chosen(x: Any) -> Any:
     return cond(np.sum(x) > 3, lambda: np.sin(x), lambda: np.cumsum(x))
 
@@ -54,7 +58,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "a product": (lambda a, b: np.tanh(a @ b), [(9, 7), (7, 5)], [(512, 512), (512, 512)]),
     "scattered": (grad(lambda x: np.sum(x[np.arange(40) % 7] ** 2)), [(9,)], [(10**6,)]),
     "a loop until": (grad(newton), [(5,)], [(5000,)]),
-    "steps": (grad(lambda x: fori_loop(0, 9, lambda i, c: np.sin(c[::-1]), x)[0]), [(6,)], [(500,)]),
+    "steps": (grad(turned), [(6,)], [(500,)]),
     "steps of each": (lambda x: vmap(steps)(x), [(12, 3)], [(10**4, 3)]),
     "branches": (chosen, [(6,)], [(1000,)]),
     "factors": (np.linalg.solve, [(4, 4), (4, 3)], [(100, 100), (100, 30)]),

@@ -1,4 +1,4 @@
-"""Random programs by the executor, and their derivatives, on a card so small that all ways occur."""
+"""Random programs and their derivatives, on a card so small that every way through it occurs."""
 
 from __future__ import annotations
 

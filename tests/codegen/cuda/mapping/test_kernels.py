@@ -164,7 +164,7 @@ def test_loops_in_turn(name: str, machine: Machine) -> None:
 
 
 def test_elements_that_meet_are_not_one_threads_own() -> None:
-    """Each step reads its neighbour of the step before: a block with barriers, not a thread each."""
+    """Each step reads a neighbour of the step before: a block with barriers, no thread each."""
 
     def shifted(x: Any) -> Any:
         return fori_loop(0, 5, lambda i, c: np.roll(c, 1) + c, x)

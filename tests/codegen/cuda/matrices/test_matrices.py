@@ -44,9 +44,10 @@ def test_matrices_that_have_no_factors() -> None:
     singular = np.ones((3, 4, 4))
     with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
         check(trace(np.linalg.inv)(singular), [singular])
+    program = trace(np.linalg.cholesky)(singular)
+    device, arrays = mapped(program), arguments_of(program, [-singular])
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        program = trace(np.linalg.cholesky)(singular)
-        run(mapped(program), program, arguments_of(program, [-singular]))
+        run(device, program, arrays)
 
 
 @MACHINES
