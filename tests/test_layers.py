@@ -257,6 +257,8 @@ FLOORS = (
     "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",
     "codegen", "codegen.driver codegen.export", "codegen.export.arrays codegen.export.loops",
     "codegen.export.text", "codegen.cpu codegen.cuda",
+    "codegen.cuda.executor codegen.cuda.printing", "codegen.cuda.mapping", "codegen.cuda.matrices",
+    "codegen.cuda.device_program",
     "codegen.cpu.entry_point", "codegen.cpu.emit", "codegen.cpu.linalg", "codegen.cpu.matmul",
     "codegen.cpu.abi", "codegen.cpu.llvm", "codegen.cpu.host",
     "codegen.lowering", "codegen.loop_passes", "codegen.loop_passes.rows", "codegen.analysis",

@@ -140,8 +140,3 @@ class DeviceProgram:
     tapes: list[Buffer]
     #: What can go wrong, by the words that say so; their numbers are places of the status.
     failures: list[str]
-
-    def __str__(self) -> str:
-        from .text import print_device_program
-
-        return print_device_program(self)

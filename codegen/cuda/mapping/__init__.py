@@ -1,11 +1,17 @@
 """Which threads run which iterations: from the loop program to the device program.
 
-machine      what a card is, with sources, and the sizes of launches that follow
-structure    the loops of a kernel, and the parts around them
-teams        how many threads share an iteration
-cooperation  statements that the threads of a team run together, with barriers between them
-kernels      elements, rows, reductions over the grid, and what runs in turn
-columns      reductions across rows, in two passes
-products     matrix products, in tiles
-program      all steps of a program
+    machine      what a card is, with sources, and the sizes of launches that follow
+    structure    the loops of a kernel, and the parts around them
+    teams        how many threads share an iteration, and how many blocks a reduction
+    cooperation  statements that the threads of a team run together, with barriers between them
+    lanes        loops in turn for each of many elements: a thread an element
+    staging      rows in shared memory
+    atomics      combining where threads may meet
+    launches     the launches of one kernel, as they are made
+    passes       reductions of rows and columns in two passes
+    kernels      elements, rows, reductions over the grid, matrices, and what runs in turn
+    products     matrix products, in tiles
+    program      all steps of a program
+
+Thresholds follow from the machine and say what pays; what is legal is checked where it is done.
 """
