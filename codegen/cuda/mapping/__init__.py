@@ -5,6 +5,7 @@
     teams        how many threads share an iteration, and how many blocks a reduction
     cooperation  statements that the threads of a team run together, with barriers between them
     lanes        loops in turn for each of many elements: a thread an element
+    fission      few long rows: a kernel for each reduction
     staging      rows in shared memory
     atomics      combining where threads may meet
     launches     the launches of one kernel, as they are made

@@ -22,13 +22,16 @@ from autojit.ir.core.affine import Var
 
 from .atomics import made_atomic
 from .cooperation import Cooperation, alone, iterations, positions, require_known
+from .fission import halves
 from .lanes import by_lanes
 from .passes import Passes
 from .staging import MOST_BYTES, bytes_of, in_shared_memory, rows_of
 from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
 from .teams import (
     block_for,
+    first_reduction,
     longest,
+    split_of_rows,
     team_of,
     width_of,
 )
@@ -138,7 +141,7 @@ class KernelMapper(Passes):
 
     def _map(self, found: Parts) -> None:
         every = [n for loop in found.loops for n in nests(loop, atomic=found.atomic)]
-        if len(every) == 1 and self.in_passes(found, every[0]):
+        if len(every) == 1 and (self._split(found, every[0]) or self.in_passes(found, every[0])):
             return
         widths = [1 if found.atomic else width_of(n, self.machine) for n in every]
         scalars, of_block = live(found.scalars, list(found.loops)), set[Buffer]()
@@ -158,6 +161,18 @@ class KernelMapper(Passes):
 
         self.add(self.kernel.name, _doc(every, widths), blocks, threads, write, of_block)
         self._after(found)
+
+    def _split(self, found: Parts, nest: Nest) -> bool:
+        """Whether few rows are long, so that what follows their reductions is for all blocks."""
+        first = None if found.atomic or found.after else first_reduction(nest)
+        if first is None or longest(first.rest) <= self.machine.threads:
+            return False
+        if split_of_rows(nest, first, self.machine) == 1:
+            return False
+        made = halves(self.kernel, nest, first, found.scalars)
+        for half in made:
+            self.launches += KernelMapper(half, self.machine).launch()
+        return bool(made)
 
     def _after(self, found: Parts) -> None:
         if any(not is_pure(s) for s in found.after):

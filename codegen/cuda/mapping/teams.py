@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autojit.codegen.loop_ir.effects import accesses
-from autojit.codegen.loop_ir.nodes import Begin, Fill, Finish, Load, Loop
+from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Fill, Finish, Load, Loop, Store
 from autojit.codegen.loop_ir.traversal import in_sequence, walk
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -131,15 +131,10 @@ def first_reduction(nest: Nest) -> Reduced | None:
     whole = loops and ends >= {b.accumulator.number for b in begins}
     if not whole or combines_into(nest.body) or not can_share(nest):
         return None
-    if any(not is_pure(s) and not _adds(s) for loop in loops for s in walk(loop.body)):
+    inside = [s for loop in loops for s in walk(loop.body) if not is_pure(s)]
+    if not all(isinstance(s, Accumulate | Loop | Store) for s in inside):
         return None
     return Reduced(before, begins, loops, rest)
-
-
-def _adds(s: Any) -> bool:
-    from autojit.codegen.loop_ir.nodes import Accumulate
-
-    return isinstance(s, (Accumulate, Loop))
 
 
 def split_of_rows(nest: Nest, found: Reduced, machine: Machine) -> int:

@@ -11,6 +11,7 @@ import pytest
 from autojit import fori_loop, grad, scan, trace, vmap
 from autojit.codegen.cuda.device_program.text import print_device_program
 from autojit.codegen.cuda.mapping.machine import Machine
+from tests.codegen.cuda.kernel_programs import normalized, softmax
 from tests.codegen.cuda.running import SMALL, arguments_of, check, mapped, run
 
 CARD = Machine()
@@ -54,6 +55,16 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
         [
             (864, 256, "216 blocks for each of 4 rows."),
             (1, 256, "What the blocks have left for each of 4 is combined."),
+        ],
+    ),
+    "few long rows of several loops": (
+        (softmax, ones(4, 10**6)),
+        [
+            (864, 256, "216 blocks for each of 4 rows."),
+            (1, 256, "What the blocks have left for each of 4 is combined."),
+            (864, 256, "216 blocks for each of 4 rows."),
+            (1, 256, "What the blocks have left for each of 4 is combined."),
+            (864, 256, "A thread for each of 4000000 elements."),
         ],
     ),
     "columns": (
@@ -121,6 +132,14 @@ def test_reductions_of_any_shape(reduce: Any, axis: Any, shape: tuple[int, ...])
     x = RNG.uniform(0.9, 1.1, shape)
     check(trace(lambda x: reduce(x, axis=axis))(x), [x])
     check(trace(lambda x: x - reduce(x, axis=axis, keepdims=True))(x), [x])
+
+
+@pytest.mark.parametrize("f", [softmax, normalized], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("shape", [(1, 300), (2, 200), (30, 40)])
+def test_rows_of_several_reductions(f: Any, shape: tuple[int, ...]) -> None:
+    x = RNG.uniform(0.9, 1.1, shape)
+    check(trace(f)(x), [x])
+    check(trace(grad(lambda x: np.sum(f(x) ** 3)))(x), [x])
 
 
 @pytest.mark.parametrize("axes", [(0, 1), (0, 2), (1, 2), (0, 1, 2), 1])
