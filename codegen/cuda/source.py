@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.values import Buffer
 
@@ -76,7 +77,8 @@ def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
         key = key_of(kernel, words, places)
         same = known.get(key)
         if same is None:
-            text, can_fail = function_text(kernel, kernel.name, words, places, str)
+            names = BufferNames()
+            text, can_fail = function_text(kernel, kernel.name, words, places, names)
             arguments = [*kernel.buffers, *([status] if can_fail else [])]
             known[key] = launch = _launch(kernel, kernel.name, arguments, text)
         else:

@@ -10,6 +10,7 @@
     atomics      combining where threads may meet
     launches     the launches of one kernel, as they are made
     passes       reductions of rows and columns in two passes
+    prefix       sums so far: loops in turn that all blocks share
     kernels      elements, rows, reductions over the grid, matrices, and what runs in turn
     products     matrix products, in tiles
     program      all steps of a program

@@ -25,6 +25,7 @@ from .cooperation import Cooperation, alone, iterations, positions, require_know
 from .fission import halves
 from .lanes import by_lanes
 from .passes import Passes
+from .prefix import PrefixSums, prefix_of
 from .staging import MOST_BYTES, bytes_of, in_shared_memory, rows_of
 from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
 from .teams import (
@@ -37,7 +38,7 @@ from .teams import (
 )
 
 
-class KernelMapper(Passes):
+class KernelMapper(Passes, PrefixSums):
     """Decides who runs what of one kernel of the loop program."""
 
     def launch(self) -> list[DeviceKernel]:
@@ -66,6 +67,10 @@ class KernelMapper(Passes):
             self._lanes(name, *found)
             return
         body = alone(body)
+        steps = prefix_of(body)
+        if steps is not None and steps.loop.stop > self.machine.few:
+            self.prefix(name, steps)
+            return
         length = self._inside(body)
         if length < self.machine.row:
             self.add(name, "One thread does everything.", 1, 1, lambda block, thread: body)

@@ -60,6 +60,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "a loop until": (grad(newton), [(5,)], [(5000,)]),
     "steps": (grad(turned), [(6,)], [(500,)]),
     "steps of each": (lambda x: vmap(steps)(x), [(12, 3)], [(10**4, 3)]),
+    "sums so far": (lambda x: np.cumsum(x * (1 + 2j)), [(40,)], [(10**7,)]),
     "branches": (chosen, [(6,)], [(1000,)]),
     "factors": (np.linalg.solve, [(4, 4), (4, 3)], [(100, 100), (100, 30)]),
     "order": (lambda x: np.sort(x), [(40,)], [(10**5,)]),

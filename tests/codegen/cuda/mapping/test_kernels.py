@@ -97,6 +97,14 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
         (lambda x: fori_loop(0, 1000, lambda i, c: np.sin(c), x), 1.0),
         [(1, 1, "One thread does everything.")],
     ),
+    "a long sum so far": (
+        (np.cumsum, ones(10**7)),
+        [
+            (850, 256, "Each block combines 11776 of 10000000 elements."),
+            (1, 1, "What precedes each of 850 parts."),
+            (850, 256, "A thread for each of 256 elements at a time, 46 times."),
+        ],
+    ),
     "a carry of many": (
         (lambda x: fori_loop(0, 9, lambda i, c: np.sin(c[::-1]), x), ones(10_000)),
         [(1, 256, "One block does everything.")],
@@ -181,6 +189,28 @@ LOOPS: dict[str, Callable[..., Any]] = {
 def test_loops_in_turn(name: str, machine: Machine) -> None:
     x = RNG.uniform(0.5, 1, (12, 5))
     check(trace(LOOPS[name])(x), [x], machine)
+
+
+PREFIXES: dict[str, tuple[Callable[..., Any], str, int]] = {
+    "sums": (np.cumsum, "f8", 3),
+    "sums of complex numbers": (np.cumsum, "c16", 3),
+    "sums of integers": (lambda x: np.cumsum(x * 3), "i4", 4),
+    "products of integers": (np.cumprod, "i8", 3),
+    "maxima": (np.maximum.accumulate, "f4", 4),
+    "a gradient": (grad(lambda x: np.sum(np.cumsum(x) ** 2)), "f8", 7),
+    "products": (np.cumprod, "f8", 1),
+}
+
+
+@pytest.mark.parametrize("n", [3, 50, 131])
+@pytest.mark.parametrize("name", PREFIXES)
+def test_prefixes_are_for_all_blocks(name: str, n: int) -> None:
+    """Three launches; but products of floats stay in turn: 0, 1e300, 1e300 has no NaN."""
+    f, dtype, count = PREFIXES[name]
+    x = (RNG.uniform(-3, 3, n) * (1 + (1j if dtype[0] == "c" else 0))).astype(dtype)
+    device = check(trace(f)(x), [x])
+    if n > 7:
+        assert len(device.launches) == count
 
 
 def test_elements_that_meet_are_not_one_threads_own() -> None:
