@@ -77,7 +77,11 @@ def machine() -> Machine:
 
         add_warps()
         return SIMULATED
-    return Machine()
+    device = load_cuda().get_current_device()
+    return Machine(
+        processors=device.MULTIPROCESSOR_COUNT,
+        resident=device.MAX_THREADS_PER_MULTI_PROCESSOR,
+    )
 
 
 def compile_for_cuda(program: Program) -> CudaExecutable:

@@ -37,7 +37,7 @@ def batch_of(s: Factorization) -> tuple[list[Var], list[Any]]:
     if writer is None:
         ops = [op for origin in s.origins for op in origin.ops()]
         raise TargetError(
-            f"{s.name} cannot be compiled for CUDA yet: compile the function for the CPU",
+            f"{s.name} cannot be compiled for CUDA yet: use jit(f, device='cpu')",
             ops[0].source if ops else None,
         )
     if not s.is_some:
