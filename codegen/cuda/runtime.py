@@ -80,7 +80,7 @@ def machine() -> Machine:
     device = load_cuda().get_current_device()
     return Machine(
         processors=device.MULTIPROCESSOR_COUNT,
-        resident=device.MAX_THREADS_PER_MULTI_PROCESSOR,
+        resident=device.MAX_THREADS_PER_MULTIPROCESSOR,
     )
 
 
