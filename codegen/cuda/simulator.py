@@ -17,8 +17,8 @@ from .mapping.machine import Machine
 #: Few threads, as the simulator starts a Python thread for each.
 SIMULATED = Machine(
     threads=8,
-    processors=1,
-    resident=24,
+    processors=4,
+    resident=8,
     warp=4,
     tile=4,
     row=2,

@@ -35,15 +35,14 @@ def by_lanes(body: list[Any]) -> tuple[Var, list[Any]] | None:
 
     None where that is not legal, or there are no such loops.
     """
-    counts = [s.stop - s.start for loop in _sequences(body) for s in loop.body if _is_map(s)]
-    if not counts:
-        return None
-    lane = Var(max(counts))
-    rewriting = _Rewriting(lane)
-    made = rewriting.body(alone(body))
-    if made is None or not rewriting.is_legal():
-        return None
-    return lane, made
+    counts = {s.stop - s.start for loop in _sequences(body) for s in loop.body if _is_map(s)}
+    for count in sorted(counts, reverse=True):
+        lane = Var(count)
+        rewriting = _Rewriting(lane)
+        made = rewriting.body(alone(body))
+        if made is not None and rewriting.is_legal():
+            return lane, made
+    return None
 
 
 def _sequences(body: list[Any]) -> list[Loop]:

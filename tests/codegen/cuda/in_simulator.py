@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import jit
+from autojit import jit, while_loop
 from autojit.codegen.cuda import runtime
 from autojit.codegen.cuda.runtime import compile_for_cuda, is_simulated
 from autojit.codegen.scheduling import op_loops
@@ -100,6 +100,15 @@ def test_errors_of_the_user_and_of_matrices() -> None:
     assert_same(compiled(np.ones(3)), np.ones(3))
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         on_gpu(np.linalg.inv, np.ones((3, 3)))
+
+
+def test_a_loop_ends_where_an_index_is_out_of_bounds() -> None:
+    """With the element that is made up its condition would hold for ever."""
+    x = np.ones(5)
+    with pytest.raises(IndexError, match="out of bounds"):
+        on_gpu(lambda x: while_loop(lambda i: x[i] > 0, lambda i: i + 1, 0), x)
+    with pytest.raises(IndexError, match="out of bounds"):
+        on_gpu(lambda x: while_loop(lambda c: np.sum(x[c]) > 0, lambda c: c + 1, np.arange(5)), x)
 
 
 def test_tapes_grow(monkeypatch: pytest.MonkeyPatch) -> None:

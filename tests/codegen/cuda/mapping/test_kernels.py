@@ -11,7 +11,8 @@ import pytest
 from autojit import fori_loop, grad, scan, trace, vmap
 from autojit.codegen.cuda.device_program.text import print_device_program
 from autojit.codegen.cuda.mapping.machine import Machine
-from tests.codegen.cuda.kernel_programs import normalized, softmax
+from autojit.codegen.cuda.simulator import SIMULATED
+from tests.codegen.cuda.kernel_programs import PROGRAMS, arguments, normalized, softmax
 from tests.codegen.cuda.running import SMALL, arguments_of, check, mapped, run
 
 CARD = Machine()
@@ -128,6 +129,23 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
 def test_classes(name: str) -> None:
     (f, *arrays), wanted = CLASSES[name]
     assert launches(f, *arrays) == wanted
+
+
+def test_every_class_occurs_in_the_simulator() -> None:
+    """Its programs would say little if the card that it is took one way for all."""
+    found = set()
+    for f, shapes, _ in PROGRAMS.values():
+        for kernel in mapped(trace(f)(*arguments(shapes)), SIMULATED).launches:
+            found.add(" ".join(w for w in kernel.doc.split() if not w.isdigit()))
+    assert found >= {
+        "A thread for each of elements.", "threads for each of rows.", "One block reduces.",
+        "blocks for each of columns.", "blocks for each of rows.", "Each block reduces its share.",
+        "What the blocks have left for each of is combined.",
+        "One block reduces what the blocks have left.", "One block does everything.",
+        "One thread does everything.", "A thread for each of elements, with steps in turn.",
+        "Each block combines of elements.", "What precedes each of parts.",
+        "A block for each of matrices.",
+    }  # fmt: skip
 
 
 RNG = np.random.default_rng(0)

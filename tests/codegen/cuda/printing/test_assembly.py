@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from autojit import trace
@@ -92,6 +93,15 @@ def test_indices_have_32_bits(tmp_path: Path) -> None:
     wide: Any = re.findall(r"\badd\.s64\b", kernel.text)
     loads = re.findall(r"\bld\.global", kernel.text)
     assert len(wide) <= 3 * len(loads)
+
+
+def test_large_arrays_have_indices_of_64_bits(tmp_path: Path) -> None:
+    x = np.broadcast_to(np.float32(1), (3 * 10**5, 10**4))
+    found = assembled(trace(lambda x: x.T * 2)(x), (9, 0), tmp_path)
+    check(found)
+    text = print_device_source(mapped(trace(lambda x: x.T * 2)(x), Machine()), Machine()).text
+    assert "np.int64(256 * cuda.blockIdx.x" in text
+    assert "int32" not in text
 
 
 @pytest.mark.slow
