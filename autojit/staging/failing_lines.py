@@ -54,9 +54,7 @@ def _largest(program: Program) -> int:
     return max([0, *map(_size, program.ops), *inner])
 
 
-def name_failing_line(
-    error: BaseException, program: Program, arrays: Sequence[Any] | None
-) -> None:
+def name_failing_line(error: BaseException, program: Program, arrays: Sequence[Any] | None) -> None:
     """Add the line to an error that the code of a program has raised for these inputs.
 
     Where several lines may have raised it, the interpreter tells which one, unless that takes long,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.codegen.loop_ir.errors import ENSURED, TargetError, bits
+from autojit.codegen.loop_ir.errors import ENSURED, bits
 from autojit.codegen.loop_text.interpreter import interpret_loops as run_loops
 from autojit.codegen.loop_text.parse import parse_loops
 from autojit.codegen.lowering.lower import lower
@@ -199,12 +199,15 @@ def test_programs_differ_by_the_message() -> None:
 
 
 def test_on_a_gpu() -> None:
-    from autojit.codegen.cuda.source import print_source
+    from autojit.codegen.cuda.executor.run import execute
+    from autojit.codegen.cuda.mapping.program import device_program
     from autojit.codegen.scheduling.traits import CUDA
 
-    lowered = lower(optimize(autojit.trace(positive)(np.ones(9))), CUDA)
-    with pytest.raises(TargetError, match=r"ValueError\(.*\) cannot be raised on a GPU yet"):
-        print_source(lowered)
+    device = device_program(lower(optimize(autojit.trace(positive)(np.ones(9))), CUDA))
+    assert len(execute(device, [np.ones(9)])) == 1
+    with pytest.raises(ValueError, match=ERRORS[0].args[0]) as raised:
+        execute(device, [-np.ones(9)])
+    assert same(raised.value, ERRORS[0])
 
 
 def test_bits_of_words() -> None:
