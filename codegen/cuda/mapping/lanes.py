@@ -73,11 +73,11 @@ class _Rewriting:
         return made
 
     def _statement(self, s: Any) -> list[Any] | None:
-        if isinstance(s, Loop) and s.role == "sequence":
+        if _is_map(s) and (s.stop - s.start) % self.lane.extent == 0:
+            return self._element(s)
+        if isinstance(s, Loop) and s.role in ("sequence", "map"):
             inner = self.body(s.body)
             return None if inner is None else [replace(s, body=inner)]
-        if _is_map(s):
-            return self._element(s)
         if isinstance(s, Swap):
             self.swapped.append((memory(s.first), memory(s.second)))
             return [s]
@@ -96,7 +96,7 @@ class _Rewriting:
     def _element(self, s: Loop) -> list[Any] | None:
         """The iteration of a loop that is the thread's, or its part of a loop over more."""
         count, extent = self.lane.extent, s.stop - s.start
-        if s.start or extent % count:
+        if s.start:
             return None
         here, each = affine.of(self.lane), extent // count
         body = s.body
