@@ -21,7 +21,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Var
 
 from .atomics import made_atomic
-from .cooperation import Cooperation, alone, iterations, positions, require_known
+from .cooperation import Cooperation, alone, iterations, positions
 from .fission import halves
 from .lanes import by_lanes
 from .passes import Passes
@@ -45,7 +45,6 @@ class KernelMapper(Passes, PrefixSums):
         """The launches that together do what the kernel says."""
         if not self.kernel.body:
             return []
-        require_known(self.kernel.body)
         found = parts(self.kernel)
         if found is None:
             self.one_block(self.kernel.name, self.kernel.body)

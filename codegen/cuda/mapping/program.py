@@ -11,6 +11,7 @@ from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
 
+from .cooperation import require_known
 from .kernels import KernelMapper
 from .machine import Machine
 from .products import in_tiles
@@ -21,6 +22,8 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
     machine = machine or Machine()
     launches: list[DeviceKernel] = []
     every = [step.body if isinstance(step, Kernel) else [step] for step in loops.steps]
+    for body in every:
+        require_known(body)
     steps = Counter(b for body in every for b in buffers_of(body))
     for number, step in enumerate(loops.steps):
         if isinstance(step, MatrixProduct):
