@@ -86,7 +86,10 @@ def test_a_kernel_that_one_block_runs() -> None:
         result = scatter_add(updates, places, axes=(0,), shape=(4,))
     executable = compile_for_cuda(builder.finish([updates, places], [result]))
     assert "One block does everything." in executable.printed.text
-    assert_same(executable.call([np.int8([5, 6, 7]), np.array([1, 1, 3])]), np.int8([0, 11, 0, 7]))
+    assert_same(
+        executable.call([np.array([5, 6, 7], np.int8), np.array([1, 1, 3])]),
+        np.array([0, 11, 0, 7], np.int8),
+    )
 
 
 def test_errors_of_the_user_and_of_matrices() -> None:
