@@ -202,7 +202,7 @@ class Bound:
         )
         tapes = code.printed.tapes
         self._tapes = Tapes(self.card, tapes) if tapes else None
-        self._arena = size(code.layout.nbytes) if code.layout.nbytes else 0
+        self._arena = size(code.layout.nbytes) if code.layout.offsets else 0
         self._offsets = list(code.layout.offsets.values())
         self._launcher = self._made_launcher()
 

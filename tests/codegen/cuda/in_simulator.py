@@ -172,6 +172,10 @@ def test_scalars_and_empty_arrays(shape: tuple[int, ...]) -> None:
     )
 
 
+def test_temporaries_without_elements() -> None:
+    assert_same(on_gpu(lambda x: np.sum(np.sort(x)), np.ones(0)), np.float64(0))
+
+
 def test_the_argument_itself_as_result() -> None:
     assert_same(on_gpu(lambda x: (x, x), X), (X, X))
 
