@@ -1,18 +1,19 @@
-"""The GPU target: loop nests printed as readable numba.cuda Python source.
+"""The GPU target: loop programs as kernels over threads, printed as numba.cuda Python source.
 
-    structure    which loops run at the same time
-    statements   a statement as a line of Python
-    words        the scalar vocabulary; ``helpers`` are device functions for what is missing
-    kernels      a thread an element, a block a row, or a tree over the grid
-    products     matrix products, tiled (not yet by cuBLAS)
-    source       the whole module, with the launches
-    packaged     launches as the driver takes them
-    runtime      running it: arguments, results, failures
-    driver       CUDA's driver: memory, launches, graphs; or numba's simulator in its place, for
-                 which ``simulator`` has the functions of ``math``
-    arrays       arrays on a card; ``dlpack`` gives them to others, ``foreign`` takes theirs
-    stages       the source and its PTX as text, without a GPU
+    device_program  what threads, blocks and barriers do, as data
+    matrices        linear algebra, sorting and Fourier transforms as loops
+    mapping         which threads run which iterations
+    printing        a kernel as a Python function
+    executor        device programs run by NumPy: the reference for launches
+    source          the whole module, with the launches
+    packaged        launches as the driver takes them
+    runtime         running it: arguments, results, failures; ``tapes`` is the memory of loops of
+                    unknown length
+    driver          CUDA's driver: memory, launches, graphs; or numba's simulator in its place, for
+                    which ``simulator`` has what that lacks
+    arrays          arrays on a card; ``dlpack`` gives them to others, ``foreign`` takes theirs
+    stages          the source and its PTX as text, without a GPU
 
-Results do not depend on the order in which threads run, but for one case: scatters of
-floats add up atomically, in any order, so their last digits may differ from call to call.
+Results do not depend on the order in which threads run, but for one case: scatters of floats add up
+atomically, in any order, so their last digits may differ from call to call.
 """

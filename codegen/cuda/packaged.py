@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -11,35 +10,27 @@ from autojit.codegen.loop_ir.values import Buffer
 
 from .driver.compiler import Kernel, Parameter
 from .driver.extraction import Extraction
-from .kernels import Launch
-from .structure import Machine
-
-Sizes = tuple[int, int, int]
+from .driver.launching import Step
+from .source import Launch
+from .tapes import STEPS
 
 
 def kernel_of(extraction: Extraction, launch: Launch, by_value: Collection[Buffer] = ()) -> Kernel:
     """The kernel of a launch as a module of its own; some buffers are scalars passed by value."""
     parameters = tuple(
-        Parameter(numpy_dtype(b.dtype).name, b.size, b in by_value) for b in launch.buffers
+        Parameter(numpy_dtype(b.dtype).name, b.size, b in by_value, b.kind == "tape")
+        for b in launch.buffers
     )
     names = tuple(extraction.parameters(launch.name))
     return Kernel(extraction.module(launch.name), parameters, names)
 
 
-def grid_of(launch: Launch) -> Sizes:
-    return _three(launch.blocks)
-
-
-def block_of(launch: Launch, machine: Machine) -> Sizes:
-    """The threads of a block, which are written as in the source."""
-    names = {name.upper(): size for name, size in vars(machine).items()}
-    return _three(eval(launch.block, names) if isinstance(launch.block, str) else launch.block)
-
-
-def _three(sizes: Any) -> Sizes:
-    given = tuple(sizes) if isinstance(sizes, (tuple, list)) else (sizes,)
-    x, y, z = (*map(int, given), 1, 1)[:3]
-    return x, y, z
+def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int]) -> Step:
+    """A launch of a loaded kernel, for buffers in these slots; tapes have one more, their steps."""
+    parameters = []
+    for buffer in launch.buffers:
+        parameters += [slots[buffer], *([slots[STEPS]] if buffer.kind == "tape" else [])]
+    return Step(function, (launch.blocks, 1, 1), (launch.threads, 1, 1), tuple(parameters))
 
 
 def numpy_dtype(dtype: str) -> np.dtype:

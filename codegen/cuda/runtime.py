@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.cost import itemsize
-from autojit.codegen.loop_ir.errors import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
@@ -19,6 +18,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
 from .arrays import DeviceArray, interned, to_host, uploaded
+from .device_program.failures import error_for
 from .driver.card import Card
 from .driver.cards import card as card_of
 from .driver.cards import is_simulated
@@ -28,10 +28,10 @@ from .driver.failures import Calls, Flags
 from .driver.launching import Launcher, Step
 from .driver.memory import Memory
 from .foreign import is_foreign, taken
-from .kernels import STATUS
-from .packaged import block_of, grid_of, kernel_of
-from .source import Source, print_source
-from .structure import Machine
+from .mapping.machine import Machine
+from .packaged import kernel_of, step_of
+from .source import Launch, Source, print_source
+from .tapes import STEPS, Tapes
 
 #: Temporaries and partial results begin at multiples of so many bytes.
 _ALIGNED = 256
@@ -56,13 +56,14 @@ def _slot(number: Any, pack: Callable[[Any], bytes]) -> int:
         raise OverflowError(f"Python integer {number} out of bounds for int64") from None
 
 
-def machine() -> Machine:
-    """The sizes of launches for the device, or for the simulator."""
+def machine(card: Card) -> Machine:
+    """The sizes of launches for a card, or for the simulator."""
     if is_simulated():
-        from .simulator import SIMULATED
+        from .simulator import SIMULATED, add_warps
 
+        add_warps()
         return SIMULATED
-    return Machine()
+    return Machine(processors=card.processors, resident=card.resident)
 
 
 def compile_for_cuda(
@@ -82,7 +83,7 @@ class CudaExecutable:
         self.out_types = tuple(map(interned, program.out_types))
         self.optimized = optimize(program)
         self.loops = lower(self.optimized, CUDA)
-        self.printed: Source = print_source(self.loops, machine())
+        self.printed: Source = print_source(self.loops, machine(card))
         self._kept = kept
         self._lock = Lock()
         self._extraction = Extraction(self.printed.text)
@@ -137,11 +138,9 @@ class CudaExecutable:
         steps = [self._step(launch, by_value, slots) for launch in self.printed.launches]
         return Launcher(self.card, steps, len(slots) - len(fixed), fixed)
 
-    def _step(self, launch: Any, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
+    def _step(self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
         kernel = kernel_of(self._extraction, launch, by_value)
-        function = self.card.function(kernel, self._kept)
-        places = tuple(slots[b] for b in launch.buffers)
-        return Step(function, grid_of(launch), block_of(launch, machine()), places)
+        return step_of(launch, self.card.function(kernel, self._kept), slots)
 
     def _array(self, array: Any, type: Type) -> Any:
         """An array as :class:`Bound` takes it: one of NumPy's in the exact dtype."""
@@ -197,10 +196,13 @@ class Bound:
         ]
         size, self._take = self.card.pool.rounded, self.card.pool.take
         self._outputs = [(t, size(t.nbytes)) for t in code.out_types]
+        status = code.printed.status
         self._flags = (
-            Flags(self.card.failures, STATUS.size, self._error) if code.printed.can_fail else None
+            Flags(self.card.failures, status.size, self._error) if status is not None else None
         )
-        self._arena = size(code.layout.nbytes) if code.layout.nbytes else 0
+        tapes = code.printed.tapes
+        self._tapes = Tapes(self.card, tapes) if tapes else None
+        self._arena = size(code.layout.nbytes) if code.layout.offsets else 0
         self._offsets = list(code.layout.offsets.values())
         self._launcher = self._made_launcher()
 
@@ -218,11 +220,13 @@ class Bound:
     def _made_launcher(self) -> Launcher:
         loops, printed = self.code.loops, self.code.printed
         own = len(self._inputs)
-        given = [*loops.inputs[:own], *loops.outputs, *self.code.layout.offsets]
+        given = [*loops.inputs[:own], *loops.outputs, *self.code.layout.offsets, *printed.tapes]
+        if printed.tapes:
+            given.append(STEPS)
         fixed = [c.pointer for c in self._captured]
         last = [*loops.inputs[own:]]
-        if self._flags is not None:
-            last.append(STATUS)
+        if self._flags is not None and printed.status is not None:
+            last.append(printed.status)
             fixed.append(self._flags.address)
         slots = {b: i for i, b in enumerate([*given, *last])}
         pairs = zip(loops.inputs, self._inputs, strict=False)
@@ -280,7 +284,7 @@ class Bound:
         results = []
         with self._launcher.lock.current:
             if flags is not None:
-                calls = flags.launched()
+                calls = flags.calls if self._tapes is not None else flags.launched()
                 calls.note(leaves, explain)
             for type, size in self._outputs:
                 pointer = take(size)
@@ -291,10 +295,31 @@ class Bound:
                 scratch = Memory(card, take(self._arena), self._arena)
                 start = scratch.pointer
                 addresses += [start + offset for offset in self._offsets]
-            self._launcher.run(addresses)
+            if self._tapes is None:
+                self._launcher.run(addresses)
+            else:
+                self._run_with(self._tapes, addresses)
         for stream in streams:
             card.release_to(stream)
         return results
+
+    def _run_with(self, tapes: Tapes, addresses: list[int]) -> None:
+        """Launch with tapes that turn out to be long enough; raise what has failed.
+
+        It waits, so these flags are for nobody else to look at.
+        """
+        flags, full = self._flags, self.code.printed.place_of_full_tapes
+        assert flags is not None
+        self._launcher.run([*addresses, *tapes.slots()])
+        self.card.wait()
+        while flags.is_set(full):
+            flags.clear()
+            tapes.grow()
+            self._launcher.run([*addresses, *tapes.slots()])
+            self.card.wait()
+        error = flags.check()
+        if error is not None:
+            raise error
 
     def _taken(self, leaf: Any, type: Type, streams: list[int]) -> DeviceArray | None:
         """An array of NumPy's, copied to the card, or one of another library's there."""
@@ -313,9 +338,7 @@ class Bound:
 
     def _error(self, flags: np.ndarray, calls: Calls) -> BaseException:
         """What the flags of some calls mean."""
-        failure = OUT_OF_BOUNDS if flags[0] else NEGATIVE_POWER
-        name, words = FAILURES[failure]
-        error: BaseException = {"IndexError": IndexError, "ValueError": ValueError}[name](words)
+        error = error_for(self.code.printed.failures[int(np.flatnonzero(flags)[0])])
         if calls.explain is not None:
             arrays = None
             if calls.arguments is not None:

@@ -1,4 +1,4 @@
-"""What the CUDA simulator lacks: ``math`` and ``libdevice`` as the device computes.
+"""What the CUDA simulator lacks: warps, and ``math`` and ``libdevice`` as the device computes.
 
 Python's own functions raise where a device gives NaN or an infinity, and return
 float64 for float32.  NumPy's do as the device does.
@@ -6,25 +6,74 @@ float64 for float32.  NumPy's do as the device does.
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .structure import Machine
+from .mapping.machine import Machine
 
 #: Few threads, as the simulator starts a Python thread for each.
 SIMULATED = Machine(
-    threads=4,
-    most_blocks=3,
+    threads=8,
+    processors=4,
+    resident=8,
+    warp=4,
     tile=4,
     row=2,
-    many=8,
     few=6,
     imports="import numpy as np\nfrom numba import cuda\n\n"
     "from autojit.codegen.cuda.simulator import libdevice\n"
     "from autojit.codegen.cuda.simulator import math\n",
 )
+
+
+class _Team:
+    """The threads of a mask, which exchange values and wait for each other."""
+
+    def __init__(self, size: int) -> None:
+        self.barrier = threading.Barrier(size, timeout=60)
+        self.values: dict[int, Any] = {}
+
+
+_teams: dict[tuple[int, int, int], _Team] = {}
+_making = threading.Lock()
+
+
+def _team_of(mask: Any) -> tuple[_Team, int]:
+    """The team of the thread that calls, and the thread's number."""
+    thread: Any = threading.current_thread()
+    key = (id(thread._manager), thread.thread_id // 32, int(mask))
+    with _making:
+        team = _teams.get(key)
+        if team is None:
+            team = _teams[key] = _Team(int(mask).bit_count())
+    return team, thread.thread_id
+
+
+def _syncwarp(mask: Any) -> None:
+    _team_of(mask)[0].barrier.wait()
+
+
+def _shfl_xor_sync(mask: Any, value: Any, distance: int) -> Any:
+    team, number = _team_of(mask)
+    team.values[number] = value
+    team.barrier.wait()
+    other = team.values[number ^ distance]
+    team.barrier.wait()
+    return other
+
+
+def add_warps() -> None:
+    """Give the simulator what it lacks: threads of a warp that wait for each other, and exchange
+    registers."""
+    from numba.cuda.simulator.kernelapi import FakeCUDAModule
+
+    module: Any = FakeCUDAModule
+    module.syncwarp = staticmethod(_syncwarp)
+    module.shfl_xor_sync = staticmethod(_shfl_xor_sync)
+
 
 _NAMES = {
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",

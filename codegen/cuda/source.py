@@ -4,70 +4,118 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autojit.codegen.loop_ir.matrices import MatrixProduct
-from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.names import BufferNames
+from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.values import Buffer
 
-from . import products
-from .kernels import STATUS, KernelWriter, Launch
-from .structure import Machine
-from .words import Words
+from .device_program.failures import TAPE_IS_FULL
+from .device_program.nodes import DeviceKernel, DeviceProgram
+from .mapping.machine import Machine
+from .mapping.program import device_program
+from .printing.kernels import STATUS, function_text, key_of
+from .printing.words import Words
+
+
+@dataclass
+class Launch:
+    """One function, its arguments, and how many blocks of which shape run it.
+
+    ``text`` is the function's, or empty where an earlier launch has it; ``shared`` are the bytes of
+    shared memory that its statements ask for, those of functions for combining not counted.
+    """
+
+    name: str
+    buffers: list[Buffer]
+    blocks: int
+    block: str
+    text: str
+    kernel: DeviceKernel
+    shared: int = 0
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.kernel.threads
 
 
 @dataclass(frozen=True)
 class Source:
     """``text`` is a module whose ``run(*buffers)`` launches everything.
 
-    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``
-    and, where something ``can_fail``, the status.
+    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``,
+    ``tapes`` (each with its size for every step; how many steps there is room for is up to the
+    caller) and, where something can fail, the ``status``: an ``i32`` for each of ``failures``, of
+    which the first that is not zero is raised (``device_program/failures.py:error_for``).  Where
+    that is ``TAPE_IS_FULL``, the call is to be repeated with longer tapes.
     """
 
     text: str
     launches: list[Launch]
     buffers: list[Buffer]
     partials: list[Buffer]
-    can_fail: bool
+    tapes: list[Buffer]
+    status: Buffer | None
+    failures: list[str]
+    program: DeviceProgram
+
+    @property
+    def place_of_full_tapes(self) -> int:
+        """The place in the status where kernels note that a tape is full."""
+        return self.failures.index(TAPE_IS_FULL)
 
 
 def print_source(program: LoopProgram, machine: Machine | None = None) -> Source:
     """The source of a program lowered with the traits of CUDA."""
     machine = machine or Machine()
+    return print_device_source(device_program(program, machine), machine)
+
+
+def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
+    """The source of a device program; kernels that differ in names only are one function."""
     words = Words()
-    launches: list[Launch] = []
-    partials: list[Buffer] = []
-    for number, step in enumerate(program.steps):
-        if isinstance(step, MatrixProduct):
-            launches += products.write(step, f"product{number}", machine)
+    program = device.loops
+    places = {failure: place for place, failure in enumerate(device.failures)}
+    status = Buffer(STATUS, "i32", len(places), "temp")
+    known: dict[str, Launch] = {}
+    launches = []
+    for kernel in device.launches:
+        key = key_of(kernel, words, places)
+        same = known.get(key)
+        if same is None:
+            names = BufferNames()
+            text, can_fail = function_text(kernel, kernel.name, words, places, names)
+            arguments = [*kernel.buffers, *([status] if can_fail else [])]
+            known[key] = launch = _launch(kernel, kernel.name, arguments, text)
         else:
-            assert isinstance(step, Kernel)  # the traits of CUDA have no factorizations
-            writer = KernelWriter(step, machine, words, len(partials))
-            launches += writer.write()
-            partials += writer.partials
+            more = same.buffers[len(same.kernel.buffers) :]
+            launch = _launch(kernel, same.name, [*kernel.buffers, *more], "")
+        launches.append(launch)
     buffers = [*program.inputs, *program.outputs, *program.temps]
-    can_fail = any(STATUS in launch.buffers for launch in launches)
-    arguments = [*buffers, *partials, *([STATUS] if can_fail else [])]
-    texts = [*words.helpers.texts.values(), *(launch.text for launch in launches)]
+    used = [status] if any(status in launch.buffers for launch in launches) else []
+    arguments = [*buffers, *device.partials, *device.tapes, *used]
+    texts = [*words.helpers.texts.values(), *(launch.text for launch in launches if launch.text)]
     texts.append(_run(launches, arguments))
-    sections = [
-        f'"""{program.name}: kernels by autojit."""\n\n{_imports(texts, machine)}',
-        _sizes(texts, machine),
-        *texts,
-    ]
+    sections = [f'"""{program.name}: kernels by autojit."""\n\n{_imports(texts, machine)}', *texts]
     text = "\n\n".join(s for s in sections if s)
-    return Source(text, launches, buffers, partials, can_fail)
+    noted = status if used else None
+    return Source(
+        text, launches, buffers, device.partials, device.tapes, noted, device.failures, device
+    )
+
+
+def _launch(kernel: DeviceKernel, name: str, arguments: list[Buffer], text: str) -> Launch:
+    shared = sum(b.size * itemsize(b.dtype) for b in kernel.shared)
+    return Launch(name, arguments, kernel.grid, str(kernel.threads), text, kernel, shared)
 
 
 def _imports(texts: list[str], machine: Machine) -> str:
     """The imports that are used; a line imports what it ends in."""
     lines = machine.imports.splitlines(keepends=True)
     names = [(line, f"{line.split()[-1]}." if line.strip() else "") for line in lines]
-    return "".join(line for line, name in names if any(name in text for text in texts)).lstrip()
-
-
-def _sizes(texts: list[str], machine: Machine) -> str:
-    sizes = {"THREADS": machine.threads, "TILE": machine.tile}
-    used = {name: value for name, value in sizes.items() if any(name in text for text in texts)}
-    return "".join(f"{name} = {value}\n" for name, value in used.items())
+    return (
+        "".join(line for line, name in names if any(name in text for text in texts)).strip() + "\n"
+    )
 
 
 def _run(launches: list[Launch], buffers: list[Buffer]) -> str:

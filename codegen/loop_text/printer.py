@@ -45,7 +45,7 @@ from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.tools.text import print_static
 
 
-class _Names:
+class Names:
     """Names within one kernel, and what is known of its loops in words, by their identity."""
 
     def __init__(
@@ -115,7 +115,7 @@ class _Names:
 # -- statements on one line ---------------------------------------------------
 
 
-def _compute(s: Compute, n: _Names) -> str:
+def _compute(s: Compute, n: Names) -> str:
     arguments = n.scalars_of(s.args)  # named before the result
     if s.name == "convert":
         return f"{n.scalar(s.result)} = {s.result.dtype}({arguments})"
@@ -127,37 +127,37 @@ def _compute(s: Compute, n: _Names) -> str:
     return f"{n.result(s)} = {name}({words}{arguments})"
 
 
-def _in_range(s: InRange, n: _Names) -> str:
+def _in_range(s: InRange, n: Names) -> str:
     every = f" step {s.step}" if s.step != 1 else ""
     return f"{n.result(s)} = {n.index(s.index)} in {s.low}..{s.high}{every}"
 
 
-def _guarded(s: Load | Gather, n: _Names) -> str:
+def _guarded(s: Load | Gather, n: Names) -> str:
     return f" if {n.scalar(s.guard)} else 0" if s.guard is not None else ""
 
 
-def _load(s: Load | Gather, n: _Names) -> str:
+def _load(s: Load | Gather, n: Names) -> str:
     place = n.index(s.index) if isinstance(s, Load) else n.places(s)
     guard = _guarded(s, n)
     return f"{n.result(s)} = {n.buffer(s.buffer)}[{place}]{guard}"
 
 
-def _scatter(s: ScatterInto, n: _Names) -> str:
+def _scatter(s: ScatterInto, n: Names) -> str:
     return f"{n.buffer(s.buffer)}[{n.places(s)}] {_combine(s.combine)} {n.scalar(s.value)}"
 
 
-def _accumulate_into(s: AccumulateInto, n: _Names) -> str:
+def _accumulate_into(s: AccumulateInto, n: Names) -> str:
     return f"{n.buffer(s.buffer)}[{n.index(s.index)}] {_combine(s.combine)} {n.scalar(s.value)}"
 
 
-def _begin(s: Begin, n: _Names) -> str:
+def _begin(s: Begin, n: Names) -> str:
     a = s.accumulator
     dtype = "" if a.dtype == dtype_of_value(a.identity) else f": {a.dtype}"
     how = "" if a.number in n.added else f" by {a.combine}"
     return f"a{a.number}{dtype} = {a.identity!r}{how}"
 
 
-def _accumulate(s: Accumulate, n: _Names) -> str:
+def _accumulate(s: Accumulate, n: Names) -> str:
     return f"a{s.accumulator.number} {_combine(s.accumulator.combine)} {n.scalar(s.value)}"
 
 
@@ -165,18 +165,18 @@ def _combine(name: str) -> str:
     return "=" if name == "set" else f"{SYMBOLS[name]}=" if name in SYMBOLS else f"{name}="
 
 
-def _keep(s: Keep, n: _Names) -> str:
+def _keep(s: Keep, n: Names) -> str:
     tapes = f"{n.buffers(s.tapes)} " if s.tapes else ""
     return f"keep {tapes}in {n.buffer(s.note)}{n.counted(s)}"
 
 
-def _recall(s: Recall, n: _Names) -> str:
+def _recall(s: Recall, n: Names) -> str:
     n.counting.append(s.trips)
     tapes = f"{n.buffers(s.tapes)} " if s.tapes else ""
     return f"recall {tapes}from {n.buffer(s.note)}"
 
 
-def _operand(o: Operand, n: _Names, usual: tuple[int, ...] | None = None) -> str:
+def _operand(o: Operand, n: Names, usual: tuple[int, ...] | None = None) -> str:
     offset = "" if o.offset == Affine(0) else f"[{n.index(o.offset)}:]"
     strides = "" if o.strides == usual else f" by {print_static(o.strides)}"
     return f"{n.buffer(o.buffer)}{offset}{strides}"
@@ -186,7 +186,7 @@ def _sizes(s: MatrixProduct | Factorization) -> str:
     return f"{print_static(s.batch)} x " if s.batch else ""
 
 
-def _product(s: MatrixProduct, n: _Names) -> str:
+def _product(s: MatrixProduct, n: Names) -> str:
     c = _operand(Operand(s.c, s.c_offset, ()), n, ())
     a = _operand(s.a, n, row_major_strides((*s.batch, s.m, s.k)))
     b = _operand(s.b, n, row_major_strides((*s.batch, s.k, s.n)))
@@ -200,7 +200,7 @@ def _product(s: MatrixProduct, n: _Names) -> str:
     return f"{c} = {a} @ {b} {{{_sizes(s)}[{s.m},{s.k}] @ [{s.k},{s.n}], {', '.join(more)}}}"
 
 
-def _factorization(s: Factorization, n: _Names) -> str:
+def _factorization(s: Factorization, n: Names) -> str:
     results = ", ".join(_operand(o, n) for o in s.outputs)
     operands = ", ".join(_operand(o, n) for o in s.inputs)
     more = [] if s.dtype == s.inputs[0].buffer.dtype else [s.dtype]
@@ -211,7 +211,7 @@ def _factorization(s: Factorization, n: _Names) -> str:
     return f"{results} = {s.name}({operands}) {{{_sizes(s)}[{s.m},{s.n}]{words}}}"
 
 
-def _callback(s: Callback, n: _Names) -> str:
+def _callback(s: Callback, n: Names) -> str:
     results = ", ".join(_operand(o, n, o.strides) for o in s.outputs)
     operands = ", ".join(_operand(o, n, o.strides) for o in s.inputs)
     types = ", ".join(map(str, s.call.in_types))
@@ -219,7 +219,7 @@ def _callback(s: Callback, n: _Names) -> str:
 
 
 #: How statements on one line are written.
-_WRITERS: dict[type, Callable[[Any, _Names], str]] = {
+WRITERS: dict[type, Callable[[Any, Names], str]] = {
     Compute: _compute,
     InRange: _in_range,
     Constant: lambda s, n: f"{n.result(s)} = {s.value!r}",
@@ -245,23 +245,23 @@ _WRITERS: dict[type, Callable[[Any, _Names], str]] = {
 
 # -- statements with others inside --------------------------------------------
 
-Printed = Callable[[Any, _Names, str, list[str]], None]
+Printed = Callable[[Any, Names, str, list[str]], None]
 
 
-def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
+def print_body(body: list[Any], names: Names, indent: str, lines: list[str]) -> None:
     for s in body:
         names.at[id(s)] = len(lines)
-        writer = _WRITERS.get(type(s))
+        writer = WRITERS.get(type(s))
         if writer is not None:
             lines.append(indent + writer(s, names))
         else:
-            _BLOCKS[type(s)](s, names, indent, lines)
+            BLOCKS[type(s)](s, names, indent, lines)
 
 
 _ROLES = {"map": "", "reduce": "  # reduces", "sequence": "  # in turn"}
 
 
-def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
+def _print_loop(s: Loop, names: Names, indent: str, lines: list[str]) -> None:
     words = "" if s.share is None else f", share {names.var(s.share)}"
     words += "" if s.only is None else f", only {names.scalar(s.only)}"
     words += "" if s.lower is None else f", from {names.scalar(s.lower)}"
@@ -272,42 +272,42 @@ def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
     last = names.ends.get(s.var, s.stop)
     extent = "" if s.var.extent == last else f" of {s.var.extent}"
     lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{extent}{words}:{remarks}")
-    _print_body(s.body, names, indent + "  ", lines)
+    print_body(s.body, names, indent + "  ", lines)
 
 
-def _print_tasks(s: RunTasks, names: _Names, indent: str, lines: list[str]) -> None:
+def _print_tasks(s: RunTasks, names: Names, indent: str, lines: list[str]) -> None:
     how = "in threads if that is faster" if s.tasks.measured else "in threads"
     lines.append(f"{indent}for task {names.var(s.tasks.var)} in 0..{s.tasks.count}, {how}:")
-    _print_body(s.tasks.body, names, indent + "  ", lines)
+    print_body(s.tasks.body, names, indent + "  ", lines)
 
 
-def _print_repeat(s: Repeat, names: _Names, indent: str, lines: list[str]) -> None:
+def _print_repeat(s: Repeat, names: Names, indent: str, lines: list[str]) -> None:
     names.counting.append(s.trips)
     tapes = f", tapes {names.buffers(s.tapes)}" if s.tapes else ""
     lines.append(f"{indent}repeat, steps {names.var(s.step)}{_below(s.step)}{tapes}:")
-    _print_body(s.condition, names, indent + "  ", lines)
+    print_body(s.condition, names, indent + "  ", lines)
     lines.append(f"{indent}  while {names.scalar(s.test)}:")
-    _print_body(s.body, names, indent + "    ", lines)
+    print_body(s.body, names, indent + "    ", lines)
 
 
 def _below(step: Var) -> str:
     return "" if step.extent == MANY else f" below {step.extent}"
 
 
-def _print_steps(s: Steps, names: _Names, indent: str, lines: list[str]) -> None:
+def _print_steps(s: Steps, names: Names, indent: str, lines: list[str]) -> None:
     order = ", the last first" if s.backward else ""
     step = f"{names.var(s.step)}{_below(s.step)}{names.counted(s)}"
     lines.append(f"{indent}for each of the steps {step}{order}:")
-    _print_body(s.body, names, indent + "  ", lines)
+    print_body(s.body, names, indent + "  ", lines)
 
 
-def _print_branch(s: Branch, names: _Names, indent: str, lines: list[str]) -> None:
+def _print_branch(s: Branch, names: Names, indent: str, lines: list[str]) -> None:
     for k, body in enumerate(s.bodies):
         lines.append(f"{indent}{'if' if not k else 'elif'} {names.scalar(s.index)} is {k}:")
-        _print_body(body, names, indent + "  ", lines)
+        print_body(body, names, indent + "  ", lines)
 
 
-_BLOCKS: dict[type, Printed] = {
+BLOCKS: dict[type, Printed] = {
     Loop: _print_loop,
     RunTasks: _print_tasks,
     Repeat: _print_repeat,
@@ -341,12 +341,12 @@ def placed_lines(
     at: dict[int, int] = {}
     for step in program.steps:
         body, indent = (step.body, "    ") if isinstance(step, Kernel) else ([step], "  ")
-        own = _Names(body, names, remarks)
+        own = Names(body, names, remarks)
         if isinstance(step, Kernel):
             at[id(step)] = len(lines)
             lines.append(f"  kernel {step.name}:")
             lines += [f"    {_declared(b, names)}" for b in _locals(step)]
-        _print_body(body, own, indent, lines)
+        print_body(body, own, indent, lines)
         at |= own.at
     return lines, at
 
@@ -381,18 +381,18 @@ def _locals(kernel: Kernel) -> list[Buffer]:
 
 def text_of(body: list[Any], statement: Any) -> tuple[str, str]:
     """The line of a statement, and the text of the body that it is in."""
-    names, lines = _Names(body), list[str]()
-    _print_body(body, names, "  ", lines)
+    names, lines = Names(body), list[str]()
+    print_body(body, names, "  ", lines)
     own: list[str] = []
     if type(statement) in EFFECTS:
-        _print_body([statement], names, "", own)
+        print_body([statement], names, "", own)
     return own[0] if own else type(statement).__name__, "\n".join(lines)
 
 
 def lines_of(body: list[Any], buffer: Callable[[Buffer], str] = str) -> dict[int, str]:
     """The line of each statement in a body, however deep, by its identity; of a loop its head."""
-    names, lines = _Names(body, buffer), list[str]()
-    _print_body(body, names, "", lines)
+    names, lines = Names(body, buffer), list[str]()
+    print_body(body, names, "", lines)
     return {statement: lines[at].strip() for statement, at in names.at.items()}
 
 

@@ -30,7 +30,7 @@ def evaluate(name: str, args: Sequence[Any], dtype: str) -> Any:
     np.float32(3.0)
     """
     kind = dtype_from_name(dtype)
-    result = converted(args[0], kind) if name == "convert" else _function(name)(*args)
+    result = converted(args[0], kind) if name == "convert" else function_of(name)(*args)
     return np.asarray(result).astype(kind)[()]
 
 
@@ -47,7 +47,8 @@ def converted(x: Any, kind: np.dtype) -> Any:
     return info.min if whole <= float(info.min) else int(whole)
 
 
-def _function(name: str) -> Callable[..., Any]:
+def function_of(name: str) -> Callable[..., Any]:
+    """What a word computes, of NumPy scalars; most take arrays, too."""
     own = _OWN.get(name)
     if own is not None:
         return own
@@ -93,4 +94,4 @@ _OWN: dict[str, Callable[..., Any]] = {
 
 def combined(name: str, old: Any, new: Any) -> Any:
     """A value combined with what was there."""
-    return _function(name)(old, new)
+    return function_of(name)(old, new)

@@ -47,8 +47,6 @@ CUDA = Traits(
     splits=False,
     tasks=False,
     split_blocks=False,
-    bodies=False,
-    factorizations=False,
     callbacks=False,
     tiles=False,
 )

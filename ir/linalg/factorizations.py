@@ -6,7 +6,7 @@ derivatives of every order, in both modes, solve with the same factors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,6 +194,9 @@ class Solve(_LinearInRight):
     parameters = ("transpose",)
     unread = 1
     fallible = True
+
+    def fails_by(self, op: Op) -> Hashable | None:
+        return np.linalg.LinAlgError, op.operands[1]  # by its factors, whatever is solved for
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, packed, pivots, b = types

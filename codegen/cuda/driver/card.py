@@ -24,6 +24,7 @@ from .prototypes import (
     NO_TIMING,
     PORTABLE_AND_MAPPED,
     PROCESSORS,
+    RESIDENT,
 )
 
 
@@ -68,6 +69,11 @@ class Card:
     def processors(self) -> int:
         """How many processors run blocks."""
         return self._attribute(PROCESSORS)
+
+    @property
+    def resident(self) -> int:
+        """How many threads a processor holds at a time."""
+        return self._attribute(RESIDENT)
 
     @property
     def model(self) -> str:
@@ -138,9 +144,13 @@ class Card:
 
     def synchronize(self) -> None:
         """Wait for all that was launched; raise what has failed in it."""
+        self.wait()
+        self.failures.check()
+
+    def wait(self) -> None:
+        """Wait for all that was launched."""
         with self:
             self.library.call("cuStreamSynchronize", self.stream)
-        self.failures.check()
 
     def wait_for(self, stream: int) -> None:
         """Work of ours from now on comes after what is on another stream now."""

@@ -29,12 +29,14 @@ ENTRY = "autojit_kernel"
 
 
 class Parameter(NamedTuple):
-    """A buffer of a kernel: its dtype, its elements, and whether its one element is passed itself
-    in the place of its address."""
+    """A buffer of a kernel: its dtype, its elements, whether its one element is passed itself in
+    the place of its address, and whether it has so many elements for each of a number of steps,
+    which is passed after its address."""
 
     dtype: str
     size: int
     by_value: bool = False
+    per_step: bool = False
 
 
 class Kernel(NamedTuple):
@@ -43,6 +45,11 @@ class Kernel(NamedTuple):
     text: str
     buffers: tuple[Parameter, ...]
     names: tuple[str, ...]
+
+    @property
+    def words(self) -> int:
+        """How many words a launch passes."""
+        return len(self.buffers) + sum(b.per_step for b in self.buffers)
 
     @property
     def key(self) -> str:
@@ -144,11 +151,12 @@ def _entry(function: Any, buffers: Sequence[Parameter]) -> Any:
     """A kernel that takes addresses, or numbers, and calls the function with arrays of these."""
     from numba import cuda
 
-    names = [f"p{i}" for i in range(len(buffers))]
-    arrays = [
-        f"array_of({name})" if b.by_value else f"array_at({name}, {b.size})"
-        for name, b in zip(names, buffers, strict=True)
-    ]
+    names, arrays = [], []
+    for i, b in enumerate(buffers):
+        names += [f"p{i}", *([f"steps{i}"] if b.per_step else [])]
+        steps = f"steps{i}" if b.per_step else "1"
+        size = max(1, b.size) if b.per_step else b.size
+        arrays.append(f"array_of(p{i})" if b.by_value else f"array_at(p{i}, {size}, {steps})")
     text = f"def entry({', '.join(names)}):\n    function({', '.join(arrays)})\n"
     device = cuda.jit(device=True, forceinline=True)(function)  # type: ignore[call-arg]
     array_at, array_of = _intrinsics()
@@ -159,48 +167,48 @@ def _entry(function: Any, buffers: Sequence[Parameter]) -> Any:
 
 @cache
 def _intrinsics() -> tuple[Any, Any]:
-    """``array_at(pointer, size)``: an array of so many elements; ``array_of(number)``: one of one
-    element.  Neither is more than a type once LLVM has seen it."""
+    """``array_at(pointer, size, steps)``: an array of so many elements for each step;
+    ``array_of(number)``: one of one element.  Neither is more than a type once LLVM has seen it."""
     from numba import types
     from numba.cuda.cgutils import alloca_once_value
     from numba.cuda.extending import intrinsic
 
     @intrinsic
-    def array_at(typing: Any, pointer: Any, size: Any) -> Any:
+    def array_at(typing: Any, pointer: Any, size: Any, steps: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            kind, count = signature.return_type, signature.args[1].literal_value
-            return _array(context, builder, kind, arguments[0], count)
+            count = context.get_constant(types.intp, signature.args[1].literal_value)
+            count = builder.mul(count, arguments[2])
+            return _array(context, builder, signature.return_type, arguments[0], count)
 
         if not isinstance(size, types.IntegerLiteral):
             return None  # Numba asks first without what is written
-        return types.Array(pointer.dtype, 1, "C")(pointer, size), code
+        return types.Array(pointer.dtype, 1, "C")(pointer, size, types.intp), code
 
     @intrinsic
     def array_of(typing: Any, number: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
             stored = context.data_model_manager[number].as_data(builder, arguments[0])
             place = alloca_once_value(builder, stored)
-            return _array(context, builder, signature.return_type, place, 1)
+            one = context.get_constant(types.intp, 1)
+            return _array(context, builder, signature.return_type, place, one)
 
         return types.Array(number, 1, "C")(number), code
 
     return array_at, array_of
 
 
-def _array(context: Any, builder: Any, kind: Any, pointer: Any, count: int) -> Any:
+def _array(context: Any, builder: Any, kind: Any, pointer: Any, count: Any) -> Any:
     """Numba's structure of an array."""
     from numba import types
     from numba.cuda.np import arrayobj
 
     made = arrayobj.make_array(kind)(context, builder)
     element = context.get_data_type(kind.dtype)
-    size, width = (
-        context.get_constant(types.intp, n) for n in (count, context.get_abi_sizeof(element))
-    )
+    width = context.get_constant(types.intp, context.get_abi_sizeof(element))
     arrayobj.populate_array(
         made,
         data=builder.bitcast(pointer, element.as_pointer()),
-        shape=(size,),
+        shape=(count,),
         strides=(width,),
         itemsize=width,
         meminfo=None,
@@ -215,6 +223,8 @@ def _signature(buffers: Sequence[Parameter]) -> tuple[Any, ...]:
     for b in buffers:
         kind = types.boolean if b.dtype == "bool" else getattr(types, b.dtype)
         found.append(kind if b.by_value else types.CPointer(kind))
+        if b.per_step:
+            found.append(types.int64)
     return tuple(found)
 
 

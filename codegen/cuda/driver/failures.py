@@ -68,12 +68,20 @@ class Flags:
         self._owner.pending.add(self)
         return self.calls
 
+    def is_set(self, place: int) -> bool:
+        """Whether kernels that are done have noted this failure."""
+        return bool(self._values[place])
+
+    def clear(self) -> None:
+        """Forget what kernels have noted."""
+        self._values[:] = 0
+
     def check(self) -> BaseException | None:
         """The error of the calls until now, which are done."""
         calls, self.calls = self.calls, Calls()
         if self._values.any():
             found = self._values.copy()
-            self._values[:] = 0
+            self.clear()
             calls.error = self._explain(found, calls)
         calls.arguments = None  # which are not kept from here on
         return calls.error

@@ -93,8 +93,9 @@ class KernelNode(ctypes.Structure):
     )
 
 
-#: Attributes of a card: its capability, and the processors that run blocks.
-MAJOR, MINOR, PROCESSORS = 75, 76, 16
+#: Attributes of a card: its capability, the processors that run blocks, and the threads that each
+#: of them holds.
+MAJOR, MINOR, PROCESSORS, RESIDENT = 75, 76, 16, 39
 #: Attribute of a pointer: the number of the card whose memory it is.
 ORDINAL = 9
 #: Flags of host memory: the card may read and write it, in every context.

@@ -17,10 +17,12 @@ from autojit.ir.core.locks import Lock
 from .compiler import ENTRY, Kept, Kernel, Parameter, quiet, run_source
 from .extraction import NAME
 from .library import write
-from .prototypes import MAJOR, ORDINAL, KernelNode
+from .prototypes import MAJOR, MINOR, ORDINAL, PROCESSORS, RESIDENT, KernelNode
 
 #: What new memory holds: NaN in floats of every width, so that reads before writes show.
 _POISON = 0xFF
+#: What the card is said to be: an A100 of NVIDIA's.
+_ATTRIBUTES = {MAJOR: 8, MINOR: 0, PROCESSORS: 108, RESIDENT: 2048}
 
 
 def slots(parameters: int, count: int) -> list[int]:
@@ -91,7 +93,7 @@ class Handles:
         write(to, ordinal, ctypes.c_int)
 
     def cuDeviceGetAttribute(self, to: int, attribute: int, device: int) -> None:
-        write(to, 8 if attribute == MAJOR else 0, ctypes.c_int)
+        write(to, _ATTRIBUTES[attribute], ctypes.c_int)
 
     def cuDeviceGetName(self, to: int, size: int, device: int) -> None:
         ctypes.memmove(to, b"numba's simulator\0", 18)
@@ -183,22 +185,25 @@ class Simulator(HostMemory, Handles):
     def cuLaunchKernel(self, function: int, *rest: int) -> None:
         found, kernel = self._functions[function]
         grid, block, parameters = rest[:3], rest[3:6], rest[8]
-        addresses = slots(parameters, len(kernel.buffers))
-        arrays = [self._array(a, b) for a, b in zip(addresses, kernel.buffers, strict=True)]
+        words = iter(slots(parameters, kernel.words))
+        arrays = [
+            self._array(next(words), b, next(words) if b.per_step else 1) for b in kernel.buffers
+        ]
         with self._lock, quiet():
             found[grid, block](*arrays)
 
     @staticmethod
-    def _array(slot: int, buffer: Parameter) -> Any:
+    def _array(slot: int, buffer: Parameter, steps: int) -> Any:
         from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
         dtype = np.dtype(buffer.dtype)
         if buffer.by_value:
             return FakeCUDAArray(np.array([slot], np.uint64).view(dtype)[:1])
-        if not buffer.size:
+        size = steps * max(1, buffer.size) if buffer.per_step else buffer.size
+        if not size:
             return FakeCUDAArray(np.empty(0, dtype))
-        raw = (ctypes.c_uint8 * (buffer.size * dtype.itemsize)).from_address(slot)
+        raw = (ctypes.c_uint8 * (size * dtype.itemsize)).from_address(slot)
         return FakeCUDAArray(np.frombuffer(memoryview(raw), dtype))
 
     def _parameters(self, function: int) -> int:
-        return len(self._functions[function][1].buffers)
+        return self._functions[function][1].words

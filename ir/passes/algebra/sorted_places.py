@@ -25,6 +25,7 @@ from collections.abc import Sequence
 
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.linalg.order import argsort, at_places, sort
+from autojit.ir.rewriting.bodies import rule as in_bodies
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
@@ -52,3 +53,15 @@ def run(program: Program) -> Program:
         return None
 
     return rewrite(program, [rule]) if wanted else program
+
+
+def by_places(program: Program) -> Program:
+    """The program with every sort as reads at places, for targets that sort places alone."""
+
+    def rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
+        if op.kind is not sort:
+            return None
+        (x,) = op.operands
+        return (at_places(x, argsort(x)),)
+
+    return rewrite(program, [in_bodies(by_places), rule])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.codegen.loop_ir.errors import ENSURED, TargetError, bits
+from autojit.codegen.loop_ir.errors import ENSURED, FIRST, bits
 from autojit.codegen.loop_text.interpreter import interpret_loops as run_loops
 from autojit.codegen.loop_text.parse import parse_loops
 from autojit.codegen.lowering.lower import lower
@@ -100,7 +100,7 @@ def test_many_errors() -> None:
 
     for v in (0.5, 33.5):
         assert str(failed(autojit.jit(lambda x: f(x, 45)), v)) == str(int(v + 0.5))
-    with pytest.raises(UnsupportedTargetError, match=r"at most 47 different errors .* here are 60"):
+    with pytest.raises(UnsupportedTargetError, match=r"at most 46 different errors .* here are 60"):
         autojit.jit(lambda x: f(x, 60))(61.0)
     with autojit.disable_jit():
         assert f(autojit.jit(lambda x: f(x, 60))(61.0), 0) == 61.0
@@ -199,17 +199,20 @@ def test_programs_differ_by_the_message() -> None:
 
 
 def test_on_a_gpu() -> None:
-    from autojit.codegen.cuda.source import print_source
+    from autojit.codegen.cuda.executor.run import execute
+    from autojit.codegen.cuda.mapping.program import device_program
     from autojit.codegen.scheduling.traits import CUDA
 
-    lowered = lower(optimize(autojit.trace(positive)(np.ones(9))), CUDA)
-    with pytest.raises(TargetError, match=r"ValueError\(.*\) cannot be raised on a GPU yet"):
-        print_source(lowered)
+    device = device_program(lower(optimize(autojit.trace(positive)(np.ones(9))), CUDA))
+    assert len(execute(device, [np.ones(9)])) == 1
+    with pytest.raises(ValueError, match=ERRORS[0].args[0]) as raised:
+        execute(device, [-np.ones(9)])
+    assert same(raised.value, ERRORS[0])
 
 
 def test_bits_of_words() -> None:
     found = bits(["sin", "ensure_ValueError: a", "ensure_overflow", "ensure_ValueError: a"])
-    assert found["ensure_ValueError: a"] == 1 << 16
+    assert found["ensure_ValueError: a"] == 1 << FIRST
     assert len(found) == len(ENSURED) + 1
 
 

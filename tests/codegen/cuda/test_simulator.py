@@ -1,4 +1,4 @@
-"""The generated CUDA source, run by numba's simulator, against the interpreter and NumPy."""
+"""A handful of generated sources, run by numba's simulator; all others run in the executor."""
 
 from __future__ import annotations
 
@@ -12,22 +12,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-RANDOM = "test_values or test_exact_values or test_derivatives"
-#: By pytest's `-k`; together they are all tests.
-SHARES = {
-    "samples": "test_value_of",
-    "random programs": RANDOM,
-    "the rest": f"not (test_value_of or {RANDOM})",
-}
-
-
-@pytest.mark.parametrize("share", SHARES)
-def test_in_simulator(share: str) -> None:
-    """In processes of their own, as numba has to be told before it is imported."""
+def test_in_simulator() -> None:
+    """In a process of its own, as numba has to be told before it is imported."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
     done = subprocess.run(
-        [*command, "tests/codegen/cuda/in_simulator.py", "-k", SHARES[share]],
+        [*command, "tests/codegen/cuda/in_simulator.py"],
         cwd=ROOT,
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
         capture_output=True,

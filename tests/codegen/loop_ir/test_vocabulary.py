@@ -9,7 +9,7 @@ import pytest
 from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.scalars import Scalars, llvm_type
-from autojit.codegen.cuda.words import Words
+from autojit.codegen.cuda.printing.words import Words
 from autojit.codegen.export.loops.c_words import expression
 from autojit.codegen.export.text.expressions import Expression
 from autojit.codegen.loop_ir.errors import TargetError

@@ -86,11 +86,11 @@ class Fake(HostMemory, Handles):
 
     def _launched(self, function: int, *rest: Any) -> None:
         kernel = self._loaded[function]
-        passed = slots(rest[8], len(kernel.buffers))
+        passed = slots(rest[8], kernel.words)
         self.launches.append(Launched(kernel, rest[:3], rest[3:6], passed, rest[7]))
 
     def _parameters(self, function: int) -> int:
-        return len(self._loaded[function].buffers)
+        return int(self._loaded[function].words)
 
     @contextmanager
     def counted(self) -> Iterator[Counter[str]]:

@@ -12,6 +12,7 @@ import pytest
 
 import autojit
 from autojit import device_put, grad, jit
+from autojit.codegen.cuda import tapes
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.codegen.cuda.driver import launching
 from autojit.codegen.cuda.driver.prototypes import LEGACY_STREAM
@@ -105,6 +106,55 @@ def test_a_call_that_may_fail_does_not_wait(fake: Fake) -> None:
     with fake.counted() as counts:
         np.asarray(result)
     assert counts == {"cuMemcpyDtoHAsync_v2": 1, "cuStreamSynchronize": 1}
+
+
+def until_large(x: Any) -> Any:
+    total = np.sum(x)
+    while total < 100.0:
+        x = np.sin(x) * 1.5 + 1
+        total = total + np.sum(x)
+    return total
+
+
+class Full(Fake):
+    """Kernels note that tapes are full until these have room for 10 steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[int] = []
+
+    def _launched(self, function: int, *rest: Any) -> None:
+        super()._launched(function, *rest)
+        kernel, passed = self.launches[-1].kernel, iter(self.launches[-1].passed)
+        found = [(b, next(passed), b.per_step and next(passed)) for b in kernel.buffers]
+        steps = {n for b, _, n in found if b.per_step}
+        if steps and "] = 1" in kernel.text:
+            (n,) = steps
+            self.steps.append(n)
+            status = found[-1][1]  # the last parameter of kernels that may fail
+            np.ctypeslib.ctypes.c_int32.from_address(status).value = int(n < 10)
+
+
+def test_calls_are_repeated_with_longer_tapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tapes, "STEPS_OF_TAPES", 1)
+    with installed(Full()) as fake:
+        f, x = jit(grad(until_large)), device_put(X)
+        result = f(x)
+        assert fake.steps == [1, 4, 16]
+        with fake.counted() as counts:
+            f(x)
+        assert fake.steps == [1, 4, 16, 16]
+        assert counts["cuStreamSynchronize"] == 1
+        assert "cuMemAllocAsync" not in counts  # the tapes stay
+        assert result.shape == X.shape
+
+
+def test_a_loop_that_keeps_nothing_does_not_wait(fake: Fake) -> None:
+    f, x = jit(until_large), device_put(X)
+    f(x)
+    with fake.counted() as counts:
+        f(x)
+    assert "cuStreamSynchronize" not in counts
 
 
 def test_equal_kernels_are_loaded_once(fake: Fake) -> None:

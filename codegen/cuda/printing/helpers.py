@@ -117,9 +117,9 @@ def $name(x, y):
     return $t(-1) if x < $t(0) else $t(0)
 """,
     "pow": """
-def $name(x, p, status):
+def $name(x, p, status, place):
     if p < $t(0):
-        status[1] = 1  # no such integer
+        status[place] = 1  # no such integer
         return $t(0)
     result = $t(1)
     while p != $t(0):
@@ -157,7 +157,7 @@ def $name(x, y):
     return $t(x >> y) if y < $t($bits) else $t(0)
 """,
     "pow": """
-def $name(x, p, status):
+def $name(x, p):
     result = $t(1)
     while p != $t(0):
         if p % $t(2) != $t(0):
@@ -181,28 +181,64 @@ _BOUNDED = """
 def $name(index, extent, status):
     if 0 <= index < extent:
         return index
-    status[0] = 1  # out of bounds
+    status[$place] = 1  # out of bounds
     return 0
 """
 
-#: A tree over the threads of a block, whose number is a power of two.
+#: The threads of a team, as bits of its warp.
+_MASK = """
+def $name():
+    return np.uint32($bits) << np.uint32(cuda.threadIdx.x % 32 // $width * $width)
+"""
+
+#: Threads of one warp exchange their values, at half the distance each time.
+_TEAM = """
+def $name(value):
+    x = value
+    distance = $half
+    while distance > 0:
+        y = $back(cuda.shfl_xor_sync($mask(), $carried(x), distance))
+        x = $combined
+        distance //= 2
+    return x
+"""
+
+#: The warps of a block leave a value each in shared memory, and all threads combine them in order.
 _BLOCK = """
 def $name(value):
-    shared = cuda.shared.array(THREADS, $t)
-    thread = cuda.threadIdx.x
-    shared[thread] = value
+    shared = cuda.shared.array($warps, $t)
+    value = $team(value)
+    if cuda.threadIdx.x % $width == 0:
+        shared[cuda.threadIdx.x // $width] = value
     cuda.syncthreads()
-    width = cuda.blockDim.x // 2
-    while width > 0:
-        if thread < width:
-            x, y = shared[thread], shared[thread + width]
-            shared[thread] = $combined
-        cuda.syncthreads()
-        width //= 2
-    result = shared[0]
+    x = shared[0]
+    for n in range(1, $warps):
+        y = shared[n]
+        x = $combined
     cuda.syncthreads()  # before the next use of the shared array
-    return result
+    return x
 """
+
+#: Each thread combines the values of those that are $stride apart.
+_COLUMNS = """
+def $name(value):
+    shared = cuda.shared.array($size, $t)
+    shared[cuda.threadIdx.x] = value
+    cuda.syncthreads()
+    x = shared[cuda.threadIdx.x % $stride]
+    for n in range(1, $width):
+        y = shared[cuda.threadIdx.x % $stride + n * $stride]
+        x = $combined
+    cuda.syncthreads()  # before the next use of the shared array
+    return x
+"""
+
+
+def _carrier(dtype: str) -> str:
+    """The dtype in which a scalar goes from thread to thread: there are four."""
+    if dtype in ("f32", "f64"):
+        return dtype
+    return "i64" if dtype in ("i64", "u64") else "i32"
 
 
 def numpy_type(dtype: str) -> str:
@@ -249,14 +285,40 @@ class Helpers:
         }
         return self._define(f"{old}_to_{new}", _SATURATE, fields)
 
-    def block(self, word: str, dtype: str, combined: str) -> str:
-        """The function that combines a value of every thread of a block, for all of them."""
-        fields = {"t": numpy_type(dtype), "combined": combined}
-        return self._define(f"block_{word}_{dtype}", _BLOCK, fields)
+    def mask(self, width: int) -> str:
+        """The function that tells which threads of a warp are in a team."""
+        fields = {"bits": (1 << width) - 1, "width": width}
+        return self._define(f"team_of_{width}", _MASK, fields)
 
-    def bounded(self) -> str:
+    def team(self, word: str, dtype: str, combined: str, width: int) -> str:
+        """The function that combines a value of every thread of a team within a warp."""
+        carried = _carrier(dtype)
+        fields = {
+            "combined": combined, "half": width // 2, "mask": self.mask(width),
+            "carried": numpy_type(carried), "back": numpy_type(dtype),
+        }  # fmt: skip
+        return self._define(f"team_{word}_{dtype}_{width}", _TEAM, fields)
+
+    def block(self, word: str, dtype: str, combined: str, threads: int, width: int) -> str:
+        """The function that combines a value of every thread of a block, for all of them."""
+        team = self.team(word, dtype, combined, width)
+        fields = {
+            "t": numpy_type(dtype), "combined": combined, "team": team, "width": width,
+            "warps": threads // width,
+        }  # fmt: skip
+        return self._define(f"block_{word}_{dtype}_{threads}", _BLOCK, fields)
+
+    def columns(self, word: str, dtype: str, combined: str, width: int, stride: int) -> str:
+        """The function that combines a value of every so many threads of a block."""
+        fields = {
+            "t": numpy_type(dtype), "combined": combined, "width": width, "stride": stride,
+            "size": width * stride,
+        }  # fmt: skip
+        return self._define(f"columns_{word}_{dtype}_{width}x{stride}", _COLUMNS, fields)
+
+    def bounded(self, place: int) -> str:
         """The function that checks a computed index."""
-        return self._define("bounded", _BOUNDED, {})
+        return self._define("bounded", _BOUNDED, {"place": place})
 
     def _define(self, name: str, text: str, fields: Mapping[str, object]) -> str:
         if name not in self.texts:

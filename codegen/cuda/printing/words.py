@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.codegen.cuda.device_program.nodes import Combine
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.special.external import external
 
@@ -66,10 +67,14 @@ class Words:
             return f"{self.helpers.saturate(old, new)}({x})"
         return f"{numpy_type(new)}({x})"
 
-    def block(self, combine: str, dtype: str) -> str:
-        """The device function that combines a value of every thread of a block."""
+    def combining(self, combine: str, dtype: str, s: Combine, warp: int) -> str:
+        """The device function that combines a value of every thread of a team."""
         combined = self.expression(combine, ["x", "y"], dtype, dtype)
-        return self.helpers.block(combine, dtype, combined)
+        if s.stride > 1:
+            return self.helpers.columns(combine, dtype, combined, s.width, s.stride)
+        if s.width > warp:
+            return self.helpers.block(combine, dtype, combined, s.width, warp)
+        return self.helpers.team(combine, dtype, combined, s.width)
 
     def _bool(self, name: str, args: list[str], dtype: str) -> str | None:
         if name == "not":

@@ -1,0 +1,66 @@
+"""What can go wrong in kernels, and its places in the status that they write."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.loop_ir import errors
+from autojit.codegen.loop_ir.errors import bits, is_check
+from autojit.codegen.loop_ir.nodes import Compute, Gather, ScatterInto
+from autojit.codegen.loop_ir.sequences import Repeat
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.ir.ops.checks import error_of, failure_of
+
+from .nodes import DeviceKernel, Fail
+
+#: The failures that are no checks of the user's, which come first.
+OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"
+#: Not the user's fault: a loop has more steps than its tapes have room for.  The launches are to be
+#: repeated with longer ones.
+TAPE_IS_FULL = "tape is full"
+SINGULAR, NOT_POSITIVE = "singular", "not positive definite"
+_ERRORS = {
+    OUT_OF_BOUNDS: errors.OUT_OF_BOUNDS, NEGATIVE_POWER: errors.NEGATIVE_POWER,
+    SINGULAR: errors.SINGULAR, NOT_POSITIVE: errors.NOT_POSITIVE,
+}  # fmt: skip
+
+
+def failure_words(s: Any) -> str | None:
+    """What can go wrong in a statement: the word of a check, or one of the above."""
+    if isinstance(s, (Gather, ScatterInto)) and s.places:
+        return OUT_OF_BOUNDS
+    if isinstance(s, Fail):
+        return s.words
+    if isinstance(s, Repeat) and s.tapes:
+        return TAPE_IS_FULL
+    if isinstance(s, Compute):
+        if is_check(s.name):
+            return s.name
+        if s.name == "pow" and s.operand_dtype[0] == "i":
+            return NEGATIVE_POWER
+    return None
+
+
+def failures_of(launches: list[DeviceKernel]) -> list[str]:
+    """All that can go wrong, in the order in which it is raised; empty if nothing can."""
+    found = (failure_words(s) for kernel in launches for s in walk(kernel.body))
+    words = [w for w in dict.fromkeys(found) if w is not None]
+    if not words:
+        return []
+    checks = bits(words)
+    mine = sorted((w for w in words if w in checks), key=lambda w: checks[w])
+    tapes = [TAPE_IS_FULL] if TAPE_IS_FULL in words else []
+    return [*tapes, *_ERRORS, *mine]
+
+
+def error_for(words: str) -> Exception:
+    """What is raised."""
+    failure = failure_of(words)
+    if failure is not None:
+        return error_of(failure)
+    name, message = errors.FAILURES[_ERRORS[words]]
+    kind: type[Exception] = getattr(builtins, name, None) or getattr(np.linalg, name)
+    return kind(message)

@@ -1,0 +1,74 @@
+"""The readable text of device programs: that of loop programs, with statements about threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autojit.codegen.loop_ir.names import BufferNames
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_text.printer import BLOCKS, WRITERS, Names, print_body
+
+from .nodes import Atomic, Barrier, Combine, DeviceKernel, DeviceProgram, Fail, Let, Share, When
+
+
+def _combine(s: Combine, n: Names) -> str:
+    apart = "" if s.stride == 1 else f", {s.stride} apart"
+    return f"a{s.accumulator.number} = {s.accumulator.combine} of {s.width} threads{apart}"
+
+
+def _share(s: Share, names: Names, indent: str, lines: list[str]) -> None:
+    first = names.index(s.first)
+    lines.append(f"{indent}share {names.var(s.var)} from {first}, below {s.stop}, by {s.step}:")
+    print_body(s.body, names, indent + "  ", lines)
+
+
+def _when(s: When, names: Names, indent: str, lines: list[str]) -> None:
+    lines.append(f"{indent}when {names.index(s.index)} in {s.low}..{s.high}:")
+    print_body(s.body, names, indent + "  ", lines)
+
+
+WRITERS.update({
+    Barrier: lambda s, n: f"barrier of {s.width} threads",
+    Combine: _combine,
+    Fail: lambda s, n: f"fail if {n.scalar(s.condition)}: {s.words}",
+    Let: lambda s, n: f"{n.var(s.var)} = {n.index(s.value)}",
+    Atomic: lambda s, n: f"atomic {n.buffer(s.buffer)}[{n.places(s)}] += {n.scalar(s.value)}",
+})  # fmt: skip
+BLOCKS.update({Share: _share, When: _when})
+
+
+def print_device_program(program: DeviceProgram) -> str:
+    """The readable text of a device program: each launch with its kernel."""
+    names = BufferNames()
+    lines = [f"device program {program.loops.name}:"]
+    for kernel in program.launches:
+        lines += _kernel(kernel, names)
+    return "\n".join(lines) + "\n"
+
+
+def _kernel(kernel: DeviceKernel, names: BufferNames) -> list[str]:
+    given = ", ".join(map(names, kernel.buffers))
+    lines = [f"  kernel {kernel.name}({given}), {kernel.grid} x {kernel.threads} threads:"]
+    lines += [f"    shared {_declared(b, names)}" for b in kernel.shared]
+    lines += [f"    local {_declared(b, names)}" for b in kernel.locals]
+    print_body(kernel.body, _named(kernel, names), "    ", lines)
+    return lines
+
+
+def _declared(buffer: Buffer, names: BufferNames) -> str:
+    return f"{names(buffer)}: {buffer.dtype}[{buffer.size}]"
+
+
+def _named(kernel: DeviceKernel, buffers: BufferNames) -> Names:
+    names = Names(kernel.body, buffers)
+    names.vars = {kernel.block: "block", kernel.thread: "thread"}
+    return names
+
+
+def line_of(kernel: DeviceKernel, statement: Any) -> str:
+    """The line of one statement of a kernel."""
+    names = _named(kernel, BufferNames())
+    print_body(kernel.body, names, "", [])
+    lines: list[str] = []
+    print_body([statement], names, "", lines)
+    return lines[0]

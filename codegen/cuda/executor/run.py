@@ -1,0 +1,68 @@
+"""All launches of a device program, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.cuda.device_program.failures import TAPE_IS_FULL, error_for
+from autojit.codegen.cuda.device_program.nodes import DeviceProgram
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_text.interpreter import flat
+from autojit.codegen.loop_text.memory import Memory, poisoned
+
+from .launch import run_blocks
+
+#: Threads that are run at a time; the blocks of a launch do not know of each other.
+AT_A_TIME = 1 << 15
+#: The steps that tapes have room for at first.
+LENGTH_OF_TAPES = 4
+
+
+def execute(program: DeviceProgram, arrays: Sequence[Any]) -> list[np.ndarray]:
+    """The outputs of a program, flat, for arrays of its inputs.
+
+    Temporaries, partial results and shared memory are poisoned before they are written.  Raises
+    what the kernels check, ``RaceError`` where two threads meet, and ``LaunchError`` where threads
+    of a team do not all come to a barrier.
+    """
+    steps = LENGTH_OF_TAPES
+    while True:
+        outputs, failed = _run(program, arrays, steps)
+        if failed is None:
+            return outputs
+        if failed != TAPE_IS_FULL:
+            raise error_for(failed)
+        steps *= 4
+
+
+def _run(
+    program: DeviceProgram, arrays: Sequence[Any], steps: int
+) -> tuple[list[np.ndarray], str | None]:
+    """The outputs, and what went wrong, with tapes for so many steps."""
+    loops = program.loops
+    inputs = [flat(a, b) for a, b in zip(arrays, loops.inputs, strict=True)]
+    memory = Memory(loops, [np.array(a) for a in inputs])
+    for partial in program.partials:
+        memory.arrays[partial] = poisoned(partial.dtype, partial.size)
+    for tape in program.tapes:
+        memory.arrays[tape] = poisoned(tape.dtype, steps * tape.size)
+    status = np.zeros(len(program.failures), bool)
+    places = {words: place for place, words in enumerate(program.failures)}
+    known: set[Buffer] = set()
+    with np.errstate(all="ignore"):
+        for kernel in program.launches:
+            new = [b for b in kernel.buffers if b not in known]
+            known.update(new)
+            memory.begin(new)
+            blocks = max(1, AT_A_TIME // kernel.threads)
+            shadows: dict[int, Any] = {}
+            for first in range(0, kernel.grid, blocks):
+                here = np.arange(first, min(first + blocks, kernel.grid))
+                run_blocks(kernel, here, memory, shadows, status, places)
+            if status.any():
+                break
+    failed = program.failures[int(np.argmax(status))] if status.any() else None
+    return [memory.arrays[b] for b in loops.outputs], failed

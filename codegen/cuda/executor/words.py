@@ -1,0 +1,44 @@
+"""The scalar vocabulary on arrays of scalars, one a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.loop_text.words import function_of
+from autojit.ir.core.types import dtype_from_name
+
+
+def evaluate(name: str, args: Sequence[np.ndarray], dtype: str) -> np.ndarray:
+    """A word applied to arrays.
+
+    >>> evaluate("select", [np.array([True, False]), np.ones(2), np.zeros(2)], "f64")
+    array([1., 0.])
+    """
+    kind = dtype_from_name(dtype)
+    if name == "convert":
+        result = converted(args[0], kind)
+    elif name == "select":
+        result = np.where(*args)
+    elif name == "pow" and args[0].dtype.kind in "iu":
+        result = np.power(args[0], np.maximum(args[1], 0))
+    else:
+        result = function_of(name)(*args)
+    return np.asarray(result).astype(kind, copy=False)
+
+
+def converted(x: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """Scalars in another dtype; floats beyond an integer's range saturate, NaN gives 0.
+
+    >>> converted(np.array([1e30, np.nan, -2.9]), np.dtype("i4"))
+    array([2147483647,          0,         -2], dtype=int32)
+    """
+    if x.dtype.kind != "f" or kind.kind not in "iu":
+        return x.astype(kind)
+    info = np.iinfo(kind)
+    whole = np.trunc(np.where(np.isnan(x), 0, x))
+    high, low = whole >= float(info.max), whole <= float(info.min)
+    result: Any = np.where(high | low, 0, whole).astype(kind)
+    return np.where(high, info.max, np.where(low, info.min, result)).astype(kind)

@@ -1,0 +1,19 @@
+"""Which threads run which iterations: from the loop program to the device program.
+
+    machine      what a card is, with sources, and the sizes of launches that follow
+    structure    the loops of a kernel, and the parts around them
+    teams        how many threads share an iteration, and how many blocks a reduction
+    cooperation  statements that the threads of a team run together, with barriers between them
+    lanes        loops in turn for each of many elements: a thread an element
+    fission      few long rows: a kernel for each reduction
+    staging      rows in shared memory
+    atomics      combining where threads may meet
+    launches     the launches of one kernel, as they are made
+    passes       reductions of rows and columns in two passes
+    prefix       sums so far: loops in turn that all blocks share
+    kernels      elements, rows, reductions over the grid, matrices, and what runs in turn
+    products     matrix products, in tiles
+    program      all steps of a program
+
+Thresholds follow from the machine and say what pays; what is legal is checked where it is done.
+"""

@@ -1,0 +1,299 @@
+"""Statements that the threads of a team run together.
+
+    for i in 0..8:        # in turn      for i in 0..8:
+      for j in 0..100:              ->     share j from lane, below 100, by 32:
+        t[j] = …                             t[j] = …
+      s = t[3]                             barrier
+      y[i] = s                             s = t[3]
+                                           when lane in 0..1:
+                                             y[i] = s
+
+Scalars are computed by every thread.  Loops whose iterations are independent, or only add up in
+accumulators, are shared; what writes memory otherwise is done by the first thread.  A barrier
+stands wherever a thread may touch what another has touched since the last one, and one writes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from autojit.codegen.cuda.device_program.nodes import Barrier, Combine, Fail, Let, Share, When
+from autojit.codegen.cuda.device_program.numbers import constant_scalar
+from autojit.codegen.cuda.matrices.expansion import expanded
+from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers, indices_of
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.nodes import Begin, Fill, Finish, Loop, Store
+from autojit.codegen.loop_ir.sequences import Branch, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.traversal import memory, walk, with_indices
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
+from .structure import Nest, combines_into, is_pure, live, nests
+from .teams import Team
+
+
+def iterations(nest: Nest, first: Affine, step: int, body: list[Any]) -> Share:
+    """The iterations of a nest, from the thread's first one on; its loops are one."""
+    if len(nest.loops) == 1:
+        (loop,) = nest.loops
+        return Share(loop.var, first + loop.start, loop.stop, step, body)
+    n = Var(nest.count)
+    body = [with_indices(s, _Whole(nest, n)) for s in body]
+    used = {v for s in walk(body) for index in indices_of(s) for v in index.variables()}
+    lets = [let for let in positions(nest, affine.of(n)) if let.var in used]
+    return Share(n, first, nest.count, step, [*lets, *body])
+
+
+class _Whole:
+    """Puts the number of an iteration in the place of what its variables add up to.
+
+    In a nest over (4, 5), ``10*i + 2*j + 1`` is ``2*n + 1``.
+    """
+
+    def __init__(self, nest: Nest, number: Var) -> None:
+        self.number = number
+        self.below: dict[Var, int] = {}
+        self.start, below = 0, 1
+        for loop in reversed(nest.loops):
+            if loop.stop - loop.start > 1:
+                self.below[loop.var] = below
+                self.start += below * loop.start
+            below *= loop.stop - loop.start
+
+    def __call__(self, index: Affine) -> Affine:
+        last = next(iter(self.below), None)
+        factor = index.coefficient(last) if last is not None else 0
+        if not factor or any(index.coefficient(v) != factor * c for v, c in self.below.items()):
+            return index
+        _, others = index.parts(self.below)
+        return others + affine.of(self.number) * factor + (self.start * factor + index.constant)
+
+
+def positions(nest: Nest, number: Affine) -> list[Let]:
+    """The variables of a nest's loops, from the number of the iteration."""
+    lets, below = [], nest.count
+    for loop in nest.loops:
+        extent = loop.stop - loop.start
+        below //= extent
+        bounds = {v: (0, v.extent - 1) for v in number.variables()}
+        here = affine.divide(number, below, bounds)[0]
+        here = affine.divide(here, extent, bounds)[1] if loop is not nest.loops[0] else here
+        lets.append(Let(loop.var, here + loop.start if extent > 1 else Affine(loop.start)))
+    return lets
+
+
+@dataclass
+class _Since:
+    """Memory that was touched since the last barrier."""
+
+    read: set[Buffer] = field(default_factory=set)
+    written: set[Buffer] = field(default_factory=set)
+
+    def copy(self) -> _Since:
+        return _Since(set(self.read), set(self.written))
+
+    def add(self, other: _Since) -> None:
+        self.read |= other.read
+        self.written |= other.written
+
+    def meets(self, other: _Since) -> bool:
+        """Whether one has written what the other touches."""
+        return bool(self.written & (other.read | other.written) or self.read & other.written)
+
+
+class Cooperation:
+    """Rewrites the bodies of one kernel for a team."""
+
+    def __init__(self, team: Team, block: int, warp: int) -> None:
+        self.team = team
+        #: Whether combining is a barrier of the whole block, too.
+        self.combining_waits = team.width == block and block > warp
+        self.since = _Since()
+        #: The shared loops that touch a local buffer, and None for what the team does otherwise.
+        self._users: dict[Buffer, set[Any]] = defaultdict(set)
+
+    def shared_locals(self) -> list[Buffer]:
+        """The local buffers that more than one thread touches."""
+        return [b for b, users in self._users.items() if len(users) > 1 or None in users]
+
+    def wrote(self, body: list[Any]) -> None:
+        """Threads of the team have run these statements already."""
+        self.since.add(_touched(body))
+
+    def body(self, statements: list[Any]) -> list[Any]:
+        """What each thread of the team runs."""
+        if self.team.width == 1:
+            return [_alone(s) for s in statements]
+        made: list[Any] = []
+        for s in statements:
+            self._statement(s, made)
+        return made
+
+    def _statement(self, s: Any, made: list[Any]) -> None:
+        handler = _HANDLERS.get(type(s))
+        if handler is not None:
+            handler(self, s, made)
+        elif isinstance(s, Begin) or is_pure(s):
+            self._wait_for(_touched([s]), made)
+            made.append(s)
+        else:
+            self._first(s, made)
+
+    def _first(self, s: Any, made: list[Any]) -> None:
+        """A statement that the first thread runs."""
+        self._wait_for(_touched([s]), made)
+        made.append(When(self.team.lane, 0, 1, [s]))
+
+    def _wait_for(self, touched: _Since, made: list[Any], user: Any = None) -> None:
+        """A barrier, if what is touched now has been touched by others."""
+        for buffer in touched.read | touched.written:
+            if buffer.kind == "local":
+                self._users[buffer].add(user)
+        if self.since.meets(touched):
+            self._barrier(made)
+        self.since.add(touched)
+
+    def _barrier(self, made: list[Any]) -> None:
+        made.append(Barrier(self.team.width))
+        self.since = _Since()
+
+    # -- statements -----------------------------------------------------------------------
+
+    def _loop(self, s: Loop, made: list[Any]) -> None:
+        if s.role == "sequence":
+            made.append(replace(s, body=self._again(s.body), only=None, lower=None, upper=None))
+        elif s.role == "reduce" and combines_into(s.body):
+            self._first(_alone(s), made)
+        else:
+            self._wait_for(_touched(s.body), made, id(s))
+            for nest in nests(s):
+                inner = [*live(nest.between, nest.body), *map(_alone, nest.body)]
+                made.append(iterations(nest, self.team.lane, self.team.width, inner))
+
+    def _again(self, body: list[Any]) -> list[Any]:
+        """The body of a loop whose steps run in turn: the next one begins as this one has ended."""
+        before = self.since.copy()
+        made = self.body(body)
+        if self.since.meets(_touched(body)):
+            self._barrier(made)
+        self.since.add(before)  # it may not run at all
+        return made
+
+    def _finish(self, s: Finish, made: list[Any]) -> None:
+        made.append(Combine(s.accumulator, self.team.width, self.team.stride))
+        if self.combining_waits:
+            self.since = _Since()
+        made.append(s)
+
+    def _fill(self, s: Fill, made: list[Any]) -> None:
+        self._wait_for(_touched([s]), made)
+        n = Var(s.count)
+        value = constant_scalar(s.value, s.buffer.dtype)
+        store = Store(s.buffer, s.start + affine.of(n), value.result)
+        if s.count:
+            made += [value, Share(n, self.team.lane, s.count, self.team.width, [store])]
+
+    def _branch(self, s: Branch, made: list[Any]) -> None:
+        before, after, bodies = self.since.copy(), _Since(), []
+        for body in s.bodies:
+            self.since = before.copy()
+            bodies.append(self.body(body))
+            after.add(self.since)
+        self.since = after
+        made.append(Branch(s.index, bodies))
+
+    def _repeat(self, s: Repeat, made: list[Any]) -> None:
+        before = self.since.copy()
+        condition = self.body(s.condition)
+        body = self.body(s.body)
+        if self.since.meets(_touched([*s.condition, *s.body])):
+            self._barrier(body)
+        self.since.add(before)
+        self.since.add(_touched(s.condition))
+        made.append(replace(s, condition=condition, body=body))
+
+    def _steps(self, s: Steps, made: list[Any]) -> None:
+        made.append(replace(s, body=self._again(s.body)))
+
+    def _swap(self, s: Swap, made: list[Any]) -> None:
+        # What was written under one name is read under the other.
+        self._wait_for(_touched([s]), made)
+        self._barrier(made)
+        made.append(s)
+
+    def _everyone(self, s: Any, made: list[Any]) -> None:
+        """A statement that sets what each thread has for itself."""
+        self._wait_for(_touched([s]), made)
+        made.append(s)
+
+    def _let(self, s: Let, made: list[Any]) -> None:
+        made.append(s)
+
+    def _expanded(self, s: MatrixProduct | Factorization, made: list[Any]) -> None:
+        for statement in expanded(s):
+            self._statement(statement, made)
+
+
+_HANDLERS: dict[type, Callable[[Cooperation, Any, list[Any]], None]] = {
+    Loop: Cooperation._loop,
+    Finish: Cooperation._finish,
+    Fill: Cooperation._fill,
+    Branch: Cooperation._branch,
+    Repeat: Cooperation._repeat,
+    Steps: Cooperation._steps,
+    Swap: Cooperation._swap,
+    Let: Cooperation._let,
+    Recall: Cooperation._everyone,
+    Release: Cooperation._everyone,
+    Fail: Cooperation._everyone,
+    MatrixProduct: Cooperation._expanded,
+    Factorization: Cooperation._expanded,
+}
+
+
+def _alone(s: Any) -> Any:
+    """A statement as one thread runs it: products are loops, and loops run over all their range."""
+    if isinstance(s, Loop):
+        body = [x for inner in s.body for x in _expanded(inner)]
+        return replace(s, body=body, only=None, lower=None, upper=None)
+    if isinstance(s, Branch):
+        return Branch(s.index, [alone(body) for body in s.bodies])
+    if isinstance(s, Repeat):
+        return replace(s, condition=alone(s.condition), body=alone(s.body))
+    if isinstance(s, Steps):
+        return replace(s, body=alone(s.body))
+    return s
+
+
+def _expanded(s: Any) -> list[Any]:
+    if isinstance(s, (MatrixProduct, Factorization)):
+        return [_alone(x) for x in expanded(s)]
+    return [_alone(s)]
+
+
+def alone(body: list[Any]) -> list[Any]:
+    """Statements as one thread runs them."""
+    return [x for s in body for x in _expanded(s)]
+
+
+def require_known(body: list[Any]) -> None:
+    """Raise TargetError for what is no statement of the loop IR."""
+    for s in walk(body):
+        if type(s) not in EFFECTS:
+            raise TargetError(
+                f"{type(s).__name__} statements cannot be compiled for CUDA: {s!r:.80}"
+            )
+
+
+def _touched(body: list[Any]) -> _Since:
+    """The memory that statements touch, at any depth."""
+    found = _Since()
+    for s in walk(body):
+        found.written |= {memory(b) for b in changed_buffers(s)}
+        found.read |= {memory(a.buffer) for a in accesses(s)}
+    return found

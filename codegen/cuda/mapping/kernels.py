@@ -1,0 +1,279 @@
+"""Kernels of the loop program as kernels of the device."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from autojit.codegen.analysis.dependences import written
+from autojit.codegen.cuda.device_program.nodes import (
+    Barrier,
+    Combine,
+    DeviceKernel,
+    Share,
+    When,
+)
+from autojit.codegen.cuda.device_program.numbers import constant_scalar, loaded, scalar
+from autojit.codegen.loop_ir.nodes import Accumulate, Fill, Finish, Loop, Store
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Var
+
+from .atomics import made_atomic
+from .cooperation import Cooperation, alone, iterations, positions
+from .fission import halves
+from .lanes import by_lanes
+from .passes import Passes
+from .prefix import PrefixSums, prefix_of
+from .staging import MOST_BYTES, bytes_of, in_shared_memory, rows_of
+from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
+from .teams import (
+    block_for,
+    first_reduction,
+    longest,
+    split_of_rows,
+    team_of,
+    width_of,
+)
+
+
+class KernelMapper(Passes, PrefixSums):
+    """Decides who runs what of one kernel of the loop program."""
+
+    def launch(self) -> list[DeviceKernel]:
+        """The launches that together do what the kernel says."""
+        if not self.kernel.body:
+            return []
+        found = parts(self.kernel)
+        if found is None:
+            self.one_block(self.kernel.name, self.kernel.body)
+        else:
+            for number, fill in enumerate(found.fills):
+                self._fill(f"{self.kernel.name}_fill{number}", fill)
+            if found.begins:
+                self._reduction(found)
+            else:
+                self._map(found)
+        return self.launches
+
+    # -- the functions ------------------------------------------------------
+
+    def one_block(self, name: str, body: list[Any]) -> None:
+        """A kernel that runs in turn: by one thread, or by a block if its loops are long."""
+        found = by_lanes(body)
+        if found is not None and found[0].extent >= max(self.machine.row, self._inside(found[1])):
+            self._lanes(name, *found)
+            return
+        body = alone(body)
+        steps = prefix_of(body)
+        if steps is not None and steps.loop.stop > self.machine.few:
+            self.prefix(name, steps)
+            return
+        length = self._inside(body)
+        if length < self.machine.row:
+            self.add(name, "One thread does everything.", 1, 1, lambda block, thread: body)
+            return
+        width = block_for(length, self.machine)
+        of_block: set[Buffer] = set()
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            cooperation = Cooperation(team_of(thread, width), width, self.machine.warp)
+            made = cooperation.body(body)
+            of_block.update(cooperation.shared_locals())
+            return made
+
+        self.add(name, "One block does everything.", 1, width, write, of_block)
+
+    def _inside(self, body: list[Any]) -> int:
+        """The iterations of the longest loop of a body whose iterations do not run in turn."""
+        loops = (s for s in walk(body) if isinstance(s, Loop) and s.role != "sequence")
+        return max((s.stop - s.start for s in loops), default=0)
+
+    def _lanes(self, name: str, lane: Var, body: list[Any]) -> None:
+        """A kernel whose threads each run all steps for one element."""
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            first, step = self.units(block, thread, 1)
+            return [Share(lane, first, lane.extent, step, body)]
+
+        doc = f"A thread for each of {lane.extent} elements, with steps in turn."
+        threads = block_for(-(-lane.extent // self.machine.processors), self.machine)
+        self.add(name, doc, -(-lane.extent // threads), threads, write)
+
+    def matrices(self, batch: list[Var], body: list[Any]) -> list[DeviceKernel]:
+        """The work on each matrix of a batch: by a thread if small or many, else by a block."""
+        if not body:
+            return []
+        body = alone(body)
+        length, n = self._inside(body), Var(prod(v.extent for v in batch))
+        loops = [Loop(v, 0, v.extent, [], "map") for v in batch]
+        lets = positions(Nest(loops, [], []), affine.of(n))
+        many = n.extent >= self.machine.most_threads // self.machine.warp
+        width = 1 if length < self.machine.row or many else block_for(length, self.machine)
+        threads = self.threads([width])
+        grid = self.blocks(n.extent * width, threads)
+        of_block: set[Buffer] = set()
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            cooperation = Cooperation(team_of(thread, width), threads, self.machine.warp)
+            made = cooperation.body(body)
+            of_block.update(cooperation.shared_locals())
+            first, step = self.units(block, thread, width)
+            waiting = [Barrier(width)] if width > 1 else []
+            return [Share(n, first, n.extent, step, [*lets, *made, *waiting])]
+
+        doc = f"{'A thread' if width == 1 else 'A block'} for each of {n.extent} matrices."
+        self.add(self.kernel.name, doc, grid, threads, write, of_block)
+        return self.launches
+
+    def _fill(self, name: str, fill: Fill) -> None:
+        if not fill.count:
+            return
+        n, blocks = Var(fill.count), self.blocks(fill.count)
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            value = constant_scalar(fill.value, fill.buffer.dtype)
+            store = Store(fill.buffer, fill.start + affine.of(n), value.result)
+            first, step = self.units(block, thread, 1)
+            return [value, Share(n, first, fill.count, step, [store])]
+
+        doc = f"A thread for each of {fill.count} elements."
+        self.add(name, doc, blocks, self.machine.threads, write)
+
+    # -- maps -----------------------------------------------------------------
+
+    def _map(self, found: Parts) -> None:
+        every = [n for loop in found.loops for n in nests(loop, atomic=found.atomic)]
+        if len(every) == 1 and (self._split(found, every[0]) or self.in_passes(found, every[0])):
+            return
+        widths = [1 if found.atomic else width_of(n, self.machine) for n in every]
+        scalars, of_block = live(found.scalars, list(found.loops)), set[Buffer]()
+        rows = rows_of(every[0], self.private) if len(every) == 1 and widths[0] > 1 else {}
+        widths = [self._width_with(rows, every[0], widths[0])] if rows else widths
+        threads = self.threads(widths)
+        blocks = max(self.blocks(n.count * w, threads) for n, w in zip(every, widths, strict=True))
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            here, slots = every, threads // widths[0]
+            if rows and bytes_of(rows) * slots <= MOST_BYTES:
+                slot = affine.divide(affine.of(thread), widths[0], {})[0]
+                nest, shared = in_shared_memory(every[0], rows, slots, slot)
+                here = [nest]
+                of_block.update(shared)
+            return [*scalars, *self._shares(here, widths, block, thread, found.atomic)]
+
+        self.add(self.kernel.name, _doc(every, widths), blocks, threads, write, of_block)
+        self._after(found)
+
+    def _split(self, found: Parts, nest: Nest) -> bool:
+        """Whether few rows are long, so that what follows their reductions is for all blocks."""
+        first = None if found.atomic or found.after else first_reduction(nest)
+        if first is None or longest(first.rest) <= self.machine.threads:
+            return False
+        if split_of_rows(nest, first, self.machine) == 1:
+            return False
+        made = halves(self.kernel, nest, first, found.scalars)
+        for half in made:
+            self.launches += KernelMapper(half, self.machine).launch()
+        return bool(made)
+
+    def _after(self, found: Parts) -> None:
+        if any(not is_pure(s) for s in found.after):
+            name = f"{self.kernel.name}_after"
+            self.one_block(name, [*live(found.scalars, found.after), *found.after])
+
+    def _shares(
+        self, every: list[Nest], widths: list[int], block: Var, thread: Var, atomic: bool
+    ) -> list[Any]:
+        made = []
+        for nest, width in zip(every, widths, strict=True):
+            # A team that is narrower than the block is one of several in it.
+            team = team_of(thread, width)
+            first, step = self.units(block, thread, width)
+            body = [*live(nest.between, nest.body), *nest.body]
+            body = Cooperation(team, thread.extent, self.machine.warp).body(body)
+            body = made_atomic(body) if atomic else body
+            if width > 1 and any(b.kind == "shared" for b in written(body)):
+                body.append(Barrier(width))  # the next iteration may touch the same
+            made.append(iterations(nest, first, step, body))
+        return made
+
+    def _width_with(self, rows: dict[Buffer, int], nest: Nest, width: int) -> int:
+        """How many threads share an iteration whose rows are to lie in shared memory: a block, if
+        the rows of several teams would be too much."""
+        slots, wide = self.threads([width]) // width, block_for(longest(nest.body), self.machine)
+        fits = bytes_of(rows) * slots <= MOST_BYTES
+        return width if fits or bytes_of(rows) > MOST_BYTES else max(width, wide)
+
+    # -- reductions to one value ----------------------------------------------------
+
+    def _reduction(self, found: Parts) -> None:
+        every = [n for loop in found.loops for n in nests(loop, atomic=found.atomic)]
+        work = sum(n.count * innermost(n.body) for n in every)
+        widths = [1 if found.atomic else width_of(n, self.machine) for n in every]
+        threads = self.threads(widths)
+        blocks = max(self.blocks(n.count * w) for n, w in zip(every, widths, strict=True))
+        if work <= self.machine.few:
+            blocks = 1
+        totals = [b.accumulator for b in found.begins]
+        partials = [] if blocks == 1 else [self.partial(a, blocks) for a in totals]
+        self._all(found, every, widths, blocks, threads, partials)
+        if blocks > 1:
+            self._last(found, blocks, partials)
+
+    def _all(
+        self, found: Parts, every: list[Nest], widths: list[int], blocks: int, threads: int,
+        partials: list[Buffer],
+    ) -> None:  # fmt: skip
+        """Each block reduces its share; if there is one block, it finishes."""
+        totals = [b.accumulator for b in found.begins]
+        last = [] if partials else found.after
+        scalars = live(found.scalars, [*found.loops, *last])
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            body = [*scalars, *found.begins]
+            body += self._shares(every, widths, block, thread, found.atomic)
+            cooperation = Cooperation(team_of(thread, threads), threads, self.machine.warp)
+            if not partials:
+                cooperation.wrote(found.loops)
+                return [*body, *cooperation.body(alone(found.after))]
+            for a, partial in zip(totals, partials, strict=True):
+                total = scalar(a.dtype)
+                store = Store(partial, affine.of(block), total)
+                body += [
+                    Combine(a, threads),
+                    Finish(total, a),
+                    When(affine.of(thread), 0, 1, [store]),
+                ]
+            return body
+
+        doc = "Each block reduces its share." if partials else "One block reduces."
+        name = f"{self.kernel.name}_blocks" if partials else self.kernel.name
+        self.add(name, doc, blocks, threads, write)
+
+    def _last(self, found: Parts, blocks: int, partials: list[Buffer]) -> None:
+        n = Var(blocks)
+        threads = block_for(blocks, self.machine)
+        adding: list[Any] = []
+        for begin, partial in zip(found.begins, partials, strict=True):
+            load = loaded(partial, affine.of(n))
+            adding += [load, Accumulate(begin.accumulator, load.result)]
+        body = [*live(found.scalars, found.after), *found.begins,
+                Loop(n, 0, blocks, adding, "reduce"), *alone(found.after)]  # fmt: skip
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            return Cooperation(team_of(thread, threads), threads, self.machine.warp).body(body)
+
+        doc = "One block reduces what the blocks have left."
+        self.add(self.kernel.name, doc, 1, threads, write)
+
+
+def _doc(every: list[Nest], widths: list[int]) -> str:
+    texts = []
+    for nest, width in zip(every, widths, strict=True):
+        if width == 1:
+            texts.append(f"A thread for each of {nest.count} elements.")
+        else:
+            texts.append(f"{width} threads for each of {nest.count} rows.")
+    return " ".join(dict.fromkeys(texts))

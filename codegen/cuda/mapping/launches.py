@@ -1,0 +1,67 @@
+"""Launches of one kernel of the loop program, and how many threads they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from autojit.codegen.cuda.device_program.nodes import (
+    DeviceKernel,
+)
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.traversal import buffers_named, memory, walk
+from autojit.codegen.loop_ir.values import Accumulator, Buffer
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
+from .machine import Machine
+
+
+class Launches:
+    """The launches of a kernel, as they are made."""
+
+    def __init__(self, kernel: Kernel, machine: Machine, private: Collection[Buffer] = ()) -> None:
+        self.kernel = kernel
+        self.machine = machine
+        #: The temporaries that no other kernel touches.
+        self.private = private
+        self.launches: list[DeviceKernel] = []
+
+    def add(
+        self, name: str, doc: str, grid: int, threads: int,
+        write: Callable[[Var, Var], list[Any]],
+        of_block: Collection[Buffer] = (),
+    ) -> None:  # fmt: skip
+        """A kernel; ``write`` is given the variables of the block and of the thread, and puts local
+        buffers that all threads of a block use into ``of_block``."""
+        block, thread = Var(grid), Var(threads)
+        body = write(block, thread)
+        used = dict.fromkeys(memory(b) for s in walk(body) for b in buffers_named(s))
+        shared = [b for b in used if b in of_block]
+        local = [b for b in used if b.kind == "local" and b not in of_block]
+        given = [b for b in used if b.kind != "local" and b not in of_block]
+        warp = self.machine.warp
+        self.launches.append(
+            DeviceKernel(name, doc, grid, threads, block, thread, body, given, shared, local, warp)
+        )
+
+    def threads(self, widths: list[int]) -> int:
+        """The threads of a block: those of a team that is a block, or as many as usual."""
+        widest = max(widths)
+        return widest if widest > self.machine.warp else self.machine.threads
+
+    def units(self, block: Var, thread: Var, width: int) -> tuple[Affine, int]:
+        """The first iteration of a thread's team, and the number of teams."""
+        slots = max(1, thread.extent // width)
+        slot = affine.divide(affine.of(thread), width, {})[0]
+        return affine.of(block) * slots + slot, block.extent * slots
+
+    def blocks(self, count: int, threads: int = 0) -> int:
+        """Blocks for so many threads, at most as many as run at the same time."""
+        threads = threads or self.machine.threads
+        needed = -(-count // threads)
+        return max(1, min(needed, self.machine.most_threads // threads))
+
+    def partial(self, a: Accumulator, size: int) -> Buffer:
+        """A buffer of values that blocks leave to a later launch."""
+        return Buffer("partial", a.dtype, size, "temp")

@@ -1,0 +1,57 @@
+"""What a card is, and the sizes of launches that follow from it.
+
+The numbers that do not differ between the cards that autojit runs on are from NVIDIA's CUDA C++
+Programming Guide, table "Technical Specifications per Compute Capability" (7.5 to 12.0): 32 threads
+in a warp, 1,024 in a block, 48 KiB of shared memory a block unless more is asked for.  A processor
+holds 2,048 threads (8.0, 9.0, 10.0), 1,536 (8.6, 8.9, 12.0) or 1,024 (7.5).  The number of
+processors is the card's: 108 (A100, NVIDIA's whitepaper) where none is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_IMPORTS = """\
+import math
+
+import numpy as np
+from numba import cuda
+from numba.cuda import libdevice
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A card, and sizes of launches.
+
+    ``threads`` in a block, a power of two and a multiple of ``warp``; ``processors``, each of which
+    holds ``resident`` threads at a time; ``warp`` threads run together, and exchange registers;
+    ``tile`` x ``tile`` threads multiply tiles of matrices; ``shared`` bytes a block.
+
+    ``row`` is the shortest loop that a team shares: with fewer iterations than threads in a quarter
+    of a warp, most of the 32 bytes that a read takes from memory are of other teams anyway.
+    ``few`` iterations of a reduction are not worth a second launch: one takes about 2 microseconds
+    (Zhang et al., "A Study of Single and Multi-device Synchronization Methods in Nvidia GPUs",
+    2020), in which a block of 256 threads waits for memory (about 500 cycles, Jia et al.,
+    "Dissecting the NVIDIA Volta GPU Architecture", 2018) eight times.
+    """
+
+    threads: int = 256
+    processors: int = 108
+    resident: int = 2048
+    warp: int = 32
+    tile: int = 16
+    shared: int = 48 << 10
+    row: int = 8
+    few: int = 2048
+    imports: str = _IMPORTS
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks that run at the same time; the threads of more would only wait for their turn."""
+        return self.processors * max(1, self.resident // self.threads)
+
+    @property
+    def most_threads(self) -> int:
+        """Threads that run at the same time."""
+        return self.most_blocks * self.threads

@@ -1,0 +1,150 @@
+"""Reductions that several blocks share: rows and columns in two passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autojit.codegen.cuda.device_program.nodes import (
+    Combine,
+    Let,
+    Share,
+    When,
+)
+from autojit.codegen.cuda.device_program.numbers import loaded, scalar
+from autojit.codegen.loop_ir.nodes import Accumulate, Finish, Loop, Store
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
+from .cooperation import Cooperation, alone, iterations, positions
+from .launches import Launches
+from .structure import Nest, Parts, live, nests
+from .teams import (
+    Reduced,
+    block_for,
+    first_reduction,
+    longest,
+    split_of_columns,
+    split_of_rows,
+    team_of,
+)
+
+
+class Passes(Launches):
+    """Writes reductions of rows and columns in two passes."""
+
+    # -- reductions of rows and columns in two passes -----------------------------
+
+    def in_passes(self, found: Parts, nest: Nest) -> bool:
+        """Whether several blocks share each of the first reductions of a nest, and write so."""
+        first = None if found.atomic or found.after else first_reduction(nest)
+        if first is None or not first.count:
+            return False
+        columns = split_of_columns(nest, first, self.machine)
+        if columns:
+            self._columns(found, nest, first, columns)
+            return True
+        rows = split_of_rows(nest, first, self.machine)
+        if rows > 1:
+            self._split_rows(found, nest, first, rows)
+        return rows > 1
+
+    def _split_rows(self, found: Parts, nest: Nest, first: Reduced, split: int) -> None:
+        """``split`` blocks reduce a row, and leave a value each."""
+        threads, totals = self.machine.threads, [b.accumulator for b in first.begins]
+        partials = [self.partial(a, nest.count * split) for a in totals]
+        grid = nest.count * split
+        n = Var(grid)
+        row, part = affine.divide(affine.of(n), split, {})
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            lane = part.substitute(n, affine.of(block)) * threads + affine.of(thread)
+            where = row.substitute(n, affine.of(block))
+            inner = self._reduce(first, lane, split * threads)
+            body = [*live([*found.scalars, *nest.between, *first.before], inner),
+                    *first.begins, *inner]  # fmt: skip
+            for a, partial in zip(totals, partials, strict=True):
+                total = scalar(a.dtype)
+                store = Store(partial, affine.of(block), total)
+                body += [
+                    Combine(a, threads),
+                    Finish(total, a),
+                    When(affine.of(thread), 0, 1, [store]),
+                ]
+            return [*positions(nest, where), *body]
+
+        doc = f"{split} blocks for each of {nest.count} rows."
+        self.add(f"{self.kernel.name}_parts", doc, grid, threads, write)
+
+        def place(unit: Affine, s: Affine) -> Affine:
+            return unit * split + s
+
+        self._second_pass(found, nest, first, partials, split, place, along=True)
+
+    def _reduce(self, first: Reduced, lane: Affine, step: int) -> list[Any]:
+        """The loops of a reduction, shared."""
+        return [
+            iterations(inner, lane, step, [*live(inner.between, inner.body), *alone(inner.body)])
+            for loop in first.loops
+            for inner in nests(loop)
+        ]
+
+    def _columns(self, found: Parts, nest: Nest, first: Reduced, split: int) -> None:
+        """Blocks of warps side by side: a thread has a column, and a part of its rows."""
+        machine, totals = self.machine, [b.accumulator for b in first.begins]
+        slots, high = machine.warp, machine.threads // machine.warp
+        groups = -(-nest.count // slots)
+        partials = [self.partial(a, nest.count * split) for a in totals]
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            part, group = affine.divide(affine.of(block), groups, {})
+            down, slot = affine.divide(affine.of(thread), slots, {})
+            u = Var(groups * slots)
+            unit = affine.of(u)
+            inner = self._reduce(first, part * high + down, split * high)
+            sums = [*positions(nest, unit), *live([*nest.between, *first.before], inner), *inner]
+            body: list[Any] = [Let(u, group * slots + slot), *live(found.scalars, sums)]
+            body += [*first.begins, When(unit, 0, nest.count, sums)]
+            for a, partial in zip(totals, partials, strict=True):
+                total = scalar(a.dtype)
+                store = When(unit, 0, nest.count, [Store(partial, part * nest.count + unit, total)])
+                body += [Combine(a, high, slots), Finish(total, a), When(down, 0, 1, [store])]
+            return body
+
+        doc = f"{split} blocks for each {slots} of {nest.count} columns."
+        self.add(f"{self.kernel.name}_parts", doc, groups * split, machine.threads, write)
+
+        def place(unit: Affine, s: Affine) -> Affine:
+            return s * nest.count + unit
+
+        self._second_pass(found, nest, first, partials, split, place, along=False)
+
+    def _second_pass(
+        self, found: Parts, nest: Nest, first: Reduced, partials: list[Buffer], split: int,
+        place: Callable[[Affine, Affine], Affine], *, along: bool,
+    ) -> None:  # fmt: skip
+        """What the blocks have left is combined in its order, and the rest of each row follows."""
+        machine, s = self.machine, Var(split)
+        u = Var(nest.count)
+        adding: list[Any] = []
+        for begin, partial in zip(first.begins, partials, strict=True):
+            load = loaded(partial, place(affine.of(u), affine.of(s)))
+            adding += [load, Accumulate(begin.accumulator, load.result)]
+        again = [*first.begins, Loop(s, 0, split, adding, "reduce"), *first.rest]
+        rest = [*live([*found.scalars, *nest.between, *first.before], first.rest)]
+        body = [*positions(nest, affine.of(u)), *rest, *again]
+        width = 1
+        if longest(first.rest) >= machine.row or split >= machine.row * machine.warp:
+            width = block_for(max(longest(first.rest), split), machine)
+        elif split >= machine.row and (along or nest.count < machine.warp):
+            width = machine.warp  # side by side, threads of other columns read neighbours
+        threads = self.threads([width])
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            begin, step = self.units(block, thread, width)
+            made = Cooperation(team_of(thread, width), threads, machine.warp).body(body)
+            return [Share(u, begin, nest.count, step, made)]
+
+        doc = f"What the blocks have left for each of {nest.count} is combined."
+        self.add(self.kernel.name, doc, self.blocks(nest.count * width), threads, write)

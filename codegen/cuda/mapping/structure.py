@@ -1,0 +1,126 @@
+"""Which loops of a nest run at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from autojit.codegen.loop_ir.effects import EFFECTS
+from autojit.codegen.loop_ir.nodes import (
+    AccumulateInto,
+    Begin,
+    Fill,
+    Finish,
+    Loop,
+    ScatterInto,
+)
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.traversal import used, walk
+
+COMBINING = (AccumulateInto, ScatterInto)
+#: The dtypes that ``cuda.atomic.add`` takes.
+ATOMIC = ("f32", "f64", "i32", "i64", "u32", "u64")
+
+
+@dataclass
+class Nest:
+    """Loops run through as one, the scalars between them, and what an iteration does."""
+
+    loops: list[Loop]
+    between: list[Any]
+    body: list[Any]
+
+    @property
+    def count(self) -> int:
+        return prod(loop.stop - loop.start for loop in self.loops)
+
+
+def is_pure(statement: Any) -> bool:
+    """Whether a statement only defines a scalar, so that any thread may repeat it."""
+    return hasattr(statement, "result") and not isinstance(statement, Finish)
+
+
+def nests(loop: Loop, *, atomic: bool = False) -> list[Nest]:
+    """A loop with the loops perfectly inside of it; one nest for each segment of a split loop.
+
+    A loop that combines into buffers is run by one thread unless that is ``atomic``.
+    """
+    inner = [s for s in loop.body if isinstance(s, Loop)]
+    together = (
+        inner
+        and all(isinstance(s, Loop) or is_pure(s) for s in loop.body)
+        and all(s.var is inner[0].var and s.role != "sequence" for s in inner)
+        and (atomic or not any(s.role == "reduce" and combines_into(s.body) for s in inner))
+    )
+    if not together:
+        return [Nest([loop], [], loop.body)]
+    found: list[Nest] = []
+    between: list[Any] = []
+    for s in loop.body:
+        if not isinstance(s, Loop):
+            between.append(s)
+            continue
+        for nest in nests(s, atomic=atomic):
+            found.append(Nest([loop, *nest.loops], [*between, *nest.between], nest.body))
+    return found
+
+
+def combines_into(body: list[Any]) -> bool:
+    return any(isinstance(s, COMBINING) for s in walk(body))
+
+
+# -- the parts of a kernel ------------------------------------------------------
+
+
+@dataclass
+class Parts:
+    """What comes before the loops of a kernel, the loops, and what comes after."""
+
+    scalars: list[Any]
+    fills: list[Fill]
+    begins: list[Begin]
+    loops: list[Loop]
+    after: list[Any]
+    atomic: bool
+
+
+def parts(kernel: Kernel) -> Parts | None:
+    """The parts, or None if one block has to run the kernel as it stands."""
+    if any(EFFECTS[type(s)].in_turn(s) for s in kernel.body if type(s) in EFFECTS):
+        return None
+    positions = [i for i, s in enumerate(kernel.body) if isinstance(s, Loop)]
+    if not positions:
+        return None
+    head, after = kernel.body[: positions[-1] + 1], kernel.body[positions[-1] + 1 :]
+    loops = [s for s in head if isinstance(s, Loop)]
+    fills = [s for s in head if isinstance(s, Fill)]
+    begins = [s for s in head if isinstance(s, Begin)]
+    scalars = [s for s in head if is_pure(s)]
+    into = [s for loop in loops if loop.role == "reduce" for s in walk(loop.body)
+            if isinstance(s, COMBINING)]  # fmt: skip
+    unordered = len(loops) + len(fills) + len(begins) + len(scalars) == len(head)
+    if not unordered or any(s.var is not loops[0].var for s in loops):
+        return None
+    if any(getattr(s, "combine", "add") != "add" or s.buffer.dtype not in ATOMIC for s in into):
+        return None
+    return Parts(scalars, fills, begins, loops, after, bool(into))
+
+
+# -- what statements use --------------------------------------------------------
+
+
+def live(definitions: list[Any], users: list[Any]) -> list[Any]:
+    """Those of the definitions that the users need, directly or not, in order."""
+    needed = {s.number for statement in walk(users) for s in used(statement)}
+    kept = []
+    for definition in reversed(definitions):
+        if definition.result.number in needed:
+            kept.append(definition)
+            needed |= {s.number for s in used(definition)}
+    return kept[::-1]
+
+
+def innermost(body: list[Any]) -> int:
+    """How many iterations of innermost loops a body runs, at least one."""
+    return sum((s.stop - s.start) * innermost(s.body) for s in body if isinstance(s, Loop)) or 1

@@ -1,0 +1,156 @@
+"""How many threads share an iteration of a nest of loops, and how many blocks a reduction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from autojit.codegen.loop_ir.effects import accesses
+from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Fill, Finish, Load, Loop, Store
+from autojit.codegen.loop_ir.traversal import in_sequence, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
+from .machine import Machine
+from .structure import COMBINING, Nest, combines_into, is_pure, nests
+
+#: A warp has a row of up to so many elements for itself: each thread has 32 of them.
+LONGEST_OF_WARP = 1024
+#: With fewer elements a thread, the threads of a split reduction would mostly be starting.
+LEAST_OF_THREAD = 8
+
+
+@dataclass(frozen=True)
+class Team:
+    """``width`` threads of a block, ``stride`` apart, with the thread's place among them."""
+
+    width: int
+    lane: Affine
+    stride: int = 1
+
+
+def team_of(thread: Var, width: int) -> Team:
+    """The team of so many neighbours that a thread is in."""
+    return Team(width, affine.divide(affine.of(thread), width, {})[1])
+
+
+def longest(body: list[Any]) -> int:
+    """Iterations of the longest loop in an iteration, loops perfectly inside of it with it."""
+    return max((n.count for s in body if isinstance(s, Loop) for n in nests(s)), default=0)
+
+
+def _innermost_vars(body: list[Any]) -> set[Var]:
+    return {n.loops[-1].var for s in body if isinstance(s, Loop) for n in nests(s)}
+
+
+def reads_along(nest: Nest) -> int:
+    """Loads of neighbours by the inner loops, less those by the nest's own last loop."""
+    inner, own = _innermost_vars(nest.body), nest.loops[-1].var
+    votes = 0
+    for s in walk(nest.body):
+        if isinstance(s, Load):
+            along = any(s.index.coefficient(v) in (1, -1) for v in inner)
+            across = s.index.coefficient(own) in (1, -1)
+            votes += along - across
+    return votes
+
+
+def can_share(nest: Nest) -> bool:
+    """Whether threads can share an iteration: nothing in it is one thread's own, or in turn."""
+    for s in walk(nest.body):
+        if isinstance(s, (*COMBINING, Fill)) or any(a.buffer.kind == "local" for a in accesses(s)):
+            return False
+    return not in_sequence(nest.body)
+
+
+def width_of(nest: Nest, machine: Machine) -> int:
+    """How many threads share an iteration of a nest.
+
+    One where neighbouring threads read neighbours if each has its own iteration.  Otherwise a few
+    threads of a warp, a warp, or a block, by the length of its loops.
+    """
+    length = longest(nest.body)
+    if length < machine.row or not can_share(nest):
+        return 1
+    votes = reads_along(nest)
+    enough = nest.count >= machine.most_threads
+    if votes < 0 or (votes == 0 and enough):
+        return 1
+    of_warp = LONGEST_OF_WARP * machine.warp // 32
+    few = nest.count * machine.warp < machine.most_threads
+    if length > of_warp or (few and length > machine.warp * LEAST_OF_THREAD):
+        return block_for(length, machine)
+    return min(machine.warp, _power(-(-length // 4)))
+
+
+def block_for(length: int, machine: Machine) -> int:
+    """As many threads in a block as a loop has use for."""
+    return max(machine.warp, min(machine.threads, _power(length)))
+
+
+def _power(n: int) -> int:
+    return 1 << max(0, n - 1).bit_length()
+
+
+# -- reductions that several blocks share --------------------------------------------------
+
+
+@dataclass
+class Reduced:
+    """The first reduction of an iteration: what precedes it, its loops, and the rest."""
+
+    before: list[Any]
+    begins: list[Begin]
+    loops: list[Loop]
+    rest: list[Any]
+
+    @property
+    def count(self) -> int:
+        return sum(n.count for loop in self.loops for n in nests(loop))
+
+
+def first_reduction(nest: Nest) -> Reduced | None:
+    """The parts of an iteration that begins with a reduction into accumulators, if it does."""
+    before: list[Any] = []
+    begins: list[Begin] = []
+    loops: list[Loop] = []
+    body = nest.body
+    for position, s in enumerate(body):
+        if isinstance(s, Begin) and not loops:
+            begins.append(s)
+        elif isinstance(s, Loop) and s.role == "reduce" and begins:
+            loops.append(s)
+        elif is_pure(s) and not loops:
+            before.append(s)
+        else:
+            rest = body[position:]
+            break
+    else:
+        rest = []
+    ends = {s.accumulator.number for s in rest if isinstance(s, Finish)}
+    whole = loops and ends >= {b.accumulator.number for b in begins}
+    if not whole or combines_into(nest.body) or not can_share(nest):
+        return None
+    inside = [s for loop in loops for s in walk(loop.body) if not is_pure(s)]
+    if not all(isinstance(s, Accumulate | Loop | Store) for s in inside):
+        return None
+    return Reduced(before, begins, loops, rest)
+
+
+def split_of_rows(nest: Nest, found: Reduced, machine: Machine) -> int:
+    """How many blocks share a row, where there are fewer rows than blocks that run at a time."""
+    if reads_along(nest) < 0 or nest.count >= machine.processors:
+        return 1
+    most = machine.most_blocks // max(1, nest.count)
+    return max(1, min(most, found.count // (machine.threads * LEAST_OF_THREAD)))
+
+
+def split_of_columns(nest: Nest, found: Reduced, machine: Machine) -> int:
+    """How many blocks share columns, a warp's width of them, where few threads would read all;
+    0 where a thread has a column for itself."""
+    if reads_along(nest) >= 0 or nest.count >= machine.most_threads:
+        return 0
+    rows = machine.threads // machine.warp
+    most = -(-machine.most_threads // (-(-nest.count // machine.warp) * machine.threads))
+    useful = found.count // (rows * LEAST_OF_THREAD)
+    return min(most, useful)

@@ -1,0 +1,13 @@
+"""Linear algebra, sorting and Fourier transforms as loops: correct for every size and layout.
+
+    builder     loop nests written by functions, with numbers that may be complex
+    products    matrix products as plain loops
+    triangular  LU, Cholesky, and solving with triangles
+    orthogonal  QR
+    ordering    argsort: ranks within short runs, then runs merged
+    fourier     transforms as sums
+    expansion   the loops of a statement
+
+Libraries of NVIDIA's are faster for large matrices; these loops need none, and work in the body of
+a loop or a branch, too.
+"""

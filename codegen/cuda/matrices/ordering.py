@@ -1,0 +1,118 @@
+"""The order of elements: ranks within short runs, then runs merged two by two.
+
+Within a run each element counts those before it.  A merge finds the place of an element by
+bisection in the other run.  Each element has a thread of its own.  Equal elements keep their order,
+and NaN comes last.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log2
+
+from autojit.codegen.cuda.device_program.numbers import loaded
+from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.values import Buffer, Scalar
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine
+
+from .builder import Array, Code, Number
+
+#: Runs of so many elements are ordered by counting.
+RUN = 32
+
+
+def argsort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
+    """The permutation that sorts."""
+    (x,), (result,), n = inputs, outputs, s.m
+    passes = max(0, ceil(log2(max(1, n) / RUN)))
+    spare = code.workspace("i64", 1, n) if passes else result
+    # The last pass writes the result.
+    source, target = (spare, result) if passes % 2 else (result, spare)
+    _ranks(code, x, source, n)
+    width = RUN
+    for _ in range(passes):
+        _merge(code, x, source, target, n, width)
+        source, target = target, source
+        width *= 2
+
+
+def sort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
+    """The elements in their order."""
+    (x,), (result,), n = inputs, outputs, s.m
+    places = code.workspace("i64", 1, n)
+    argsort(code, s, inputs, [places])
+    with code.loop(n) as i:
+        (place,) = code.load(places, i)
+        code.store(result, (i,), code.load_row(x, place, n))
+
+
+def _before(code: Code, x: Number, y: Number) -> Scalar:
+    """Whether x comes before y."""
+    less = code.compare("lt", x[0], y[0])
+    if x[0].dtype[0] != "f":
+        return less
+    number, other = code.compare("eq", x[0], x[0]), code.compare("ne", y[0], y[0])
+    return code.compute("or", less, code.compute("and", number, other))
+
+
+def _ranks(code: Code, x: Array, target: Array, n: int) -> None:
+    """The places within each run of ``RUN``."""
+    with code.loop(n) as i:
+        mine = code.load(x, i)
+        run, at = affine.divide(i, RUN, {})
+        count = code.begin("i64", "add", 0)
+        with code.loop(min(n, RUN), "reduce") as k:
+            there = run * RUN + k
+            inside = code.within(there, 0, n)
+            other = _guarded(code, x, there, inside)
+            first, after = _before(code, other, mine), _before(code, mine, other)
+            earlier = code.within(at - k, 1, RUN)
+            tie = code.compute("and", code.compute("not", after), earlier)
+            found = code.compute("and", code.compute("or", first, tie), inside)
+            code.accumulate(count, code.compute("convert", found, dtype="i64"))
+        start = code.number(run * RUN)
+        rank = code.compute("add", code.finish(count), start)
+        code.store_row(target, rank, n, (), (code.number(i),))
+
+
+def _guarded(code: Code, x: Array, index: Affine, inside: Scalar) -> Number:
+    made = loaded(x.buffer, x.place([index]), inside)
+    code.body.append(made)
+    return (made.result,)
+
+
+def _merge(code: Code, x: Array, source: Array, target: Array, n: int, width: int) -> None:
+    """Runs of ``width`` become runs of twice as many."""
+    with code.loop(n) as i:
+        pair, at = affine.divide(i, 2 * width, {})
+        side, own = affine.divide(at, width, {})
+        (place,) = code.load(source, i)
+        mine = code.load_row(x, place, n)
+        is_right = code.compute("convert", code.number(side), dtype="bool")
+        # The other run begins at 2 * width * pair + width * (1 - side), and may be short.
+        begin = code.number(pair * (2 * width) + side * -width + width)
+        zero, most = code.constant(0, "i64"), code.constant(width, "i64")
+        left = code.compute("sub", code.constant(n, "i64"), begin)
+        count = code.compute("minimum", code.compute("maximum", left, zero), most)
+        low = Buffer("low", "i64", 1, "local")
+        high = Buffer("high", "i64", 1, "local")
+        bounds = [Array(b, Affine(0), (1,), 1) for b in (low, high)]
+        code.store(bounds[0], (0,), (zero,))
+        code.store(bounds[1], (0,), (count,))
+        with code.loop(width.bit_length(), "sequence"):
+            (a,), (b,) = code.load(bounds[0], 0), code.load(bounds[1], 0)
+            two, one = code.constant(2, "i64"), code.constant(1, "i64")
+            middle = code.compute("floor_divide", code.compute("add", a, b), two)
+            with code.when(code.compare("lt", a, b)):
+                (there,) = code.load_row(source, code.compute("add", begin, middle), n)
+                other = code.load_row(x, there, n)
+                # Of equal ones, the left run's come first.
+                ahead = _before(code, other, mine)
+                not_behind = code.compute("not", _before(code, mine, other))
+                first = code.compute("or", ahead, code.compute("and", is_right, not_behind))
+                after = code.compute("add", middle, one)
+                code.store(bounds[0], (0,), (code.compute("select", first, after, a),))
+                code.store(bounds[1], (0,), (code.compute("select", first, b, middle),))
+        (found,) = code.load(bounds[0], 0)
+        here = code.number(pair * (2 * width) + own)
+        code.store_row(target, code.compute("add", here, found), n, (), (place,))

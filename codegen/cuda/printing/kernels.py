@@ -1,0 +1,56 @@
+"""One kernel as a Python function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from autojit.codegen.cuda.device_program.nodes import DeviceKernel, Share
+from autojit.codegen.loop_ir.names import BufferNames
+from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_ir.values import Buffer
+
+from .helpers import numpy_type
+from .statements import Statements
+from .words import Words
+
+#: The name of what notes that something went wrong.
+STATUS = "status"
+_SMALL = 1 << 31
+
+
+def is_small(kernel: DeviceKernel) -> bool:
+    """Whether indices and loop variables of a kernel fit into 32 bits, also a step later."""
+    if any(b.size >= _SMALL for b in [*kernel.buffers, *kernel.locals, *kernel.shared]):
+        return False
+    ends = [s.stop + s.step for s in walk(kernel.body) if isinstance(s, Share)]
+    ends += [s.stop + 1 for s in walk(kernel.body) if isinstance(s, Loop)]
+    return max([kernel.lanes, *ends]) < _SMALL
+
+
+def function_text(
+    kernel: DeviceKernel, name: str, words: Words, places: dict[str, int],
+    buffer: Callable[[Buffer], str],
+) -> tuple[str, bool]:  # fmt: skip
+    """The function, and whether the status is its last parameter."""
+    lines = Statements(kernel, words, buffer, places, is_small(kernel))
+    lines.line(f'"""{kernel.doc}"""')
+    for where, buffers in (("local", kernel.locals), ("shared", kernel.shared)):
+        for b in buffers:
+            text = f"cuda.{where}.array({max(1, b.size)}, {numpy_type(b.dtype)})"
+            lines.line(f"{buffer(b)} = {text}")
+    lines.body(kernel.body)
+    parameters = [*map(buffer, kernel.buffers), *([STATUS] if lines.can_fail else [])]
+    header = f"@cuda.jit\ndef {name}({', '.join(parameters)}):"
+    return "\n".join([header, *lines.lines]) + "\n", lines.can_fail
+
+
+def key_of(kernel: DeviceKernel, words: Words, places: dict[str, int]) -> str:
+    """What two kernels have in common that may be one function: all but names."""
+    names = BufferNames()
+    for n, b in enumerate([*kernel.buffers, *kernel.locals, *kernel.shared]):
+        names.names[b] = f"b{n}"
+    text, _ = function_text(kernel, "", words, places, names)
+    dtypes = " ".join(b.dtype for b in kernel.buffers)
+    body = text.partition('"""')[2].partition('"""')[2]
+    return f"{kernel.threads} {dtypes}\n{body}"

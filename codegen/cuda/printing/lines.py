@@ -1,0 +1,121 @@
+"""The lines of one kernel, and the names in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from autojit.codegen.cuda.device_program.nodes import (
+    DeviceKernel,
+)
+from autojit.codegen.loop_ir.traversal import memory
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
+from autojit.ir.core.affine import Affine, Quotient, Var
+
+from .words import Words
+
+_LETTERS = "ijklmpqr"
+
+
+class Lines:
+    """The lines of one kernel, and the names of its scalars and loop variables."""
+
+    def __init__(
+        self, kernel: DeviceKernel, words: Words, buffer: Callable[[Buffer], str],
+        places: dict[str, int], small: bool,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.words = words
+        self.name = buffer
+        #: Where in the status each failure is noted.
+        self.places = places
+        #: The type of loop variables, and of indices.
+        self.integer, self.unsigned = (
+            ("np.int32", "np.uint32") if small else ("np.int64", "np.uint64")
+        )
+        self.lines: list[str] = []
+        self._indent = 1
+        self._scalars: dict[int, str] = {}
+        self._count = 0
+        self._vars = {kernel.block: "cuda.blockIdx.x", kernel.thread: "cuda.threadIdx.x"}
+        #: The ranges of variables.
+        self._bounds = {kernel.block: (0, kernel.grid - 1), kernel.thread: (0, kernel.threads - 1)}
+        self._accumulators: dict[int, str] = {}
+        self._trips: dict[Trips, str] = {}
+        #: Whether something can go wrong as it runs, which is noted in the array `status`.
+        self.can_fail = False
+
+    # -- lines and names ----------------------------------------------------
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self._indent + text)
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """Lines under a header."""
+        self.line(header)
+        self._indent += 1
+        before = len(self.lines)
+        yield
+        if len(self.lines) == before:  # constants take no line
+            self.line("pass")
+        self._indent -= 1
+
+    def scalar(self, s: Scalar) -> str:
+        return self._scalars[s.number]
+
+    def define(self, s: Scalar, text: str) -> None:
+        """``s0 = text``"""
+        name = self._scalars.get(s.number)
+        if name is None or not name.startswith("s"):
+            name = self._scalars[s.number] = f"s{self._count}"
+            self._count += 1
+        self.line(f"{name} = {text}")
+
+    def buffer(self, buffer: Buffer) -> str:
+        """The name of the memory that a buffer lies in."""
+        return self.name(memory(buffer))
+
+    def var(self, v: Var) -> str:
+        number = len(self._vars) - 2
+        letter = _LETTERS[number] if number < len(_LETTERS) else f"i{number}"
+        return self._vars.setdefault(v, letter)
+
+    def accumulator(self, a: Accumulator) -> str:
+        return self._accumulators.setdefault(a.number, f"a{len(self._accumulators)}")
+
+    def trips(self, t: Trips) -> str:
+        return self._trips.setdefault(t, f"trips{len(self._trips)}")
+
+    def value(self, index: Affine) -> str:
+        """An index expression."""
+        parts = []
+        for atom, c in index.terms:
+            word = self.var(atom) if isinstance(atom, Var) else self.quotient(atom)
+            parts.append({1: word, -1: f"-{word}"}.get(c, f"{c} * {word}"))
+        if index.constant or not parts:
+            parts.append(str(index.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+    def quotient(self, q: Quotient) -> str:
+        """A division of a number that is not negative."""
+        return f"{self.integer}({self.divided(q)})"
+
+    def divided(self, q: Quotient) -> str:
+        """The same, unsigned."""
+        sign, operand = "%" if q.remainder else "//", self.value(q.operand)
+        match q.operand:
+            case Affine(0, ((Quotient() as inner, 1),)):
+                return f"{self.divided(inner)} {sign} {self.unsigned}({q.divisor})"
+        return f"{self.unsigned}({operand}) {sign} {self.unsigned}({q.divisor})"
+
+    def cast(self, index: Affine) -> str:
+        """An index expression as a number of the type of loop variables."""
+        match index:
+            case Affine(0, ((Quotient() as only, 1),)):
+                return self.quotient(only)
+        return f"{self.integer}({self.value(index)})"
+
+    def index(self, index: Affine) -> str:
+        """The place of an element."""
+        return self.value(index) if not index.terms else f"{self.unsigned}({self.value(index)})"

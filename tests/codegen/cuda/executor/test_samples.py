@@ -1,0 +1,58 @@
+"""Every sample, with its derivatives, by the executor of launches against the interpreter."""
+
+from __future__ import annotations
+
+import pytest
+
+from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.source import print_device_source
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.program import Program
+from autojit.ir.linalg import cholesky, spectral
+from autojit.ir.passes import optimize
+from autojit.ir.special.external import External
+from tests.codegen.cuda.running import SMALL, check, mapped
+from tests.samples import SAMPLES, Sample
+from tests.test_programs import programs
+
+#: What is compiled for the CPU only: libraries there.
+ON_THE_CPU = (
+    External, spectral.Eigh, spectral.SVD, spectral.PseudoInverse, spectral.Eig,
+    type(cholesky.cholesky_cotangent), type(cholesky.cholesky_tangent),
+)  # fmt: skip
+#: Samples that have a program among these; all others run.
+MOST_REFUSED = 64
+
+
+def is_refused(program: Program) -> bool:
+    return any(isinstance(op.kind, ON_THE_CPU) for op in optimize(program).ops)
+
+
+def run(sample: Sample, machine: Machine) -> bool:
+    """Whether all programs of a sample ran; those that do not are refused for their op."""
+    every = True
+    for program in programs(sample):
+        if is_refused(program):
+            every = False
+            with pytest.raises(TargetError, match="cannot be compiled for CUDA"):
+                print_device_source(mapped(program, machine), machine)
+        else:
+            device = check(program, sample.draw(), machine)
+            assert print_device_source(device, machine).text
+    return every
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
+def test_samples_on_a_small_card(sample: Sample) -> None:
+    run(sample, SMALL)
+
+
+@pytest.mark.parametrize("sample", SAMPLES[1::8], ids=lambda s: s.name)
+def test_samples_on_a_large_card(sample: Sample) -> None:
+    run(sample, Machine())
+
+
+@pytest.mark.slow
+def test_few_samples_are_refused() -> None:
+    refused = [s.name for s in SAMPLES if any(map(is_refused, programs(s)))]
+    assert len(refused) <= MOST_REFUSED, refused

@@ -1,0 +1,83 @@
+"""Linear algebra, sorting and Fourier transforms against NumPy, by threads and by blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import trace
+from autojit.codegen.cuda.mapping.machine import Machine
+from tests.codegen.cuda.running import SMALL, arguments_of, assert_same, check, mapped, run
+
+RNG = np.random.default_rng(0)
+MACHINES = pytest.mark.parametrize("machine", [SMALL, Machine()], ids=["small", "large"])
+
+
+def matrices(dtype: str, *shape: int) -> Any:
+    real = RNG.normal(size=shape)
+    return (real + 1j * RNG.normal(size=shape) if dtype[0] == "c" else real).astype(dtype)
+
+
+@MACHINES
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+@pytest.mark.parametrize("shape", [(2, 2), (40, 2, 2), (13, 13), (2, 9, 9)], ids=str)
+def test_factors(shape: tuple[int, ...], dtype: str, machine: Machine) -> None:
+    a = matrices(dtype, *shape)
+    square = a @ np.conj(np.swapaxes(a, -1, -2)) + np.eye(shape[-1])
+    check(trace(np.linalg.cholesky)(square), [square], machine)
+    check(trace(np.linalg.solve)(a, a), [a, square], machine)
+    check(trace(np.linalg.det)(a), [a], machine)
+    check(trace(lambda a: np.linalg.qr(a))(a), [a], machine)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_orthogonal_columns_that_are_added(dtype: str) -> None:
+    a = matrices(dtype, 3, 9, 4)
+    a[1, :, 0] = 0
+    a[2, 1:, 0] = 0
+    check(trace(lambda a: np.linalg.qr(a, "complete"))(a), [a])
+
+
+def test_matrices_that_have_no_factors() -> None:
+    singular = np.ones((3, 4, 4))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        check(trace(np.linalg.inv)(singular), [singular])
+    program = trace(np.linalg.cholesky)(singular)
+    device, arrays = mapped(program), arguments_of(program, [-singular])
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        run(device, program, arrays)
+
+
+@MACHINES
+@pytest.mark.parametrize("n", [0, 1, 5, 32, 33, 64, 100, 300])
+@pytest.mark.parametrize("dtype", ["f8", "i2"])
+def test_order(dtype: str, n: int, machine: Machine) -> None:
+    """With equal elements, which keep their order, and with NaN, which come last."""
+    x = RNG.integers(0, max(1, n // 3), (2, n)).astype(dtype)
+    if dtype == "f8":
+        x[x == 1] = np.nan
+    program = trace(lambda x: (np.argsort(x, 1, kind="stable"), np.sort(x, 1)))(x)
+    check(program, [x], machine)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
+def test_transforms(n: int) -> None:
+    x = matrices("c16", 3, n)
+    program = trace(lambda x: (np.fft.fft(x), np.fft.ifft(x, axis=0), np.fft.irfft(x, n)))(x)
+    check(program, [x])
+    check(trace(lambda x: np.fft.rfft(x))(x.real), [x.real])
+
+
+def test_matrices_in_steps() -> None:
+    """Factors within a loop, by the threads of its block."""
+    from autojit import scan
+
+    def f(a: Any, b: Any) -> Any:
+        return scan(lambda c, r: (np.linalg.solve(a, c) + np.sort(r)[:, None], c), b, b.T)
+
+    a, b = matrices("f8", 6, 6) + 6 * np.eye(6), matrices("f8", 6, 6)
+    program = trace(f)(a, b)
+    arrays = arguments_of(program, [a, b])
+    assert_same(run(mapped(program), program, arrays), [np.asarray(x) for x in f(a, b)])

@@ -1,0 +1,119 @@
+"""Kernels assembled by ptxas, without a card: registers, spills, and 32-bit indices."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from autojit import trace
+from autojit.codegen.cuda import stages
+from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.source import print_device_source
+from autojit.ir.core.program import Program
+from tests.codegen.cuda.kernel_programs import PROGRAMS, like
+from tests.codegen.cuda.running import mapped
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas is not on PATH (CUDA toolkit)"),
+]
+CAPABILITIES = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)]
+#: With more, fewer than 1,024 threads of 256 fit on a processor.
+MOST_REGISTERS = 128
+
+
+class Assembled(NamedTuple):
+    name: str
+    registers: int
+    spilled: int
+    shared: int
+    text: str
+
+
+def kernels(name: str, dtype: str = "f8") -> Program:
+    f, _, shapes = PROGRAMS[name]
+    return trace(f)(*like(shapes, dtype))
+
+
+def assembled(program: Program, capability: tuple[int, int], folder: Path) -> list[Assembled]:
+    """What ptxas says of each kernel of a program."""
+    pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+    source = print_device_source(mapped(program, Machine()), Machine())
+    parts = re.split(r"^// (\w+)\n", stages.ptx(source, capability), flags=re.M)[1:]
+    return [_assembled(*pair, capability, folder) for pair in zip(parts[::2], parts[1::2])]  # noqa: B905
+
+
+def _assembled(name: str, text: str, capability: tuple[int, int], folder: Path) -> Assembled:
+    said = _ptxas(text, capability, folder)
+    newest = re.search(r"Unsupported \.version .*current version is '([\d.]+)'", said)
+    if newest:  # a toolkit that is older than NVVM: no instruction is of the newer version
+        text = re.sub(r"\.version [\d.]+", f".version {newest[1]}", text)
+        said = _ptxas(text, capability, folder)
+    assert "Used" in said, f"{name}: {said}"
+
+    def number(pattern: str) -> int:
+        found = re.search(pattern, said)
+        return int(found[1]) if found else 0
+
+    spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
+    return Assembled(name, number(r"Used (\d+) reg"), spilled, number(r"(\d+) bytes smem"), text)
+
+
+def _ptxas(text: str, capability: tuple[int, int], folder: Path) -> str:
+    file = folder / "kernel.ptx"
+    file.write_text(text)
+    architecture = f"-arch=sm_{capability[0]}{capability[1]}"
+    command = ["ptxas", "-v", architecture, str(file), "-o", str(folder / "kernel.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def check(found: list[Assembled]) -> None:
+    assert found
+    for kernel in found:
+        assert kernel.spilled == 0, kernel[:4]
+        assert 0 < kernel.registers <= MOST_REGISTERS, kernel[:4]
+        assert kernel.shared <= 48 << 10, kernel[:4]
+
+
+@pytest.mark.parametrize("name", ["rows", "a loop until"])
+def test_a_few_kernels(name: str, tmp_path: Path) -> None:
+    check(assembled(kernels(name), (9, 0), tmp_path))
+
+
+def test_indices_have_32_bits(tmp_path: Path) -> None:
+    """Only addresses have 64: none is computed by a division or a product of 64 bits."""
+    (kernel,) = assembled(kernels("a transpose"), (9, 0), tmp_path)
+    assert not re.findall(r"\b(?:div|rem|mul\.lo|mul\.hi)\.[su]64\b", kernel.text)
+    wide: Any = re.findall(r"\badd\.s64\b", kernel.text)
+    loads = re.findall(r"\bld\.global", kernel.text)
+    assert len(wide) <= 3 * len(loads)
+
+
+def test_large_arrays_have_indices_of_64_bits(tmp_path: Path) -> None:
+    x = np.broadcast_to(np.float32(1), (3 * 10**5, 10**4))
+    found = assembled(trace(lambda x: x.T * 2)(x), (9, 0), tmp_path)
+    check(found)
+    text = print_device_source(mapped(trace(lambda x: x.T * 2)(x), Machine()), Machine()).text
+    assert "np.int64(256 * cuda.blockIdx.x" in text
+    assert "int32" not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: f"{c[0]}.{c[1]}")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_every_class_of_kernels(capability: tuple[int, int], dtype: str, tmp_path: Path) -> None:
+    """With `-s` it prints a table of registers."""
+    print(
+        f"\n{'program':<18}{'kernel':<12}{'registers':>9}{'shared':>8}   sm_{capability}, {dtype}"
+    )
+    for name in PROGRAMS:
+        found = assembled(kernels(name, dtype), capability, tmp_path)
+        for kernel in found:
+            print(f"{name:<18}{kernel.name:<12}{kernel.registers:>9}{kernel.shared:>8}")
+        check(found)
