@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from autojit.codegen.export.text.interface import Interface
 from autojit.ir.core.program import Program
-from autojit.ir.passes.algebra.sorted_places import by_places
 from autojit.ir.passes.pipeline import optimize
 
 TARGETS = ("numpy", "numba", "c")
@@ -24,7 +23,7 @@ def module(program: Program, interface: Interface, target: str) -> str:
     from .loops.c_source import C, c_file
     from .loops.numba_source import numba_module
 
-    optimized = by_places(optimize(program))
+    optimized = optimize(program)
     loops = lower(optimized, C)
     made = {"c": c_file, "numba": numba_module}
     return made[target](optimized, loops, interface)

@@ -14,6 +14,7 @@ from autojit.codegen.scheduling.views import without_last_reshapes
 from autojit.ir.core.program import Program
 from autojit.ir.pass_manager.passes import is_verifying
 from autojit.ir.pass_manager.records import phase
+from autojit.ir.passes.algebra.sorted_places import by_places
 
 from .nests import Nests
 from .regions import lower_bodies
@@ -65,4 +66,6 @@ class Lowering(Nests):
 @phase("lower")
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
     """Schedule a program and write its loop nests as a target wants them."""
+    if not traits.sorts_values:
+        program = by_places(program)
     return Lowering(without_last_reshapes(program), traits).run()

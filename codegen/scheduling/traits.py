@@ -21,6 +21,7 @@ class Traits:
     ``splits``   a loop is split where conditions on its index change
     ``bodies``   loops and branches with bodies are compiled
     ``factorizations``  there is linear algebra beyond products
+    ``sorts_values``  values are sorted by themselves; otherwise they are read at their places
     ``callbacks``  functions of the process can be called
     ``tiles``    products of middling size are computed in tiles, without a library
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
@@ -34,6 +35,7 @@ class Traits:
     split_blocks: bool = True
     bodies: bool = True
     factorizations: bool = True
+    sorts_values: bool = True
     callbacks: bool = True
     tiles: bool = True
 

@@ -46,7 +46,7 @@ _LOCAL = (
 )  # fmt: skip
 
 #: One thread, which runs loops as they are written; products are loops.
-C = Traits(tasks=False, split_blocks=False, tiles=False)
+C = Traits(tasks=False, split_blocks=False, tiles=False, sorts_values=False)
 
 INCLUDES = "".join(
     f"#include <{name}.h>\n" for name in ("math", "stdbool", "stdint", "stdlib", "tgmath")

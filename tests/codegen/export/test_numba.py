@@ -116,7 +116,10 @@ def test_failures_are_errors() -> None:
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (np.linalg.eig, r'eig of f64 matrices cannot be written for Numba: it needs a library. target="numpy"'),
+        (
+            np.linalg.eig,
+            r'eig of f64 matrices cannot be written for Numba: it needs a library. target="numpy"',
+        ),
         (lambda x: np.linalg.eigh(x, "U"), "eigh of f64 matrices cannot"),
         (lambda x: np.linalg.qr(x[:, :2], "complete"), "qr of f64 matrices cannot"),
         (lambda x: np.linalg.inv(x * 1j), "lu of c128 matrices cannot"),
