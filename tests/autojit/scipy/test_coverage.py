@@ -14,7 +14,7 @@ import scipy.special as special
 
 import autojit
 from autojit import errors, grad, jit
-from autojit.codegen.cuda.words import Words
+from autojit.codegen.cuda.printing.words import Words
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.special.external import External
 from autojit.protocols.ufunc_plans import find_answer
