@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch as pytorch
 
 from autojit import torch
+
+pytorch: Any = pytest.importorskip("torch", reason="the witness is not installed")
 
 data = torch.utils.data
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch as pytorch
 
 from autojit import torch
 
 from .samples import IN_PLACE, ROWS
+
+pytorch: Any = pytest.importorskip("torch", reason="the witness is not installed")
 
 _rng = np.random.default_rng(0)
 _S = _rng.standard_normal((4, 4))

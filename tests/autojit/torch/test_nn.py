@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch as pytorch
 
 from autojit import torch
+
+pytorch: Any = pytest.importorskip("torch", reason="the witness is not installed")
 
 _rng = np.random.default_rng(0)
 #: A module, and what it is called with; ints stand for class numbers below them.

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch as pytorch
 
 from autojit import torch
 from autojit.torch.engine.rules import OFTEN
+
+pytorch: Any = pytest.importorskip("torch", reason="the witness is not installed")
 
 LIBRARIES: list[Any] = [torch, pytorch]
 OPTIMIZERS = [
