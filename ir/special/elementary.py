@@ -54,19 +54,29 @@ def _nan_or(x: Value, value: float) -> Value:
     return select(isnan(x), x, full(value, x.type))
 
 
+def _steep(x: Value) -> Value:
+    """0 where x is 0, with an infinite derivative there: the square root.  The sum with 0 makes -0
+    a 0, whose root has the derivative of the right side."""
+    return sqrt(select(eq(x, 0), x + zero(x), one(x)))
+
+
 def _entr(x: Value) -> Value:
-    """-x log(x), continued by 0; minus infinity below 0."""
+    """-x log(x), continued by 0, where its derivative is infinite; minus infinity below 0."""
     inside = gt(x, zero(x))
     safe = select(inside, x, one(x))
-    return select(inside, -(safe * log(safe)), select(eq(x, 0), zero(x), _nan_or(x, -float("inf"))))
+    return select(
+        inside, -(safe * log(safe)), select(eq(x, 0), _steep(x), _nan_or(x, -float("inf")))
+    )
 
 
 def _rel_entr(x: Value, y: Value) -> Value:
-    """x log(x / y); 0 where x is 0 and y is not negative; else infinity."""
+    """x log(x / y); 0 where x is 0 and y is not negative, with the derivative -infinity by x where
+    y is positive; else infinity."""
     inside = bitwise_and(gt(x, zero(x)), gt(y, zero(y)))
     a, b = select(inside, x, one(x)), select(inside, y, one(y))
     at_zero = bitwise_and(eq(x, 0), ge(y, zero(y)))
-    beyond = select(at_zero, zero(x), _nan_or(x + y, float("inf")))
+    steep = select(gt(y, zero(y)), zero(x) - _steep(x), zero(x))
+    beyond = select(at_zero, steep, _nan_or(x + y, float("inf")))
     return select(inside, a * log(a / b), beyond)
 
 
