@@ -8,13 +8,11 @@ from typing import Any
 from autojit.codegen.analysis.dependences import written
 from autojit.codegen.cuda.device_program.nodes import (
     Barrier,
-    Combine,
     DeviceKernel,
     Share,
-    When,
 )
-from autojit.codegen.cuda.device_program.numbers import constant_scalar, loaded, scalar
-from autojit.codegen.loop_ir.nodes import Accumulate, Fill, Finish, Loop, Store
+from autojit.codegen.cuda.device_program.numbers import constant_scalar, loaded
+from autojit.codegen.loop_ir.nodes import Accumulate, Fill, Loop, Store
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
@@ -24,6 +22,7 @@ from .atomics import made_atomic
 from .cooperation import Cooperation, alone, iterations, positions
 from .fission import halves
 from .lanes import by_lanes
+from .launches import left_by_block
 from .passes import Passes
 from .prefix import PrefixSums, prefix_of
 from .staging import MOST_BYTES, bytes_of, in_shared_memory, rows_of
@@ -239,13 +238,7 @@ class KernelMapper(Passes, PrefixSums):
                 cooperation.wrote(found.loops)
                 return [*body, *cooperation.body(alone(found.after))]
             for a, partial in zip(totals, partials, strict=True):
-                total = scalar(a.dtype)
-                store = Store(partial, affine.of(block), total)
-                body += [
-                    Combine(a, threads),
-                    Finish(total, a),
-                    When(affine.of(thread), 0, 1, [store]),
-                ]
+                body += left_by_block(a, partial, block, thread)
             return body
 
         doc = "Each block reduces its share." if partials else "One block reduces."

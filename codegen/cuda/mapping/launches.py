@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from autojit.codegen.cuda.device_program.nodes import (
-    DeviceKernel,
-)
+from autojit.codegen.cuda.device_program.nodes import Combine, DeviceKernel, When
+from autojit.codegen.cuda.device_program.numbers import scalar
+from autojit.codegen.loop_ir.nodes import Finish, Store
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_named, memory, walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer
@@ -65,3 +65,10 @@ class Launches:
     def partial(self, a: Accumulator, size: int) -> Buffer:
         """A buffer of values that blocks leave to a later launch."""
         return Buffer("partial", a.dtype, size, "temp")
+
+
+def left_by_block(a: Accumulator, partial: Buffer, block: Var, thread: Var) -> list[Any]:
+    """The total of a block's threads, which its first thread leaves to a later launch."""
+    total = scalar(a.dtype)
+    store = Store(partial, affine.of(block), total)
+    return [Combine(a, thread.extent), Finish(total, a), When(affine.of(thread), 0, 1, [store])]

@@ -18,7 +18,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .cooperation import Cooperation, alone, iterations, positions
-from .launches import Launches
+from .launches import Launches, left_by_block
 from .structure import Nest, Parts, live, nests
 from .teams import (
     Reduced,
@@ -65,13 +65,7 @@ class Passes(Launches):
             body = [*live([*found.scalars, *nest.between, *first.before], inner),
                     *first.begins, *inner]  # fmt: skip
             for a, partial in zip(totals, partials, strict=True):
-                total = scalar(a.dtype)
-                store = Store(partial, affine.of(block), total)
-                body += [
-                    Combine(a, threads),
-                    Finish(total, a),
-                    When(affine.of(thread), 0, 1, [store]),
-                ]
+                body += left_by_block(a, partial, block, thread)
             return [*positions(nest, where), *body]
 
         doc = f"{split} blocks for each of {nest.count} rows."

@@ -19,22 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from autojit.codegen.cuda.device_program.nodes import Barrier, Combine, Let, Share, When
+from autojit.codegen.cuda.device_program.nodes import Barrier, Let, Share, When
 from autojit.codegen.cuda.device_program.numbers import (
     accumulator,
     computed,
     constant_scalar,
     loaded,
-    scalar,
 )
-from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Compute, Finish, Load, Loop, Store
+from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Compute, Load, Loop, Store
 from autojit.codegen.loop_ir.traversal import memory, used
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.types import dtype_from_name
 
-from .launches import Launches
+from .launches import Launches, left_by_block
 from .structure import is_pure, live
 from .teams import LEAST_OF_THREAD
 
@@ -200,9 +199,7 @@ class PrefixSums(Launches):
             body: list[Any] = [*self._outside(found, adding), *map(Begin, sums)]
             body.append(Share(n, affine.of(thread), chunk, threads, [let, inside]))
             for a, total in zip(sums, totals, strict=True):
-                value = scalar(a.dtype)
-                store = When(affine.of(thread), 0, 1, [Store(total, affine.of(block), value)])
-                body += [Combine(a, threads), Finish(value, a), store]
+                body += left_by_block(a, total, block, thread)
             return body
 
         doc = f"Each block combines {chunk} of {found.loop.stop} elements."
