@@ -26,6 +26,7 @@ from tests.machines import with_avx512  # noqa: E402
 from tests.sampling import (  # noqa: E402, F401 - hooks
     pytest_addoption,
     pytest_collection_modifyitems,
+    pytest_configure,
 )
 
 engine.VERIFY = True

@@ -1,9 +1,10 @@
 """Large tables of cases: one case in so many runs by default, all of them with ``--every-case``.
 
 ``@pytest.mark.sampled(8)`` on a test with many cases says that one in eight is enough for a run of
-minutes: the cases differ little, and what each of them checks is checked by other tests as well.
-Which cases run is drawn by their names, so it is the same everywhere; ``--sample SEED`` draws
-others.  A case that is named on the command line always runs.
+minutes.  The mark bounds what a test costs in the default run: half a second where its cases differ
+little, some seconds for the tables that everything rests on.  Which cases run is drawn by their
+names, so it is the same everywhere; ``--sample SEED`` draws others.  A case that is named on the
+command line always runs.  Random searches draw `share` of their examples.
 """
 
 from __future__ import annotations
@@ -15,12 +16,26 @@ from math import ceil
 import pytest
 
 MARK = "sampled"
+#: Of how many random examples the default run draws one.
+ONE_IN = 4
+
+_every_case = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sampling")
     group.addoption("--every-case", action="store_true", help="run each case of sampled tests")
     group.addoption("--sample", default="0", metavar="SEED", help="draw other cases")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    global _every_case
+    _every_case = config.getoption("--every-case")
+
+
+def share(count: int) -> int:
+    """How many of so many random examples a search draws: all of them with ``--every-case``."""
+    return count if _every_case else ceil(count / ONE_IN)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -35,6 +35,7 @@ def run_examples(module: ModuleType) -> tuple[int, str]:
     return runner.tries, "".join(report)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", modules())
 def test_examples(name: str) -> None:
     _, report = run_examples(importlib.import_module(name))

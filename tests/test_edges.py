@@ -54,6 +54,7 @@ def assert_equal_everywhere(got: Any, want: Any, *arguments: Any, signed: bool =
     assert not wrong.any(), listed
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
 @pytest.mark.parametrize("ufunc", UNARY, ids=lambda f: f.__name__)
 def test_special_values(ufunc: Any, dtype: Any) -> None:
@@ -65,6 +66,7 @@ def test_special_values(ufunc: Any, dtype: Any) -> None:
     assert_equal_everywhere(jit(ufunc)(x), want, x)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
 @pytest.mark.parametrize("ufunc", BINARY, ids=lambda f: f.__name__)
 def test_special_pairs(ufunc: Any, dtype: Any) -> None:
@@ -96,6 +98,7 @@ INTEGER_OPERATIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("operation", INTEGER_OPERATIONS, ids=lambda f: f.__name__)
 def test_extreme_integers(operation: Callable[..., Any]) -> None:
     @jit
@@ -201,6 +204,7 @@ KINKS: list[tuple[str, Callable[..., Any], float, float]] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "f", "x", "slope"), KINKS, ids=[k[0] for k in KINKS])
 def test_kinks(name: str, f: Callable[..., Any], x: float, slope: float) -> None:
     for g in (grad(f), jit(grad(f))):

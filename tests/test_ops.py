@@ -134,6 +134,7 @@ def test_value(sample: Sample) -> None:
         assert_same(autojit.jit(sample.function)(*arguments), want)
 
 
+@pytest.mark.sampled(2)
 @each(DIFFERENTIABLE)
 def test_single_precision(sample: Sample) -> None:
     arguments = in_single(sample.draw())
@@ -173,6 +174,7 @@ def _flat(results: Any) -> Any:
     return np.concatenate([np.ravel(r) for r in leaves(results)])
 
 
+@pytest.mark.sampled(2)
 @each([s for s in DIFFERENTIABLE if s.holomorphic])
 def test_complex_step(sample: Sample) -> None:
     arguments = sample.draw()
@@ -195,7 +197,7 @@ def test_complex_step(sample: Sample) -> None:
     assert paired(gradients, tangents) == pytest.approx(change, rel=1e-12, abs=1e-13)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @each(DIFFERENTIABLE)
 def test_compiled_gradient(sample: Sample) -> None:
     arguments = sample.draw()
@@ -219,6 +221,7 @@ def test_compiled_gradient(sample: Sample) -> None:
     assert_same(list(want[: len(plain)]), plain)
 
 
+@pytest.mark.sampled(2)
 @each([s for s in DIFFERENTIABLE if s.torch])
 def test_against_torch(sample: Sample) -> None:
     torch = pytest.importorskip("torch")

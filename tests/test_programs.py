@@ -60,7 +60,7 @@ def renamed(value: Any, name: str) -> Any:
     return Program(value.inputs, ops, value.outputs, name=name)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(40)
 @each
 def test_texts_read_back_and_names_mean_nothing(sample: Sample) -> None:
     for program in programs(sample):

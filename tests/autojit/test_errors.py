@@ -237,6 +237,7 @@ ASKED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", ASKED)
 def test_questions_get_the_answer_of_each_call(case: str) -> None:
     f = jit(ASKED[case])
@@ -481,6 +482,7 @@ SHAPES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", SHAPES)
 def test_shapes(case: str) -> None:
     function, words = SHAPES[case]
@@ -553,6 +555,7 @@ def test_results_that_are_not_arrays() -> None:
     assert_says(text, "'model' of type str", "must be an array, a number, or tuples")
 
 
+@pytest.mark.slow
 def test_leaks_name_the_fix() -> None:
     kept: list[Any] = []
     text = message(LeakedTracerError, lambda x: kept.append(np.sin(x)) or x, X)

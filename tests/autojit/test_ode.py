@@ -80,6 +80,7 @@ def by_scipy(fun: Any, span: Any, y0: Any, times: Any = None, method: str = "DOP
 # -- values -------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [n for n in PROBLEMS if n != "long and still"])
 def test_solutions_are_scipy_s(name: str) -> None:
     fun, span, y0 = PROBLEMS[name]
@@ -97,6 +98,7 @@ def test_solutions_are_scipy_s(name: str) -> None:
     np.testing.assert_array_equal(ends.t, span)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-8])
 def test_the_work_is_that_of_scipy_s_method(name: str, tolerance: float) -> None:
@@ -213,6 +215,7 @@ def test_derivatives_of_exponential_decay(method: str, adjoint: str) -> None:
     np.testing.assert_allclose(got, [y / a, -(t - s) * y, k * y, -k * y], rtol=1e-6)
 
 
+@pytest.mark.sampled(3)
 @ways
 def test_derivatives_by_what_the_slope_closes_over_and_by_the_span(
     method: str, adjoint: str
@@ -271,6 +274,7 @@ def test_both_adjoints_agree_with_differences_of_scipy() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
 def test_compiled_gradients(adjoint: str) -> None:
     times = np.linspace(0, 10, 6)
@@ -336,6 +340,7 @@ def test_forward_mode() -> None:
         jvp(lambda k: end_of_decay(k, "continuous"), (0.5,), (1.0,))
 
 
+@pytest.mark.sampled(4)
 @ways
 def test_second_derivatives(method: str, adjoint: str) -> None:
     f = lambda k: end_of_decay(k, adjoint, method)  # noqa: E731
@@ -344,6 +349,7 @@ def test_second_derivatives(method: str, adjoint: str) -> None:
     assert hessian(f)(0.5) == pytest.approx(want, rel=1e-5)
 
 
+@pytest.mark.sampled(4)
 @ways
 def test_batches(method: str, adjoint: str) -> None:
     rates = np.array([0.1, 0.5, 1.5])
@@ -537,6 +543,7 @@ print(*jit(grad(loss))(1.3, np.array([1.0, 0.5])).shape, "done")
 """
 
 
+@pytest.mark.slow
 def test_llvm_prints_nothing() -> None:
     """The loop over steps ends with a loop over two numbers, whose marks it took over."""
     env = {**os.environ, "AUTOJIT_CACHE_DIR": ""}

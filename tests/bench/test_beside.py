@@ -19,6 +19,7 @@ def test_a_wrong_result_stands_in_the_place_of_the_ratio() -> None:
     assert difference([1.0], [1.0, 2.0], 1e-9) == "shapes (1,) and (2,)"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("pair", scipy_pairs.solvers(), ids=lambda pair: pair.what)
 def test_solvers_agree(pair: Pair) -> None:
     assert pair.tolerance is not None

@@ -70,6 +70,7 @@ def strange_peers(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_run_with_good_and_bad_peers(tmp_path, strange_peers, capsys):
     output = tmp_path / "RESULTS.md"
     chosen = "numpy,numba,strange_peers.wrong,strange_peers.absent,strange_peers.crashing"
@@ -89,6 +90,7 @@ def test_run_with_good_and_bad_peers(tmp_path, strange_peers, capsys):
     assert (wrong, absent, crashed) == ("WRONG", "absent", "crashed")
 
 
+@pytest.mark.slow
 def test_late_peer_is_given_up(strange_peers, capsys):
     command.main(
         ["rosenbrock_small", "--peers", "strange_peers.late", "--rounds", "1", "--timeout", "1"]
@@ -166,7 +168,7 @@ def applied(workload, derivative, results, position, direction):
     return np.sum(product, axis=tuple(range(examples + results, product.ndim)))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(45)
 @pytest.mark.parametrize("workload", all_workloads().values(), ids=lambda w: w.name)
 def test_reference_is_the_derivative(workload):
     """Along one random direction, against central differences of the primal in float64."""
@@ -213,7 +215,7 @@ def test_derivative_by_hand_agrees_with_the_reference(workload):
 FOR_DACE = [workload for workload in all_workloads().values() if "dace" in workload.versions]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("workload", FOR_DACE, ids=lambda w: w.name)
 def test_program_for_dace_is_the_primal(workload):
     """It is NumPy's Python too, and may write to its arguments."""
@@ -256,6 +258,7 @@ def test_gradients_by_dace(capsys):
     assert "dace, " not in printed, "a remark on what went wrong"
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "name",
     [

@@ -21,6 +21,7 @@ from bench.programs.not_covered import TEXTS, message
 PROGRAMS = all_programs()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradient_against_differences(name):
     program = PROGRAMS[name]
@@ -108,6 +109,7 @@ def test_the_best_of_rounds():
     assert best([FAST, FAILED]) is FAILED
 
 
+@pytest.mark.slow
 def test_a_run_is_saved_and_compared(tmp_path, capsys):
     saved = tmp_path / "figures.json"
     command.main(["programs", "--size", "tiny", "ar2", "--check", "--json", str(saved)])
@@ -123,6 +125,7 @@ def test_a_run_is_saved_and_compared(tmp_path, capsys):
     assert "geometric mean of 1 programs" in printed
 
 
+@pytest.mark.slow
 def test_another_checkout_that_fails_is_named(tmp_path, capsys):
     (tmp_path / "autojit").mkdir()
     (tmp_path / "autojit" / "__init__.py").write_text("raise ValueError('half a checkout')\n")

@@ -8,6 +8,7 @@ from autojit import grad, jit
 from bench import tracing, tracing_programs
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", tracing.PROGRAMS)
 def test_every_program_has_a_gradient_at_a_small_size(name: str) -> None:
     function, arguments = getattr(tracing_programs, name)(6)

@@ -26,6 +26,7 @@ from autojit.ir.regions.switch import Switch
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.interpreter import interpret
 from tests.ir.random_programs import arguments_for, programs
+from tests.sampling import share
 
 _POINTERS = [ctypes.c_void_p] * 11
 
@@ -58,7 +59,7 @@ def takes_part(kind: Declaration) -> bool:
 
 FLOATS = tuple(map(np.dtype, ("f8", "f4")))
 SETTINGS = settings(
-    max_examples=60,
+    max_examples=share(60),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

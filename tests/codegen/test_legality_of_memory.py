@@ -237,6 +237,7 @@ TABLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.module.__name__}: {row.why}")
 def test_choices_are_made_only_where_they_are_legal(row: Row) -> None:
     assert row.holds(agrees(row.legal, *row.arguments)), "the neighbour is not legal"

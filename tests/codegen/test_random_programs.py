@@ -28,6 +28,7 @@ from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.validation.rounding import EXACT, noisy, parts, wrong_elements
 from tests.ir.random_programs import arguments_for, programs
+from tests.sampling import share
 from tests.thresholds import Thresholds, drawn
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -160,19 +161,19 @@ ALL_ON_CUDA = programs(kinds=is_on_every_target)
 SMOOTH_ON_CUDA = programs(kinds=is_on_every_target, dtypes=INEXACT, inexact_outputs=True)
 
 
-@examples(60)
+@examples(share(60))
 @given(program=ALL, seed=SEEDS)
 def test_values(choices: Choices, program: Program, seed: int) -> None:
     check_near(program, seed, low=-2, high=2, choices=choices)
 
 
-@examples(60)
+@examples(share(60))
 @given(program=EXACTLY, seed=SEEDS)
 def test_exact_values(choices: Choices, program: Program, seed: int) -> None:
     check_exact(program, seed, choices)
 
 
-@examples(40)
+@examples(share(40))
 @given(program=SMOOTH, seed=SEEDS)
 def test_derivatives(choices: Choices, program: Program, seed: int) -> None:
     check_near(derivative(program), seed, low=0.2, high=0.9, choices=choices)

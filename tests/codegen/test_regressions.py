@@ -104,6 +104,7 @@ def test_borders_whose_reads_have_several_conditions(shape: tuple[int, ...]) -> 
     agrees(grad(f), np.random.default_rng(0).normal(size=shape), rtol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [7, 28, 1000])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 def test_every_second_element_backwards(n: int, dtype: Any) -> None:
@@ -117,6 +118,7 @@ def test_every_second_element_backwards(n: int, dtype: Any) -> None:
         np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(40, 64, 17), (12, 64, 17), (5, 3, 17)])
 @pytest.mark.parametrize("extreme", [np.max, np.min])
 def test_what_equals_its_largest_is_rounded_as_it_was(shape: Any, extreme: Any) -> None:

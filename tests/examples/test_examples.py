@@ -86,6 +86,7 @@ def test_every_example_has_a_promise() -> None:
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(PROMISES)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROMISES)
 def test_example(name: str) -> None:
     if name == "digits.py":
@@ -98,6 +99,7 @@ def test_example(name: str) -> None:
         position = found.end()
 
 
+@pytest.mark.slow
 def test_digits_fits_a_narrow_terminal_and_shows_all_on_request() -> None:
     pytest.importorskip("sklearn", reason="the `examples` extra is not installed")
     narrow = run("digits.py", COLUMNS="60")

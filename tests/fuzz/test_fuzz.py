@@ -33,6 +33,7 @@ from tests.thresholds import Thresholds
 SHARE = 3
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_share_of_each_generator(name: str) -> None:
     outcomes = [(case := make(name, 0, number), check(case)) for number in range(SHARE)]
@@ -80,6 +81,7 @@ def _lines(case: Case) -> list[str]:
     return [line for line in case.source.splitlines() if line.strip()]
 
 
+@pytest.mark.slow
 def test_a_wrong_derivative_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = (lambda t, y, x: t * elementary.cos(x) * 1.001,)
     monkeypatch.setattr(elementary.sin, "rules", wrong)

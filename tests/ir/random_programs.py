@@ -35,6 +35,7 @@ from tests.ir.grower import DTYPES, MAX_NDIM, SPECIAL, Draw, Grower
 from tests.ir.random_bodies import bodies, loop_index
 from tests.ir.random_calls import calls
 from tests.ir.random_linalg import LINALG
+from tests.sampling import share
 
 __all__ = ["DTYPES", "Grower", "arguments_for", "assert_same_results", "programs", "sampler"]
 
@@ -48,7 +49,7 @@ Sampler = Callable[[Grower, Any], Value | None]
 
 #: How many random programs a test runs, always the same ones; and what else is random in it.
 EXAMPLES = settings(
-    max_examples=150,
+    max_examples=share(150),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -13,9 +13,10 @@ from autojit.ir.ops.checks import whole_number
 from autojit.ir.special.external import External
 from autojit.ir.tools.verifier import verify
 from tests.ir.random_programs import DTYPES, Grower, programs, sampler
+from tests.sampling import share
 
 
-@settings(max_examples=100, derandomize=True, deadline=None)
+@settings(max_examples=share(100), derandomize=True, deadline=None)
 @given(programs())
 def test_programs_are_well_formed(program: Program) -> None:
     verify(program)
@@ -36,6 +37,7 @@ def test_every_op_is_sampled() -> None:
 SAMPLED = [kind for kind in REGISTRY.values() if sampler(kind)]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", SAMPLED, ids=lambda kind: kind.name)
 @settings(max_examples=3, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(data=st.data())

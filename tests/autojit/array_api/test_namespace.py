@@ -88,6 +88,7 @@ ADJUSTED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ADJUSTED)
 def test_adjusted_functions(name: str) -> None:
     f, expected = ADJUSTED[name]
@@ -222,6 +223,7 @@ np.testing.assert_allclose(both(x), [f(x) for f in cases.values()], rtol=1e-9)
 """
 
 
+@pytest.mark.slow
 def test_scipys_own_functions_run_in_the_namespace(tmp_path: Path) -> None:
     script = tmp_path / "of_scipy.py"
     script.write_text(OF_SCIPY, encoding="utf-8")

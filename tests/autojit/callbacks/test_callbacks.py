@@ -341,6 +341,7 @@ def power(x: Any, n: Any) -> Any:
     return x**n
 
 
+@pytest.mark.slow
 def test_functions_of_numba() -> None:
     def f(x: Any) -> Any:
         return numba_callback(steps, (x, "f64[]"), x, 2)

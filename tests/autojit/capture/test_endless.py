@@ -69,6 +69,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("x", [0.31, 1.5, 7.0])
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_values_and_slopes(f, x):

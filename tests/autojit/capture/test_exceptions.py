@@ -93,6 +93,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("x", [0.5, 2.5, 5.0, 1000.0])
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_raised_where_python_raises(f, x):

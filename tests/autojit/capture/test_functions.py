@@ -38,7 +38,7 @@ def test_value(f, arguments):
     np.testing.assert_allclose(jit(f)(*arguments), f(*arguments), rtol=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("f", "arguments"), _PARAMETERS)
 def test_gradient(f, arguments):
     inexact = [

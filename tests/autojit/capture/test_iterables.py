@@ -85,6 +85,7 @@ def by_questions(x):
     return x[2] * large if all(v > 0.4 for v in x if v > 0) else x[3]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "f",
     [squares_of_some, mean_of_logarithms, pairs, known_conditions, none_of_them, by_questions],

@@ -115,6 +115,7 @@ def branches_and_loops(x):
     return total
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", [branches_and_loops, grad(branches_and_loops)])
 def test_lines_are_counted(f):
     compiled = jit(f)

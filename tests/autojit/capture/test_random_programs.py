@@ -11,6 +11,7 @@ from .random_aliases import Aliases
 from .random_programs import Program
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("group", range(4))
 @pytest.mark.parametrize(("writer", "count"), [(Program, 6), (Aliases, 8)])
 def test_random_programs(group, writer, count):

@@ -204,6 +204,7 @@ def unchanged_in_a_loop(x):
     return s
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "f", [a_list_chosen, one_changed_elsewhere, a_copy, without_other_names, unchanged_in_a_loop]
 )

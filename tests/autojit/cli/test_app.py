@@ -288,6 +288,7 @@ MISUSE = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("words", "message"), MISUSE, ids=lambda v: " ".join(v)[:40])
 def test_misuse_is_one_line_and_exit_code_2(words: list[str], message: str) -> None:

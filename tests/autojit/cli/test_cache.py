@@ -165,6 +165,7 @@ DIFFERENCES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("change", "words"), DIFFERENCES, ids=lambda v: str(v)[:20])
 def test_why_names_what_differs(change: dict[str, Any], words: str, folder: Path) -> None:
     keep(folder, **{part: "much else" for part in ("numba", "llvmlite", "python", "settings")}

@@ -62,7 +62,7 @@ def fails(check: Callable[[Call], Any], some: list[Call]) -> list[str]:
     return found
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("check", ["forward", "derivative", "batched"])
 @pytest.mark.parametrize("part", range(4))
 def test_sample_calls(check: str, part: int) -> None:

@@ -21,6 +21,7 @@ from tests.autojit.cli.commands import all_commands, call, printed
 COMMANDS = all_commands()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("name", ["", "cache", *COMMANDS])
 def test_page_fits_and_names_everything(name: str, columns: int) -> None:
@@ -82,6 +83,7 @@ def once(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Timing:
     return Timing(seconds, seconds)
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_examples_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +151,7 @@ def _options(command: Any) -> list[str]:
     return [name for option in command.params for name in option.opts]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "words", "part"),
     [(name, words, part) for name, rows in CALLS.items() for words, part in rows],

@@ -39,6 +39,7 @@ def command(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_script_is_the_main_module_and_the_table_is_on_stderr(folder: Path) -> None:
     done = command(folder, "--source", "--trace", "t.json", str(folder / "script.py"), "-o", "x")
     assert done.returncode == 0, done.stderr
@@ -87,6 +88,7 @@ def test_the_exit_code_is_the_scripts(
     assert ("bye" in capsys.readouterr().err) == (code == 1)
 
 
+@pytest.mark.slow
 def test_mistakes_are_told_before_anything_runs(folder: Path) -> None:
     (folder / "broken.py").write_text("def f(:\n", encoding="utf-8")
     for args, words, code in (

@@ -69,6 +69,7 @@ MISUSE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("line", "words"), MISUSE)
 def test_misuse_has_code_2(folder: Path, line: str, words: str) -> None:
     (folder / "folder.py").mkdir()

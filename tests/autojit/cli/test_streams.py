@@ -107,6 +107,7 @@ def test_an_encoding_without_our_signs(folder: Path) -> None:
     assert streams.printable("✓ 2 × 3 …", "ascii") == "ok 2 x 3 ..."
 
 
+@pytest.mark.slow
 def test_a_pipe_that_is_closed_is_no_failure_to_speak_of(folder: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -198,6 +199,7 @@ def plain(sent: str) -> str:
     return "\n".join(line.split("\r")[-1] for line in lines)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "line",
     [
@@ -218,6 +220,7 @@ def test_no_line_is_longer_than_the_terminal(folder: Path, line: str) -> None:
     assert max(map(len, plain(sent).split("\n"))) <= 60
 
 
+@pytest.mark.slow
 def test_colours_of_explanations_are_their_own(folder: Path) -> None:
     """Words behind a semicolon are no comment, and headings stand out."""
     sent = on_terminal(folder, "explain", "functions.py:loss", "f64[3]", "f64[100,3]")
@@ -226,6 +229,7 @@ def test_colours_of_explanations_are_their_own(folder: Path) -> None:
     assert "\x1b[36mbytes\x1b[0m" in sent
 
 
+@pytest.mark.slow
 def test_pages_do_not_fill_the_terminal(folder: Path) -> None:
     words = ("functions.py:loss", "f64[3]", "f64[100,3]", "--format", "html")
     for more in (("dump", *words), ("explain", *words), ("dump", *words, "--stage", "all")):
@@ -241,6 +245,7 @@ def test_files_are_named_as_from_here(folder: Path) -> None:
     assert "= mul %0, %0  # functions.py:16\n" in sent
 
 
+@pytest.mark.slow
 def test_progress_is_shown_and_erased(folder: Path) -> None:
     (folder / "slow.py").write_text(
         "import time\ndef f(x):\n    time.sleep(2.2)\n    print('here')\n    return x * x\n",

@@ -54,6 +54,7 @@ def assert_same(got: Any, want: Any) -> None:
 # -- scan ---------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c8", "c16", "i8", "i4", "u1", "?"])
 @pytest.mark.parametrize("length", [0, 1, 4])

@@ -85,7 +85,7 @@ def share_of(name: str) -> list[tuple[str, str | None]]:
     return [(a, b) for a, b in pairs if not (a in SECOND and b in SECOND)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(24)
 @EACH
 def test_pairs(name: str) -> None:
     for first, second in share_of(name):
@@ -118,7 +118,7 @@ def assert_compiled_alike(f: Function, *arguments: Any) -> None:
         np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12 * scale)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(24)
 @EACH
 def test_compiled(name: str) -> None:
     """Value, gradient, batch of gradients and a second derivative, in one program."""

@@ -43,6 +43,7 @@ def batched(*shape: int, axis: int | None) -> Any:
 AXES = [axes for axes in itertools.product((None, 0, 1), repeat=3) if axes != (None, None, None)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("axes", AXES)
 def test_scan(axes: Any) -> None:
     """A carry that is batched only because a row or a constant is."""

@@ -119,6 +119,7 @@ def test_pickles_by_value() -> None:
     np.testing.assert_allclose(arrived(X[:1] * CLOSED_OVER), local(2.0)(X[:1] * CLOSED_OVER))
 
 
+@pytest.mark.slow
 def test_joblib() -> None:
     joblib = pytest.importorskip("joblib")
     compiled = local(4.0)
@@ -131,6 +132,7 @@ def test_joblib() -> None:
 # -- processes ----------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 def test_worker_processes(method: str) -> None:
     if method not in multiprocessing.get_all_start_methods():
@@ -206,6 +208,7 @@ def test_a_fork_while_another_thread_is_within_llvmlite() -> None:
     assert found == shipped.compiled_here(301).tolist()
 
 
+@pytest.mark.slow
 def test_forks_while_the_first_program_is_compiled_in_the_background() -> None:
     """The modules that the other thread imports are whole in the children."""
     if "fork" not in multiprocessing.get_all_start_methods():

@@ -24,6 +24,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", pages())
 def test_examples_print_what_the_page_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -98,6 +98,7 @@ def test_amounts_and_times_at_best() -> None:
     assert found.calls >= 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("f", "args"),
     [(normalized, (X,)), (lambda x: (x @ x) @ x, (np.ones((40, 40)),)), (np.sort, (X,))],
@@ -196,6 +197,7 @@ def test_an_argument_that_is_returned() -> None:
     assert "no line of yours" in found.text()
 
 
+@pytest.mark.slow
 def test_where_the_code_was() -> None:
     f = jit(lambda x: np.cosh(x) * 1.25)
     assert f.explain(X).cache == "compiled anew"
@@ -216,6 +218,7 @@ def test_settings_and_names_are_arguments_too() -> None:
     assert step.flops == 2000
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", [60, 100])
 @pytest.mark.parametrize("f", [normalized, grad(lambda x: np.sum(normalized(x) ** 2))])
 def test_text_fits(f: Any, width: int) -> None:
@@ -305,6 +308,7 @@ def test_bodies_are_shown_one_by_one() -> None:
     assert sum(t for t in times if t) < 1.5 * step.seconds
 
 
+@pytest.mark.slow
 def test_bodies_of_loops_of_unknown_length_and_of_branches() -> None:
     found = explained(settled, X)
     (step,) = found.steps

@@ -15,6 +15,7 @@ from autojit import grad, jit, vmap
 from autojit.errors import DtypeError, InPlaceError, ShapeError, UncoveredFunctionError
 from autojit.testing import check_grads
 from tests.autojit.functions.test_indexing import SHAPE, X, indices
+from tests.sampling import share
 
 V = np.array([1.0, -2.0, 3.0])
 M = np.arange(12.0).reshape(3, 4)
@@ -39,7 +40,7 @@ def leaves(result: Any) -> list[Any]:
 # -- items --------------------------------------------------------------------
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=share(200), derandomize=True, deadline=None)
 @given(indices(), st.integers(0, 3), st.booleans())
 def test_any_mixture_of_indices(index: tuple[Any, ...], keep: int, add: bool) -> None:
     """Values of fewer axes, and of extent 1, broadcast; repeated places keep the last value."""
@@ -69,6 +70,7 @@ def test_any_mixture_of_indices(index: tuple[Any, ...], keep: int, add: bool) ->
             np.testing.assert_allclose(got[0], np.where(arrived == 0, 2 * weights, 0))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("index", [0, (1, 2), np.s_[1:, ::2], [2, 0], M > 5, (M > 5)[:, 0]])
 def test_values_and_gradients(index: Any) -> None:
     v = np.full(np.shape(M[index])[1:], 2.5)

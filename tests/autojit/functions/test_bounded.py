@@ -21,7 +21,7 @@ Y = np.random.default_rng(2).normal(size=N)
 M = np.random.default_rng(3).normal(size=(N, N))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("program", "args"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_programs_agree_with_python(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
     def total(loop: Any) -> Any:
@@ -37,6 +37,7 @@ def test_programs_agree_with_python(program: Callable[..., Any], args: tuple[Any
     autojit.testing.check_grads(jit(total(fori_loop)), args, order=1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("program", "args"), PROGRAMS[::3], ids=lambda x: getattr(x, "__name__", "")
 )
@@ -127,6 +128,7 @@ def _outcome(f: Callable[..., Any], *args: Any) -> Any:
 _STRICT = ("differ in length", "not made shorter")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_programs_agree_with_numpy(seed: int) -> None:
     text, f = _program(seed)
@@ -145,6 +147,7 @@ def test_random_programs_agree_with_numpy(seed: int) -> None:
                     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=where)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(100, 107))
 def test_random_derivatives_agree_with_known_bounds(seed: int) -> None:
     text, f = _program(seed)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import autojit
 from autojit import grad, jit
+from tests.sampling import share
 
 SHAPE = (3, 4, 2, 3)
 X = np.random.default_rng(0).normal(size=SHAPE)
@@ -49,7 +50,7 @@ def indices(draw: Any) -> tuple[Any, ...]:
     return tuple(result)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=share(300), derandomize=True, deadline=None)
 @given(indices())
 def test_any_mixture(index: tuple[Any, ...]) -> None:
     with autojit.disable_jit():

@@ -79,6 +79,7 @@ FUNCTIONS = [(sums, X), (lengths, X), (changed, X), (of_known_number, X), (by_fu
              (products, X), (of_matrices, A), (in_a_loop, X)]  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("f", "x"), FUNCTIONS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_and_derivatives(f: Any, x: np.ndarray) -> None:
     want = f(x)

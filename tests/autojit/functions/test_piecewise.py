@@ -39,7 +39,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", CASES)
 def test_functions_get_the_parts(name: str) -> None:
     function, x = CASES[name]

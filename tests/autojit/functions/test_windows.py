@@ -19,7 +19,7 @@ WINDOWS = np.lib.stride_tricks.sliding_window_view
 SIZES = [(5, 3), (3, 5), (1, 1), (4, 4), (7, 2), (2, 7), (1, 6), (30, 11), (64, 64)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(56)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])
@@ -46,6 +46,7 @@ def test_a_gradient_of_a_convolution_is_one() -> None:
     assert not program.captured
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("shape", "axis"),
     [(3, 1), ((2, 3), None), ((2, 3), (0, 1)), ((2, 2), (1, 1)), (6, 0), (1, 0), ((2, 3), (-1, 0))],

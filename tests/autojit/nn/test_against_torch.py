@@ -179,7 +179,7 @@ def witness(c: Case, cotangent: np.ndarray) -> tuple[np.ndarray, list[np.ndarray
     return value.detach().numpy(), [g.numpy() for g in grads]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("c", CASES, ids=lambda c: c.name)
 def test_values_and_gradients(c: Case) -> None:
     value = c.ours(*c.arguments)
@@ -202,6 +202,7 @@ def in_single_precision(c: Case) -> list[np.ndarray]:
     return [x.astype(np.float32) if x.dtype.kind == "f" else x for x in c.arguments]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_compiled_single_precision(name: str) -> None:
     """Every second case of a family, in one compiled function."""
@@ -219,6 +220,7 @@ def test_compiled_single_precision(name: str) -> None:
         np.testing.assert_allclose(got, plain, rtol=1e-4, atol=1e-5 * scale, err_msg=c.name)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_batches(name: str) -> None:
     """The other cases of a family, under vmap."""

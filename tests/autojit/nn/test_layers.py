@@ -23,6 +23,7 @@ def tensors(torch: Any, tree: dict[str, np.ndarray]) -> dict[str, Any]:
     return {name: torch.from_numpy(x.copy()) for name, x in tree.items()}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_lstm(bidirectional: bool) -> None:
     torch = pytest.importorskip("torch")
@@ -54,6 +55,7 @@ def test_lstm(bidirectional: bool) -> None:
         np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_transformer_encoder_layer(norm_first: bool) -> None:
     torch = pytest.importorskip("torch")

@@ -44,6 +44,7 @@ SECOND: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
 SLOW = ("attention", "convolution", "lstm")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in SECOND]
 )

@@ -35,6 +35,7 @@ def start() -> dict[str, Any]:
     return {"w": rng.normal(size=(3, 4)), "b": [rng.normal(size=4)]}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "settings"), SETTINGS)
 def test_steps(name: str, settings: dict[str, Any]) -> None:
     params = start()

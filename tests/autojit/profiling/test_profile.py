@@ -232,6 +232,7 @@ WAYS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_call(way: str) -> None:
     expected = WAYS[way]()

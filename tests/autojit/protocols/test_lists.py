@@ -67,7 +67,7 @@ def of_arrays(f: Callable[..., Any]) -> Callable[[Any], Any]:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("kind", [list, tuple])
 @pytest.mark.parametrize("name", CASES)
 def test_lists_are_arrays(name: str, kind: type) -> None:
@@ -201,6 +201,7 @@ INSERTIONS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("places", "values", "axis"), INSERTIONS)
 def test_insert(places: Any, values: Any, axis: int | None) -> None:
     a, values = np.arange(1.0, 7.0).reshape(2, 3), np.asarray(values)

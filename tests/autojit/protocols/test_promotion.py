@@ -97,14 +97,14 @@ def of(dtype: np.dtype) -> np.ndarray:
     return np.array([1, 1], dtype)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("operation", OPERATORS, ids=lambda f: f.__name__)
 def test_operators_of_arrays(operation: Callable[..., Any]) -> None:
     for a, b in itertools.product(DTYPES, DTYPES):
         assert_promotes(operation, of(a), of(b))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("operation", OPERATORS, ids=lambda f: f.__name__)
 def test_operators_with_scalars(operation: Callable[..., Any]) -> None:
     for dtype, scalar in itertools.product(DTYPES, SCALARS):
@@ -131,7 +131,7 @@ def test_unary_ufuncs(ufunc: np.ufunc) -> None:
         assert_promotes(ufunc, of(dtype))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("ufunc", BINARY, ids=lambda f: f.__name__)
 def test_binary_ufuncs(ufunc: np.ufunc) -> None:
     for a, b in itertools.product(DTYPES, DTYPES):

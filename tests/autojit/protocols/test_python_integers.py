@@ -17,7 +17,7 @@ NUMBERS += [2**63 - 1, 2**63, 2**64, -(2**63) - 1, 10**30]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(44)
 @pytest.mark.parametrize("dtype", [*INTEGERS, "f4", "f8"])
 @pytest.mark.parametrize("compare", COMPARISONS)
 def test_comparisons_are_by_value(dtype: str, compare: Callable[[Any, Any], Any]) -> None:
@@ -35,6 +35,7 @@ def test_comparisons_are_by_value(dtype: str, compare: Callable[[Any, Any], Any]
             np.testing.assert_array_equal(jit(compare)(a, number), want[0])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_differences_and_products_of_integers(dtype: str) -> None:
     """NumPy computes these in float64."""

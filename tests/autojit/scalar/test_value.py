@@ -172,6 +172,7 @@ def test_subclass_and_numbers() -> None:
     assert sum([Value(5), 3]).data == 8
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("longest", [None, 100])
 def test_deep_chain(longest: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if longest:  # the tape does not hold all of it
@@ -261,6 +262,7 @@ def test_values_vanish_under_jit() -> None:
     assert autojit.jit(slope)(-0.5) == pytest.approx(slope(-0.5), 1e-12)
 
 
+@pytest.mark.slow
 def test_values_are_arguments_and_results_of_compiled_functions() -> None:
     def bent(v: Any) -> Any:
         if v > 0:

@@ -142,6 +142,7 @@ np.testing.assert_allclose(g(x), special.polygamma(1, x), rtol=1e-14)
 """
 
 
+@pytest.mark.slow
 def test_code_on_disk_finds_the_functions_of_another_process(tmp_path: Path) -> None:
     environment = {**os.environ, "AUTOJIT_CACHE_DIR": str(tmp_path)}
     for _ in range(2):

@@ -118,6 +118,7 @@ def traced(f: Every, *arguments: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sampled(4)
 @each_family
 def test_values(name: str, row: Row) -> None:
     is_discrete = name in DISCRETE
@@ -134,7 +135,7 @@ def test_values(name: str, row: Row) -> None:
         assert_same(got, wanted[method], method, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(36)
 @each_family
 def test_invalid_parameters_give_nan(name: str, row: Row) -> None:
     points = np.array([*row.points, *row.edges])
@@ -149,7 +150,7 @@ def test_invalid_parameters_give_nan(name: str, row: Row) -> None:
             assert np.all(np.isnan(got)), method
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @each_family
 def test_derivatives(name: str, row: Row) -> None:
     """Both modes, beside differences of SciPy's."""
@@ -342,6 +343,7 @@ def test_all_of_the_mass_reaches_to_infinity(name: str) -> None:
         np.testing.assert_allclose(got, f(q, *shapes), rtol=1e-11, atol=1e-15)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["laplace", "gennorm"])
 def test_derivatives_at_the_peak(name: str) -> None:
     """A density has a corner there, a distribution function has none."""

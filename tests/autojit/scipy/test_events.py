@@ -48,6 +48,7 @@ def test_all_results_have_the_derivative_of_the_equation(method: str, t_eval: An
     np.testing.assert_allclose(total, found.sum(0), rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_time_of_an_event_moves() -> None:
     """Without friction the ball lands after ``(v + sqrt(v**2 + 2 g h)) / g``."""
 
@@ -60,6 +61,7 @@ def test_the_time_of_an_event_moves() -> None:
     np.testing.assert_allclose(grad(landing)(3.0), want, rtol=1e-7)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["RK45", "BDF"])
 def test_the_object_is_scipys(method: str) -> None:
     own = thrown(START, method, None, 1e-3)

@@ -61,7 +61,7 @@ def assert_close(sample: Row, got: Any, wanted: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=sample.rtol, atol=sample.atol)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(72)
 @NAMED
 def test_values_and_derivatives(sample: Row) -> None:
     function, tangents = flat(sample), drawn(sample.arguments, 0)
@@ -100,6 +100,7 @@ def test_batches(sample: Row) -> None:
         assert_close(sample, [g[k] for g in got], scipys_own(sample, [b[k] for b in batches]))
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("sample", [r for r in ROWS if r.compiled], ids=lambda r: r.name)
 def test_compiled(sample: Row) -> None:
     got = jit(flat(sample))(*sample.arguments)

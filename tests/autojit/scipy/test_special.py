@@ -125,6 +125,7 @@ def test_every_function_is_here() -> None:
     assert set(EVERY) == {*public, *(f"special.{name}" for name in special.__all__)}
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("name", EVERY)
 def test_of_an_array_that_was_written(name: str) -> None:
     function = EVERY[name]

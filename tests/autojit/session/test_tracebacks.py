@@ -236,6 +236,7 @@ jit(loss)(np.ones(3))
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", ["script", "-c"])
 def test_a_script_prints_few_lines(how: str, tmp_path: Path) -> None:
     path = tmp_path / "script.py"

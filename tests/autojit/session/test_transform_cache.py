@@ -82,6 +82,7 @@ TRANSFORMED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("transformed", TRANSFORMED.values(), ids=TRANSFORMED)
 def test_arrays_that_are_closed_over_are_those_of_the_call(
     transformed: Callable[[Any], Any],
@@ -210,6 +211,7 @@ def test_a_trace_takes_few_calls_an_operation_however_long_it_is() -> None:
     assert long < 260  # 200 when this was written
 
 
+@pytest.mark.slow
 def test_what_one_program_captures_another_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside of `grad` the other arguments are captured: the programs are equal but for that."""
     monkeypatch.setattr(autojit.staging.unrolled, "LEAST_OPS", 50)

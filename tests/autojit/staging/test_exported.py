@@ -30,6 +30,7 @@ def assert_same(got: Any, want: Any) -> None:
         assert np.asarray(a).dtype == np.asarray(b).dtype
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_gradients_of_programs(f: Callable[..., Any]) -> None:
     args = PROGRAMS[f]

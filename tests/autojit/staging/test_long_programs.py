@@ -64,6 +64,7 @@ def up_to_llvm(f: Callable[..., Any], *args: Any) -> Callable[[], Any]:
     return work
 
 
+@pytest.mark.slow
 def test_all_before_llvm_takes_calls_in_proportion() -> None:
     up_to_llvm(irregular(50), 0.3)()  # imports
     few, many = (calls_of(up_to_llvm(irregular(n), 0.3)) for n in (200, 800))
@@ -175,6 +176,7 @@ def shuffled_neurons(order: list[int]) -> Callable[[Any, Any], Any]:
     return f
 
 
+@pytest.mark.slow
 def test_the_order_of_statements_does_not_matter() -> None:
     outs, ins = 16, 10
     values = np.random.default_rng(0)

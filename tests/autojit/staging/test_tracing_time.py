@@ -92,6 +92,7 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.usefixtures("uncaptured")  # which long loops are
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_the_work_is_linear(make: Callable[[int], Made]) -> None:
@@ -104,6 +105,7 @@ def test_the_work_is_linear(make: Callable[[int], Made]) -> None:
     assert counts[1] < 2.3 * counts[0]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_a_long_trace_becomes_short(make: Callable[[int], Made]) -> None:
     f, arguments = make(1200)
@@ -112,6 +114,7 @@ def test_a_long_trace_becomes_short(make: Callable[[int], Made]) -> None:
     assert len(program.ops) - numbers < 300
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_values_and_gradients_are_those_of_the_steps(make: Callable[[int], Made]) -> None:
     f, arguments = make(200)

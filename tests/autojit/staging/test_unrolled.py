@@ -108,6 +108,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("function", "arguments"), CASES, ids=lambda c: getattr(c, "__name__", ""))
 def test_rolled_loops_compute_the_same(
     function: Callable[..., Any], arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
@@ -193,6 +194,7 @@ def variance_of_returns(returns: np.ndarray) -> Callable[[Any], Any]:
 P = np.array([0.1, 0.2, 0.7])
 
 
+@pytest.mark.slow
 def test_numbers_that_differ_are_read_from_tables() -> None:
     rng = np.random.default_rng(0)
     first, second = (variance_of_returns(rng.normal(size=400)) for _ in range(2))
@@ -389,7 +391,7 @@ def repeated(seed: int) -> Callable[[Any, Any], Any]:
     return function
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(0, 400, 50))
 def test_random_repetitions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolled, "LEAST_OPS", 10**9)

@@ -328,6 +328,7 @@ def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         assert np.max(np.abs(a - b)) <= 1e-12 * np.max(np.abs(b))
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.usefixtures("eager_to_roll")
 @pytest.mark.parametrize(
     ("function", "arguments", "most"), ROWS, ids=lambda c: getattr(c, "__name__", "")
@@ -342,6 +343,7 @@ def test_steps_that_do_not_wait_become_arrays(
     check(function, arguments)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("eager_to_roll")
 @pytest.mark.parametrize(("function", "arguments"), LOOPS, ids=lambda c: getattr(c, "__name__", ""))
 def test_steps_that_wait_stay_loops(
@@ -476,7 +478,7 @@ def random_loop(seed: int) -> Callable[[Any, Any], Any]:
     return function
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(0, 200, 25))
 def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolled, "LEAST_OPS", 10**9)

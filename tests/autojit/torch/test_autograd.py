@@ -233,6 +233,7 @@ def test_checkpoint_computes_again() -> None:
     assert len(calls) == 4 + 8
 
 
+@pytest.mark.slow
 def test_deep_graphs_neither_recurse_nor_leak() -> None:
     x = leaf(0.5)
     y = x

@@ -200,6 +200,7 @@ PROGRAMS: list[Callable[[Any, Any], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_programs(program: Callable[[Any, Any], Any]) -> None:
     wanted = numbers(program(pytorch, lambda f: f))

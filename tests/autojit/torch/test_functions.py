@@ -76,6 +76,7 @@ def compare(a: list[Any], b: list[Any], ours: Any, theirs: Any) -> None:
         agree([None] * len(b), second, 1e-12)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_function(row: tuple[str, str]) -> None:
     expression, names = row

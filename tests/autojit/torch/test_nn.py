@@ -99,7 +99,7 @@ def run(module: Any, t: Any, shapes: Any) -> tuple[list[Any], list[Any]]:
     return results, grads
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("code", "shapes"), ROWS, ids=[r[0] for r in ROWS])
 def test_module_is_pytorchs(code: str, shapes: Any) -> None:
     theirs = eval(code, {"nn": pytorch.nn}).double()

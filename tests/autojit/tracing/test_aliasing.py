@@ -16,6 +16,7 @@ from autojit import jit
 from autojit.errors import InPlaceError
 from autojit.testing import check_grads
 from tests.autojit.functions.test_assignment import leaves, same
+from tests.sampling import share
 
 M = np.arange(12.0).reshape(3, 4)
 
@@ -93,7 +94,10 @@ def story(x: Any, make: str, shape: Any, steps: list[Any]) -> list[Any]:
 
 
 @settings(
-    max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=share(400),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
 )
 @given(
     st.sampled_from(sorted(MAKERS)),

@@ -39,6 +39,7 @@ def test_what_is_no_part(read: Callable[[np.ndarray], np.ndarray]) -> None:
     assert part is None or part.whole is not WHOLE
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", [PARTS[0], OTHERS[1]])
 @pytest.mark.parametrize("second", [*PARTS, *OTHERS])
 def test_values(first: Any, second: Any) -> None:

@@ -79,6 +79,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_as_one_writes_them(name: str) -> None:
     f, arguments = FUNCTIONS[name]
@@ -215,7 +216,7 @@ SEEN: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("name", SEEN)
 def test_views_from_before_change_too(name: str, order: str) -> None:
@@ -335,6 +336,7 @@ def test_rows_at_traced_places_are_views() -> None:
     same(f, X, 2)
 
 
+@pytest.mark.slow
 def test_arrays_of_others() -> None:
     kept: list[Any] = []
 

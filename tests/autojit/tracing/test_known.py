@@ -207,6 +207,7 @@ def as_arrays(f: Function) -> list[tuple[str, Function]]:
     ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_each_question_in_each_transformation(name: str) -> None:
     f = QUESTIONS[name]
@@ -227,7 +228,7 @@ def test_compiled(name: str) -> None:
     np.testing.assert_allclose(grad(checkpoint(f))(X), gradient, rtol=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_second_derivatives(name: str) -> None:
     f = QUESTIONS[name]
@@ -607,6 +608,7 @@ def long(x):
 """
 
 
+@pytest.mark.slow
 def test_a_long_trace_and_one_question() -> None:
     names: dict[str, Any] = {}
     exec(LONG, names)  # without source each step is traced
@@ -614,6 +616,7 @@ def test_a_long_trace_and_one_question() -> None:
         assert grad(names["long"])(3.0) == 6.0
 
 
+@pytest.mark.slow
 def test_a_long_loop_and_one_question() -> None:
     def f(x: Any) -> Any:
         s = x
@@ -702,7 +705,7 @@ class Drawn:
         return max(a, b) - 0.5 * min(values) + sorted(values)[1] * c
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_drawn_functions(seed: int) -> None:
     f, x = Drawn(seed), np.random.default_rng(1000 + seed).normal(size=4)

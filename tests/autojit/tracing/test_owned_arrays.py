@@ -60,6 +60,7 @@ def defined(tmp_path: Any) -> Callable[[str, str], Any]:
     return define
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", MADE)
 def test_arrays_of_the_functions_own_change(how: str, defined: Any) -> None:
     before = GRID.copy()

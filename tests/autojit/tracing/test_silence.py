@@ -260,6 +260,7 @@ def memoized(x: Any) -> Any:
 KEPT: list[Any] = []
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("f", "where"), [
     (Model().stores, "in the attribute `w` of a Model"),
     (Model().appends, "in a list, in the attribute `rows` of a Model"),
@@ -286,6 +287,7 @@ def test_arrays_that_were_captured_before_they_became_traced_are_kept_by_nobody(
     np.testing.assert_array_equal(autojit.jacfwd(f)(3.0), [1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_variables_and_lists_of_callers() -> None:
     last, rows = None, []
 
@@ -305,6 +307,7 @@ def test_variables_and_lists_of_callers() -> None:
     assert last is not None
 
 
+@pytest.mark.slow
 def test_arrays_that_became_traced_are_kept_too() -> None:
     model = Model()
 
@@ -344,6 +347,7 @@ def test_garbage_is_not_kept() -> None:
         autojit.trace(f)(X)
 
 
+@pytest.mark.slow
 def test_errors_iterators_and_memos_keep_nothing() -> None:
     errors, iterators = [], []
 
@@ -536,6 +540,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CHANGES)
 def test_changes_of_arguments_are_refused(case: str) -> None:
     def f(x: Any) -> Any:

@@ -595,6 +595,7 @@ def test_results_do_not_share_memory_with_arguments() -> None:
         assert not np.shares_memory(result, x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0), (1,), (1, 1, 1)])
 def test_empty_and_scalar_arrays(shape: tuple[int, ...]) -> None:
     x = np.full(shape, 1.5)

@@ -152,6 +152,7 @@ def test_a_chain_of_checkpoints_stores_its_ends() -> None:
     assert peak_memory(grad(chain))(X) < peak_memory(grad(plain))(X)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_compiled_gradients(policy: Any) -> None:
     f = checkpoint(layers, policy=policy)
@@ -212,6 +213,7 @@ def test_segments_under_other_transformations(k: Any) -> None:
         np.testing.assert_allclose(jacfwd(f)(c, W), jacfwd(plain)(c, W), rtol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("k", [1, 3, "sqrt"])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_compiled_segments(k: Any, reverse: bool) -> None:

@@ -162,6 +162,7 @@ def names_of(*loops: Loop) -> dict[Var, str]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(0, len(SEEDS), 500))
 def test_every_dependence_of_iterations_is_found(seed: int) -> None:
     for number in SEEDS[seed : seed + 500]:

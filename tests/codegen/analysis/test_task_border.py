@@ -106,7 +106,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("name", "use"), CASES)
 def test_checkpoints_of_small_arrays_in_tasks(name: str, use: str) -> None:
     """Whatever is cut, blocked and kept where: small arrays show what large ones do."""
@@ -139,6 +139,7 @@ LARGE: list[tuple[str, tuple[int, int]]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "shape"), LARGE)
 def test_checkpoints_of_large_arrays(name: str, shape: tuple[int, int]) -> None:
     f, x = grad(USES["alone"](FUNCTIONS[name])), array(*shape)
@@ -178,6 +179,7 @@ COMBINED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("combine", "dtype"), COMBINED)
 def test_copies_of_tasks_begin_with_what_changes_nothing(combine: Any, dtype: str) -> None:
     x = np.random.default_rng(1).integers(0 if dtype == "?" else 1, 3, (40, 6)).astype(dtype)

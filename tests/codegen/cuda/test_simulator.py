@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.slow
 def test_in_simulator() -> None:
     """In a process of its own, as numba has to be told before it is imported."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')

@@ -26,6 +26,7 @@ from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
 from autojit.ir.special.external import External
 from tests.codegen.test_random_programs import ALL_ON_CUDA
+from tests.sampling import share
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -178,6 +179,7 @@ def test_ptx_for_another_capability() -> None:
 ANGLES = ("sin", "cos", "tan")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_numba_cuda")
 def test_float32_has_no_float64_arithmetic() -> None:
     text = stages.text(elementwise_program("f4", leave_out=ANGLES), "ptx")
@@ -185,7 +187,7 @@ def test_float32_has_no_float64_arithmetic() -> None:
     assert not re.findall(r"\.f64\b.*", re.sub(r"\.reg .f64.*", "", text))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.usefixtures("_numba_cuda")
 @pytest.mark.parametrize("dtype", ["f8", "i1", "i8", "u1", "u8", "?", "c8"])
 def test_every_elementwise_op_compiles(dtype: str) -> None:
@@ -220,7 +222,7 @@ def parameters(kind: Elementwise, type: Type) -> list[dict[str, Any]]:
 
 @pytest.mark.usefixtures("_numba_cuda")
 @settings(
-    max_examples=8,
+    max_examples=share(8),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -259,6 +259,7 @@ def test_a_second_process_compiles_nothing_and_neither_loads_numba(tmp_path: Pat
     assert (second.stdout, second.stderr) == ("[2. 2. 2.] 1 False\n", "")
 
 
+@pytest.mark.slow
 def test_without_a_cache_each_process_compiles(tmp_path: Path) -> None:
     for _ in range(2):
         done = in_a_process(tmp_path / "xdg", AUTOJIT_CACHE_DIR="", XDG_CACHE_HOME=str(tmp_path))
@@ -266,6 +267,7 @@ def test_without_a_cache_each_process_compiles(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_processes_that_write_one_entry_at_a_time(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", SCRIPT, "1.0"]
     running = [
@@ -302,6 +304,7 @@ def test_readers_see_whole_entries_while_others_write_them(cache: Cache) -> None
     assert len(files(cache.folder)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 def test_killed_writer_leaves_no_entry_and_its_rest_is_removed(tmp_path: Path) -> None:
     killed = "import os, signal\nos.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -374,6 +377,7 @@ print(int(bool(re.search("ymm|zmm", lowered.text("asm")))))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="x86 only")
 def test_numbas_settings_of_the_processor_hold(tmp_path: Path) -> None:
     def uses_avx(**settings: str) -> bool:

@@ -78,6 +78,7 @@ def bare(text: str) -> list[str]:
     return [x for x in words.split("\n") if x.strip() and not x.startswith("\t.cfi_")]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_the_code_that_runs(name: str) -> None:
     plain, located = both(name)

@@ -78,6 +78,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_bit_is_that_of_the_plain_code(name: str) -> None:
     f, args = PROGRAMS[name]

@@ -313,6 +313,7 @@ def programs_of_all_kinds() -> Iterator[Case]:
             yield Case(name, program, lowered, [x])
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_results(tmp_path: Path) -> None:
     """A spread of the samples, and programs of all kinds: every class of statements is run."""

@@ -59,6 +59,7 @@ def check(name: str, program: Program, arguments: list[Any], run: Callable[[str]
     return True
 
 
+@pytest.mark.slow
 def test_samples_by_python() -> None:
     every = [(s, p) for s in SAMPLES[3::15] for p in programs(s)]
     written = [check(s.name, p, s.draw(), not_compiled) for s, p in every]
@@ -98,6 +99,7 @@ COMPILED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled(name: str) -> None:
     f, arguments = COMPILED[name]

@@ -32,7 +32,7 @@ def test_every_op_is_written_or_refused() -> None:
     assert missing == REFUSED.keys()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_samples(share: int) -> None:
     """Every function, as it is traced and optimized, and the gradients of a sixth of them."""

@@ -68,6 +68,7 @@ def test_every_step_has_lines(program):
     check(autojit.grad(f), *args)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_loop_passes_keep_origins(seed):
     """Whichever passes change the loops."""

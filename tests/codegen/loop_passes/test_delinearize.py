@@ -98,6 +98,7 @@ def test_loops_that_stay_linear() -> None:
     assert divides(loops_of(different, x))
 
 
+@pytest.mark.slow
 def test_rows_split_at_every_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delinearize, "LEAST_COLUMNS", 2)
     monkeypatch.setattr(delinearize, "LEAST_ROWS", 1)

@@ -55,6 +55,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fission, "SIZE", 60)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [(1,), (3,), (64,), (257,), (4001,), (31, 17), (6, 5, 7)])
 @pytest.mark.usefixtures("small_pieces")
 def test_elements(shape: tuple[int, ...]) -> None:
@@ -62,6 +63,7 @@ def test_elements(shape: tuple[int, ...]) -> None:
     assert outlined(agrees(chain, x))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [5, 64, 1000, 4001])
 @pytest.mark.usefixtures("small_pieces")
 def test_sums_and_gradients(count: int) -> None:
@@ -91,6 +93,7 @@ def test_shifted_and_gathered_elements() -> None:
         Executable(trace(f)(x, places)).call([x, places + 200])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [1_000, 4_001])
 @pytest.mark.usefixtures("small_pieces")
 def test_tasks_have_memory_of_their_own(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +119,7 @@ def test_short_loops_stay_whole() -> None:
     assert not outlined(agrees(chain, RNG.normal(size=100)))
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [3, 20])
 @pytest.mark.parametrize("steps", [600, 1200])

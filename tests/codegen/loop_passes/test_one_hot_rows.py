@@ -85,7 +85,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(32)
 @pytest.mark.usefixtures("tasks")
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,7 +128,7 @@ def test_counts_alone() -> None:
     assert alone(loops) == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_in_strip_mined_rows(kind: str) -> None:

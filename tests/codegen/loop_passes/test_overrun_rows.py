@@ -115,6 +115,7 @@ def test_rows_changed_in_place_stay() -> None:
     check(grad(lambda u: np.sum(rows(u))), FIELD)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", [9, 17, 31, 33])
 def test_widths_that_fit_no_vector(width: int) -> None:
     field = RNG.uniform(size=(11, width))

@@ -48,6 +48,7 @@ def data(n: int, dtype: Any = np.float64) -> tuple[Any, Any, Any, Any, Any]:
     return group, RNG.random(n).astype(dtype), RNG.normal(size=n).astype(dtype), a, b
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("likelihood", [normal, logistic, softplus, poisson])
 @pytest.mark.parametrize("n", SIZES)
 def test_groups_of_a_regression(likelihood: Any, n: int) -> None:
@@ -126,7 +127,7 @@ def test_in_the_steps_of_a_loop() -> None:
     agrees(grad(lambda a: np.sum(path(a, np.ones(GROUPS))[1])), a)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_groups_in_short_blocks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks too: their number is that of a loop of blocks."""

@@ -49,7 +49,7 @@ def tangled(a: Any) -> Any:
     return total
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("size", [10, 37, 80])
 @pytest.mark.parametrize("f", [determinant, tangled, grad(determinant), grad(tangled)])
 def test_parts_give_what_the_whole_gives(
@@ -85,6 +85,7 @@ def test_no_part_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyPa
         assert len(kernel.body) - stores <= split_blocks.STATEMENTS
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(45, 2, 8, 7), (9, 2, 8, 5)])
 def test_private_memory_of_iterations_is_not_shared(

@@ -28,6 +28,7 @@ def scaled(x: Any) -> Any:
     return np.exp(np.sum(x / scale[:, None], axis=1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", [centred, scaled])
 @pytest.mark.parametrize("rows", [255, 256, 300])
 def test_sums_begin_anew_in_each_row(f: Any, rows: int) -> None:
@@ -37,7 +38,7 @@ def test_sums_begin_anew_in_each_row(f: Any, rows: int) -> None:
     assert ("block" in str(agrees(f, x))) == (rows > 255)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(35)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strip_mine, "WORTH_BLOCKS", 0)

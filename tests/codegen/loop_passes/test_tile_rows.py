@@ -71,7 +71,7 @@ def test_a_batch_is_tiled_matrix_by_matrix() -> None:
         assert any(s.batch == (1,) for s in statements(loops) if isinstance(s, MatrixProduct))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(56)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:

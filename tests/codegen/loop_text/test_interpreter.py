@@ -100,14 +100,14 @@ def check(program: Program, arguments: Sequence[Any], *, compiled: bool) -> Loop
     return loops
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("sample", [*SAMPLES[1::3], LONG], ids=lambda s: s.name)
 def test_samples(sample: Sample) -> None:
     for program in programs(sample):
         check(program, sample.draw(), compiled=False)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("sample", SAMPLES[2::6], ids=lambda s: s.name)
 def test_samples_where_all_passes_pay(sample: Sample) -> None:
     with EAGER:
@@ -115,7 +115,7 @@ def test_samples_where_all_passes_pay(sample: Sample) -> None:
             check(program, sample.draw(), compiled=False)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("sample", SAMPLES[::25], ids=lambda s: s.name)
 def test_compiled_samples(sample: Sample) -> None:
     with EAGER:
@@ -146,7 +146,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_in_any_order(name: str) -> None:
     f, x = PROGRAMS[name]

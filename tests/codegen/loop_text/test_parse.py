@@ -41,7 +41,7 @@ def alone(kernel: Kernel) -> LoopProgram:
     return LoopProgram("alone", inputs, [b for b in outputs if b.over is None], [kernel])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("sample", FEW, ids=lambda s: s.name)
 def test_samples_read_back_after_every_pass(
     sample: Sample, monkeypatch: pytest.MonkeyPatch

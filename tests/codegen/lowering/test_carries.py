@@ -146,7 +146,7 @@ STATEMENTS = (
 )  # fmt: skip
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_steps(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -152,7 +152,7 @@ def total(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x: sum(np.sum(np.sin(y) * weights) for y in leaves(f(x)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("f", [*IN_PLACE, *NOT_IN_PLACE, branching])
 def test_results(f: Callable[..., Any]) -> None:
     for g in (f, autojit.grad(total(f)), autojit.grad(total(autojit.grad(total(f))))):

@@ -157,6 +157,7 @@ def test_a_new_carry_that_is_read_with_the_old_one() -> None:
     check(lambda x: scan(step, x, np.arange(7)), X)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [1, 3, 17, 5000])
 @pytest.mark.parametrize("dtype", ["f4", "c16", "i8", "?"])
 def test_carries_of_every_size_and_dtype(size: int, dtype: str) -> None:
@@ -190,6 +191,7 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", READS)
 def test_reading_costs_what_is_read_in_both_directions(name: str) -> None:
     def f(a: Any) -> Any:

@@ -307,18 +307,20 @@ VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name: str) -> None:
     check(VIEWS[name], X)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", VIEWS)
 def test_gradients_of_views(name: str) -> None:
     weights = rng(9).normal(size=np.shape(VIEWS[name](X)))
     check(grad(lambda x: np.sum(np.sin(VIEWS[name](x)) * weights)), X)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "f",
     [

@@ -208,6 +208,7 @@ def test_gradient_by_a_diagonal_does_not_look_for_it_everywhere() -> None:
     agrees(vmap(grad(lambda a: np.sum(np.diag(a) ** 2))), np.stack([SQUARE, -SQUARE]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", [2, 7, 8, 29])
 def test_windows_of_every_density(step: int) -> None:
     def f(x: Any) -> Any:

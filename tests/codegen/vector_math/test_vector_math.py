@@ -86,6 +86,7 @@ def test_docstring_states_the_bound(name: str) -> None:
     assert f"Within {bound:g} ulp" in (TABLE[name].formula.__doc__ or "")
 
 
+@pytest.mark.sampled(4)
 @each_function
 def test_error_is_within_the_bound(name: str, bits: int) -> None:
     loop = compiled(name, bits)
@@ -93,6 +94,7 @@ def test_error_is_within_the_bound(name: str, bits: int) -> None:
     assert accuracy.largest_error(name, loop, measure.DTYPES[bits], COUNT) <= bound
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(not X86, reason="chooses an x86 processor")
 @each_function
 def test_error_is_within_the_bound_without_fused_instructions(name: str, bits: int) -> None:
@@ -102,6 +104,7 @@ def test_error_is_within_the_bound_without_fused_instructions(name: str, bits: i
     assert accuracy.largest_error(name, loop, measure.DTYPES[bits], COUNT) <= bound + 0.5
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(not X86, reason="reads x86 assembly")
 @each_function
 def test_loop_is_packed_and_calls_nothing_but_packed_code(name: str, bits: int) -> None:
@@ -116,6 +119,7 @@ def test_loop_is_packed_and_calls_nothing_but_packed_code(name: str, bits: int) 
         assert not re.search(r"\tcall", assembly)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.skipif(not has_fused(), reason="has no fused instruction")
 @each_function
 def test_fused_products_are_the_same_as_halves(name: str, bits: int) -> None:

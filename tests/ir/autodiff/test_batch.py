@@ -14,6 +14,7 @@ from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.verifier import verify
 from autojit.ir.transforms.gradient import gradient
 from tests.ir.random_programs import arguments_for, programs
+from tests.sampling import share
 
 SIZE = 3
 
@@ -45,7 +46,7 @@ def check(program: Program, seed: int) -> None:
 
 @given(programs(), st.integers(0, 2**16))
 @settings(
-    max_examples=150,
+    max_examples=share(150),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -75,6 +75,7 @@ def taken_apart(x: np.ndarray, f: Callable[[Any], Any]) -> np.ndarray:
     return np.array([(jit(f)(x + d) - jit(f)(x - d)) / (2 * h) for d in lines])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("f", EXAMPLES)
 def test_derivatives(f: Callable[[Any], Any]) -> None:
     gradient = jit(grad(f))(X)

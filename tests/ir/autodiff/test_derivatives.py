@@ -154,7 +154,7 @@ def test_forward_agrees_with_central_differences(program: Program, seed: int) ->
 SAMPLED = [kind for kind in REGISTRY.values() if sampler(kind)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("kind", SAMPLED, ids=lambda kind: kind.name)
 @settings(EXAMPLES, max_examples=8)
 @given(data=st.data(), seed=SEEDS)

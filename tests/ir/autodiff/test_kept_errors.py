@@ -65,6 +65,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", FUNCTIONS)
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_a_derivative_raises_what_the_function_raises(f, name):

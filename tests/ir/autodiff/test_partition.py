@@ -13,9 +13,10 @@ from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
 from tests.ir.autodiff.splits import separated
 from tests.ir.random_programs import arguments_for, assert_same_results, programs
+from tests.sampling import share
 
 EXAMPLES = settings(
-    max_examples=100,
+    max_examples=share(100),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

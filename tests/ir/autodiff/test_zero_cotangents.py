@@ -97,7 +97,7 @@ def test_what_cancels_is_found(step: Callable[[Any, Any, Any], Any]) -> None:
     assert idle(step) == STEPS[step]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("step", STEPS)
 def test_derivatives(step: Callable[[Any, Any, Any], Any]) -> None:
     check_grads(loss(step), (A, E), order=2)

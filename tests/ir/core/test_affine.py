@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
+from tests.sampling import share
 
 VARIABLES = [Var(n) for n in (5, 3, 4)]
 ROW, COLUMN, DEPTH = VARIABLES
@@ -133,7 +134,7 @@ def test_crossings(sign: int, constant: int, bound: int) -> None:
     assert (form + affine.of(COLUMN)).crossing(ROW, bound) is None
 
 
-@settings(deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(forms())
 def test_text_is_python(form: Affine) -> None:
     names = dict(zip(VARIABLES, "ijk", strict=True))

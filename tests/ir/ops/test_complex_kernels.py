@@ -69,6 +69,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(7)
 @KINDS
 @pytest.mark.parametrize("name", UNARY)
 def test_functions(name: str, dtype: Any) -> None:

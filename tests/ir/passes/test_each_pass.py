@@ -88,6 +88,7 @@ def in_random_order(program: Program, rng: Any) -> Program:
     return program
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", PASSES)
 @FEW
 @given(programs(kinds=is_continuous), SEEDS)
@@ -173,6 +174,7 @@ def check_sample(sample: Sample, seed: int) -> None:
 
 
 #: Each tenth, and others in the slow run.
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sample", SAMPLES[::10], ids=lambda s: s.name)
 def test_gradients_of_samples(sample: Sample) -> None:
     check_sample(sample, 0)

@@ -424,6 +424,7 @@ def check_results(before: Program, after: Program) -> None:
                 np.testing.assert_allclose(got, want, 1e-10, 1e-10)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.module}: {row.why}")
 def test_legal_program_is_changed_and_illegal_one_is_left(row: Row) -> None:
     run, legal, illegal = runner(row.module), parse(row.program), row.illegal()

@@ -78,6 +78,7 @@ def test_text(case: Case) -> None:
     assert run(case).text() == case.expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_results_and_signature_are_kept(case: Case) -> None:
     before, after = parse(case.program), run(case)

@@ -19,8 +19,9 @@ from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import DTYPE_NAMES, Type, parse_type
 from autojit.ir.tools.text import ParseError, parse, print_static
 from tests.ir.random_programs import programs
+from tests.sampling import share
 
-EXAMPLES = settings(max_examples=150, derandomize=True, deadline=None)
+EXAMPLES = settings(max_examples=share(150), derandomize=True, deadline=None)
 
 
 @EXAMPLES

@@ -189,6 +189,7 @@ ONE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("of", ONE, ids=lambda f: f.__name__)
 def test_functions_of_one_number(of: Any) -> None:
     x = ONE[of]

@@ -39,6 +39,7 @@ def test_compiled_functions_refuse_to_draw(name: str) -> None:
         jit(grad(lambda x: np.sum(f(x))))(X)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", DRAWS)
 def test_without_jit_each_call_draws(name: str) -> None:
     f = DRAWS[name]

@@ -72,6 +72,7 @@ def outcome(function: Any, a: int, b: int) -> tuple[str, ...]:
     return shown(result), shown(trace), shown(space.get("G", "nothing"))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @pytest.mark.parametrize("group", range(6))
 def test_random_functions(group: int) -> None:

@@ -220,6 +220,7 @@ def test_calls_are_groups() -> None:
     assert titles == ["f()", "helper()", "f()"]
 
 
+@pytest.mark.slow
 def test_two_thousand_operations_are_drawn_soon_and_few_boxes_are_seen() -> None:
     program = long_program(2000)
     assert len(program.ops) >= 2000

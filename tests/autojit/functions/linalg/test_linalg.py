@@ -44,6 +44,7 @@ def singular(n: int) -> Any:
 # -- errors -------------------------------------------------------------------
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize(("n", "dtype"), [(1, "f8"), (4, "f4"), (8, "f8"), (9, "f4"), (20, "f8")])
 def test_singular_matrices(n: int, dtype: str) -> None:
@@ -60,6 +61,7 @@ def test_singular_matrices(n: int, dtype: str) -> None:
     assert jit(linalg.det)(a) == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("n", [1, 8, 9])
 def test_matrices_that_are_not_positive_definite(n: int) -> None:
@@ -352,6 +354,7 @@ def _halved(x: np.ndarray) -> np.ndarray:
     return (np.tril(x) + np.tril(x, -1)) / 2
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("n", [1, 2, 8, 9, 47, 48, 49, 96, 97, 150])
 def test_derivatives_of_cholesky_at_the_ends_of_blocks(n: int) -> None:
     rng = np.random.default_rng(n)

@@ -99,6 +99,7 @@ LOOPS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @posix
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_signal_ends_a_loop_and_the_function_runs_again(name: str) -> None:
@@ -200,6 +201,7 @@ else:
 """
 
 
+@pytest.mark.sampled(2)
 @posix
 @pytest.mark.parametrize("where", ["main", "thread"])
 def test_ctrl_c_ends_the_process(where: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from autojit.codegen.cpu.abi.results import POOLED, Block, Pool, allocator, pool
 LARGE = POOLED // 8 + 5
 
 
+@pytest.mark.slow
 def test_memory_comes_back_with_the_last_view() -> None:
     double = jit(lambda x: x * 2)
     x = np.arange(LARGE, dtype=float)

@@ -27,6 +27,7 @@ def short_under_one_mask(llvm: str) -> Iterator[str]:
             yield f"{lanes} x {kind}"
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("count", [3, 6, 10, 12, 14, 20, 24, 40])
 @pytest.mark.parametrize("function", [np.tan, np.exp, np.sqrt], ids=["tan", "exp", "sqrt"])
 def test_no_short_vector_is_under_one_mask(count: int, function: Callable[[Any], Any]) -> None:
@@ -41,6 +42,7 @@ def test_no_short_vector_is_under_one_mask(count: int, function: Callable[[Any],
             assert list(short_under_one_mask(jit(f).lower(a, other).text("llvm"))) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("count", [12, 24, 40])
 def test_memory_behind_results_is_left_alone(count: int) -> None:
     program = f"""

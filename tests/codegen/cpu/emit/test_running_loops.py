@@ -145,6 +145,7 @@ def _next(x: Any) -> Any:
     return lambda s: (s[0] + 1, s[1] * x[s[0]])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FAILING)
 def test_out_of_bounds(name: str) -> None:
     """The loop ends, too, whose condition would hold for ever for element 0."""
@@ -192,7 +193,7 @@ def reversed_sums(x: Any) -> Any:
     return np.cumsum(x[::-1])[::-1], np.cumprod(x[::-1])[::-1]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 @pytest.mark.parametrize("size", [*range(14), 100])
 def test_prefix_sums_of_all_lengths(size: int, dtype: str) -> None:
@@ -209,6 +210,7 @@ def test_prefix_sums_of_all_lengths(size: int, dtype: str) -> None:
             np.testing.assert_allclose(ours, theirs, **close)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(1, 11), (11, 1), (3, 21), (21, 3), (2, 9, 2)])
 def test_prefix_sums_along_axes(shape: tuple[int, ...]) -> None:
     a = np.random.default_rng(0).normal(size=shape)
@@ -289,7 +291,7 @@ PREFIX_SCANS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", PREFIX_SCANS)
 @pytest.mark.parametrize("size", [9, 22, 100])
 def test_prefix_sums_and_their_gradients(name: str, size: int) -> None:

@@ -43,6 +43,7 @@ def test_levels_that_get_shorter_are_compiled_once() -> None:
     assert many < 1.1 * few
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("differentiated", [False, True])
 def test_kernels_that_are_alike_compute_what_each_did(differentiated: bool) -> None:
     f = grad(tree(24)) if differentiated else tree(24)

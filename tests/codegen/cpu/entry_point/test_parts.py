@@ -181,6 +181,7 @@ def test_object_files_in_one_piece() -> None:
             engine.unpack(damaged)
 
 
+@pytest.mark.slow
 def test_several_threads_compile_at_once() -> None:
     """Each waits for the one before: results are right, and nobody waits for ever."""
     shapes = [(2, 3), (3, 5), (4, 7), (5, 2)]

@@ -65,6 +65,7 @@ def run(**environment: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 def test_neither_package_is_imported_and_both_work_later() -> None:
     before, mine, numbas, count, used = run(NUMBA_NUM_THREADS="2")
@@ -74,6 +75,7 @@ def test_neither_package_is_imported_and_both_work_later() -> None:
     assert count == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_what_numba_is_told_holds(layer: str) -> None:
     before, mine, numbas, _, used = run(NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="2")
@@ -82,6 +84,7 @@ def test_what_numba_is_told_holds(layer: str) -> None:
     assert used == (layer == "omp")
 
 
+@pytest.mark.slow
 def test_one_thread() -> None:
     _, mine, _, count, used = run(NUMBA_NUM_THREADS="1")
     assert (mine, count, used) == ("none", 1, False)

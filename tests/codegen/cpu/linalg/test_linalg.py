@@ -34,6 +34,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("n", [4, 9])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(n: int, layout: str) -> None:
@@ -67,7 +68,7 @@ def equations(a: Any, b: Any) -> tuple[Any, ...]:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     ("n", "columns", "dtype"),
     [(n, k, np.float64) for n in (1, 2, 3, 5, 8, 9, 33) for k in (1, 3, 8, 17)]

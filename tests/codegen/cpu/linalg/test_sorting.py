@@ -27,6 +27,7 @@ def drawn(dtype: Any, *shape: int) -> Any:
     return np.where(numbers == 7, np.nan, numbers / 4).astype(dtype)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("n", [1, 2, 100, 3000])
 def test_it_is_the_stable_order(dtype: Any, n: int) -> None:
@@ -76,6 +77,7 @@ def extreme(dtype: Any, n: int) -> Any:
 LONG = [d for d in DTYPES if d.itemsize >= 4]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", LONG, ids=str)
 @pytest.mark.parametrize("n", [ranks.MOST + 1, 1000, radix.LONG, 5000])
 @pytest.mark.parametrize("numbers", [bits, agreeing, extreme], ids=lambda f: f.__name__)
@@ -86,6 +88,7 @@ def test_by_digits(dtype: Any, n: int, numbers: Any) -> None:
         np.testing.assert_array_equal(argsort(y), np.argsort(y, kind="stable"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", LONG, ids=str)
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 17, 64, ranks.MOST])
 @pytest.mark.parametrize("numbers", [bits, agreeing, extreme], ids=lambda f: f.__name__)
@@ -93,6 +96,7 @@ def test_by_counting(dtype: Any, n: int, numbers: Any) -> None:
     test_by_digits(dtype, n, numbers)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("n", [3, ranks.MOST, ranks.MOST + 1])
 def test_rows_that_differ(dtype: Any, n: int) -> None:

@@ -29,6 +29,7 @@ def lanes(function: Callable[..., Any], *arguments: Any) -> list[int]:
     return [int(n or 1) for n, _ in found]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("function", ELEMENTWISE, ids=lambda f: f.__name__)
 def test_mathematics_is_vector_code(function: Any, dtype: Any) -> None:
@@ -112,6 +113,7 @@ def test_a_joined_array_is_written_once_and_seen_in_another_shape() -> None:
     assert text.count("[1800]") == 2  # the array, and its cotangent
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not has_masks(), reason="this processor's vectors have no masks")
 @pytest.mark.parametrize("extent", [1, 7, 8, 9, 31, 1003])
 def test_the_rest_of_a_dear_loop_is_a_vector_under_a_mask(extent: int) -> None:
@@ -128,6 +130,7 @@ def test_the_rest_of_a_dear_loop_is_a_vector_under_a_mask(extent: int) -> None:
     assert "llvm.masked" not in jit(lambda x: np.sum(np.exp(x))).lower(np.zeros(1003)).text("llvm")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("reduce", [np.max, np.min])
 def test_extrema_are_vector_code_and_keep_nan(reduce: Any, dtype: Any) -> None:

@@ -66,7 +66,7 @@ def way_and_error(
     return way(product, a, b), float(error)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
 @pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -196,6 +196,7 @@ sys.stdout.buffer.write(jit(lambda a, b: a @ b.T)(a, b).tobytes())
 """
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
     results = {
         subprocess.run(
@@ -235,7 +236,7 @@ FAR_SHAPES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("registers", PROCESSORS, ids=["AVX-512", "AVX", "SSE", "Arm"])
@@ -308,7 +309,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "FEW_ROWS", 0)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(27)
 @pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("registers", PROCESSORS, ids=["AVX-512", "AVX", "SSE", "Arm"])

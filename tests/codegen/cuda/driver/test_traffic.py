@@ -211,6 +211,7 @@ def test_graphs_follow_the_memory_that_calls_work_on(fake: Fake) -> None:
     assert fake.counts["cuGraphExecKernelNodeSetParams_v2"] > 0
 
 
+@pytest.mark.slow
 def test_graphs_go_with_their_program(fake: Fake) -> None:
     from autojit.staging import execute
 

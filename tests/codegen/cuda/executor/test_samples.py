@@ -42,11 +42,13 @@ def run(sample: Sample, machine: Machine) -> bool:
     return every
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
 def test_samples_on_a_small_card(sample: Sample) -> None:
     run(sample, SMALL)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("sample", SAMPLES[1::8], ids=lambda s: s.name)
 def test_samples_on_a_large_card(sample: Sample) -> None:
     run(sample, Machine())

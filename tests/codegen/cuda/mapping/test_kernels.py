@@ -151,6 +151,7 @@ def test_every_class_occurs_in_the_simulator() -> None:
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(3, 50), (50, 3), (2, 200), (40, 40), (1, 7), (300, 2)])
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("reduce", [np.sum, np.max, np.prod], ids=lambda f: f.__name__)

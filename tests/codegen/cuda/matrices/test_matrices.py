@@ -20,6 +20,7 @@ def matrices(dtype: str, *shape: int) -> Any:
     return (real + 1j * RNG.normal(size=shape) if dtype[0] == "c" else real).astype(dtype)
 
 
+@pytest.mark.sampled(8)
 @MACHINES
 @pytest.mark.parametrize("dtype", ["f8", "c16"])
 @pytest.mark.parametrize("shape", [(2, 2), (40, 2, 2), (13, 13), (2, 9, 9)], ids=str)
@@ -50,6 +51,7 @@ def test_matrices_that_have_no_factors() -> None:
         run(device, program, arrays)
 
 
+@pytest.mark.sampled(2)
 @MACHINES
 @pytest.mark.parametrize("n", [0, 1, 5, 32, 33, 64, 100, 300])
 @pytest.mark.parametrize("dtype", ["f8", "i2"])

@@ -81,6 +81,7 @@ def check(found: list[Assembled]) -> None:
         assert kernel.shared <= 48 << 10, kernel[:4]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["rows", "a loop until"])
 def test_a_few_kernels(name: str, tmp_path: Path) -> None:
     check(assembled(kernels(name), (9, 0), tmp_path))

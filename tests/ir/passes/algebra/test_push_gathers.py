@@ -55,6 +55,7 @@ STEPS = (
 )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(50))
 def test_random_computations(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -98,7 +98,7 @@ def has_more_than_its_chain(loop: Recurrence) -> bool:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("length", [64, 100, 512, 513, 523, 1200, 1009])
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,6 +276,7 @@ INDEXED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", INDEXED, ids=lambda f: f.__name__)
 def test_loops_with_indices(function: Callable[[Any], Any]) -> None:
     x = np.cos(np.arange(128.0))
@@ -343,6 +344,7 @@ def kahan(x: Any) -> Any:
     return scan(step, (0.0, 0.0), x)[0][0]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [64, 640, 1000, 100_000])
 def test_compensated_sums_stay_exact(count: int) -> None:
     x = np.full(count, 0.1)

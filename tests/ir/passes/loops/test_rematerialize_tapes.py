@@ -61,7 +61,7 @@ def loops(program: Program) -> list[tuple[int, bool]]:
     return found
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("length", [16, 17, 36, 53, 100, 101])
 @pytest.mark.parametrize("reverse", [False, True])

@@ -71,6 +71,7 @@ def with_kinds(y: Any) -> Any:
 LOOPS = [euler, with_rows, with_products, with_kinds]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
 def test_values_and_gradients(function: Callable[[Any], Any]) -> None:
     program = trace(function)(STATE)
