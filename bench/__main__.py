@@ -1,5 +1,5 @@
 """`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing` and
-`ways_in` are others, and `beside`, `programs` and `npbench` have options of their own."""
+`ways_in` are others, and `beside`, `programs`, `passes` and `npbench` have options of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from bench import latency, limits, machine, peers, report, tracing, ways_in, workloads
+from bench import latency, limits, machine, passes, peers, report, tracing, ways_in, workloads
 from bench.beside import command as beside
 from bench.measure import measure
 from bench.npbench import command as npbench
@@ -122,6 +122,8 @@ def main(argv: list[str] | None = None) -> None:
         return programs.main(given[1:])
     if given[:1] == ["beside"]:
         return beside.main(given[1:], publish)
+    if given[:1] == ["passes"]:
+        return passes.main(given[1:], publish)
     if given[:1] == ["npbench"]:
         return npbench.main(given[1:])
     options = arguments(given)

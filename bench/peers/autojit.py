@@ -15,7 +15,7 @@ from bench.workload import Arrays, Workload
 
 def load() -> Any:
     import autojit
-    from autojit import grad, jit  # noqa: F401  (a half-installed package counts as absent)  # noqa: F401  (a half-installed package counts as absent)
+    from autojit import grad, jit  # noqa: F401  (a half-installed package counts as absent)
 
     return autojit
 
