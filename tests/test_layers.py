@@ -76,7 +76,7 @@ def imports_in(tree: ast.Module, package: str) -> Iterator[Import]:
                     yield Import(alias.name, False, lazy, child.lineno)
             elif isinstance(child, ast.ImportFrom):
                 yield from imports_from(child, package, lazy)
-            else:
+            elif not isinstance(child, ast.expr):  # no import stands in an expression
                 yield from walk(child, lazy or is_lazy(child))
 
     yield from walk(tree, lazy=False)
