@@ -134,6 +134,7 @@ MACHINE: dict[str, tuple[Any, ...]] = {
 PASSES: dict[str, tuple[Any, ...]] = {
     "ir.regions.scan_products.LARGE": (0, 4),
     "ir.ops.update.SPARSE": (1, 2, 1000),
+    "ir.autodiff.recorded_rules.LEAST": (0, 5),
     "ir.autodiff.zero_cotangents.MOST": (0, 2),
     "ir.autodiff.zero_cotangents.MOST_OPS": (0, 5),
     "ir.rewriting.in_order.FEWER": (0, 1),
@@ -334,6 +335,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "codegen.cpu.entry_point.parts.LINES",
         "codegen.cpu.emit.prefix_scans.MOST",
         "ir.autodiff.zero_cotangents.MOST",
+        "ir.autodiff.recorded_rules.LEAST",
         "ir.autodiff.zero_cotangents.MOST_OPS",
         "ir.rewriting.in_order.WINDOW",
         "ir.passes.reroll.repetitions.FARTHEST",
