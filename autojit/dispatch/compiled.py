@@ -312,8 +312,9 @@ class CompiledFunction(Inspected, Binding[P, R]):
     def specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Specialization]:
-        if self.static.find_settings(args, kwargs):
-            self._by_static = None  # whose calls know of fewer settings
+        new = self.static.find_settings(args, kwargs)
+        if new and self._by_static is not None:
+            self._by_static.forget(new)
         static, dynamic = self.static.split(args, kwargs)
         leaves, structure = pytrees.flatten(dynamic)
         types = self._types(leaves, dynamic)

@@ -43,12 +43,13 @@ class StaticArguments:
     def __bool__(self) -> bool:
         return bool(self.given or self.names or self.found or self.found_names)
 
-    def find_settings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Note which arguments are settings; whether there are new ones."""
-        before = len(self.found) + len(self.found_names)
-        self.found.update(i for i, a in enumerate(args) if is_setting(a))
+    def find_settings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[int]:
+        """Note which arguments are settings; the positions at which there was none before."""
+        known = self.positions(len(args)) | self.found
+        new = {i for i, a in enumerate(args) if i not in known and is_setting(a)}
+        self.found |= new
         self.found_names.update(name for name, a in kwargs.items() if is_setting(a))
-        return len(self.found) + len(self.found_names) > before
+        return new
 
     def positions(self, n: int) -> set[int]:
         """Which of so many arguments by position are static; and of more."""
@@ -182,6 +183,12 @@ class StaticCalls:
         form = self._forms.setdefault((count, *names), _Form(self.static, count, names))
         form.natives[key_of([value for _, value in static])] = calls, is_flat
 
+    def forget(self, positions: set[int]) -> None:
+        """Leave out calls that have arguments at these positions: they may be settings now."""
+        for key, form in list(self._forms.items()):
+            if any(i < form.count for i in positions):
+                del self._forms[key]
+
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result, or MISS where there is no function for the call."""
         form = self._forms.get((len(args), *kwargs))
@@ -209,6 +216,7 @@ class _Form:
 
     def __init__(self, static: StaticArguments, count: int, names: list[str]) -> None:
         positions = static.positions(count) | static.found
+        self.count = count
         self.names = names
         self.static = sorted(positions.intersection(range(count)))
         self.rest = [i for i in range(count) if i not in positions]

@@ -25,8 +25,9 @@ from .progress import stage
 
 T = TypeVar("T")
 
-#: The most operations that cached programs have together; the least recently used go first.
-MOST_OPS = 200_000
+#: The most operations that cached programs have together, 0.5 to 1 KB each; the least recently used
+#: go first.  The gradient of a chain of 100,000 operations and what it is made from have 700,000.
+MOST_OPS = 1_000_000
 
 
 class _Unused(threading.local):
@@ -98,7 +99,8 @@ def _keep(key: Any, made: Any) -> None:
 
 def _size(key: Any, made: Any) -> int:
     programs = [key[-1], made] if isinstance(made, Program) else [key[-1], *made]
-    return sum(len(p.ops) for p in programs if isinstance(p, Program))
+    bodies = {id(p.ops): len(p.ops) for p in programs if isinstance(p, Program)}
+    return sum(bodies.values())  # a program that stayed as it was counts once
 
 
 def _bound(made: Any, captured: Sequence[Any], devices: tuple[Any, ...]) -> Any:

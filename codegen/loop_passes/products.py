@@ -4,6 +4,10 @@ Matrices that the caches hold are multiplied by vector code of our own (``cpu/ti
 reads them where they lie and runs in our own threads.  Of large ones, blocks are copied first
 (``cpu/blocked_products.py``).  The BLAS has complex numbers, large products within loops, whose
 threads are the BLAS's alone, and what has few columns.
+
+Legal, in tiles, where numbers are real and the batch is one of two axes (``merged``); tasks share
+the tiles of the result, and each has a panel of its own.  Sums are rounded in another order than
+the BLAS's.
 """
 
 from __future__ import annotations

@@ -8,6 +8,10 @@
 LLVM does not vectorize the first loop, since two iterations may add to the same element, and the
 functions in it stay scalar too.  The gradient of each regression with a parameter for each group is
 such a loop.
+
+Legal where the loop's iterations are independent or only add up, it runs over its whole range
+(``may_fission``), and neither half accesses memory that the other one writes (``may_split``): each
+keeps its own order.  The same numbers are added in the same order.
 """
 
 from __future__ import annotations

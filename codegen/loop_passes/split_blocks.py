@@ -5,6 +5,10 @@ tens of thousands of statements.  Several passes of LLVM and register allocation
 time in the length of a block.  Functions of some hundred statements do not, and compile in
 parallel. Values that cross from one part to a later one are spilled to memory.  Most of them would
 be spilled anyway, for want of registers.
+
+Legal where no part ends inside of a reduction, no statement shares more than scalars and buffers
+with others (``_TOGETHER``), and what crosses from part to part in local buffers is not a task's own
+(``_is_in_tasks``).  Nothing is computed in another order.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.scheduling.bufferization import Location
 from autojit.codegen.scheduling.materialization import BodyCall, LibraryCall
+from autojit.codegen.scheduling.selected import selected
 from autojit.codegen.scheduling.traits import CPU, Traits
 from autojit.codegen.scheduling.views import without_last_reshapes
 from autojit.ir.core.program import Program
@@ -68,4 +69,6 @@ def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
     """Schedule a program and write its loop nests as a target wants them."""
     if not traits.sorts_values:
         program = by_places(program)
+    elif traits.selects:
+        program = selected(program)
     return Lowering(without_last_reshapes(program), traits).run()

@@ -9,6 +9,10 @@ from too.  The loop is rotated (A. Appel, "Modern Compiler Implementation", 1998
 condition of the next step is computed at the end of the body, where it shares the sweep that
 computes the new carries, and what both need is a carry.  That is done where it saves something
 dear; cheap values are computed again.
+
+Legal for a ``while`` whose condition and body read the same constants and carries: what both
+compute is told by the numbers of their values, and an op that may fail is run for the same carries
+as before, once where it ran twice.  Nothing changes in the results.
 """
 
 from __future__ import annotations

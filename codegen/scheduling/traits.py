@@ -22,6 +22,7 @@ class Traits:
     ``bodies``   loops and branches with bodies are compiled
     ``factorizations``  there is linear algebra beyond products
     ``sorts_values``  values are sorted by themselves; otherwise they are read at their places
+    ``selects``  a few values of sorted ones are found without the others
     ``callbacks``  functions of the process can be called
     ``tiles``    products of middling size are computed in tiles, without a library
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
@@ -36,11 +37,12 @@ class Traits:
     bodies: bool = True
     factorizations: bool = True
     sorts_values: bool = True
+    selects: bool = False
     callbacks: bool = True
     tiles: bool = True
 
 
-CPU = Traits()
+CPU = Traits(selects=True)
 #: Iterations of outer loops run at the same time, and a thread keeps what it sums in a register;
 #: it decides conditions as it goes, since more loops would mean less to do at the same time.
 CUDA = Traits(

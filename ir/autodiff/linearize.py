@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from autojit.ir.core.declaration import full, require
+from autojit.ir.core.declaration import Declaration, MaybeValue, full, require
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.pass_manager.records import phase
 
 from .kept_errors import with_errors
 from .partition import free_values, halves, needed
 from .preparing import PREPARE
+from .recorded_rules import LEAST, Places, RecordedRules
 from .transpose import transpose
 
 
@@ -105,6 +106,41 @@ def _check_inexact(program: Program, wrt: Sequence[int]) -> None:
         require(type.is_inexact, f"input {i} of {program.name} is {type}, which has no tangents")
 
 
+class _Differentiated:
+    """Ops with their derivatives, by rules that run once for all ops of a form."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._split = builder if isinstance(builder, _Split) else None
+        self._rules = RecordedRules()
+        self._places = Places()
+
+    def can_repeat(self, op: Op) -> bool:
+        """Whether the op's derivative is its ``jvp``, which may be recorded."""
+        kind = op.kind
+        return kind.rules_by_type and type(kind).differentiate is Declaration.differentiate
+
+    def __call__(
+        self, op: Op, operands: Sequence[Value], tangents: Sequence[MaybeValue]
+    ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
+        """As ``op.kind.differentiate``."""
+        builder, split = self._builder, self._split
+        place = self._places.of_derivative(op)
+        with builder.at(op.source):
+            results = builder.repeat(op, operands)
+        emitted = Op(op.kind, tuple(operands), op.params, results, op.source)
+
+        def rule() -> Sequence[MaybeValue]:
+            with builder.at(place):
+                return op.kind.jvp(emitted, tangents)
+
+        lists = (builder.ops,) if split is None else (builder.ops, split.linear_ops)
+        made, new = self._rules.run(op, (*operands, *results, *tangents), place, lists, rule)
+        if split is not None:
+            split.linear.update([v for linear in new[1] for v in linear.results])
+        return results, made
+
+
 def push_tangents(
     program: Program, env: dict[Value, Value], tangents: dict[Value, Value], *, split: bool
 ) -> None:
@@ -114,14 +150,18 @@ def push_tangents(
     a value without a tangent has a zero one.
     """
     builder = current_builder()
+    differentiated = _Differentiated(builder) if len(program.ops) >= LEAST else None
     for op in program.ops:
         operands = [env[v] for v in op.operands]
         moving = [tangents.get(v) for v in op.operands]
         if moving.count(None) == len(moving):
             env.update(zip(op.results, builder.repeat(op, operands), strict=True))
             continue
-        with builder.at(op.source):
-            results, made = op.kind.differentiate(operands, op.params, moving, split=split)
+        if differentiated is not None and differentiated.can_repeat(op):
+            results, made = differentiated(op, operands, moving)
+        else:
+            with builder.at(op.source):
+                results, made = op.kind.differentiate(operands, op.params, moving, split=split)
         env.update(zip(op.results, results, strict=True))
         for value, tangent in zip(op.results, made, strict=True):
             if tangent is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from autojit.ir.core.declaration import Literal, full
+from autojit.ir.core.declaration import Literal, MaybeValue, full
 from autojit.ir.core.errors import DerivativeError, with_place
 from autojit.ir.core.program import (
     Builder,
@@ -25,14 +25,13 @@ from autojit.ir.core.program import (
     Value,
     building,
     current_builder,
-    derivative_of,
 )
-from autojit.ir.core.values import DerivedSource
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, select
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.pass_manager.records import phase
 
 from .partition import needed, parted
+from .recorded_rules import LEAST, Places, RecordedRules
 
 
 @phase("transpose")
@@ -59,8 +58,9 @@ def pulled_back(
     linear_inputs = program.inputs[len(constants) :]
     env = dict(zip(program.inputs, constants, strict=False))
     fixed, moving, linear = parted(program.ops, linear_inputs)
+    places = Places()
     made_at = {v: op.source for op in moving for v in op.results}
-    cotangents = _Cotangents()
+    cotangents = _Cotangents(RecordedRules() if len(moving) >= LEAST else None, places)
     # What does not depend on the linear inputs, as it stands.
     for op in needed(fixed, [v for half in moving for v in half.operands]):
         results = builder.repeat(op, [env[v] for v in op.operands])
@@ -68,19 +68,21 @@ def pulled_back(
     for value, seed in zip(program.outputs, seeds, strict=True):
         if value in linear:
             cotangents.add(value, seed, _EVERYWHERE)
+    whole = {v for v in linear if not v.type.is_inexact}
     for op in reversed(moving):
         if not cotangents.reach(op):
             continue
-        is_linear = [v in linear for v in op.operands]
-        if any(v in linear and not v.type.is_inexact for v in op.operands):
+        if whole and not whole.isdisjoint(op.operands):
             raise _not_linear(op)  # it reads a whole number that was made of tangents
-        with builder.at(derivative_of(op.source and op.source.reversed(), op)):
+        is_linear = [v in linear for v in op.operands]
+        with builder.at(places.reversed(op)):
             start = len(builder.ops)
             cotangents.pull(op, _constants_renamed(op, env), is_linear)
-            for new in builder.ops[start:]:
+            made = builder.ops[start:]
+            for new in made:
                 if not linear.isdisjoint(new.operands):
                     raise _not_linear(op)
-            cotangents.place(builder.ops[start:], op, made_at)
+            cotangents.place(made, op, made_at)
     return [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
 
 
@@ -91,12 +93,14 @@ Mask = tuple[Literal, ...]
 class _Cotangents:
     """Cotangents by value, and where they can be other than 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: RecordedRules | None, places: Places) -> None:
+        self._rules = rules
+        self._places = places
         self.of: dict[Value, Value] = {}
         self.mask: dict[Value, Mask] = {}
 
     def reach(self, op: Op) -> bool:
-        return any(v in self.of for v in op.results)
+        return not self.of.keys().isdisjoint(op.results)
 
     def add(self, value: Value, cotangent: Value, mask: Mask) -> None:
         known = self.of.get(value)
@@ -109,8 +113,8 @@ class _Cotangents:
     def pull(self, op: Op, renamed: Op, is_linear: list[bool]) -> None:
         """Carry the cotangents of an op's results back to its operands."""
         incoming = [self.of.get(v) for v in op.results]
-        outgoing = op.kind.transpose(renamed, incoming, is_linear)
-        if all(cotangent is None for cotangent in outgoing):
+        outgoing = self._transposed(renamed, incoming, is_linear)
+        if list(outgoing).count(None) == len(outgoing):
             raise _not_linear(op)
         elementwise = isinstance(op.kind, Elementwise)
         mask = self.mask.get(op.results[0], _EVERYWHERE) if elementwise else _EVERYWHERE
@@ -123,14 +127,31 @@ class _Cotangents:
                 cotangent = select(_holds(mask), cotangent, full(0, cotangent.type))
             self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
 
+    def _transposed(
+        self, op: Op, cotangents: Sequence[MaybeValue], is_linear: list[bool]
+    ) -> Sequence[MaybeValue]:
+        """As ``op.kind.transpose``."""
+        if self._rules is None:
+            return op.kind.transpose(op, cotangents, is_linear)
+        builder = current_builder()
+        fixed = [None if linear else v for v, linear in zip(op.operands, is_linear, strict=True)]
+        values = (*fixed, *cotangents)
+        made, _ = self._rules.run(
+            op, values, builder.source, (builder.ops,),
+            lambda: op.kind.transpose(op, cotangents, is_linear),
+        )  # fmt: skip
+        return made
+
     def place(self, ops: Sequence[Op], op: Op, made_at: Mapping[Value, Source | None]) -> None:
         """Tell the ops that give cotangents of an op's operands where these were computed."""
+        if not ops:
+            return
         given = {self.of[v]: made_at.get(v) for v in op.operands if v in self.of}
         for new in ops:
             for result in new.results:
                 source = given.get(result)
                 if source is not None and new.source is not None:
-                    new.source = DerivedSource.cotangent(new.source, source)
+                    new.source = self._places.cotangent(new.source, source)
 
 
 _EVERYWHERE: Mask = ()
@@ -154,5 +175,5 @@ def _not_linear(op: Op) -> DerivativeError:
 
 
 def _constants_renamed(op: Op, env: dict[Value, Value]) -> Op:
-    operands = tuple(env.get(v, v) for v in op.operands)
+    operands = tuple([env.get(v, v) for v in op.operands])
     return Op(op.kind, operands, op.params, op.results, op.source)

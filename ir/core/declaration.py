@@ -58,6 +58,8 @@ class Declaration:
     ``fails_by``   what decides whether an op raises what its derivative has to raise too
     ``in_range``   integers with their bounds, within which an op does not fail
     ``fallible``   whether there are such errors: asked for each op that is recorded
+    ``rules_by_type``  whether ``jvp`` and ``transpose`` read no more than the types of values,
+                   which of these are the same, and the parameters
     """
 
     arity: int | None = None
@@ -65,6 +67,7 @@ class Declaration:
     flags: tuple[str, ...] = ()
     commutative = False
     fallible = False
+    rules_by_type = False
 
     def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
         if name in REGISTRY:

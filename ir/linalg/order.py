@@ -1,4 +1,4 @@
-"""The order of elements: the permutation that sorts them, and what they are when sorted.
+"""The order of elements: the permutation that sorts them, and what they are in order, all or few.
 
 The permutation has no derivative.  Sorted values are the elements at its places, so their
 derivative is that of reading them there.
@@ -16,6 +16,7 @@ from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
+from autojit.ir.ops.move import concatenate, slice_
 
 from .factorizations import Matrices
 
@@ -59,6 +60,47 @@ class Sort(Matrices):
         return (None if dx is None else at_places(dx, argsort(op.operands[0])),)
 
 
+class OrderStatistics(Matrices):
+    """``order_statistics(x, places=p)``: the elements at some places of ``sort(x)``, in that order.
+
+    The places are in ascending order, and each differs from the others.
+    """
+
+    arity = 1
+    core = 1
+    parameters = ("places",)
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,), places = types, params["places"]
+        _check_rows(self.name, x)
+        require(
+            list(places) == sorted(set(places)) and all(0 <= p < x.shape[-1] for p in places),
+            f"{self.name} takes places in rows of {x}, in ascending order; got {places}",
+        )
+        return (Type(x.dtype, (*x.shape[:-1], len(places))),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return np.sort(np.asarray(arrays[0]), kind="stable")[..., list(params["places"])]
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        (dx,) = tangents
+        if dx is None:
+            return (None,)
+        order = argsort(op.operands[0])
+        last = order.type.ndim - 1
+        leading = order.shape[:-1]
+        places = [
+            slice_(
+                order,
+                start=(*[0] * last, p),
+                stop=(*leading, p + 1),
+                stride=(1,) * (last + 1),
+            )
+            for p in op.params["places"]
+        ]
+        return (at_places(dx, concatenate(*places, axis=last)),)
+
+
 def at_places(x: Value, places: Value) -> Value:
     """The elements of each row at the places that are given for that row."""
     leading = [iota(axis=k, dtype=places.dtype, shape=places.shape) for k in range(x.type.ndim - 1)]
@@ -75,3 +117,4 @@ def _check_rows(name: str, x: Type) -> None:
 
 argsort = Argsort("argsort")
 sort = Sort("sort")
+order_statistics = OrderStatistics("order_statistics")

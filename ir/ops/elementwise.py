@@ -52,6 +52,8 @@ class Elementwise(SingleResult):
     ``fails``    dtype kinds of operands for some values of which it raises
     """
 
+    rules_by_type = True
+
     def __init__(
         self,
         name: str,

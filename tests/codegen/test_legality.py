@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,15 +18,21 @@ from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
+    Begin,
     Compute,
     Fill,
+    Finish,
     IndexValue,
     Load,
     Loop,
+    RunTasks,
     ScatterInto,
     Store,
+    Tasks,
 )
 from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.sequences import Swap
+from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Operand, Place
 from autojit.codegen.loop_passes.coalesce import coalesced
 from autojit.codegen.loop_passes.delinearize import delinearized
@@ -33,9 +41,14 @@ from autojit.codegen.loop_passes.masked_fixups import masks_fixed_up
 from autojit.codegen.loop_passes.narrow_loops import loops_narrowed
 from autojit.codegen.loop_passes.overrun_rows import overrun_rows
 from autojit.codegen.loop_passes.parallelize import parallelize
+from autojit.codegen.loop_passes.pipeline import SHAPE
+from autojit.codegen.loop_passes.products import chosen, parallelize_product
+from autojit.codegen.loop_passes.scatters import scatters_fissioned
+from autojit.codegen.loop_passes.split_blocks import split_blocks
 from autojit.codegen.loop_passes.strip_mine import strip_mined
 from autojit.codegen.loop_text.printer import text_of
 from autojit.ir.core.affine import Affine, Var
+from tests.codegen import test_legality_of_memory
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -320,6 +333,30 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
 }
 
 
+def regression(*more: Any, read: Any = X, **settings: Any) -> Kernel:
+    """Functions of elements, added where indices say."""
+    place, x, value = scalar("i64"), scalar(), scalar()
+    body = [
+        IndexValue(place, at(ROW)), Load(x, read, at(ROW), None), Compute(value, "exp", (x,)),
+        ScatterInto(T, Affine(0), (Place(place, 1, 64),), "add", value), *more,
+    ]  # fmt: skip
+    settings.setdefault("role", "reduce")
+    return kernel(loop(ROW, body, **settings))
+
+
+TABLE[scatters_fissioned] = (
+    regression,
+    {
+        "shared": lambda: regression(share=Var(2)),
+        "one iteration": lambda: regression(only=scalar("i64")),
+        "in turn": lambda: regression(role="sequence"),
+        "reading the sums": lambda: regression(read=T),
+        "storing where it is added": lambda: regression(*copied(X, at(ROW), T, at(ROW))),
+        "with linear algebra": lambda: regression(factorization()),
+    },
+)
+
+
 def text(made: Kernel) -> str:
     return text_of(made.body, None)[1]
 
@@ -358,6 +395,56 @@ def test_what_other_steps_read_is_no_scratch_of_tasks() -> None:
 
     assert "task" in text(parallelize(stored()))
     assert "task" not in text(parallelize(stored(), {ONE}))
+
+
+# -- kernels in parts ------------------------------------------------------------------------
+
+
+def straight(*middle: Any) -> Kernel:
+    """Statements without a loop, the given ones in the middle of them."""
+    return kernel(*copied(X, at(0), Y, at(0)), *middle, *copied(X, at(1), Y, at(1)))
+
+
+def summed_up() -> list[Any]:
+    return summed(COLUMN, X, at(COLUMN), scalar())
+
+
+def in_a_task(local: Any) -> list[Any]:
+    task = Var(2)
+    body = copied(local, at(0), Y, at(2))
+    run = RunTasks(Tasks(task, 2, body, buffers_of(body)))
+    return [*copied(X, at(0), local, at(0)), run]
+
+
+@pytest.mark.parametrize(
+    ("middle", "parts"),
+    [
+        (lambda: copied(X, at(2), Y, at(2)), 3),
+        (summed_up, 3),  # two of copies, and the whole sum
+        (lambda: copied(X, at(0), LOCAL, at(0)), 3),
+        (lambda: in_a_task(buffer("own", 16, "local")), 1),
+        (lambda: [Swap(T, buffer("other", 64 * 20))], 1),
+    ],
+    ids=["copies", "a sum", "a local", "a local of tasks", "state"],
+)
+def test_parts_end_where_nothing_is_open(middle: Callable[[], list[Any]], parts: int) -> None:
+    with Thresholds({"codegen.loop_passes.split_blocks.STATEMENTS": 2}):
+        made = split_blocks(straight(*middle()))
+    assert len(made) == parts
+    for part in made:
+        begun = sum(isinstance(s, Begin) for s in part.body)
+        assert begun == sum(isinstance(s, Finish) for s in part.body)
+
+
+def test_tiles_are_of_real_numbers_in_rows_and_columns() -> None:
+    a = Operand(X, Affine(0), (16, 1))
+    legal = MatrixProduct("f64", (), 16, 16, 16, a, a, T, Affine(0))
+    assert chosen(legal).tiled
+    assert not chosen(replace(legal, dtype="c128")).tiled
+    batched = Operand(X, Affine(0), (9, 7, 3, 16, 1))  # no two of three axes are one
+    assert not chosen(replace(legal, batch=(2, 2, 2), a=batched, b=batched)).tiled
+    left = parallelize_product(replace(chosen(legal), tiled=False))
+    assert isinstance(left, MatrixProduct)
 
 
 # -- what is decided as LLVM IR is written ------------------------------------------------
@@ -404,3 +491,21 @@ def test_functions_of_their_own_take_no_locals_and_no_sums_from_outside() -> Non
     assert not chosen(copied(X, at(ROW), LOCAL, at(0)))
     assert not chosen([s for s in sums.body if isinstance(s, (Load, Accumulate))])
     assert not chosen(copied(X, at(ROW), Y, at(ROW)), share=Var(2))
+
+
+# -- what the documents say -----------------------------------------------------------------
+
+#: Of which this file has an illegal case.
+HERE = {run.__module__ for run in TABLE} | {
+    function.__module__ for function in (split_blocks, chosen, outlined.chosen, commoning)
+}
+
+
+def test_each_pass_over_loops_has_an_illegal_case() -> None:
+    tested = HERE | {module.__name__ for module in test_legality_of_memory.TESTED}
+    assert {place.run.name for place in SHAPE.places} <= {m.rpartition(".")[2] for m in tested}
+
+
+@pytest.mark.parametrize("module", sorted(HERE))
+def test_each_says_where_it_is_legal(module: str) -> None:
+    assert "legal" in inspect.getsource(importlib.import_module(module)).lower()

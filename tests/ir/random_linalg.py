@@ -106,7 +106,7 @@ def permutation(grow: Any, kind: factorizations.Permutation) -> Any:
     return kind(numbers if grow.flag() else full(shape[-1] - 1, type))
 
 
-def argsort(grow: Any, kind: order.Argsort | order.Sort) -> Any:
+def argsort(grow: Any, kind: Any) -> Any:
     """Of numbers that are known exactly: what is nearly equal may be rounded in either order."""
     shape = (*grow.shape()[:1], grow.integer(1, 3))
     dtype = np.dtype(np.float64 if grow.flag() else np.int64)
@@ -114,6 +114,10 @@ def argsort(grow: Any, kind: order.Argsort | order.Sort) -> Any:
     if grow.flag():
         numbers = move.flip(numbers, axes=(len(shape) - 1,))
     return kind(numbers)
+
+
+def order_statistics(grow: Any, kind: order.OrderStatistics) -> Any:
+    return argsort(grow, lambda x: kind(x, places=(0, x.shape[-1] - 1)[-x.shape[-1] :]))
 
 
 def eig(grow: Any, kind: spectral.Eig) -> Any:
@@ -149,6 +153,7 @@ LINALG: dict[type[Declaration], Any] = {
     factorizations.Permutation: permutation,
     order.Argsort: argsort,
     order.Sort: argsort,
+    order.OrderStatistics: order_statistics,
     factorizations.Solve: lu_solve,
     spectral.Eigh: eigh,
     spectral.SVD: svd,

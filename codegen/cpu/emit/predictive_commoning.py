@@ -11,6 +11,9 @@ consecutive array elements", 1990), applied to expressions.
 
 Loads alone gain from three consecutive elements on: an unaligned vector that crosses two cache
 lines takes twice the time to load, and of three at least two do.
+
+Legal in innermost loops for what reads memory that the loop does not write (``_free_reads``), and
+for values computed from such reads alone.  Nothing changes in the results.
 """
 
 from __future__ import annotations

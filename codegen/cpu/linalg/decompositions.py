@@ -126,4 +126,5 @@ LARGE: dict[str, Callable[..., None]] = {
     "pinv": pinv,
     "argsort": sorting.argsort,
     "sort": sorting.sort,
+    "order_statistics": sorting.order_statistics,
 }

@@ -10,11 +10,13 @@ from __future__ import annotations
 from llvmlite import ir
 
 from autojit.codegen.cpu.abi import abi
+from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY
 from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.scheduling.selected import Window, sample_size, windows
 
 from . import radix, ranks
-from .matrices import I32, I64, POINTER, Matrix, MatrixEmitter
+from .matrices import I1, I32, I64, POINTER, Matrix, MatrixEmitter
 
 #: ``int argsort(void *keys, npy_intp *places, npy_intp n, void *array)``
 SIGNATURE = ir.FunctionType(I32, [POINTER, POINTER, I64, POINTER])
@@ -36,7 +38,7 @@ SORT = ir.FunctionType(I32, [POINTER, I64, POINTER])
 
 def function_names(step: Factorization) -> set[str]:
     """The names of NumPy's functions in the table."""
-    if step.name == "sort":
+    if step.name in ("sort", "order_statistics"):
         return {f"{abi.SORT}{step.dtype}"}
     return set() if is_counted(step) or has_radix(step) else {_function_name(step)}
 
@@ -47,12 +49,78 @@ def _function_name(step: Factorization) -> str:
 
 def sort(e: MatrixEmitter, row: Matrix, result: Matrix) -> None:
     """A row's values in order: copied, then sorted where they lie."""
-    n = e.step.n
-    e.copy(row, result, n, 1)
+    e.copy(row, result, e.step.n, 1)
+    _sort(e, result.pointer, ir.Constant(I64, e.step.n))
+
+
+def _sort(e: MatrixEmitter, numbers: ir.Value, count: ir.Value) -> None:
+    """Sort numbers where they lie."""
     function = e.function_of(f"{abi.SORT}{e.step.dtype}", SORT)
-    arguments = [result.pointer, ir.Constant(I64, n), ir.Constant(POINTER, None)]
-    error = e.builder.call(function, arguments)
+    error = e.builder.call(function, [numbers, count, ir.Constant(POINTER, None)])
     e.fail_if(e.builder.icmp_signed("<", error, ir.Constant(I32, 0)), OUT_OF_MEMORY)
+
+
+def order_statistics(e: MatrixEmitter, row: Matrix, result: Matrix) -> None:
+    """The numbers at some places of a row's order: one pass for each window of places keeps what a
+    sample says is near, and that is sorted; the whole row where the sample was wrong."""
+    b, n, places = e.builder, e.step.n, e.step.params["places"]
+    m, passes = sample_size(n), windows(places, n)
+    kept = Matrix(e.scratch(row.dtype, n + 1), 1, 1, row.dtype)
+    sample = Matrix(e.scratch(row.dtype, m), 1, 1, row.dtype)
+    missing = b.icmp_unsigned("==", kept.pointer, ir.Constant(POINTER, None))
+    e.fail_if(missing, OUT_OF_MEMORY)
+    with b.if_then(b.not_(missing), likely=True):
+        with e.loop(0, m) as i:
+            e.store(e.load(row, e.times(i, n // m)), sample, i)
+        _sort(e, sample.pointer, ir.Constant(I64, m))
+        for window in passes:
+            below, count = _near(e, row, kept, sample, window)
+            found = b.and_(
+                b.icmp_signed("<=", below, ir.Constant(I64, window.first)),
+                b.icmp_signed("<", ir.Constant(I64, window.last), b.add(below, count)),
+            )
+            before = b.block
+            with b.if_then(b.not_(found), likely=False):
+                e.copy(row, kept, n, 1)
+                copied = b.block
+            first, total = b.phi(I64), b.phi(I64)
+            for value, near, whole in ((first, below, 0), (total, count, n)):
+                value.add_incoming(near, before)
+                value.add_incoming(ir.Constant(I64, whole), copied)
+            _sort(e, kept.pointer, total)
+            for k, place in enumerate(places):
+                if window.first <= place <= window.last:
+                    at = b.sub(ir.Constant(I64, place), first)
+                    e.store(e.load(kept, at), result, k)
+
+
+def _near(
+    e: MatrixEmitter, row: Matrix, kept: Matrix, sample: Matrix, window: Window
+) -> tuple[ir.Value, ir.Value]:
+    """How many numbers are below a window's, and how many were kept, which may be in it."""
+    b, zero = e.builder, ir.Constant(I64, 0)
+    low, high = (None if k is None else e.load(sample, k) for k in (window.low, window.high))
+    loop = CountedLoop(b, zero, ir.Constant(I64, e.step.n), keep_rolled=True, scalar=True)
+    with loop as i:
+        below, count = loop.carry(zero), loop.carry(zero)
+        value = e.load(row, i)
+        # A NaN comes after all numbers: it is below none, and above each bound.
+        is_below = ir.Constant(I1, 0) if low is None else _compared(e, "<", value, low)
+        is_near = ir.Constant(I1, 1) if high is None else _compared(e, "<=", value, high)
+        is_near = b.and_(is_near, b.not_(is_below))
+        e.store(value, kept, count)  # the next one overwrites what is not near
+        below_now = b.add(below, b.zext(is_below, I64))
+        count_now = b.add(count, b.zext(is_near, I64))
+        below.add_incoming(below_now, b.block)
+        count.add_incoming(count_now, b.block)
+    return below_now, count_now
+
+
+def _compared(e: MatrixEmitter, relation: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    if e.step.dtype[0] == "f":
+        return e.builder.fcmp_ordered(relation, a, b)
+    compare = e.builder.icmp_unsigned if e.step.dtype[0] == "u" else e.builder.icmp_signed
+    return compare(relation, a, b)
 
 
 def argsort(e: MatrixEmitter, keys: Matrix, places: Matrix) -> None:

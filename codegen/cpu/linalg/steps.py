@@ -30,7 +30,7 @@ def functions_of(step: Factorization) -> list[str]:
         return []
     if gufuncs.has(step):
         return gufuncs.function_names(step)
-    if step.name in ("argsort", "sort"):
+    if step.name in ("argsort", "sort", "order_statistics"):
         return sorted(sorting.function_names(step))
     return lapack.function_names(step)
 

@@ -251,14 +251,22 @@ def _periods(alike: np.ndarray) -> list[int]:
     """Distances at which equal ops follow each other most often."""
     votes: Counter[int] = Counter()
     order = np.argsort(alike, kind="stable")
-    for places in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
-        if len(places) < LEAST_STEPS:
-            continue
-        for apart in range(1, min(FARTHEST, len(places) - 1) + 1):
-            gaps, counts = np.unique(places[apart:] - places[:-apart], return_counts=True)
-            often = counts >= LEAST_STEPS - 1
-            for gap, count in zip(gaps[often].tolist(), counts[often].tolist(), strict=True):
-                votes[gap] += count
+    ordered = alike[order]
+    group = np.cumsum(np.diff(ordered, prepend=ordered[:1]) != 0)
+    often = np.bincount(group, minlength=1)[group] >= LEAST_STEPS
+    order, group = order[often], group[often]
+    #: In the order in which periods of equal votes are tried: group, how far apart, distance.
+    rows: list[tuple[int, int, int, int]] = []
+    for apart in range(1, FARTHEST + 1):
+        same = group[apart:] == group[:-apart]
+        gaps = (order[apart:] - order[:-apart])[same]
+        pairs, counts = np.unique(group[apart:][same] * len(alike) + gaps, return_counts=True)
+        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+            if count >= LEAST_STEPS - 1:
+                number, gap = divmod(pair, len(alike))
+                rows.append((number, apart, gap, count))
+    for _, _, gap, count in sorted(rows):
+        votes[gap] += count
     found: dict[int, list[int]] = {}
     for period, _ in votes.most_common():
         found.setdefault(period.bit_length(), []).append(period)

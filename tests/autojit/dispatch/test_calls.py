@@ -168,6 +168,24 @@ def test_static_arguments_by_name_in_any_order() -> None:
         f(X, n=([2],), mode=True)
 
 
+def test_ways_to_give_a_setting_leave_each_other_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, by: Any, mode: Any = "twice") -> Any:
+        return x * by * 2 if mode == "twice" else x * by * mode if mode != "once" else x * by
+
+    for g in (jit(f), jit(f, static_argnames="mode")):
+        x, calls = (
+            np.ones(3),
+            [((2.0,), {"mode": "once"}), ((2.0, "once"), {}), ((2.0, "twice"), {})],
+        )
+        for args, named in calls:
+            g(x, *args, **named)
+        monkeypatch.setattr(g, "_call_native", None)  # the slower way
+        for args, named in calls:
+            np.testing.assert_array_equal(g(x, *args, **named), f(x, *args, **named))
+        monkeypatch.undo()
+    np.testing.assert_array_equal(jit(f)(x, 2.0, 3.0), f(x, 2.0, 3.0))
+
+
 def test_static_objects_go_by_their_own_equality() -> None:
     f = jit(lambda self, x: x * self[0], static_argnums=0)
     g = jit(lambda h, x: h(x), static_argnums=0)

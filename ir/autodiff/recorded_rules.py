@@ -1,0 +1,165 @@
+"""What derivative rules emit, recorded: of a thousand products one runs the rule.
+
+A rule of a declaration with ``rules_by_type`` reads the types of the values that it is handed,
+which of them are the same, and the parameters, and nothing else.  These are the form of an op.  The
+first op of a form runs the rule, and what that emits is recorded with its values numbered.  For the
+others the recorded ops are made again: no rule runs, and no type is inferred.
+
+Legal where the declaration says ``rules_by_type``.  What reads a value that the rule was not
+handed, or comes from another place than the one given, is not recorded.  The program is the same as
+without recordings, op for op and place for place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from autojit.ir.core.declaration import Declaration, MaybeValue
+from autojit.ir.core.program import DerivedSource, Op, Source, Value, derivative_of
+from autojit.ir.core.types import Type
+
+#: Operations of a program from which on rules are recorded.
+LEAST = 64
+
+
+class _Step(NamedTuple):
+    """An op of a recording, its operands by number, and the list that it belongs to."""
+
+    kind: Declaration
+    operands: tuple[int, ...]
+    params: dict[str, Any]
+    types: tuple[Type, ...]
+    kept_in: int
+
+
+class _Recording(NamedTuple):
+    steps: tuple[_Step, ...]
+    #: The numbers of the values that the rule returns; None for a zero.
+    made: tuple[int | None, ...]
+    #: The form has their ids, so they live as long as it does.
+    types: tuple[Type | None, ...]
+
+
+#: The values that a rule returns, and the ops that it has added to each list.
+Made = tuple[Sequence[MaybeValue], tuple[list[Op], ...]]
+
+_type = attrgetter("type")
+
+
+class RecordedRules:
+    """The recordings of one transformation of one program."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, _Recording | None] = {}
+
+    def run(
+        self,
+        op: Op,
+        values: Sequence[MaybeValue],
+        place: Source | None,
+        lists: tuple[list[Op], ...],
+        rule: Callable[[], Sequence[MaybeValue]],
+    ) -> Made:
+        """Run ``rule()``, which adds ops to the lists, or add what it added for an op like this.
+
+        ``values`` are all that the rule is handed, and ``place`` is the source of what it emits.
+        """
+        if not op.kind.rules_by_type:
+            return _new(lists, rule)
+        numbers: dict[MaybeValue, int] = {}
+        form = (
+            op.kind,
+            op.kind.key(op.params) if op.params else (),
+            *[numbers.setdefault(v, len(numbers)) for v in values],
+            *[v and id(v.type) for v in numbers],
+        )
+        known = self._known.get(form)
+        if known is not None:
+            return _repeated(known, list(numbers), place, lists)
+        made, new = _new(lists, rule)
+        if form not in self._known:
+            self._known[form] = _recorded(new, made, numbers, place)
+        return made, new
+
+
+def _new(lists: tuple[list[Op], ...], rule: Callable[[], Sequence[MaybeValue]]) -> Made:
+    before = [len(ops) for ops in lists]
+    made = rule()
+    return made, tuple([ops[start:] for ops, start in zip(lists, before, strict=True)])
+
+
+def _recorded(
+    new: tuple[list[Op], ...],
+    made: Sequence[MaybeValue],
+    numbers: dict[MaybeValue, int],
+    place: Source | None,
+) -> _Recording | None:
+    """None where an op reads what the rule was not handed, or comes from somewhere else."""
+    types = tuple([None if v is None else v.type for v in numbers])
+    steps = []
+    for kept_in, ops in enumerate(new):
+        for op in ops:
+            if op.source is not place or any(v not in numbers for v in op.operands):
+                return None
+            operands = tuple([numbers[v] for v in op.operands])
+            steps.append(
+                _Step(op.kind, operands, op.params, tuple(map(_type, op.results)), kept_in)
+            )
+            for v in op.results:
+                numbers[v] = len(numbers)
+    if any(v is not None and v not in numbers for v in made):
+        return None
+    return _Recording(tuple(steps), tuple([None if v is None else numbers[v] for v in made]), types)
+
+
+def _repeated(
+    recording: _Recording,
+    values: list[Any],
+    place: Source | None,
+    lists: tuple[list[Op], ...],
+) -> Made:
+    new: tuple[list[Op], ...] = tuple([[] for _ in lists])
+    for kind, operands, params, types, kept_in in recording.steps:
+        results = tuple(map(Value, types))
+        given = tuple([values[k] for k in operands])
+        new[kept_in].append(Op(kind, given, params, results, place))
+        values += results
+    for ops, more in zip(lists, new, strict=True):
+        ops += more
+    return [None if k is None else values[k] for k in recording.made], new
+
+
+class Places:
+    """The places of derivatives, each made once for all ops of one kind from one place."""
+
+    def __init__(self) -> None:
+        #: With what has the ids, so that these stay its own.
+        self._made: dict[Hashable, tuple[Any, Source | None]] = {}
+
+    def _once(self, key: Hashable, kept: Any, make: Callable[[], Source | None]) -> Source | None:
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = kept, make()
+        return found[1]
+
+    def of_derivative(self, op: Op) -> Source | None:
+        """Where an op's tangents are computed."""
+        source = op.source
+        if source is None:
+            return None
+        return self._once((id(source), op.kind), source, lambda: derivative_of(source, op))
+
+    def reversed(self, op: Op) -> Source | None:
+        """Where the cotangents of an op's results are carried back."""
+        source = op.source
+        if source is None:
+            return None
+        key = id(source), op.kind, True
+        return self._once(key, source, lambda: derivative_of(source.reversed(), op))
+
+    def cotangent(self, source: Source, value: Source) -> Source | None:
+        """Where the cotangent of a value from elsewhere is computed."""
+        key = id(source), id(value)
+        return self._once(key, (source, value), lambda: DerivedSource.cotangent(source, value))
