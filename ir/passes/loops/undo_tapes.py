@@ -39,6 +39,8 @@ from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
+from .recomputed_tapes import Readers, recomputed_tapes
+
 #: Into how many parts a loop's steps are divided; each part has its own ranges.
 PARTS = 256
 
@@ -61,15 +63,14 @@ class _Tape(NamedTuple):
 )
 def run(program: Program) -> Program:
     """The program without such tapes."""
-    while program.has(Scan) and (tape := _find(program)):
-        program = _without(program, tape)
+    while program.has(Scan) and (found := _improved(program)):
+        program = found
     return program
 
 
-# -- finding ----------------------------------------------------------------------
-
-
-def _find(program: Program) -> _Tape | None:
+def _improved(program: Program) -> Program | None:
+    """The program with one tape less, or with the tape of an array in place of what is read from
+    that array."""
     loops = [op for op in program.ops if isinstance(op.kind, Scan)]
     if len(loops) < 2:
         return None
@@ -78,19 +79,39 @@ def _find(program: Program) -> _Tape | None:
         for v in set(op.operands):
             users.setdefault(v, []).append(op)
     kept = set(program.outputs)
+
+    def readers(maker: Op, tape: Value) -> Sequence[Op]:
+        found = users.get(tape, ())
+        alone = tape not in kept and all(_reads_backwards(op, tape, maker) for op in found)
+        return tuple(found) if alone else ()
+
+    tape = _find(loops, readers)
+    if tape is not None:
+        return _without(program, tape)
+    return recomputed_tapes(program, loops, readers, _changes)
+
+
+def _changes(maker: Op, carry: int) -> tuple[Change, ...]:
+    """What a step changes in a carry, if that is little."""
+    body, first = maker.params["body"], maker.params["constants"] + 1
+    return changes_of(body, body.inputs[first + carry], body.outputs[carry], _ranges(maker))
+
+
+# -- finding ----------------------------------------------------------------------
+
+
+def _find(loops: Sequence[Op], readers_of: Readers) -> _Tape | None:
     for maker in loops:
         body, m = maker.params["body"], maker.params["carries"]
         first = maker.params["constants"] + 1
         place = {v: k for k, v in enumerate(body.inputs[first : first + m])}
         for j, value in enumerate(maker.results[m:], m):
-            readers = tuple(users.get(value, ()))
-            if body.outputs[j] not in place or value in kept or not readers:
+            if body.outputs[j] not in place:
                 continue
-            carry = place[body.outputs[j]]
-            old, new = body.inputs[first + carry], body.outputs[carry]
-            changes = changes_of(body, old, new, _ranges(maker))
-            if changes and all(_reads_backwards(op, value, maker) for op in readers):
-                return _Tape(maker, j, carry, changes, readers)
+            carry, readers = place[body.outputs[j]], readers_of(maker, value)
+            changes = _changes(maker, carry) if readers else ()
+            if changes:
+                return _Tape(maker, j, carry, changes, tuple(readers))
     return None
 
 
