@@ -139,7 +139,7 @@ class _Loop:
         return found
 
     def _parts(self) -> dict[Op, tuple[Value, _Place, list[Value]]]:
-        """What steps read of the rows that they are given anyway: ``A[i, i]`` is a part of ``A[i]``.
+        """What steps read of rows that they are given anyway: ``A[i, i]`` is a part of ``A[i]``.
 
         Then the cotangents of both are one row.
         """

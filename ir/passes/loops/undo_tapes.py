@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 from autojit.ir.autodiff.scalar_ranges import Range, range_of
 from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.ops.bodies import groups
 from autojit.ir.passes.loops.steps.changes import Change, RangeOf, changes_of
 from autojit.ir.passes.loops.steps.undone import put_back, recording
 from autojit.ir.regions.scan import Scan
@@ -46,10 +47,12 @@ PARTS = 256
 
 
 class _Tape(NamedTuple):
-    """A result of a loop that stacks one of its carries, as each step found it."""
+    """Results of a loop that stack one of its carries, as each step found it, or as it was after
+    the first few of its changes."""
 
     maker: Op
-    result: int
+    #: How many changes each result has in it, by its number.
+    results: dict[int, int]
     carry: int
     #: The changes of the carry in a step, in order.
     changes: tuple[Change, ...]
@@ -103,16 +106,34 @@ def _changes(maker: Op, carry: int) -> tuple[Change, ...]:
 def _find(loops: Sequence[Op], readers_of: Readers) -> _Tape | None:
     for maker in loops:
         body, m = maker.params["body"], maker.params["carries"]
-        first = maker.params["constants"] + 1
-        place = {v: k for k, v in enumerate(body.inputs[first : first + m])}
-        for j, value in enumerate(maker.results[m:], m):
-            if body.outputs[j] not in place:
-                continue
-            carry, readers = place[body.outputs[j]], readers_of(maker, value)
-            changes = _changes(maker, carry) if readers else ()
-            if changes:
-                return _Tape(maker, j, carry, changes, tuple(readers))
+        read = {
+            j: readers
+            for j, value in enumerate(maker.results[m:], m)
+            if (readers := readers_of(maker, value))
+        }
+        arrays = {body.outputs[j].type for j in read}
+        for carry in range(m) if read else ():
+            changes = _changes(maker, carry) if body.outputs[carry].type in arrays else ()
+            versions = _versions(maker, carry, changes) if changes else []
+            results = {
+                j: versions.index(body.outputs[j]) for j in read if body.outputs[j] in versions
+            }
+            if results:
+                readers = {op: None for j in results for op in read[j]}
+                return _Tape(maker, results, carry, changes, tuple(readers))
     return None
+
+
+def _versions(maker: Op, carry: int, changes: Sequence[Change]) -> list[Value]:
+    """A carry before each of its changes in a step."""
+    value = maker.params["body"].inputs[maker.params["constants"] + 1 + carry]
+    found = [value]
+    for change in changes[:-1]:
+        op = change.op
+        first = op.params["constants"] if change.inner else 0
+        value = op.results[op.operands.index(value, first) - first]
+        found.append(value)
+    return found
 
 
 def _ranges(loop: Op) -> list[RangeOf]:
@@ -166,13 +187,15 @@ def _without(program: Program, tape: _Tape) -> Program:
 def _stack_what_is_replaced(
     builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape
 ) -> tuple[Sequence[Value], Sequence[Value]]:
-    """The loop without its tape: its results (None in its place), and what it stacks instead."""
+    """The loop without its tapes: its results, and what it stacks instead."""
     body: Program = op.params["body"]
-    new, _ = recording(body, tape.changes, tape.result)
+    first = min(tape.results)
+    new, _ = recording(body, tape.changes, first)
     made = builder.emit(op.kind, operands, {**op.params, "body": new})
     count = len(op.results) - 1
-    # Nobody reads the tape any more; any value may stand for it.
-    results = [*made[: tape.result], made[tape.carry], *made[tape.result : count]]
+    # Nobody reads the tapes any more; any value may stand for the first, and the others go as what
+    # nobody reads does.
+    results = [*made[:first], made[tape.carry], *made[first:count]]
     return results, made[count:]
 
 
@@ -180,28 +203,51 @@ def _put_back(
     builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape, final: Value,
     stacked: Sequence[Value],
 ) -> Sequence[Value]:  # fmt: skip
-    """The loop that reads the tape, with the array as one more carry, the last."""
+    """The loop that reads tapes, with the array as one more carry, the last."""
     body: Program = op.params["body"]
     n, m = op.params["constants"], op.params["carries"]
-    at = op.operands.index(tape.maker.results[tape.result])
+    stacks = {tape.maker.results[j]: done for j, done in tape.results.items()}
+    at = {k: stacks[v] for k, v in enumerate(op.operands) if v in stacks}
     inner = Builder()
     array = Value(final.type)
     slices = [Value(v.type.with_shape(v.shape[1:])) for v in stacked]
-    inputs = {v: Value(v.type) for k, v in enumerate(body.inputs) if k != at + 1}
+    inputs = {v: Value(v.type) for k, v in enumerate(body.inputs) if k - 1 not in at}
     with building(inner):
-        before = put_back(array, tape.changes, slices)
-        env = {**inputs, body.inputs[at + 1]: before}
+        versions = _Versions(array, tape.changes, slices)
+        read = {body.inputs[k + 1]: done for k, done in at.items()}
+        env = dict(inputs)
         for step in body.ops:
+            for v in sorted(read.keys() & set(step.operands), key=lambda v: -read[v]):
+                env[v] = versions.before(read[v])
             results = inner.repeat(step, [env[v] for v in step.operands])
             env.update(zip(step.results, results, strict=True))
+        env.update({v: versions.before(done) for v, done in read.items()})
+        first = versions.before(0)
     own = list(inputs.values())
     outputs = [env[v] for v in body.outputs]
     new = inner.finish(
         [*own[: n + 1 + m], array, *own[n + 1 + m :], *slices],
-        [*outputs[:m], before, *outputs[m:]],
+        [*outputs[:m], first, *outputs[m:]],
         name=body.name,
     )
-    rest = [v for k, v in enumerate(operands) if k >= n + m and k != at]
+    rest = [v for k, v in enumerate(operands) if k >= n + m and k not in at]
     params = {**op.params, "body": new, "carries": m + 1}
     made = builder.emit(op.kind, [*operands[: n + m], final, *rest, *stacked], params)
     return [*made[:m], *made[m + 1 :]]
+
+
+class _Versions:
+    """An array before each of its changes; each is put back as late as it can be, when a loop that
+    reads the array after it has been through."""
+
+    def __init__(self, array: Value, changes: Sequence[Change], recorded: Sequence[Value]) -> None:
+        self.changes = changes
+        self.parts = groups(recorded, *(change.recorded for change in changes))
+        self.found = {len(changes): array}
+
+    def before(self, done: int) -> Value:
+        """The array with so many changes done."""
+        if done not in self.found:
+            after = self.before(done + 1)
+            self.found[done] = put_back(after, [self.changes[done]], self.parts[done])
+        return self.found[done]
