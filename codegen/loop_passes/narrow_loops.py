@@ -98,13 +98,19 @@ def _narrowed(
         if getattr(loop, side) is None and has_no_effect(loop.body, conditions, before, within):
             setattr(loop, side, _place(bound, ahead, numbers))
             holding |= conditions
-            made = before.get(bound.other.number)
-            if isinstance(made, IndexValue):
-                end = made.index - bound.rest + (1 if bound.name in ("le", "gt") else 0)
-                ends["below" if side == "upper" else "from"] = end
+            ends.update(_ends(bound, before))
     if holding:
         fold_inside(loop, holding, before, within, ends)
     return ahead
+
+
+def _ends(bound: _Bound, before: dict[int, Any]) -> dict[str, Affine]:
+    """Where a loop begins or ends, if that is a form of outer variables."""
+    made = before.get(bound.other.number)
+    if not isinstance(made, IndexValue):
+        return {}
+    end = made.index - bound.rest + (1 if bound.name in ("le", "gt") else 0)
+    return {"below" if bound.name in ("lt", "le") else "from": end}
 
 
 def _bound(s: Any, loop: Loop, inside: dict[int, Any]) -> _Bound | None:

@@ -1,4 +1,4 @@
-"""What holds between the bounds of loops: places that need no check, and loops without iterations."""
+"""What holds between the bounds of loops: places that need no check, and empty loops."""
 
 from __future__ import annotations
 

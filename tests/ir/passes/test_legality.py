@@ -31,6 +31,7 @@ from tests.ir.passes.legal_programs import (
     DOUBLED,
     HORNER,
     INNER_LOOP,
+    NESTED,
     NUMBERS,
     NUMBERS_CHOSEN,
     PART,
@@ -195,6 +196,15 @@ TABLE = [
         ("reverse=True", "reverse=False")),
     row("passes.loops.recomputed_tapes", "the tape is a result", PART,
         ("return %l, %r", "return %l, %r, %tape")),
+    row("passes.loops.nested_tapes", "the reader runs the same way", NESTED,
+        ("length=6, reverse=True", "length=6, reverse=False")),
+    row("passes.loops.nested_tapes", "the tape is a result", NESTED,
+        ("return %l, %r\n}", "return %l, %r, %tapes\n}")),
+    row("passes.loops.nested_tapes", "the step of the outer loop reads the row", NESTED,
+        ("    return %r\n", "    %s: f64[] = sum %row {axes=(0, 1)}\n"
+         "    %t: f64[] = add %r, %s\n    return %t\n")),
+    row("passes.loops.nested_tapes", "steps compute the array anew", NESTED,
+        ("%4: f64[40] = scatter %1, %3, %2 {axes=(0,)}", "%4: f64[40] = sin %1")),
     row("passes.loops.undo_steps", "the reader runs the same way", STREAM,
         ("backward=(False, True)", "backward=(False, False)")),
     row("passes.loops.undo_steps", "steps compute the array anew", STREAM,
@@ -424,7 +434,7 @@ def runner(module: str) -> Callable[[Program], Program]:
     name = module.split(".")[-1]
     if name == "recomputed_streams":  # the first half of it
         return pass_named("undo_steps")
-    if name == "recomputed_tapes":
+    if name in ("recomputed_tapes", "nested_tapes"):
         return pass_named("undo_tapes")
     if module.startswith("passes.reroll") and name not in PASSES:
         return partial(roll, least=8, least_loop=10**6 if name == "rows" else 8)
