@@ -20,10 +20,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from autojit.ir.core.program import Builder, Op, Program, Value, building, readers_of
+from autojit.ir.passes.loops.steps.changes import Change
+from autojit.ir.passes.loops.steps.tapes import (
+    Tape,
+    reads_backwards,
+    recorded_by,
+    undone_by,
+    versions_of,
+)
 from autojit.ir.regions.scan import Scan
-
-from .steps.changes import Change
-from .steps.tapes import Tape, reads_backwards, recorded_by, undone_by, versions_of
 
 Changes = Callable[[Op, int], tuple[Change, ...]]
 

@@ -20,9 +20,8 @@ from typing import NamedTuple
 from autojit.ir.autodiff.partition import needed
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups
-
-from .steps.changes import Change
-from .steps.leaves import leaves_of
+from autojit.ir.passes.loops.steps.changes import Change
+from autojit.ir.passes.loops.steps.leaves import leaves_of
 
 #: Which loops read a tape backwards, and do nothing else with it; none if others read it.
 Readers = Callable[[Op, Value], Sequence[Op]]

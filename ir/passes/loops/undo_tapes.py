@@ -112,8 +112,8 @@ def _find(loops: Sequence[Op], readers_of: Readers) -> Tape | None:
                 j: versions.index(body.outputs[j]) for j in read if body.outputs[j] in versions
             }
             if results:
-                readers = {op: None for j in results for op in read[j]}
-                return Tape(maker, results, carry, changes, tuple(readers))
+                every = dict.fromkeys(op for j in results for op in read[j])
+                return Tape(maker, results, carry, changes, tuple(every))
     return None
 
 
