@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 import numpy as np
 
 from autojit.errors import IntegerGradientError, ShapeError, StructureError
+from autojit.ir.autodiff.kept_errors import with_held
 from autojit.ir.autodiff.linearize import Linearized
 from autojit.ir.autodiff.linearize import jvp as jvp_program
 from autojit.ir.autodiff.linearize import linearize as linearize_program
@@ -119,16 +120,26 @@ class _Linear(NamedTuple):
     out: Any
     #: Whether arguments lie on a GPU, so that results stay there; the residuals always do.
     resident: bool
+    #: A bool that fails where the value does, if that is traced and the residuals do not.
+    held: Any
 
 
 def _linearized(problem: _Traced) -> _Linear:
     traced, leaves, _ = problem
     parts = cached_transform(linearize_program, traced.program, tuple(range(len(leaves))))
     n = traced.results
-    ours = len(parts.primal.outputs) - n
-    results = apply(parts.primal, leaves, once=True, ours=ours)
+    primal = cached_transform(with_held, parts.primal, parts.linear, n)
+    results = apply(primal, leaves, once=True, ours=len(primal.outputs) - n)
     out = pytrees.unflatten(traced.structure, results[:n])
-    return _Linear(parts, results[n:], out, is_resident(traced.program, leaves))
+    held = results.pop() if len(results) > len(parts.primal.outputs) else None
+    return _Linear(parts, results[n:], out, is_resident(traced.program, leaves), held)
+
+
+def _failing(results: Sequence[Any], held: Any) -> list[Any]:
+    """Derivatives that raise where the value does, though nobody may read that."""
+    if not isinstance(held, Tracer):
+        return list(results)  # the value has been computed, and has not raised
+    return [np.where(held, x, np.asarray(np.nan, leaf_type(x).type.dtype)) for x in results]
 
 
 @folded
@@ -142,7 +153,7 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     array([2., 0.])
     """
     problem = _trace(f, primals, "linearize")
-    parts, residuals, out, resident = _linearized(problem)
+    parts, residuals, out, resident, held = _linearized(problem)
     types = [leaf_type(leaf).type for leaf in problem.leaves]
     out_types = problem.traced.program.out_types
 
@@ -154,7 +165,7 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
         moved = apply(parts.linear, [*residuals, *moving], resident=on_card)
         for i, result in zip(parts.active, moved, strict=True):
             results[i] = result
-        return pytrees.unflatten(problem.traced.structure, results)
+        return pytrees.unflatten(problem.traced.structure, _failing(results, held))
 
     return out, derivative
 
@@ -195,7 +206,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     (np.float64(3.0), np.float64(2.0))
     """
     problem = _trace(f, primals, "vjp")
-    parts, residuals, out, resident = _linearized(problem)
+    parts, residuals, out, resident, held = _linearized(problem)
     structure, types = problem.traced.structure, problem.traced.program.out_types
     if has_aux:
         if not (isinstance(out, tuple) and len(out) == 2):
@@ -214,7 +225,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         ]
         on_card = resident or any(map(is_on_card, seeds))
         results = apply(backward, [*residuals, *given], once=True, resident=on_card)
-        return pytrees.unflatten(problem.structure, results)
+        return pytrees.unflatten(problem.structure, _failing(results, held))
 
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)
 

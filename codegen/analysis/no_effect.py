@@ -130,6 +130,10 @@ class _Walk:
             self._same(number, args[1])
         elif s.name == "select" and args[0] in self.known:
             self._same(number, args[1] if self.known[args[0]] else args[2])
+        elif s.name in ("add", "sub") and self._is(s.args[1], 0):
+            self._same(number, args[0])
+        elif s.name == "add" and self._is(s.args[0], 0):
+            self._same(number, args[1])
         elif s.name in ("and", "or") and s.result.dtype == "bool":
             self._logical(s)
         elif all(a in self.known for a in args):

@@ -226,8 +226,8 @@ class Loop:
     outlined: bool = False
     #: Where given, and not negative, the only iteration that has an effect: it alone is run.
     only: Scalar | None = None
-    #: Where given, iterations below ``lower``, and from ``upper`` on, have no effect: a target may
-    #: leave them out, but runs at least one iteration.
+    #: Where given, iterations below ``lower``, and from ``upper`` on, are not run: they would have
+    #: no effect.
     lower: Scalar | None = None
     upper: Scalar | None = None
 

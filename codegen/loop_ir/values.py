@@ -83,6 +83,8 @@ class Place:
     scalar: Scalar
     stride: int
     extent: int
+    #: Where known, the scalar as a form of the loops' variables, which is within the range.
+    line: Affine | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)

@@ -1,11 +1,12 @@
 """Run loops only over the iterations that have an effect.
 
     for j in 0..n:  # reduces            for j in 0..n, below k:  # reduces
-      c = j < k                            c = j < k
+      c = j < k                            c = True
       a += select(c, x[j] * y[j], 0) ->    a += select(c, x[j] * y[j], 0)
 
 A slice with a traced bound, `x[:k]`, is a whole array with a mask.  Where the mask does not hold, a
-sum gets zero and a store writes what is there.  The bounds are a hint, and the masks stay.
+sum gets zero and a store writes what is there.  Between the bounds masks hold, and places that they
+cut to the array are known (``inside_bounds``).
 
 Legal where the body has no effect if the comparison is false (``has_no_effect``), and where the
 other side of the comparison is known before the loop.
@@ -24,6 +25,8 @@ from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, defined, is_whole, ranges, walk
 from autojit.codegen.loop_ir.values import Scalar
 from autojit.ir.core.affine import Affine, Bounds
+
+from .rows.inside_bounds import fold_inside
 
 #: Iterations from which on a loop is worth bounds: two vectors of four, and the ends are scalar.
 LEAST = 16
@@ -89,11 +92,25 @@ def _narrowed(
     if not found:
         return []
     within, ahead = {**bounds, **ranges([loop])}, list[Any]()
+    holding, ends = set[int](), dict[str, Affine]()
     for bound, conditions in found.items():
         side = "upper" if bound.name in ("lt", "le") else "lower"
         if getattr(loop, side) is None and has_no_effect(loop.body, conditions, before, within):
             setattr(loop, side, _place(bound, ahead, numbers))
+            holding |= conditions
+            ends.update(_ends(bound, before))
+    if holding:
+        fold_inside(loop, holding, before, within, ends)
     return ahead
+
+
+def _ends(bound: _Bound, before: dict[int, Any]) -> dict[str, Affine]:
+    """Where a loop begins or ends, if that is a form of outer variables."""
+    made = before.get(bound.other.number)
+    if not isinstance(made, IndexValue):
+        return {}
+    end = made.index - bound.rest + (1 if bound.name in ("le", "gt") else 0)
+    return {"below" if bound.name in ("lt", "le") else "from": end}
 
 
 def _bound(s: Any, loop: Loop, inside: dict[int, Any]) -> _Bound | None:

@@ -189,9 +189,9 @@ class _Function:
         if s.only is not None and self.of(s.only) >= 0:
             numbers = [int(self.of(s.only))]
         if s.lower is not None:
-            numbers = [n for n in numbers if n >= self.of(s.lower)] or numbers[-1:]
+            numbers = [n for n in numbers if n >= self.of(s.lower)]
         if s.upper is not None:
-            numbers = [n for n in numbers if n < self.of(s.upper)] or numbers[:1]
+            numbers = [n for n in numbers if n < self.of(s.upper)]
         for number in self.order(numbers) if s.role == "map" else numbers:
             self.vars[s.var] = number
             self.body(s.body)

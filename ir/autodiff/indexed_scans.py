@@ -125,6 +125,7 @@ class _Loop:
         self.step = Var(self.length)
         self.maker = {v: inner for inner in self.body.ops for v in inner.results}
         self.reads = self._reads()
+        self.parts = self._parts()
         self.writes = self._writes()
 
     def _reads(self) -> dict[Op, tuple[Value, _Place]]:
@@ -135,6 +136,26 @@ class _Loop:
                 place = self._place(inner, inner.operands[0].shape, inner.operands[1:])
                 if place is not None:
                     found[inner] = (inner.operands[0], place)
+        return found
+
+    def _parts(self) -> dict[Op, tuple[Value, _Place, list[Value]]]:
+        """What steps read of rows that they are given anyway: ``A[i, i]`` is a part of ``A[i]``.
+
+        Then the cotangents of both are one row.
+        """
+        rows = set(self.reads.values())
+        found = {}
+        for inner in self.body.ops if rows else ():
+            if inner.kind is not gather or inner in self.reads or inner.result.shape:
+                continue
+            x, axes = inner.operands[0], inner.params["axes"]
+            for axis, v in zip(axes, inner.operands[1:], strict=True):
+                line = self._line(v) if v.type.size == 1 else None
+                place = _Place(axis, ((axis, line),), self.step) if line is not None else None
+                if place is not None and (x, place) in rows:
+                    others = [u for a, u in zip(axes, inner.operands[1:], strict=True) if a != axis]
+                    found[inner] = (x, place, others)
+                    break
         return found
 
     def _writes(self) -> dict[int, list[tuple[Op, _Place]]]:
@@ -238,6 +259,11 @@ class _Loop:
                 x, place = self.reads[op]
                 row = rows.setdefault((x, place), Value(x.type.with_shape(place.others(x.shape))))
                 op = Op(reshape, (row,), {"shape": op.result.shape}, op.results, op.source)
+            elif op in self.parts:
+                x, place, others = self.parts[op]
+                row = rows.setdefault((x, place), Value(x.type.with_shape(place.others(x.shape))))
+                axes = tuple(a - (a > place.axis) for a in op.params["axes"] if a != place.axis)
+                op = Op(gather, (row, *others), {"axes": axes}, op.results, op.source)
             if op not in written:
                 ops.append(op)
         builder = Builder()

@@ -34,8 +34,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from autojit.ir.core.declaration import full
-from autojit.ir.core.program import Op, Program, Value, current_builder
+from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
+from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import select
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.checks import computed
@@ -56,9 +59,42 @@ def with_errors(
     """Derivatives, of the current builder, that fail wherever ``outputs`` do, which ``ops`` of it
     compute."""
     result = list(derived)
+    for op, found in _missing(ops, outputs, derived) if derived else ():
+        with current_builder().at(op.source):
+            result = [_after(op, found, g, math.nan) if g.type.is_inexact else g for g in result]
+    return result
+
+
+def with_held(program: Program, linear: Program, count: int) -> Program:
+    """The program with one more output, the last: a bool that fails wherever the first ``count``
+    outputs do.  The others are residuals that ``linear`` takes first; the program stays the same
+    where those that it reads fail too.
+    """
+    builder = Builder()
+    with building(builder):
+        inputs = [Value(v.type) for v in program.inputs]
+        outputs = builder.inline(program, inputs)
+        read = {v for op in _needed(linear.ops, linear.outputs) for v in op.operands}
+        residuals = zip(outputs[count:], linear.inputs, strict=False)
+        used = [v for v, given in residuals if given in read or given in linear.outputs]
+        found = list(_missing(tuple(builder.ops), outputs[:count], used))
+        held = full(True, Type(np.dtype(np.bool_), ()))
+        for op, results in found:
+            with builder.at(op.source):
+                held = _after(op, results, held, False)
+    if not found:
+        return program
+    return builder.finish(inputs, [*outputs, held], name=program.name, captured=program.captured)
+
+
+def _missing(
+    ops: Sequence[Op], outputs: Sequence[Value], derived: Sequence[Value]
+) -> Iterator[tuple[Op, list[Value]]]:
+    """The ops that outputs need, and that may fail where nothing does that other values need; with
+    results of each that tell."""
     needed = _needed(ops, outputs)
-    if not derived or not any(op.kind.may_fail(op) for op in needed):
-        return result
+    if not any(op.kind.may_fail(op) for op in needed):
+        return
     reached = _needed(current_builder().ops, derived)
     there = {v for op in reached for v in op.results}
     known = {op.kind.fails_by(op) for op in reached if op.kind.may_fail(op)}
@@ -73,16 +109,14 @@ def with_errors(
             found = [op.results[0]]
             known.add(op.kind.fails_by(op))
         if found:
-            with current_builder().at(op.source):
-                result = [_after(op, found, g) if g.type.is_inexact else g for g in result]
-    return result
+            yield op, found
 
 
 def _needed(ops: Sequence[Op], outputs: Sequence[Value]) -> Sequence[Op]:
     return without_dead_code.function(Program((), ops, outputs)).ops
 
 
-def _after(op: Op, found: Sequence[Value], value: Value) -> Value:
+def _after(op: Op, found: Sequence[Value], value: Value, fill: Any) -> Value:
     """A value that fails where an op does, of which ``found`` are results."""
     checked = op.kind.failing_too(op, value)
     if checked is not None:
@@ -93,7 +127,7 @@ def _after(op: Op, found: Sequence[Value], value: Value) -> Value:
             done = all_(done, axes=tuple(range(len(done.shape))))
         if value.shape:
             done = broadcast(done, shape=value.shape, dims=())
-        value = select(done, value, full(math.nan, value.type))  # a constant folds with zeros
+        value = select(done, value, full(fill, value.type))  # a constant folds with zeros
     return value
 
 

@@ -21,7 +21,17 @@ import numpy as np
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Op, Value
-from autojit.ir.ops.arithmetic import absolute, add, div, integer_power, mul, neg, power, sub
+from autojit.ir.ops.arithmetic import (
+    absolute,
+    add,
+    div,
+    floor_divide,
+    integer_power,
+    mul,
+    neg,
+    power,
+    sub,
+)
 from autojit.ir.rewriting.rewrite import Rewriter, RuleTable
 
 rules = RuleTable()
@@ -74,6 +84,42 @@ def sub_negated(op: Op, at: Rewriter) -> Value | None:
     a, b = op.operands
     negated = at.definition(b, neg)
     return add(a, negated.operands[0]) if negated else None
+
+
+@rules(add, sub)
+def add_constants(op: Op, at: Rewriter) -> Value | None:
+    """(x + c) + d → x + (c + d), (x + c) - d → x + (c - d) for integers, which wrap"""
+    inner = op.operands[0]
+    last = at.scalar(op.operands[1])
+    made = at.definition(inner, add) or at.definition(inner, sub)
+    if inner.dtype.kind != "i" or last is None or made is None:
+        return None
+    first = at.scalar(made.operands[1])
+    if first is None:
+        return None
+    with np.errstate(over="ignore"):
+        number = inner.dtype.type
+        total = number(0)
+        for kind, constant in ((made.kind, first), (op.kind, last)):
+            total = total + number(constant) if kind is add else total - number(constant)
+    return add(made.operands[0], full(int(total), inner.type))
+
+
+@rules(neg)
+def neg_of_difference(op: Op, at: Rewriter) -> Value | None:
+    """-(a - b) → b - a for integers; of floats it would be another zero"""
+    made = at.definition(op.operands[0], sub)
+    return sub(*made.operands[::-1]) if made and op.result.dtype.kind == "i" else None
+
+
+@rules(floor_divide)
+def divided_by_unit(op: Op, at: Rewriter) -> Value | None:
+    """x // 1 → x, x // -1 → -x for integers"""
+    x, divisor = op.operands
+    scalar = at.scalar(divisor)
+    if x.dtype.kind != "i" or scalar not in (1, -1):
+        return None
+    return x if scalar == 1 else neg(x)
 
 
 @rules(neg)

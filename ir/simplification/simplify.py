@@ -11,8 +11,8 @@ After::
     %2: f64[3] = neg %1
     %3: f64[3] = sub %0, %1
 
-The rules stand beside this file, by family: ``arithmetic``, ``choice``, ``moves``, ``parts``,
-``places``, ``products``, ``shifts``, ``units`` and ``windows``.
+The rules stand beside this file, by family: ``arithmetic``, ``choice``, ``masks``, ``moves``,
+``parts``, ``places``, ``products``, ``shifts``, ``units`` and ``windows``.
 
 Legal where each family says.
 """
@@ -26,13 +26,14 @@ from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.rewriting.rewrite import OpRule, Rewriter, rewrite
 from autojit.ir.tools.program_passes import STRUCTURE, program_pass
 
-from . import arithmetic, choice, moves, parts, places, products, shifts, units, windows
+from . import arithmetic, choice, masks, moves, parts, places, products, shifts, units, windows
 
 #: The rules of all families.
 RULES: dict[Declaration, list[OpRule]] = {}
 for _family in (
     arithmetic,
     choice,
+    masks,
     moves,
     parts,
     places,

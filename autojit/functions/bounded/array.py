@@ -97,10 +97,11 @@ class Range(NamedTuple):
             if self.is_checked or not at_most(extent, high):
                 tests.append(arithmetic.lt(places, _along(high, extent)))
         else:
+            # The tests of a part that is read forwards, so that masks of one part are one value.
             if not at_most(extent - 1, low):
-                tests.append(arithmetic.le(places, _along(low, extent)))
+                tests.append(arithmetic.lt(places, _along(low + 1, extent)))
             if self.is_checked or not at_most(high, -1):
-                tests.append(arithmetic.gt(places, _along(high, extent)))
+                tests.append(arithmetic.ge(places, _along(high + 1, extent)))
         return _all(tests)
 
     def _spaced(self, extent: int, sign: int) -> Value | None:

@@ -138,6 +138,9 @@ class KernelEmitter(KernelContext):
         """Offsets of computed places; out of bounds they are 0, and the call is marked."""
         b, offsets = self.builder, []
         for place in places:
+            if place.line is not None:
+                offsets.append(self.index(place.line * place.stride))
+                continue
             index = self.registers[place.scalar.number]
             inside = b.icmp_unsigned("<", index, ir.Constant(I64, place.extent))
             outside = b.not_(inside) if guard is None else b.and_(b.not_(inside), guard)

@@ -91,22 +91,24 @@ def loop(e: KernelContext, s: Loop) -> None:
         is_one = b.icmp_signed(">=", only, ir.Constant(I64, 0))
         start = b.select(is_one, only, start)
         stop = b.select(is_one, b.add(only, ir.Constant(I64, 1)), stop)
+    if s.lower is s.upper is None:
+        _counted(e, s, start, stop)
+        return
     start, stop = _bounded(e, s, start, stop)
-    _counted(e, s, start, stop)
+    with e.builder.if_then(e.builder.icmp_signed("<", start, stop)):
+        _counted(e, s, start, stop)
 
 
 def _bounded(
     e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value
 ) -> tuple[ir.Value, ir.Value]:
-    """The range without iterations that have no effect; at least one, as counted loops have."""
-    b, one = e.builder, ir.Constant(I64, 1)
+    """The range between the bounds, which may be empty."""
+    b = e.builder
     if s.lower is not None:
-        last, lower = b.sub(stop, one), e.registers[s.lower.number]
-        lower = b.select(b.icmp_signed("<", lower, last), lower, last)
+        lower = e.registers[s.lower.number]
         start = b.select(b.icmp_signed(">", lower, start), lower, start)
     if s.upper is not None:
-        least, upper = b.add(start, one), e.registers[s.upper.number]
-        upper = b.select(b.icmp_signed(">", upper, least), upper, least)
+        upper = e.registers[s.upper.number]
         stop = b.select(b.icmp_signed("<", upper, stop), upper, stop)
     return start, stop
 
@@ -214,7 +216,9 @@ def _are_ranges(s: Loop, guards: list[int]) -> bool:
 
 
 def _is_plain(s: Any) -> bool:
-    return not isinstance(s, (Loop, Gather)) and (
+    if isinstance(s, Gather):
+        return all(p.line is not None for p in s.places)
+    return not isinstance(s, Loop) and (
         not isinstance(s, Compute) or s.name in CHEAP or s.result.dtype == "bool"
     )
 

@@ -139,7 +139,7 @@ def _divided(body: list[Any], carry: Buffer, reads: set[int], kept: Store) -> Pr
 
 def emit(emitter: KernelContext, loop: Loop) -> bool:
     """Emit a loop four elements at a time, if it is a prefix scan; whether it is."""
-    found = prefix_scan(loop)
+    found = None if loop.is_partial else prefix_scan(loop)
     if found is None:
         return False
     for s in loop.body:

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from autojit.ir.autodiff.partition import needed
-from autojit.ir.autodiff.residuals import repeatable
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups, read_inputs
-from autojit.ir.passes.loops.steps.changes import FEW, changes_of
+from autojit.ir.passes.loops.steps.changes import changes_of
+from autojit.ir.passes.loops.steps.leaves import leaves_of
 from autojit.ir.regions.while_ import While
 
 
@@ -68,8 +68,8 @@ def _find(op: Op) -> _Found | None:
     for number, value in enumerate(first.outputs[m:]):
         if value not in made or not undone or not _is_read_backwards(op, n + number):
             continue
-        leaves = _leaves(value, made, undone)
-        if leaves is not None and not undone.isdisjoint(leaves):
+        leaves = leaves_of(value, made, undone, constants)
+        if leaves is not None:
             streams.append(value)
             pushed += [v for v in leaves if v not in constants]
     ends = set(pushed) | set(constants)
@@ -80,27 +80,6 @@ def _find(op: Op) -> _Found | None:
 def _is_read_backwards(op: Op, place: int) -> bool:
     readers = [k for k, body in enumerate(op.params["sweeps"][1:], 1) if read_inputs(body)[place]]
     return bool(readers) and all(op.params["backward"][k] for k in readers)
-
-
-def _leaves(value: Value, made: dict[Value, Op], undone: set[Value]) -> list[Value] | None:
-    """The operands that a value is computed from, if they are arrays that can be undone, and little
-    else."""
-    leaves, open_, seen = list[Value](), [value], {value}
-    while open_:
-        v = open_.pop()
-        op = made.get(v)
-        if op is not None and not op.operands:
-            continue
-        if v is not value and (op is None or v.type.size * FEW <= value.type.size):
-            if v not in undone and v.type.size * FEW > value.type.size:
-                return None
-            leaves.append(v)
-            continue
-        if op is None or not repeatable(op):
-            return None
-        open_ += [x for x in op.operands if x not in seen]
-        seen.update(op.operands)
-    return leaves
 
 
 def _params(op: Op, found: _Found) -> dict[str, object]:

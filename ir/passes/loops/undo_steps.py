@@ -5,8 +5,8 @@ the elements that a step replaces and their places, instead of the array as the 
 sweep that runs backwards begins with the array as it is in the end, and puts them back.  Another
 loop computes how it is in the end; in memory it is the one that pushes (``kept_tapes``).
 
-What the backward sweep ends with is the array that the first one began with.  Where the program
-returns that, it returns the former, so that one array in memory goes through all of this.
+What the backward sweep ends with is the array that the first one began with.  Whatever reads that
+afterwards reads the former, so that one array in memory goes through all of this.
 
 Legal where only sweeps that run backwards read the array, and steps change it by setting elements,
 or adding to them, alone.  Nothing changes in the results.
@@ -88,7 +88,9 @@ def _without(program: Program, stream: _Stream) -> Program:
                 else:
                     results = list(builder.repeat(op, operands))
             env.update(zip(op.results, results, strict=True))
-    outputs = [end if end is not None and v is begun else env[v] for v in program.outputs]
+            if op is stream.op and begun is not None and end is not None:
+                env[begun] = end
+    outputs = [env[v] for v in program.outputs]
     return builder.finish(inputs, outputs, name=program.name, captured=program.captured)
 
 

@@ -29,29 +29,26 @@ in the results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from autojit.ir.autodiff.scalar_ranges import Range, range_of
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.passes.loops.steps.changes import Change, RangeOf, changes_of
-from autojit.ir.passes.loops.steps.undone import put_back, recording
+from autojit.ir.passes.loops.steps.tapes import (
+    Tape,
+    reads_backwards,
+    recorded_by,
+    undone_by,
+    versions_of,
+)
 from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
+from .nested_tapes import without_nested_tape
+from .recomputed_tapes import Readers, recomputed_tapes
+
 #: Into how many parts a loop's steps are divided; each part has its own ranges.
 PARTS = 256
-
-
-class _Tape(NamedTuple):
-    """A result of a loop that stacks one of its carries, as each step found it."""
-
-    maker: Op
-    result: int
-    carry: int
-    #: The changes of the carry in a step, in order.
-    changes: tuple[Change, ...]
-    readers: tuple[Op, ...]
 
 
 @program_pass(
@@ -61,15 +58,14 @@ class _Tape(NamedTuple):
 )
 def run(program: Program) -> Program:
     """The program without such tapes."""
-    while program.has(Scan) and (tape := _find(program)):
-        program = _without(program, tape)
+    while program.has(Scan) and (found := _improved(program)):
+        program = found
     return program
 
 
-# -- finding ----------------------------------------------------------------------
-
-
-def _find(program: Program) -> _Tape | None:
+def _improved(program: Program) -> Program | None:
+    """The program with one tape less, or with the tape of an array in place of what is read from
+    that array."""
     loops = [op for op in program.ops if isinstance(op.kind, Scan)]
     if len(loops) < 2:
         return None
@@ -78,19 +74,46 @@ def _find(program: Program) -> _Tape | None:
         for v in set(op.operands):
             users.setdefault(v, []).append(op)
     kept = set(program.outputs)
+
+    def readers(maker: Op, tape: Value) -> Sequence[Op]:
+        found = users.get(tape, ())
+        alone = tape not in kept and all(reads_backwards(op, tape, maker) for op in found)
+        return tuple(found) if alone else ()
+
+    tape = _find(loops, readers)
+    if tape is not None:
+        return _without(program, tape)
+    nested = without_nested_tape(program, loops, _changes)
+    return nested or recomputed_tapes(program, loops, readers, _changes)
+
+
+def _changes(maker: Op, carry: int) -> tuple[Change, ...]:
+    """What a step changes in a carry, if that is little."""
+    body, first = maker.params["body"], maker.params["constants"] + 1
+    return changes_of(body, body.inputs[first + carry], body.outputs[carry], _ranges(maker))
+
+
+# -- finding ----------------------------------------------------------------------
+
+
+def _find(loops: Sequence[Op], readers_of: Readers) -> Tape | None:
     for maker in loops:
         body, m = maker.params["body"], maker.params["carries"]
-        first = maker.params["constants"] + 1
-        place = {v: k for k, v in enumerate(body.inputs[first : first + m])}
-        for j, value in enumerate(maker.results[m:], m):
-            readers = tuple(users.get(value, ()))
-            if body.outputs[j] not in place or value in kept or not readers:
-                continue
-            carry = place[body.outputs[j]]
-            old, new = body.inputs[first + carry], body.outputs[carry]
-            changes = changes_of(body, old, new, _ranges(maker))
-            if changes and all(_reads_backwards(op, value, maker) for op in readers):
-                return _Tape(maker, j, carry, changes, readers)
+        read = {
+            j: readers
+            for j, value in enumerate(maker.results[m:], m)
+            if (readers := readers_of(maker, value))
+        }
+        arrays = {body.outputs[j].type for j in read}
+        for carry in range(m) if read else ():
+            changes = _changes(maker, carry) if body.outputs[carry].type in arrays else ()
+            versions = versions_of(maker, carry, changes) if changes else []
+            results = {
+                j: versions.index(body.outputs[j]) for j in read if body.outputs[j] in versions
+            }
+            if results:
+                every = dict.fromkeys(op for j in results for op in read[j])
+                return Tape(maker, results, carry, changes, tuple(every))
     return None
 
 
@@ -110,18 +133,10 @@ def _ranges(loop: Op) -> list[RangeOf]:
     return [ranges(first) for first in range(0, length, steps)]
 
 
-def _reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
-    """Whether a loop runs the other way over the tape, and uses it for nothing else."""
-    if not isinstance(op.kind, Scan) or op.params["reverse"] == maker.params["reverse"]:
-        return False
-    before = op.params["constants"] + op.params["carries"]
-    return op.operands.count(tape) == 1 and op.operands.index(tape) >= before
-
-
 # -- rewriting --------------------------------------------------------------------
 
 
-def _without(program: Program, tape: _Tape) -> Program:
+def _without(program: Program, tape: Tape) -> Program:
     builder = Builder()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))
@@ -131,56 +146,12 @@ def _without(program: Program, tape: _Tape) -> Program:
             operands = [env.get(v, v) for v in op.operands]
             with builder.at(op.source):
                 if op is tape.maker:
-                    results, stacked = _stack_what_is_replaced(builder, op, operands, tape)
+                    results, stacked = recorded_by(builder, op, operands, tape)
                 elif op in tape.readers:
                     final = env[tape.maker.results[tape.carry]]
-                    results = _put_back(builder, op, operands, tape, final, stacked)
+                    results = undone_by(builder, op, operands, tape, final, stacked)
                 else:
                     results = builder.repeat(op, operands)
             env.update(zip(op.results, results, strict=True))
     outputs = [env[v] for v in program.outputs]
     return builder.finish(inputs, outputs, name=program.name, captured=program.captured)
-
-
-def _stack_what_is_replaced(
-    builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape
-) -> tuple[Sequence[Value], Sequence[Value]]:
-    """The loop without its tape: its results (None in its place), and what it stacks instead."""
-    body: Program = op.params["body"]
-    new, _ = recording(body, tape.changes, tape.result)
-    made = builder.emit(op.kind, operands, {**op.params, "body": new})
-    count = len(op.results) - 1
-    # Nobody reads the tape any more; any value may stand for it.
-    results = [*made[: tape.result], made[tape.carry], *made[tape.result : count]]
-    return results, made[count:]
-
-
-def _put_back(
-    builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape, final: Value,
-    stacked: Sequence[Value],
-) -> Sequence[Value]:  # fmt: skip
-    """The loop that reads the tape, with the array as one more carry, the last."""
-    body: Program = op.params["body"]
-    n, m = op.params["constants"], op.params["carries"]
-    at = op.operands.index(tape.maker.results[tape.result])
-    inner = Builder()
-    array = Value(final.type)
-    slices = [Value(v.type.with_shape(v.shape[1:])) for v in stacked]
-    inputs = {v: Value(v.type) for k, v in enumerate(body.inputs) if k != at + 1}
-    with building(inner):
-        before = put_back(array, tape.changes, slices)
-        env = {**inputs, body.inputs[at + 1]: before}
-        for step in body.ops:
-            results = inner.repeat(step, [env[v] for v in step.operands])
-            env.update(zip(step.results, results, strict=True))
-    own = list(inputs.values())
-    outputs = [env[v] for v in body.outputs]
-    new = inner.finish(
-        [*own[: n + 1 + m], array, *own[n + 1 + m :], *slices],
-        [*outputs[:m], before, *outputs[m:]],
-        name=body.name,
-    )
-    rest = [v for k, v in enumerate(operands) if k >= n + m and k != at]
-    params = {**op.params, "body": new, "carries": m + 1}
-    made = builder.emit(op.kind, [*operands[: n + m], final, *rest, *stacked], params)
-    return [*made[:m], *made[m + 1 :]]

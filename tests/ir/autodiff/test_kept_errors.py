@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autojit import disable_jit, grad, hvp, jacfwd, jacrev, jit, jvp, trace, value_and_grad, vmap
+from autojit import (
+    disable_jit,
+    grad,
+    hvp,
+    jacfwd,
+    jacrev,
+    jit,
+    jvp,
+    linearize,
+    trace,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 from autojit.ir.core.types import parse_type
 from autojit.ir.ops.checks import ensure
 
@@ -34,6 +47,10 @@ def reads_in_a_loop(x, n):
     return s
 
 
+def adds_a_factor(x, n):
+    return 3 * x + np.floor(np.linalg.cholesky(np.eye(2) * (3.5 - n))[0, 0])
+
+
 def raises_in_a_while(x, n):
     s = 0.0
     while s < n:
@@ -52,11 +69,13 @@ def solves_in_a_loop(x, n):
 
 FUNCTIONS = [
     raises, adds_an_element, adds_a_solution, reads_in_a_loop, raises_in_a_while,
-    solves_in_a_loop,
+    solves_in_a_loop, adds_a_factor,
 ]  # fmt: skip
 DERIVATIVES = {
     "grad": grad,
     "value_and_grad": lambda f: lambda x, n: value_and_grad(f)(x, n)[1],
+    "vjp": lambda f: lambda x, n: vjp(lambda x: f(x, n), x)[1](1.0),
+    "linearize": lambda f: lambda x, n: linearize(lambda x: f(x, n), x)[1](1.0),
     "jacrev": jacrev,
     "jacfwd": jacfwd,
     "jvp": lambda f: lambda x, n: jvp(lambda x: f(x, n), (x,), (1.0,))[1],

@@ -156,6 +156,45 @@ RESTORE = """(%x: f64[40]) {
   return %l, %r
 }"""  # noqa: E501
 
+PART = """(%x: f64[40]) {
+  %i: i64[6] = iota {axis=0, dtype=i64, shape=(6,)}
+  %l: f64[40], %tape: f64[6,40] = scan %x, %i {body=program step(%0: i64[], %1: f64[40], %2: i64[]) {
+    %3: f64[] = sum %1 {axes=(0,)}
+    %4: f64[40] = scatter %1, %3, %2 {axes=(0,)}
+    %5: f64[40] = mul %1, %1
+    return %4, %5
+  }, carries=1, constants=0, length=6, reverse=False}
+  %z: f64[] = constant {dtype=f64, shape=(), value=0.5}
+  %r: f64[] = scan %z, %tape {body=program back(%0: i64[], %1: f64[], %2: f64[40]) {
+    %4: f64[] = dot %2, %2 {batch=((), ()), contract=((0,), (0,))}
+    %5: f64[] = add %1, %4
+    return %5
+  }, carries=1, constants=0, length=6, reverse=True}
+  return %l, %r
+}"""  # noqa: E501
+
+NESTED = """(%x: f64[40]) {
+  %i: i64[6] = iota {axis=0, dtype=i64, shape=(6,)}
+  %l: f64[40], %tapes: f64[3,6,40] = scan %i, %x {body=program outer(%i: i64[6], %0: i64[], %x: f64[40]) {
+    %l: f64[40], %tape: f64[6,40] = scan %x, %i {body=program step(%0: i64[], %1: f64[40], %2: i64[]) {
+      %3: f64[] = sum %1 {axes=(0,)}
+      %4: f64[40] = scatter %1, %3, %2 {axes=(0,)}
+      return %4, %1
+    }, carries=1, constants=0, length=6, reverse=False}
+    return %l, %tape
+  }, carries=1, constants=1, length=3, reverse=False}
+  %z: f64[] = constant {dtype=f64, shape=(), value=0.5}
+  %r: f64[] = scan %z, %tapes {body=program outer_back(%0: i64[], %z: f64[], %row: f64[6,40]) {
+    %r: f64[] = scan %z, %row {body=program back(%0: i64[], %1: f64[], %2: f64[40]) {
+      %4: f64[] = dot %2, %2 {batch=((), ()), contract=((0,), (0,))}
+      %5: f64[] = add %1, %4
+      return %5
+    }, carries=1, constants=0, length=6, reverse=True}
+    return %r
+  }, carries=1, constants=0, length=3, reverse=True}
+  return %l, %r
+}"""  # noqa: E501
+
 SEGMENTS = """(%x: f64[4096], %g: f64[4096]) {
   %y: f64[4096], %t: f64[256,4096] = scan %x {body=program step(%i: i64[], %c: f64[4096]) {
     %1: f64[4096] = mul %c, %c

@@ -31,8 +31,10 @@ from tests.ir.passes.legal_programs import (
     DOUBLED,
     HORNER,
     INNER_LOOP,
+    NESTED,
     NUMBERS,
     NUMBERS_CHOSEN,
+    PART,
     PICK,
     PICKED,
     READS,
@@ -190,6 +192,19 @@ TABLE = [
          "%6: i64[] = constant {dtype=i64, shape=(), value=0}"), ("lt %1, %0", "lt %0, %1")),
     row("passes.loops.undo_tapes", "the inner loop computes the array anew", INNER_LOOP,
         ("%5: f64[99] = scatter %2, %4, %1 {axes=(0,)}", "%5: f64[99] = sin %2")),
+    row("passes.loops.recomputed_tapes", "the reader runs the same way", PART,
+        ("reverse=True", "reverse=False")),
+    row("passes.loops.recomputed_tapes", "the tape is a result", PART,
+        ("return %l, %r", "return %l, %r, %tape")),
+    row("passes.loops.nested_tapes", "the reader runs the same way", NESTED,
+        ("length=6, reverse=True", "length=6, reverse=False")),
+    row("passes.loops.nested_tapes", "the tape is a result", NESTED,
+        ("return %l, %r\n}", "return %l, %r, %tapes\n}")),
+    row("passes.loops.nested_tapes", "the step of the outer loop reads the row", NESTED,
+        ("    return %r\n", "    %s: f64[] = sum %row {axes=(0, 1)}\n"
+         "    %t: f64[] = add %r, %s\n    return %t\n")),
+    row("passes.loops.nested_tapes", "steps compute the array anew", NESTED,
+        ("%4: f64[40] = scatter %1, %3, %2 {axes=(0,)}", "%4: f64[40] = sin %1")),
     row("passes.loops.undo_steps", "the reader runs the same way", STREAM,
         ("backward=(False, True)", "backward=(False, False)")),
     row("passes.loops.undo_steps", "steps compute the array anew", STREAM,
@@ -298,6 +313,22 @@ TABLE = [
       %b: bool[3] = convert %a {dtype=bool}
       return %b
     }""", ("i32", "i64")),
+    row("simplification.masks", "the conditions differ", """(
+      %c: bool[3], %d: bool[3], %x: f64[3], %y: f64[3]) {
+      %z: f64[3] = constant {dtype=f64, shape=(3,), value=0.0}
+      %a: f64[3] = select %c, %z, %x
+      %b: f64[3] = select %c, %y, %z
+      %s: f64[3] = add %a, %b
+      return %s
+    }""", ("select %c, %y", "select %d, %y")),
+    row("simplification.masks", "what is added is no zero", """(
+      %c: bool[3], %x: f64[3], %y: f64[3]) {
+      %z: f64[3] = constant {dtype=f64, shape=(3,), value=0.0}
+      %a: f64[3] = select %c, %z, %x
+      %b: f64[3] = select %c, %y, %z
+      %s: f64[3] = add %a, %b
+      return %s
+    }""", ("value=0.0", "value=1.0")),
     row("simplification.moves",
         "sums of truths are no sums at places", """(%x: f64[100], %v: f64[2]) {
       %z: f64[100] = constant {dtype=f64, shape=(100,), value=0}
@@ -403,6 +434,8 @@ def runner(module: str) -> Callable[[Program], Program]:
     name = module.split(".")[-1]
     if name == "recomputed_streams":  # the first half of it
         return pass_named("undo_steps")
+    if name in ("recomputed_tapes", "nested_tapes"):
+        return pass_named("undo_tapes")
     if module.startswith("passes.reroll") and name not in PASSES:
         return partial(roll, least=8, least_loop=10**6 if name == "rows" else 8)
     return pass_named(name)
