@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.optional import Optional, assume, implied, without_none
 from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
@@ -52,6 +53,10 @@ _RECURSION = (
     "or call the function without jit, where Python goes its own way:\n"
     "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
+
+
+_NO_ITEM = "'NoneType' object is not subscriptable"
+_NO_INDEX = "indices must be integers or slices, not NoneType"
 
 
 class _Depths(threading.local):
@@ -105,6 +110,7 @@ class Runtime(PlainRuntime):
             return
         error = AssertionError() if message is None else AssertionError(message())
         failing(np.logical_not(truth_of(condition)), error, user_source())
+        assume(implied(condition, True))
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
@@ -145,6 +151,7 @@ class Runtime(PlainRuntime):
         body: Callable[[], Any], get: Get, put: Put, seen: Get,
     ) -> None:  # fmt: skip
         trace = current_trace()
+        it = without_none(it, "'NoneType' object is not iterable")
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             super().loop_for(s, it, _noticing(item), go_on, body, get, put, seen)
@@ -174,11 +181,14 @@ class Runtime(PlainRuntime):
     def notice(self) -> None:
         notice()
 
-    def is_(self, a: Any, b: Any) -> bool:
-        if a is not b:
-            calls.check_singleton(a, b)
-            check_apart(a, b)
-        return a is b
+    def is_(self, a: Any, b: Any) -> Any:
+        if a is b:
+            return True
+        if type(a) is Optional or type(b) is Optional:
+            return calls.is_optional(a, b)
+        calls.check_singleton(a, b)
+        check_apart(a, b)
+        return False
 
     def matched(self, value: Any) -> Any:
         return calls.check_subject(value)
@@ -199,13 +209,14 @@ class Runtime(PlainRuntime):
         return calls.in_(x, container)
 
     def item(self, x: Any, index: Any) -> Any:
-        return calls.item(x, index)
+        return calls.item(without_none(x, _NO_ITEM), without_none(index, _NO_INDEX))
 
     def set_item(self, x: Any, index: Any, value: Any) -> None:
-        calls.set_item(x, index, value)
+        calls.set_item(without_none(x, _NO_ITEM), without_none(index, _NO_INDEX), value)
         notice()
 
     def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
+        x, index = without_none(x, _NO_ITEM), without_none(index, _NO_INDEX)
         calls.update_item(x, index, operator, value)
         notice()
 

@@ -31,6 +31,8 @@ from .holders import (
     state_of,
     values_of,
 )  # fmt: skip
+from .maybe import Maybe
+from .optional import Optional
 
 #: What holds nothing that can be changed, or is found by other means.
 _LEAVES = (
@@ -103,6 +105,8 @@ class Heap:
         kind = type(x)
         if isinstance(x, tuple):
             return x
+        if kind in (Maybe, Optional):
+            return (x.value,)
         if kind is FunctionType:
             return of_function(x)
         if isinstance(x, (MethodType, BuiltinFunctionType)):

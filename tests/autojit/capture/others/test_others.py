@@ -21,7 +21,6 @@ REFUSED = {
     "error_handled_by_try": "`math.log` may raise ValueError",
     "gauss_on_lists": "values of different structure",
     "methods_by_name": "chooses between numbers and between arrays",
-    "ray_and_spheres": "`nearest` is None where",
     "romberg": "may share memory",
     "spiking_neuron": "gets or loses elements",
 }
