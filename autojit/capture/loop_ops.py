@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
-from autojit.capture.state.optional import Optional
+from autojit.capture.state.optional import Optional, inner
 from autojit.capture.state.origins import Slot
 from autojit.capture.state.sharing import containers, notice, relate_containers
 from autojit.capture.state.sharing import lose as lose_containers
@@ -121,7 +121,7 @@ def _grow(
 def _bound(value: Any, loop: Loop, always: bool) -> Any:
     """A name that each step binds is bound after a loop that has steps, and the same of None."""
     known = isinstance(value, (Maybe, Optional)) and loop.has_steps and always
-    return value.value if known else value
+    return inner(value) if known else value
 
 
 def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]) -> Any:

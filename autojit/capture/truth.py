@@ -25,7 +25,7 @@ from .calls import scalars
 def unknown(test: Any) -> Tracer | None:
     """A condition as a traced array if it is traced and its value is not known."""
     if type(test) is Optional:
-        test = test.truth(scalars.truth)
+        test = test.__aj_truth__(scalars.truth)
     if not is_tracer(test):
         array_of = WRAPPERS.get(type(test))
         if array_of is not None and hasattr(test, "__bool__"):  # else it is true as an object
@@ -40,7 +40,7 @@ def unknown(test: Any) -> Tracer | None:
 def truth(test: Any) -> bool:
     """The truth of a condition that is known."""
     if type(test) is Optional:
-        test = test.truth(scalars.truth)
+        test = test.__aj_truth__(scalars.truth)
     return bool(value_of(bare(test)) if is_tracer(test) else test)
 
 

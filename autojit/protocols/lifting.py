@@ -95,7 +95,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 def may_be_none(x: Any) -> bool:
     """Whether a value may be None, which is known when the compiled code runs."""
-    return hasattr(type(x), "may_be_none")
+    return hasattr(type(x), "__aj_may_be_none__")
 
 
 def by_values(x: Any) -> Any:
@@ -104,7 +104,7 @@ def by_values(x: Any) -> Any:
     if isinstance(x, (Tracer, np.ndarray)):
         return x
     if may_be_none(x):
-        return x.present("unsupported operand type(s): one of them is None")
+        return x.__aj_present__("unsupported operand type(s): one of them is None")
     if is_foreign(x):
         return as_tracer(x)
     return np.asarray(x) if hasattr(type(x), "__pandas_priority__") else x

@@ -78,7 +78,7 @@ def _unary(ufunc: Any) -> Callable[[Any], Any]:
 def any_may_be_none(kinds: Iterable[type]) -> bool:
     """Whether one of the classes of some operands is that of what may be None, which answers for
     all of them."""
-    return any(hasattr(kind, "may_be_none") for kind in kinds)
+    return any(hasattr(kind, "__aj_may_be_none__") for kind in kinds)
 
 
 class Operators:

@@ -230,7 +230,7 @@ def is_optional(a: Any, b: Any) -> Any:
     """``a is b`` of two objects, one of which may be None."""
     one, other = (a, b) if type(a) is Optional else (b, a)
     if other is None:
-        return one.is_none()
+        return one.__aj_is_none__()
     refuse(
         "`is` between what may be None and another object",
         "Ask whether it is None first:\n    if best is not None and best == x: ...",

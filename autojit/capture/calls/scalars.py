@@ -62,7 +62,7 @@ def any_traced(xs: Any) -> bool:
 def truth(x: Any) -> Any:
     """``bool(x)``: a bool where x is known, else a traced one."""
     if type(x) is Optional:
-        return x.truth(truth)
+        return x.__aj_truth__(truth)
     if type(x) is Flag:
         return x
     if not isinstance(x, TRACED):

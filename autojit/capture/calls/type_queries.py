@@ -57,8 +57,9 @@ def type_(*args: Any, **kwargs: Any) -> Any:
 def isinstance_(x: Any, kinds: Any) -> Any:
     """``isinstance(x, kinds)``."""
     if type(x) is Optional:
-        found = isinstance_(x.value, kinds), isinstance(None, kinds)
-        return found[0] if found[0] == found[1] else x.is_none() if found[1] else x.truth(_true)
+        if isinstance_(x.__aj_value__, kinds):
+            return isinstance(None, kinds) or x.__aj_truth__(_true)
+        return isinstance(None, kinds) and x.__aj_is_none__()
     if not isinstance(x, _OTHER):
         return isinstance(x, kinds)
     kind = type_of(x)

@@ -32,7 +32,7 @@ from .holders import (
     values_of,
 )  # fmt: skip
 from .maybe import Maybe
-from .optional import Optional
+from .optional import Optional, inner
 
 #: What holds nothing that can be changed, or is found by other means.
 _LEAVES = (
@@ -106,7 +106,7 @@ class Heap:
         if isinstance(x, tuple):
             return x
         if kind in (Maybe, Optional):
-            return (x.value,)
+            return (inner(x),)
         if kind is FunctionType:
             return of_function(x)
         if isinstance(x, (MethodType, BuiltinFunctionType)):

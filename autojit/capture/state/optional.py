@@ -20,6 +20,8 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
+from .maybe import Maybe
+
 #: Flags, and whether they hold.
 Facts = tuple[tuple[Any, bool], ...]
 
@@ -66,106 +68,113 @@ def _known(held: Any) -> bool | None:
 
 
 class Optional:
-    """A value where ``held`` is true, and None elsewhere."""
+    """A value where ``__aj_held__`` is true, and None elsewhere.
 
-    __slots__ = ("held", "value")
+    Its names are not the user's, who may ask the value for any attribute.
+    """
+
+    __slots__ = ("__aj_held__", "__aj_value__")
     #: For those below this module.
-    may_be_none = True
+    __aj_may_be_none__ = True
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Any, held: Any) -> None:
-        self.value = value
-        self.held = held
+        self.__aj_value__ = value
+        self.__aj_held__ = held
 
-    def is_none(self) -> Any:
+    def __aj_is_none__(self) -> Any:
         """``x is None``."""
-        known = _known(self.held)
+        known = _known(self.__aj_held__)
         if known is not None:
             return not known
-        facts = ((self.held, True),)
+        facts = ((self.__aj_held__, True),)
         absent = tuple((held, False) for held, _ in facts)
-        return flag(np.logical_not(self.held), absent, facts)
+        return flag(np.logical_not(self.__aj_held__), absent, facts)
 
-    def truth(self, truth: Callable[[Any], Any]) -> Any:
+    def __aj_truth__(self, truth: Callable[[Any], Any]) -> Any:
         """``bool(x)``, where ``truth`` gives that of its value."""
-        known = _known(self.held)
+        known = _known(self.__aj_held__)
         if known is not None:
-            return known and truth(self.value)
-        there = truth(self.value)
+            return known and truth(self.__aj_value__)
+        there = truth(self.__aj_value__)
         if isinstance(there, bool):
-            return flag(self.held, ((self.held, True),), ()) if there else False
-        return flag(np.logical_and(self.held, there), ((self.held, True),), ())
+            return flag(self.__aj_held__, ((self.__aj_held__, True),), ()) if there else False
+        return flag(np.logical_and(self.__aj_held__, there), ((self.__aj_held__, True),), ())
 
-    def present(self, error: Exception | str) -> Any:
+    def __aj_present__(self, error: Exception | str) -> Any:
         """The value; where there is None, the compiled code raises the error, or a TypeError."""
-        known = _known(self.held)
+        known = _known(self.__aj_held__)
         if known is not True:
             error = TypeError(error) if isinstance(error, str) else error
             if known is False:
                 raise error
-            hooks.fail_where(np.logical_not(self.held), error)
-            assume([(self.held, True)])
-        return self.value
+            hooks.fail_where(np.logical_not(self.__aj_held__), error)
+            assume([(self.__aj_held__, True)])
+        return self.__aj_value__
 
     def __repr__(self) -> str:
-        return f"<{self.value!r} or None>"
+        return f"<{self.__aj_value__!r} or None>"
 
     # -- what None has too
 
     def __eq__(self, other: Any) -> Any:
         if other is None:
-            return self.is_none()
+            return self.__aj_is_none__()
         if isinstance(other, Optional):
-            both = np.logical_and(self.held, other.held)
-            none = np.logical_not(np.logical_or(self.held, other.held))
-            return np.logical_or(none, np.logical_and(both, self.value == other.value))
-        known = _known(self.held)
+            both = np.logical_and(self.__aj_held__, other.__aj_held__)
+            none = np.logical_not(np.logical_or(self.__aj_held__, other.__aj_held__))
+            return np.logical_or(
+                none, np.logical_and(both, self.__aj_value__ == other.__aj_value__)
+            )
+        known = _known(self.__aj_held__)
         if known is not None:
-            return self.value == other if known else other == None  # noqa: E711
-        return np.logical_and(self.held, self.value == other)
+            return self.__aj_value__ == other if known else other == None  # noqa: E711
+        return np.logical_and(self.__aj_held__, self.__aj_value__ == other)
 
     def __ne__(self, other: Any) -> Any:
         return hooks.negated(self == other)
 
     def __bool__(self) -> bool:
-        return bool(self.truth(bool))
+        return bool(self.__aj_truth__(bool))
 
     # -- what it has not
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return getattr(self.present(AttributeError(_NO_ATTRIBUTE.format(name))), name)
+        return getattr(self.__aj_present__(AttributeError(_NO_ATTRIBUTE.format(name))), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in Optional.__slots__:
             object.__setattr__(self, name, value)
         else:
-            setattr(self.present(AttributeError(_NO_ATTRIBUTE.format(name))), name, value)
+            setattr(self.__aj_present__(AttributeError(_NO_ATTRIBUTE.format(name))), name, value)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.present(_NO_ITEM)[index]
+        return self.__aj_present__(_NO_ITEM)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.present("'NoneType' object does not support item assignment")[index] = value
+        self.__aj_present__("'NoneType' object does not support item assignment")[index] = value
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.present("'NoneType' object is not iterable"))
+        return iter(self.__aj_present__("'NoneType' object is not iterable"))
 
     def __len__(self) -> int:
-        return len(self.present("object of type 'NoneType' has no len()"))
+        return len(self.__aj_present__("object of type 'NoneType' has no len()"))
 
     def __contains__(self, x: Any) -> bool:
-        return x in self.present("argument of type 'NoneType' is not iterable")
+        return x in self.__aj_present__("argument of type 'NoneType' is not iterable")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.present("'NoneType' object is not callable")(*args, **kwargs)
+        return self.__aj_present__("'NoneType' object is not callable")(*args, **kwargs)
 
     def __format__(self, spec: str) -> str:
-        return format(self.present("unsupported format string passed to NoneType"), spec)
+        return format(self.__aj_present__("unsupported format string passed to NoneType"), spec)
 
     def __index__(self) -> int:
-        return operator.index(self.present("'NoneType' object cannot be interpreted as an integer"))
+        return operator.index(
+            self.__aj_present__("'NoneType' object cannot be interpreted as an integer")
+        )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         values = [without_none(x, f"ufunc '{ufunc.__name__}' of None") for x in inputs]
@@ -182,9 +191,19 @@ _NO_ATTRIBUTE = "'NoneType' object has no attribute '{}'"
 _NO_ITEM = "'NoneType' object is not subscriptable"
 
 
+def inner(x: Maybe | Optional) -> Any:
+    """The value of what may be None, or unbound, where it is neither."""
+    return x.__aj_value__ if isinstance(x, Optional) else x.value
+
+
+def with_inner(x: Maybe | Optional, value: Any) -> Maybe | Optional:
+    """The same with another value."""
+    return Optional(value, x.__aj_held__) if isinstance(x, Optional) else Maybe(value, x.held)
+
+
 def without_none(x: Any, words: str) -> Any:
     """A value as it is used where None raises a TypeError."""
-    return x.present(words) if type(x) is Optional else x
+    return x.__aj_present__(words) if type(x) is Optional else x
 
 
 def _known_values(x: Any, func: Any) -> Any:
@@ -199,7 +218,7 @@ def _known_value(x: Any, func: Any) -> Any:
     """An argument of a function of NumPy's, for some of which None has a meaning."""
     if type(x) is not Optional:
         return x
-    known = _known(x.held)
+    known = _known(x.__aj_held__)
     if known is None:
         raise ConcreteValueError(
             with_place(
@@ -209,7 +228,7 @@ def _known_value(x: Any, func: Any) -> Any:
                 user_source(),
             )
         )
-    return x.value if known else None
+    return x.__aj_value__ if known else None
 
 
 def _words(symbol: str, kinds: tuple[str, str]) -> str:
@@ -227,10 +246,10 @@ def _operator(symbol: str, apply: Any) -> tuple[Any, Any, Any]:
     in_place = getattr(operator, "i" + apply.__name__.strip("_"), apply)
 
     def forward(self: Optional, other: Any, apply: Any = apply) -> Any:
-        return apply(self.present(_words(symbol, ("NoneType", _kind(other)))), other)
+        return apply(self.__aj_present__(_words(symbol, ("NoneType", _kind(other)))), other)
 
     def backward(self: Optional, other: Any) -> Any:
-        return apply(other, self.present(_words(symbol, (_kind(other), "NoneType"))))
+        return apply(other, self.__aj_present__(_words(symbol, (_kind(other), "NoneType"))))
 
     def changed(self: Optional, other: Any) -> Any:
         return forward(self, other, in_place)
@@ -240,7 +259,7 @@ def _operator(symbol: str, apply: Any) -> tuple[Any, Any, Any]:
 
 def _unary(symbol: str, apply: Any) -> Any:
     def method(self: Optional) -> Any:
-        return apply(self.present(f"bad operand type for {symbol}: 'NoneType'"))
+        return apply(self.__aj_present__(f"bad operand type for {symbol}: 'NoneType'"))
 
     return method
 
@@ -271,7 +290,7 @@ for _name, (_symbol, _apply) in _UNARY.items():
 
 
 def _taken_apart(x: Any) -> tuple[list[Any], None, list[str]]:
-    return [x.value, x.held], None, ["value", "held"]
+    return [x.__aj_value__, x.__aj_held__], None, ["__aj_value__", "__aj_held__"]
 
 
 def _put_together(_: Any, children: Any) -> Any:

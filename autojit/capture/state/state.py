@@ -24,7 +24,7 @@ from autojit.tracing.context import current_trace
 from .heap import Heap, Lost, Place
 from .holders import contents, is_same_content
 from .maybe import Maybe
-from .optional import Optional
+from .optional import Optional, inner, with_inner
 
 
 class Access(NamedTuple):
@@ -143,7 +143,7 @@ class Before:
         if type(value) is tuple:
             return tuple([self.frozen(x, now) for x in value])
         if type(value) in (Maybe, Optional):
-            return type(value)(self.frozen(value.value, now), value.held)
+            return with_inner(value, self.frozen(inner(value), now))
         return value
 
     def contents(self) -> dict[int, Any]:
@@ -172,7 +172,7 @@ def _kept(value: Any) -> list[int]:
     if type(value) in (Kept, Same):
         return [id(value.container)]
     if type(value) in (Maybe, Optional):
-        return _kept(value.value)
+        return _kept(inner(value))
     return [k for x in value for k in _kept(x)] if type(value) is tuple else []
 
 
@@ -185,7 +185,7 @@ def _thawed(value: Any, shared: set[int]) -> Any:
             return {k: _thawed(x, shared) for k, x in copied.items()}
         return [_thawed(x, shared) for x in copied]
     if type(value) in (Maybe, Optional):
-        return type(value)(_thawed(value.value, shared), value.held)
+        return with_inner(value, _thawed(inner(value), shared))
     return tuple(_thawed(x, shared) for x in value) if type(value) is tuple else value
 
 
@@ -290,13 +290,13 @@ def with_nones(values: Sequence[Any]) -> list[Any]:
 
 
 def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
-    inner = with_nones([v.value if isinstance(v, Optional) else v for v in some])
-    leaves, structure = tree_of(inner[0])  # among which a list from before the block stays itself
+    present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
+    leaves, structure = tree_of(present[0])  # among which a list from before the block stays itself
     zeros = [_zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
-    rest, zero = iter(inner), pytrees.unflatten(structure, zeros)
+    rest, zero = iter(present), pytrees.unflatten(structure, zeros)
     return [
         Optional(zero, False) if v is None
-        else Optional(next(rest), v.held if isinstance(v, Optional) else True)
+        else with_inner(v, next(rest)) if isinstance(v, Optional) else Optional(next(rest), True)
         for v in values
     ]  # fmt: skip
 
@@ -377,8 +377,8 @@ def _shown(tree: Tree) -> str:
     if structure.type is type(None):
         return "None"
     if structure.type is Optional:
-        inner = structure.children()[0]
-        return f"{_shown(Tree(tree.leaves[: inner.num_leaves], inner))} or None"
+        known = structure.children()[0]
+        return f"{_shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
     if structure.type is dict:
         return f"a dict with the keys {structure.entries()}"
     return f"a {structure.type.__name__} of {structure.num_children}"

@@ -215,7 +215,8 @@ def test_recursion_by_value():
 
 
 @pytest.mark.parametrize(
-    ("f", "arg"), [(part, X), (sum_of_perhaps_none, X), (large_ones, X), (keyed, X), (factorial, 5.0)]
+    ("f", "arg"),
+    [(part, X), (sum_of_perhaps_none, X), (large_ones, X), (keyed, X), (factorial, 5.0)],
 )
 def test_code_in_messages_fits_a_terminal(f, arg):
     code = [line for line in str(refused(f, arg)).splitlines() if line.startswith("    ")]

@@ -1,7 +1,7 @@
 """Values that are None on one way: what Python does with them, or its exception, as the code
 runs."""
 
-# ruff: noqa: E711, RUF007 - as people write them
+# ruff: noqa: E711 - as people write them
 
 from __future__ import annotations
 
@@ -51,12 +51,6 @@ def asked_before(x):
     if y is None:
         return 0.0
     return np.dot(y, y)
-
-
-def asserted(x):
-    y = array_or_none(x)
-    assert y is not None, "missing"
-    return np.sum(y)
 
 
 def true_or_false(x):
@@ -187,7 +181,7 @@ def index_of_largest(x):
 
 
 FUNCTIONS = [
-    added, of_an_array, picked, unpacked, asked_before, asserted, true_or_false, halves, equal,
+    added, of_an_array, picked, unpacked, asked_before, true_or_false, halves, equal,
     added_in_place, in_a_list, shortest, list_itself, by_type, by_pattern, linked, two_at_once,
     text, larger, of_math, until_it_settles, index_of_largest,
 ]  # fmt: skip
