@@ -64,7 +64,7 @@ def note(
         trees = [tree_of(first), tree_of(value)]
         types = joined(trees, key.words, loop.access.source, _WAYS)
         if old is not None:
-            types = _no_narrower(old.types, types) if len(types) == len(old.types) else types
+            types = no_narrower(old.types, types) if len(types) == len(old.types) else types
         is_last = old is not None and old.is_last
         made = Carry(key, trees[0], types, first, is_read, _is_there(end), is_last)
         same = old is not None and old.types == types and old.tree.structure == made.tree.structure
@@ -99,7 +99,7 @@ def _could_be(first: Any, end: Any) -> bool:
     return all(np.shape(x) == np.shape(y) for x, y in shapes) if is_state(first) else False
 
 
-def _no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafType]:
+def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafType]:
     kinds = []
     for a, b in zip(old, new, strict=True):
         if a == b or a.type.shape != b.type.shape:

@@ -7,6 +7,7 @@ the passes make better code of short straight lines and of steps that are indepe
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
-from . import calls
+from . import calls, recursion
 from .branches import capture_branch, capture_choice, raised_at
 from .checks import failing
 from .loop import Loop
@@ -174,9 +175,20 @@ class Runtime(PlainRuntime):
     # -- calls and operators --------------------------------------------------------
 
     def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        result = calls.call(f, args, kwargs, twin)
+        result = calls.call(f, args, kwargs, entry)
         notice()
         return result
+
+    def call_self(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def go() -> Any:
+            return calls.call(f, args, kwargs, twin)
+
+        result = recursion.called_by_itself(f, args, kwargs, go)
+        notice()
+        return result
+
+    def suspended(self) -> Any:
+        return recursion.suspended()
 
     def notice(self) -> None:
         notice()
@@ -225,7 +237,8 @@ class Runtime(PlainRuntime):
         """A construct inside of itself belongs to a function that calls itself."""
         depth = _local.of.get(access.site, 0)
         if depth >= DEEPEST:
-            raise CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
+            error = CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
+            raise recursion.TooDeep(error) if recursion.is_attempted() else error
         _local.of[access.site] = depth + 1
         try:
             yield
@@ -242,6 +255,16 @@ class Runtime(PlainRuntime):
 def twin(f: Any) -> Any:
     """A function with its control flow captured; itself where it has none, or no source."""
     return converted(f, Runtime)
+
+
+def entry(f: Any) -> Any:
+    """The same of a function that is called from elsewhere, which may call itself."""
+    made = twin(f)
+    if not recursion.calls_itself(made):
+        return made
+    return functools.wraps(made)(
+        lambda *args, **kwargs: recursion.called(f, args, kwargs, made)
+    )
 
 
 def _emit_if_begun(loop: Loop, begins: Tracer) -> None:

@@ -203,8 +203,9 @@ class Expressions:
         self._note_filter(node)
         inner = self.generic(node)
         self.context.changed = True
+        method = "call_self" if hasattr(node, "calls_itself") else "call"
         return ast.Call(
-            func=runtime("call", node), args=[inner.func, *inner.args],
+            func=runtime(method, node), args=[inner.func, *inner.args],
             keywords=inner.keywords, **place(node),
         )  # fmt: skip
 

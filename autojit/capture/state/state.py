@@ -6,7 +6,9 @@ The value of a name is a tree.  Its arrays and numbers become results of the blo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +70,24 @@ EXPRESSION = "__aj_expression"
 _NAMES = {EXPRESSION: "the value of the expression", "__aj_result": "the result of the function"}
 
 
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.reached: list[Any] = []
+
+
+_local = _Local()
+
+
+@contextmanager
+def also_reached(container: Any) -> Iterator[None]:
+    """A context in which each construct looks at a container of ours too."""
+    _local.reached.append(container)
+    try:
+        yield
+    finally:
+        _local.reached.remove(container)
+
+
 class Before:
     """The names and the reachable containers before a block, which can be put back."""
 
@@ -77,7 +97,7 @@ class Before:
         put = access.put
         free = put.__code__.co_freevars
         spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
-        roots = (*self.values, *access.seen(), *access.functions)
+        roots = (*self.values, *access.seen(), *access.functions, *_local.reached)
         self.heap = Heap(roots, put.__closure__ or (), spaces)
 
     def restore(self) -> None:
@@ -238,10 +258,11 @@ def is_state(value: Any) -> bool:
 def zeros_like(value: Any) -> Any:
     """Zeros in the place of the arrays of a value, for a way on which it is not bound."""
     tree = tree_of(value)
-    return tree.filled([_zero(leaf_type(leaf)) for leaf in tree.arrays])
+    return tree.filled([zero(leaf_type(leaf)) for leaf in tree.arrays])
 
 
-def _zero(kind: LeafType) -> Any:
+def zero(kind: LeafType) -> Any:
+    """A zero of a type."""
     if kind.weak is not None:
         return kind.weak(0)
     zeros = np.zeros(kind.type.shape, kind.type.dtype)
@@ -292,7 +313,7 @@ def with_nones(values: Sequence[Any]) -> list[Any]:
 def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
     present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
     leaves, structure = tree_of(present[0])  # among which a list from before the block stays itself
-    zeros = [_zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
+    zeros = [zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
     rest, zero = iter(present), pytrees.unflatten(structure, zeros)
     return [
         Optional(zero, False) if v is None
