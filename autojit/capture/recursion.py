@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.state import Access, Before, Tree, also_reached, joined, tree_of, zero
-from autojit.errors import CaptureError, with_place
+from autojit.errors import CaptureError, raised, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
@@ -48,15 +48,20 @@ from .rewriting.site import Site
 
 #: The most bytes of a stack of frames.
 MOST_BYTES = 1 << 28
+#: Calls of itself in branches that are traced one by one: twice as many ways a level, so six levels.
+MOST_CALLS = 100
 #: Times that a function is traced until the types of its arguments and its result are settled.
 _ROUNDS = 20
 _WAYS = "where it is called", "where it calls itself"
 
 
 class TooDeep(BaseException):
-    """A recursion does not end by what is known; no `except Exception` of the user's stops it."""
+    """A recursion does not end by what is known (then with an error), or takes many ways.
 
-    def __init__(self, error: CaptureError) -> None:
+    No `except Exception` of the user's stops it.
+    """
+
+    def __init__(self, error: CaptureError | None) -> None:
         super().__init__(error)
         self.error = error
         self.attempt = max(_local.attempts, key=lambda a: a.depth, default=None)
@@ -72,6 +77,9 @@ class _Attempt:
     def __init__(self, function: Any) -> None:
         self.function = function
         self.depth = 0
+        #: How many calls of itself lie in branches, and what it is traced in.
+        self.chosen = 0
+        self.trace = current_trace()
 
 
 class _Local(threading.local):
@@ -126,6 +134,9 @@ def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> A
     if attempt is None:
         return go()
     attempt.depth += 1
+    attempt.chosen += current_trace() is not attempt.trace
+    if attempt.chosen > MOST_CALLS:
+        raise TooDeep(None)
     try:
         return go()
     finally:
@@ -146,20 +157,28 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     key = id(twin.__code__ if type(twin) is FunctionType else twin.__func__.__code__)
     if ("recursion", key) in trace.unrolled:
         return twin(*args, **kwargs)
-    before = Before(_access(f, (f, args, kwargs, twin), tuple, _nothing))
+    before, found = Before(_access(f, (f, args, kwargs, twin), tuple, _nothing)), None
     try:
-        with _attempting(attempt), Block().running():
-            twin(*args, **kwargs)
+        with Block().running():
+            attempt.trace = current_trace()
+            with _attempting(attempt):
+                twin(*args, **kwargs)
     except TooDeep as deep:
         if deep.attempt is not attempt:
             raise
-    else:
-        trace.unrolled.add(("recursion", key))
+        found = deep
     finally:
         before.restore()
-    if ("recursion", key) in trace.unrolled:
-        return twin(*args, **kwargs)
-    return _compiled(f, args, kwargs, twin)
+    if found is not None:
+        errors = len(raised.errors or ())
+        try:
+            return _compiled(f, args, kwargs, twin)
+        except CaptureError:
+            if found.error is not None:
+                raise
+            del (raised.errors or [])[errors:]
+    trace.unrolled.add(("recursion", key))
+    return twin(*args, **kwargs)
 
 
 @contextmanager
@@ -168,7 +187,7 @@ def _attempting(attempt: _Attempt) -> Iterator[None]:
     try:
         yield
     finally:
-        _local.attempts.remove(attempt)
+        _local.attempts.pop()
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -85,7 +85,7 @@ def also_reached(container: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        _local.reached.remove(container)
+        _local.reached.pop()
 
 
 class Before:
@@ -314,9 +314,9 @@ def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
     present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
     leaves, structure = tree_of(present[0])  # among which a list from before the block stays itself
     zeros = [zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
-    rest, zero = iter(present), pytrees.unflatten(structure, zeros)
+    rest, absent = iter(present), pytrees.unflatten(structure, zeros)
     return [
-        Optional(zero, False) if v is None
+        Optional(absent, False) if v is None
         else with_inner(v, next(rest)) if isinstance(v, Optional) else Optional(next(rest), True)
         for v in values
     ]  # fmt: skip
