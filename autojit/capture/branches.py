@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.aliases import origins, relate_all, results_of
 from autojit.capture.state.heap import grown_error
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
@@ -41,11 +42,10 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import origins, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
+from .rewriting.context import Site
 from .rewriting.plain import UNBOUND
-from .rewriting.site import Site
 from .truth import truth_of
 
 _WAYS = "where the condition does not hold", "where it does"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.aliases import origins
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.origins import Slot
@@ -23,7 +24,6 @@ from autojit.ir.core.types import Type
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.tracer import Tracer
 
-from .aliases import origins
 from .loop import Carry, Grown, Loop, Step, key_of, refused
 from .rewriting.plain import UNBOUND
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.aliases import relate_all, results_of
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional, inner
 from autojit.capture.state.origins import Slot
@@ -29,7 +30,6 @@ from autojit.tracing.rows import Row
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import relate_all, results_of
 from .block import Block
 from .checks import add_checks, first_failing
 from .loop import COUNTER, Captured, Grown, Loop, key_of

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from autojit.capture.state.aliases import origins, relate_all
 from autojit.capture.state.heap import Place
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
 from autojit.capture.state.sharing import (
@@ -37,7 +38,6 @@ from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .aliases import origins, relate_all
 from .block import Block
 from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused

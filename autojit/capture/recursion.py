@@ -1,58 +1,26 @@
 """Functions that call themselves as often as traced values decide.
 
 Such a call is first traced as any other one, level by level, since what is known may end it.  If
-it does not end soon, the function becomes a loop with a stack of frames, which are rows of arrays:
-the arguments of a call, and what the calls of itself have returned that it has made so far.  A step
-runs the function from its beginning with the arguments of the topmost frame.  At a call of itself
-whose result the frame has, that is taken; at the first other one the function is left, and the
-arguments go on top of the stack.  When it returns, its frame goes, and the one below gets the
-result.  So a function is run once more for each of its calls of itself, which is exact as long as
-it changes nothing: what does is refused.
-
-Such a stack has as many rows as Python has frames (`sys.getrecursionlimit()`); beyond these, the
-compiled code raises RecursionError.
+it does not end soon, the function becomes a loop with a stack of frames (see `frames`).
 """
 
 from __future__ import annotations
 
-import inspect
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from autojit.capture.state.state import Access, Before, Tree, also_reached, joined, tree_of, zero
-from autojit.errors import CaptureError, raised, with_place
-from autojit.ir.core.declaration import full
-from autojit.ir.core.program import Source
-from autojit.ir.core.types import Type
-from autojit.protocols.lifting import to_dtype, tracer
-from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.context import current_trace
-from autojit.tracing.hooks import hooks
-from autojit.tracing.source import user_source
-from autojit.tracing.tracer import Tracer
-from autojit.tracing.values import lift
+from autojit.capture.state.state import Before
+from autojit.errors import CaptureError, raised
+from autojit.tracing.context import Trace, current_trace
 
 from .block import Block
-from .carries import no_narrower
-from .checks import failing
-from .loop import Loop
-from .loop_ops import emit
-from .loops import loops_around, trace_loop
-from .rewriting.site import Site
+from .frames import access_of, active_run, compiled, is_running, nothing, same
 
-#: The most bytes of a stack of frames.
-MOST_BYTES = 1 << 28
-#: Calls of itself in branches that are traced one by one: twice as many ways a level, so six levels.
+#: Calls of itself in branches that are traced one by one; each level may have twice as many.
 MOST_CALLS = 100
-#: Times that a function is traced until the types of its arguments and its result are settled.
-_ROUNDS = 20
-_WAYS = "where it is called", "where it calls itself"
 
 
 class TooDeep(BaseException):
@@ -67,25 +35,20 @@ class TooDeep(BaseException):
         self.attempt = max(_local.attempts, key=lambda a: a.depth, default=None)
 
 
-class _Unknown(Exception):
-    """What a function returns is not known yet, as its other ways have not been traced."""
-
-
 class _Attempt:
     """A recursion that is traced level by level."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, trace: Trace | None) -> None:
         self.function = function
         self.depth = 0
         #: How many calls of itself lie in branches, and what it is traced in.
         self.chosen = 0
-        self.trace = current_trace()
+        self.trace = trace
 
 
 class _Local(threading.local):
     def __init__(self) -> None:
         self.attempts: list[_Attempt] = []
-        self.runs: list[_Run] = []
 
 
 _local = _Local()
@@ -105,15 +68,10 @@ def calls_itself(f: Any) -> bool:
 
 
 def _mentions(code: CodeType, name: str) -> bool:
-    inner = (c for c in code.co_consts if isinstance(c, CodeType) and "__aj_" in c.co_qualname)
-    return name in code.co_names or any(_mentions(c, name) for c in (*_own(code), *inner))
-
-
-def _own(code: CodeType) -> Iterator[CodeType]:
-    """The parts of a twin, which bear its name."""
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType) and constant.co_name == code.co_name:
-            yield constant
+    """Whether a function, or a part of it that the rewriter has made, which bears its name, has an
+    attribute's name in it."""
+    parts = (c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name)
+    return name in code.co_names or any(_mentions(part, name) for part in parts)
 
 
 def is_attempted() -> bool:
@@ -121,16 +79,12 @@ def is_attempted() -> bool:
     return bool(_local.attempts)
 
 
-def suspended() -> Any:
-    """Whether the function that is run has been left at a call of itself."""
-    return _local.runs[-1].box[0] if _local.runs else False
-
-
 def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> Any:
     """A call of a function in its own body, which ``go`` traces as any other one."""
-    if _local.runs and _same(_local.runs[-1].function, f):
-        return _local.runs[-1].ask(args, kwargs)
-    attempt = next((a for a in reversed(_local.attempts) if _same(a.function, f)), None)
+    run = active_run()
+    if run is not None and same(run.function, f):
+        return run.ask(args, kwargs)
+    attempt = next((a for a in reversed(_local.attempts) if same(a.function, f)), None)
     if attempt is None:
         return go()
     attempt.depth += 1
@@ -144,41 +98,54 @@ def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> A
 
 
 def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
-    """A call of a function that calls itself, from elsewhere."""
+    """A call from elsewhere of a function that calls itself."""
+    is_running(f)
     trace = current_trace()
-    if any(_same(run.function, f) for run in _local.runs):
-        raise _refused(f, _NOT_ALONE)
-    if trace is None or any(_same(a.function, f) for a in _local.attempts):
+    if trace is None or any(same(a.function, f) for a in _local.attempts):
         return twin(*args, **kwargs)
     values = trace.builder.known
-    if values is not None and values.knows_inputs():
+    key = "recursion", id(getattr(twin, "__func__", twin).__code__)
+    if key in trace.unrolled or (values is not None and values.knows_inputs()):
         return twin(*args, **kwargs)
-    attempt = _Attempt(f)
-    key = id(twin.__code__ if type(twin) is FunctionType else twin.__func__.__code__)
-    if ("recursion", key) in trace.unrolled:
-        return twin(*args, **kwargs)
-    before, found = Before(_access(f, (f, args, kwargs, twin), tuple, _nothing)), None
+    found = _attempted(f, args, kwargs, twin)
+    if found is not None:
+        errors = len(raised.errors or ())
+        try:
+            return compiled(f, args, kwargs, twin)
+        except CaptureError as error:
+            if found.error is not None:
+                raise
+            del (raised.errors or [])[errors:]
+            return _level_by_level(error, lambda: twin(*args, **kwargs))
+    trace.unrolled.add(key)
+    return twin(*args, **kwargs)
+
+
+def _level_by_level(error: CaptureError, call: Callable[[], Any]) -> Any:
+    """A call that takes many ways and cannot be a loop, for which there is an error; what is known
+    may still end it."""
+    try:
+        return call()
+    except RecursionError:
+        raise error from None
+
+
+def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | None:
+    """Trace a call level by level, in vain; why it cannot be traced like that."""
+    before = Before(access_of(f, (f, args, kwargs, twin), tuple, nothing))
+    attempt = None
     try:
         with Block().running():
-            attempt.trace = current_trace()
+            attempt = _Attempt(f, current_trace())
             with _attempting(attempt):
                 twin(*args, **kwargs)
     except TooDeep as deep:
         if deep.attempt is not attempt:
             raise
-        found = deep
+        return deep
     finally:
         before.restore()
-    if found is not None:
-        errors = len(raised.errors or ())
-        try:
-            return _compiled(f, args, kwargs, twin)
-        except CaptureError:
-            if found.error is not None:
-                raise
-            del (raised.errors or [])[errors:]
-    trace.unrolled.add(("recursion", key))
-    return twin(*args, **kwargs)
+    return None
 
 
 @contextmanager
@@ -188,245 +155,3 @@ def _attempting(attempt: _Attempt) -> Iterator[None]:
         yield
     finally:
         _local.attempts.pop()
-
-
-def _same(a: Any, b: Any) -> bool:
-    if type(a) is MethodType and type(b) is MethodType:
-        return a.__func__ is b.__func__ and a.__self__ is b.__self__
-    return a is b
-
-
-def _nothing(values: tuple[Any, ...]) -> None:
-    """There are no names to set."""
-
-
-def _access(f: Any, reached: Any, get: Any, put: Any, names: tuple[str, ...] = ()) -> Access:
-    code = getattr(f, "__func__", f).__code__
-    source = Source(code.co_filename, code.co_firstlineno, code.co_name)
-    every = frozenset(names)
-    site = Site(
-        code.co_firstlineno, "while", names, every, every, every, (), code.co_name, code.co_filename
-    )
-    return Access(site, get, put, lambda: reached, source)
-
-
-def _refused(f: Any, words: str) -> CaptureError:
-    return CaptureError(with_place(words.format(name=f.__name__), user_source()))
-
-
-_NOT_ALONE = (
-    "`{name}` calls itself as often as a traced value decides, and does so in a condition of a "
-    "loop, in a comprehension, or through another function. Call it in a statement of its own:\n"
-    "    rest = {name}(n - 1)\n"
-)
-_IN_A_LOOP = (
-    "`{name}` calls itself as often as a traced value decides, in a loop that is compiled as one. "
-    "Loop over a known range, so that each call is one of its own."
-)
-_CHANGES = (
-    "`{name}` calls itself as often as a traced value decides, and changes an array, a list, an "
-    "attribute or a variable of an outer function. Return what changes:\n"
-    "    total = total + {name}(n - 1)      # not: nonlocal total; total += 1\n"
-)
-_ENDLESS = "maximum recursion depth exceeded"
-_LARGE = (
-    "`{name}` calls itself as often as a traced value decides, and a stack of its arguments and "
-    "results takes more than 256 MB. Pass what does not change by a variable of an outer function."
-)
-
-
-# -- a run of the function -----------------------------------------------------------------
-
-
-class _Types(NamedTuple):
-    """A tree, and the types of its arrays."""
-
-    tree: Tree
-    types: list[LeafType]
-
-    def like(self) -> Tree:
-        """The tree with zeros."""
-        return tree_of(self.tree.filled([zero(t) for t in self.types]))
-
-    def filled(self, leaves: Any) -> Any:
-        made = [Tracer(lift(x), current_trace(), t.weak)  # type: ignore[arg-type]
-                for x, t in zip(leaves, self.types, strict=True)]  # fmt: skip
-        return self.tree.filled(made)
-
-
-class _Run:
-    """A run of the function with the arguments of a frame.
-
-    ``box`` holds whether it has been left, at which of its calls, and the arguments of that; the
-    calls are numbered as they are traced.
-    """
-
-    def __init__(self, function: Any, given: _Types, result: _Types | None) -> None:
-        self.function = function
-        self.given, self.result = given, result
-        self.box: list[Any] = [False, 0, *(zero(t) for t in given.types)]
-        self.asked: list[Tree] = []
-        self.loops = loops_around()
-        #: How often the frame has called itself, less one, and what these calls returned.
-        self.last: Any = -1
-        self.results: Callable[[int], list[Any]] = lambda number: []
-
-    def ask(self, args: Any, kwargs: Any) -> Any:
-        """What a call of itself returns; if that is not known, the function is left."""
-        if loops_around() != self.loops:
-            raise _refused(self.function, _IN_A_LOOP)
-        tree = tree_of(_bound(self.function, args, kwargs))
-        number = len(self.asked)
-        self.asked.append(tree)
-        if self.result is None:
-            raise _Unknown
-        result = self.result
-        joined([self.given.like(), tree], "an argument", user_source(), _WAYS)
-
-        def leave() -> Any:
-            self.box[0], self.box[1] = True, number
-            for place, (leaf, t) in enumerate(zip(tree.arrays, self.given.types, strict=True)):
-                self.box[2 + place] = tracer(to_dtype(lift(leaf), t.type.dtype))
-            return result.tree.filled([zero(t) for t in result.types])
-
-        def known() -> Any:
-            return result.filled(self.results(number))
-
-        return hooks.choose(np.greater_equal(self.last, number), known, leave)
-
-
-def _bound(f: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """The arguments by the function's parameters, with defaults."""
-    bound = inspect.signature(f).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args, dict(bound.kwargs)  # type: ignore[return-value]
-
-
-def _once(run: _Run, twin: Any, given: Any) -> Any:
-    """Trace the function once; what it returns."""
-    args, kwargs = given
-    _local.runs.append(run)
-    try:
-        with also_reached(run.box):
-            return twin(*args, **kwargs)
-    finally:
-        _local.runs.pop()
-
-
-# -- the loop ------------------------------------------------------------------------------
-
-
-def _compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
-    first = tree_of(_bound(f, args, kwargs))
-    given = _Types(first, [leaf_type(leaf) for leaf in first.arrays])
-    given, result, calls = _settled(f, twin, given)
-    rows = sys.getrecursionlimit()
-    size = sum(t.type.nbytes for t in given.types) + calls * sum(
-        t.type.nbytes for t in result.types
-    )
-    if size * rows > MOST_BYTES:
-        raise _refused(f, _LARGE)
-    return _looped(f, twin, given, result, calls, [lift(leaf) for leaf in first.arrays], rows)
-
-
-def _settled(f: Any, twin: Any, given: _Types) -> tuple[_Types, _Types, int]:
-    """The types of arguments and result, and how many calls of itself the function has."""
-    result: _Types | None = None
-    for _ in range(_ROUNDS):
-        run, value = _tried(f, twin, given, result)
-        asked = given.types
-        for tree in run.asked:
-            found = joined([given.like(), tree], "an argument", user_source(), _WAYS)
-            asked = no_narrower(asked, found)
-        tree = tree_of(value)
-        types = [leaf_type(leaf) for leaf in tree.arrays]
-        if result is not None:
-            ways = "where the function returns first", "where it returns later"
-            types = no_narrower(
-                result.types, joined([result.like(), tree], "the result", user_source(), ways)
-            )
-        settled = result is not None and asked == given.types and types == result.types
-        given, result = given._replace(types=asked), _Types(tree, types)
-        if settled:
-            return given, result, len(run.asked)
-    raise AssertionError("the types of a recursion do not settle")
-
-
-def _tried(f: Any, twin: Any, given: _Types, result: _Types | None) -> tuple[_Run, Any]:
-    """Trace the function once, for the types alone."""
-    results = result.types if result is not None else []
-    block = Block([LeafType(Type(np.dtype(np.int64), ()), int), *given.types, *results])
-    access = _access(f, (f, given.tree.leaves, twin), tuple, _nothing)
-    before = Before(access)
-    try:
-        with block.running() as inputs:
-            stop = 1 + len(given.types)
-            run = _Run(f, given, result)
-            run.last = inputs[0]
-            run.results = lambda number: inputs[stop:]
-            try:
-                value = _once(run, twin, given.filled(inputs[1:stop]))
-            except _Unknown:
-                raise RecursionError(_ENDLESS) from None
-            if before.changes() or block.changed:
-                raise _refused(f, _CHANGES)
-            value = tree_of(value).filled(
-                [x if not isinstance(x, Tracer) else zero(leaf_type(x))
-                 for x in tree_of(value).arrays]
-            )  # fmt: skip
-    finally:
-        before.restore()
-    run.asked = [
-        tree_of(t.filled([zero(leaf_type(leaf)) for leaf in t.arrays])) for t in run.asked
-    ]
-    return run, value
-
-
-def _looped(
-    f: Any, twin: Any, given: _Types, result: _Types, calls: int, first: Any, rows: int
-) -> Any:
-    """The loop; row 0 of the results is for what the first call returns."""
-    stacks = [_stack(t, rows + 2) for t in given.types]
-    returned = [_stack(t, rows + 2, max(calls, 1)) for t in result.types]
-    lasts = _stack(LeafType(Type(np.dtype(np.int64), ()), None), rows + 2)
-    for stack, value in zip(stacks, first, strict=True):
-        stack[1] = tracer(value)
-    lasts[1] = -1
-    top: list[Any] = [1]
-
-    def get() -> tuple[Any, ...]:
-        return (top[0],)
-
-    def put(values: tuple[Any, ...]) -> None:
-        (top[0],) = values
-
-    def step(_: Any) -> None:
-        here = top[0]
-        run = _Run(f, given, result)
-        run.last = lasts[here]
-        run.results = lambda number: [x[here, number] for x in returned]
-        value = _once(run, twin, given.filled([stack[here] for stack in stacks]))
-        left, number, *arguments = run.box
-        tree = tree_of(value)
-        joined([result.like(), tree], "the result", user_source(), _WAYS)
-        full_up = np.logical_and(left, np.greater_equal(here, rows))
-        failing(full_up, RecursionError(_ENDLESS), access.source)
-        for stack, argument in zip(stacks, arguments, strict=True):
-            stack[here + 1] = argument
-        below = np.where(left, 0, here - 1)
-        place = np.maximum(lasts[below], 0)
-        for x, leaf, t in zip(returned, tree.arrays, result.types, strict=True):
-            x[below, place] = tracer(to_dtype(lift(leaf), t.type.dtype))
-        lasts[here] = np.where(left, number, run.last)
-        lasts[here + 1] = -1
-        top[0] = np.where(left, here + 1, here - 1)
-
-    access = _access(f, (f, twin, stacks, returned, lasts), get, put, ("__aj_top",))
-    emit(trace_loop(Loop(step, lambda: np.greater(top[0], 0), None, None, access)))
-    return result.filled([x[0, 0] for x in returned])
-
-
-def _stack(t: LeafType, *rows: int) -> Tracer:
-    made = tracer(full(0, Type(t.type.dtype, (*rows, *t.type.shape))))
-    made.boxed = True
-    return made

@@ -28,7 +28,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
-from . import calls, recursion
+from . import calls, frames, recursion
 from .branches import capture_branch, capture_choice, raised_at
 from .checks import failing
 from .loop import Loop
@@ -46,8 +46,10 @@ from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 DEEPEST = 24
 
 _RECURSION = (
-    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
-    "Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. That "
+    "is compiled where a function made by `def` calls itself by its name, but not through another "
+    "function, in a lambda, in a comprehension or in the condition of a loop.\n"
+    "Write a loop:\n"
     "    result = 1.0\n"
     "    while n > 1:                       # not: n * f(n - 1)\n"
     "        result, n = result * n, n - 1\n"
@@ -188,7 +190,7 @@ class Runtime(PlainRuntime):
         return result
 
     def suspended(self) -> Any:
-        return recursion.suspended()
+        return frames.suspended()
 
     def notice(self) -> None:
         notice()
@@ -262,9 +264,7 @@ def entry(f: Any) -> Any:
     made = twin(f)
     if not recursion.calls_itself(made):
         return made
-    return functools.wraps(made)(
-        lambda *args, **kwargs: recursion.called(f, args, kwargs, made)
-    )
+    return functools.wraps(made)(lambda *args, **kwargs: recursion.called(f, args, kwargs, made))
 
 
 def _emit_if_begun(loop: Loop, begins: Tracer) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .callees import converted
-from .site import Site
+from .context import Site
 
 
 class Unbound:

@@ -32,9 +32,7 @@ _HEADS = {
 class SelfCalls:
     """Rewrites the body of a function; ``temporary`` makes names."""
 
-    def __init__(
-        self, name: str, first: str | None, temporary: Callable[[], str]
-    ) -> None:
+    def __init__(self, name: str, first: str | None, temporary: Callable[[], str]) -> None:
         self._name, self._first = name, first
         self._temporary = temporary
 
@@ -45,9 +43,9 @@ class SelfCalls:
         if isinstance(node, _CLOSED) or not self._has(node):
             return [node]
         if isinstance(node, ast.Return) and isinstance(node.value, ast.IfExp):
-            ways = [[ast.Return(value=v, **place(v))] for v in (node.value.body, node.value.orelse)]
-            chosen = branch(node.value.test, ways[0], node)
-            chosen.orelse = ways[1]
+            given = node.value
+            chosen = branch(given.test, [ast.Return(value=given.body, **place(given.body))], node)
+            chosen.orelse = [ast.Return(value=given.orelse, **place(given.orelse))]
             return self._statement(chosen)
         for field in ("body", "orelse", "finalbody"):
             if getattr(node, field, None):

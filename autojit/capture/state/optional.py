@@ -285,8 +285,8 @@ for _name, (_symbol, _apply) in _OPERATORS.items():
         setattr(Optional, f"__{_prefix}{_name}__", _method)
 for _name, (_symbol, _apply) in _COMPARISONS.items():
     setattr(Optional, f"__{_name}__", _operator(_symbol, _apply)[0])
-for _name, (_symbol, _apply) in _UNARY.items():
-    setattr(Optional, f"__{_name}__", _unary(_symbol, _apply))
+for _name, (_symbol, _of_one) in _UNARY.items():
+    setattr(Optional, f"__{_name}__", _unary(_symbol, _of_one))
 
 
 def _taken_apart(x: Any) -> tuple[list[Any], None, list[str]]:

@@ -6,15 +6,13 @@ The value of a name is a tree.  Its arrays and numbers become results of the blo
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.rewriting.context import Site
 from autojit.capture.rewriting.plain import UNBOUND
-from autojit.capture.rewriting.site import Site
 from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
@@ -23,7 +21,7 @@ from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 
-from .heap import Heap, Lost, Place
+from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_same_content
 from .maybe import Maybe
 from .optional import Optional, inner, with_inner
@@ -70,24 +68,6 @@ EXPRESSION = "__aj_expression"
 _NAMES = {EXPRESSION: "the value of the expression", "__aj_result": "the result of the function"}
 
 
-class _Local(threading.local):
-    def __init__(self) -> None:
-        self.reached: list[Any] = []
-
-
-_local = _Local()
-
-
-@contextmanager
-def also_reached(container: Any) -> Iterator[None]:
-    """A context in which each construct looks at a container of ours too."""
-    _local.reached.append(container)
-    try:
-        yield
-    finally:
-        _local.reached.pop()
-
-
 class Before:
     """The names and the reachable containers before a block, which can be put back."""
 
@@ -97,7 +77,7 @@ class Before:
         put = access.put
         free = put.__code__.co_freevars
         spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
-        roots = (*self.values, *access.seen(), *access.functions, *_local.reached)
+        roots = (*self.values, *access.seen(), *access.functions, *reached())
         self.heap = Heap(roots, put.__closure__ or (), spaces)
 
     def restore(self) -> None:

@@ -28,6 +28,10 @@ def added(x):
     return either(x) + 1
 
 
+def negated(x):
+    return -either(x) + abs(either(x) * -2)
+
+
 def of_an_array(x):
     return array_or_none(x).sum()
 
@@ -181,7 +185,7 @@ def index_of_largest(x):
 
 
 FUNCTIONS = [
-    added, of_an_array, picked, unpacked, asked_before, true_or_false, halves, equal,
+    added, negated, of_an_array, picked, unpacked, asked_before, true_or_false, halves, equal,
     added_in_place, in_a_list, shortest, list_itself, by_type, by_pattern, linked, two_at_once,
     text, larger, of_math, until_it_settles, index_of_largest,
 ]  # fmt: skip
