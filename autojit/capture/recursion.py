@@ -143,6 +143,8 @@ def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | None:
         if deep.attempt is not attempt:
             raise
         return deep
+    except RecursionError:  # the trace takes more of Python's frames than the function
+        return TooDeep(None)
     finally:
         before.restore()
     return None
