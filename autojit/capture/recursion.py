@@ -21,17 +21,17 @@ from .frames import access_of, active_run, compiled, is_running, nothing, same
 
 #: Calls of itself in branches that are traced one by one; each level may have twice as many.
 MOST_CALLS = 100
+#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
+#: levels of a tree, is not deeper, since each level traces twice what follows.
+DEEPEST = 24
 
 
 class TooDeep(BaseException):
-    """A recursion does not end by what is known (then with an error), or takes many ways.
+    """A recursion does not end by what is known, or takes many ways: then what is known may still
+    end it.  No `except Exception` of the user's stops it."""
 
-    No `except Exception` of the user's stops it.
-    """
-
-    def __init__(self, error: CaptureError | None) -> None:
-        super().__init__(error)
-        self.error = error
+    def __init__(self, *, has_no_end: bool) -> None:
+        self.has_no_end = has_no_end
         self.attempt = max(_local.attempts, key=lambda a: a.depth, default=None)
 
 
@@ -88,9 +88,10 @@ def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> A
     if attempt is None:
         return go()
     attempt.depth += 1
-    attempt.chosen += current_trace() is not attempt.trace
-    if attempt.chosen > MOST_CALLS:
-        raise TooDeep(None)
+    if current_trace() is not attempt.trace:
+        attempt.chosen += 1
+        if attempt.depth > DEEPEST or attempt.chosen > MOST_CALLS:
+            raise TooDeep(has_no_end=attempt.depth > DEEPEST)
     try:
         return go()
     finally:
@@ -112,22 +113,12 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
         errors = len(raised.errors or ())
         try:
             return compiled(f, args, kwargs, twin)
-        except CaptureError as error:
-            if found.error is not None:
+        except CaptureError:
+            if found.has_no_end:
                 raise
             del (raised.errors or [])[errors:]
-            return _level_by_level(error, lambda: twin(*args, **kwargs))
     trace.unrolled.add(key)
     return twin(*args, **kwargs)
-
-
-def _level_by_level(error: CaptureError, call: Callable[[], Any]) -> Any:
-    """A call that takes many ways and cannot be a loop, for which there is an error; what is known
-    may still end it."""
-    try:
-        return call()
-    except RecursionError:
-        raise error from None
 
 
 def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | None:
@@ -143,8 +134,6 @@ def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | None:
         if deep.attempt is not attempt:
             raise
         return deep
-    except RecursionError:  # the trace takes more of Python's frames than the function
-        return TooDeep(None)
     finally:
         before.restore()
     return None

@@ -41,10 +41,6 @@ from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 
-#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
-#: levels of a tree, is not deeper, since each level traces twice what follows.
-DEEPEST = 24
-
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. That "
     "is compiled where a function made by `def` calls itself by its name, but not through another "
@@ -238,9 +234,10 @@ class Runtime(PlainRuntime):
     def _nested(self, access: Access) -> Iterator[None]:
         """A construct inside of itself belongs to a function that calls itself."""
         depth = _local.of.get(access.site, 0)
-        if depth >= DEEPEST:
-            error = CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
-            raise recursion.TooDeep(error) if recursion.is_attempted() else error
+        if depth >= recursion.DEEPEST:
+            if recursion.is_attempted():
+                raise recursion.TooDeep(has_no_end=True)
+            raise CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
         _local.of[access.site] = depth + 1
         try:
             yield
