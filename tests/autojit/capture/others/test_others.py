@@ -10,7 +10,16 @@ import pytest
 from autojit import grad, jit
 from autojit.errors import AutojitError
 
-from . import decorated, idioms, matrices, numerics, sequences, series, simulations  # noqa: F401
+from . import (  # noqa: F401
+    decorated,
+    idioms,
+    matrices,
+    numerics,
+    searches,
+    sequences,
+    series,
+    simulations,
+)
 from .program import PROGRAMS
 
 #: Seconds for the first call; the slowest takes a fraction of this on a machine of its own.
