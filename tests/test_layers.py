@@ -249,7 +249,7 @@ FLOORS = (
     "drawing.programs validation", "drawing.graphs drawing.stages",
     "scipy.integrate scipy.interpolate scipy.optimize scipy.sparse scipy.spatial",
     "scipy.signal scipy.stats", "scipy.ndimage scipy.stats.families", "scipy.linalg",
-    "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
+    "solvers interception", "capture", "capture.calls", "capture.state", "capture.rewriting",
     "scipy.fft scipy.special", "devices", "callbacks control_flow dispatch scipy",
     "explanations", "notebook.html",
     "functions.polynomials functions.shapes functions.signals functions.statistics",

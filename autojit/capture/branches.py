@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.aliases import origins, relate_all, results_of
 from autojit.capture.state.heap import grown_error
+from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
@@ -40,11 +42,10 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import origins, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
+from .rewriting.context import Site
 from .rewriting.plain import UNBOUND
-from .rewriting.site import Site
 from .truth import truth_of
 
 _WAYS = "where the condition does not hold", "where it does"
@@ -71,7 +72,8 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     """``ways`` are what runs where the condition does not hold, and where it does."""
     held = truth_of(test)
     before = Before(access)
-    traced = [_traced(way, before) for way in ways]
+    facts = [implied(test, bool(holds)) for holds in range(len(ways))]
+    traced = [_traced(way, before, known) for way, known in zip(ways, facts, strict=True)]
     if all(way.error is not None for way in traced):
         raise traced[1].error or AssertionError
     _emit(held, traced, before)
@@ -93,11 +95,12 @@ def raised_at(error: Exception, access: Access) -> Source | None:
     return found
 
 
-def _traced(way: Callable[[], Any], before: Before) -> _Way:
+def _traced(way: Callable[[], Any], before: Before, facts: Facts) -> _Way:
     block = Block()
     error: Exception | None = None
     try:
         with block.running():
+            assume(facts)
             try:
                 way()
             except AutojitError:

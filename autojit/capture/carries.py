@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.aliases import origins
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.optional import Optional
 from autojit.capture.state.origins import Slot
 from autojit.capture.state.state import (
     Before,
@@ -22,7 +24,6 @@ from autojit.ir.core.types import Type
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.tracer import Tracer
 
-from .aliases import origins
 from .loop import Carry, Grown, Loop, Step, key_of, refused
 from .rewriting.plain import UNBOUND
 
@@ -63,14 +64,19 @@ def note(
         trees = [tree_of(first), tree_of(value)]
         types = joined(trees, key.words, loop.access.source, _WAYS)
         if old is not None:
-            types = _no_narrower(old.types, types) if len(types) == len(old.types) else types
+            types = no_narrower(old.types, types) if len(types) == len(old.types) else types
         is_last = old is not None and old.is_last
-        made = Carry(key, trees[0], types, first, is_read, not isinstance(end, Maybe), is_last)
+        made = Carry(key, trees[0], types, first, is_read, _is_there(end), is_last)
         same = old is not None and old.types == types and old.tree.structure == made.tree.structure
         carries[k] = made
         if is_read and not same:
             is_settled = False
     return is_settled
+
+
+def _is_there(value: Any) -> bool:
+    """Whether a name is surely bound, and not to None."""
+    return value is not None and not isinstance(value, (Maybe, Optional))
 
 
 def _is_same(taken: Any, end: Any) -> bool:
@@ -84,7 +90,7 @@ def _is_same(taken: Any, end: Any) -> bool:
 
 def _could_be(first: Any, end: Any) -> bool:
     """Whether a name could go on holding what it held before, in a loop without a step."""
-    if isinstance(first, Maybe) or isinstance(end, Maybe):
+    if not (_is_there(first) and _is_there(end)):
         return True
     a, b = tree_of(first), tree_of(end)
     if a.structure != b.structure:
@@ -93,7 +99,7 @@ def _could_be(first: Any, end: Any) -> bool:
     return all(np.shape(x) == np.shape(y) for x, y in shapes) if is_state(first) else False
 
 
-def _no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafType]:
+def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafType]:
     kinds = []
     for a, b in zip(old, new, strict=True):
         if a == b or a.type.shape != b.type.shape:

@@ -19,6 +19,7 @@ from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
 from autojit.protocols.lifting import tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.values import lift
 
 from .block import Block
@@ -122,4 +123,9 @@ def raisable(error: Exception) -> Exception:
     return result
 
 
+def _fail_where(where: Any, error: Exception) -> None:
+    failing(where, error, user_source())
+
+
 hooks.with_checks = with_checks
+hooks.fail_where = _fail_where

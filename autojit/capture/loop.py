@@ -58,7 +58,7 @@ class Carry(NamedTuple):
     first: Any
     #: Whether a step reads it; if not, it is only handed on to what comes after the loop.
     read: bool
-    #: Whether it is bound after each step.
+    #: Whether it is bound after each step, and not None.
     always: bool = True
     #: Whether it is the last element of a list that grows.
     is_last: bool = False

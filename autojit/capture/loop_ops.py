@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.aliases import relate_all, results_of
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.optional import Optional, inner
 from autojit.capture.state.origins import Slot
 from autojit.capture.state.sharing import containers, notice, relate_containers
 from autojit.capture.state.sharing import lose as lose_containers
@@ -28,7 +30,6 @@ from autojit.tracing.rows import Row
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import relate_all, results_of
 from .block import Block
 from .checks import add_checks, first_failing
 from .loop import COUNTER, Captured, Grown, Loop, key_of
@@ -118,8 +119,9 @@ def _grow(
 
 
 def _bound(value: Any, loop: Loop, always: bool) -> Any:
-    """A name that each step binds is bound after a loop that has steps."""
-    return value.value if isinstance(value, Maybe) and loop.has_steps and always else value
+    """A name that each step binds is bound after a loop that has steps, and the same of None."""
+    known = isinstance(value, (Maybe, Optional)) and loop.has_steps and always
+    return inner(value) if known else value
 
 
 def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]) -> Any:

@@ -7,9 +7,11 @@ been traced; then it is traced again, until nothing is new.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from autojit.capture.state.aliases import origins, relate_all
 from autojit.capture.state.heap import Place
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
 from autojit.capture.state.sharing import (
@@ -36,7 +38,6 @@ from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .aliases import origins, relate_all
 from .block import Block
 from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
@@ -44,6 +45,18 @@ from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
 #: Times that a body is traced until its carry is settled: a number may become a float, a complex
 #: number and an array's dtype, and each round adds at least one carry.
 _ROUNDS = 50
+
+
+class _Local(threading.local):
+    loops = 0
+
+
+_local = _Local()
+
+
+def loops_around() -> int:
+    """How many loops are being traced, one inside of the other."""
+    return _local.loops
 
 
 def trace_loop(loop: Loop) -> Captured:
@@ -101,6 +114,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
     carries, roots = known.carries, known.roots
     read = [c for c in carries.values() if c.read]
     given = list(roots.values())
+    _local.loops += 1
     block = Block(
         [COUNTER, *(t for c in read for t in c.types), *(LeafType(x.type, None) for x in given)]
     )
@@ -133,6 +147,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             lost_lists = lost_in(before.is_outside)
             appended = {number: (items, list(new)) for number, (items, new) in grown.items()}
     finally:
+        _local.loops -= 1
         before.restore()
     counts = {number: len(new) for number, (_, new) in appended.items()}
     if counts != known.growing:

@@ -7,6 +7,7 @@ the passes make better code of short straight lines and of steps that are indepe
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.optional import Optional, assume, implied, without_none
 from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
@@ -26,7 +28,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
-from . import calls
+from . import calls, frames, recursion
 from .branches import capture_branch, capture_choice, raised_at
 from .checks import failing
 from .loop import Loop
@@ -39,19 +41,21 @@ from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 
-#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
-#: levels of a tree, is not deeper, since each level traces twice what follows.
-DEEPEST = 24
-
 _RECURSION = (
-    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
-    "Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. That "
+    "is compiled where a function made by `def` calls itself by its name, but not through another "
+    "function, in a lambda, in a comprehension or in the condition of a loop.\n"
+    "Write a loop:\n"
     "    result = 1.0\n"
     "    while n > 1:                       # not: n * f(n - 1)\n"
     "        result, n = result * n, n - 1\n"
     "or call the function without jit, where Python goes its own way:\n"
     "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
+
+
+_NO_ITEM = "'NoneType' object is not subscriptable"
+_NO_INDEX = "indices must be integers or slices, not NoneType"
 
 
 class _Depths(threading.local):
@@ -105,6 +109,7 @@ class Runtime(PlainRuntime):
             return
         error = AssertionError() if message is None else AssertionError(message())
         failing(np.logical_not(truth_of(condition)), error, user_source())
+        assume(implied(condition, True))
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
@@ -145,6 +150,7 @@ class Runtime(PlainRuntime):
         body: Callable[[], Any], get: Get, put: Put, seen: Get,
     ) -> None:  # fmt: skip
         trace = current_trace()
+        it = without_none(it, "'NoneType' object is not iterable")
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             super().loop_for(s, it, _noticing(item), go_on, body, get, put, seen)
@@ -167,18 +173,32 @@ class Runtime(PlainRuntime):
     # -- calls and operators --------------------------------------------------------
 
     def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        result = calls.call(f, args, kwargs, twin)
+        result = calls.call(f, args, kwargs, entry)
         notice()
         return result
+
+    def call_self(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def go() -> Any:
+            return calls.call(f, args, kwargs, twin)
+
+        result = recursion.called_by_itself(f, args, kwargs, go)
+        notice()
+        return result
+
+    def suspended(self) -> Any:
+        return frames.suspended()
 
     def notice(self) -> None:
         notice()
 
-    def is_(self, a: Any, b: Any) -> bool:
-        if a is not b:
-            calls.check_singleton(a, b)
-            check_apart(a, b)
-        return a is b
+    def is_(self, a: Any, b: Any) -> Any:
+        if a is b:
+            return True
+        if type(a) is Optional or type(b) is Optional:
+            return calls.is_optional(a, b)
+        calls.check_singleton(a, b)
+        check_apart(a, b)
+        return False
 
     def matched(self, value: Any) -> Any:
         return calls.check_subject(value)
@@ -199,13 +219,14 @@ class Runtime(PlainRuntime):
         return calls.in_(x, container)
 
     def item(self, x: Any, index: Any) -> Any:
-        return calls.item(x, index)
+        return calls.item(without_none(x, _NO_ITEM), without_none(index, _NO_INDEX))
 
     def set_item(self, x: Any, index: Any, value: Any) -> None:
-        calls.set_item(x, index, value)
+        calls.set_item(without_none(x, _NO_ITEM), without_none(index, _NO_INDEX), value)
         notice()
 
     def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
+        x, index = without_none(x, _NO_ITEM), without_none(index, _NO_INDEX)
         calls.update_item(x, index, operator, value)
         notice()
 
@@ -213,7 +234,9 @@ class Runtime(PlainRuntime):
     def _nested(self, access: Access) -> Iterator[None]:
         """A construct inside of itself belongs to a function that calls itself."""
         depth = _local.of.get(access.site, 0)
-        if depth >= DEEPEST:
+        if depth >= recursion.DEEPEST:
+            if recursion.is_attempted():
+                raise recursion.TooDeep(has_no_end=True)
             raise CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
         _local.of[access.site] = depth + 1
         try:
@@ -231,6 +254,14 @@ class Runtime(PlainRuntime):
 def twin(f: Any) -> Any:
     """A function with its control flow captured; itself where it has none, or no source."""
     return converted(f, Runtime)
+
+
+def entry(f: Any) -> Any:
+    """The same of a function that is called from elsewhere, which may call itself."""
+    made = twin(f)
+    if not recursion.calls_itself(made):
+        return made
+    return functools.wraps(made)(lambda *args, **kwargs: recursion.called(f, args, kwargs, made))
 
 
 def _emit_if_begun(loop: Loop, begins: Tracer) -> None:

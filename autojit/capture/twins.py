@@ -6,6 +6,6 @@ from autojit.tracing.hooks import hooks
 
 from . import checks  # noqa: F401 - registers itself
 from .calls import reasons  # noqa: F401 - registers itself
-from .runtime import twin
+from .runtime import entry
 
-hooks.converted = twin
+hooks.converted = entry

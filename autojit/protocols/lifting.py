@@ -93,11 +93,18 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return () if type(x) in WEAK_TYPES else np.shape(x)
 
 
+def may_be_none(x: Any) -> bool:
+    """Whether a value may be None, which is known when the compiled code runs."""
+    return hasattr(type(x), "__aj_may_be_none__")
+
+
 def by_values(x: Any) -> Any:
     """A Series, DataFrame or another array of pandas as the array of its values; an array of
     another library's on a GPU as a traced one."""
     if isinstance(x, (Tracer, np.ndarray)):
         return x
+    if may_be_none(x):
+        return x.__aj_present__("unsupported operand type(s): one of them is None")
     if is_foreign(x):
         return as_tracer(x)
     return np.asarray(x) if hasattr(type(x), "__pandas_priority__") else x

@@ -14,7 +14,7 @@ from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .lifting import as_value, by_values, tracer, weak_type
+from .lifting import as_value, by_values, may_be_none, tracer, weak_type
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
 from .registry import any_bounded
@@ -24,7 +24,7 @@ from .ufuncs import KINDS_OF_NUMBERS, ORDERED, apply, call_ufunc, weak_as
 def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
     if not (_is_operand(left) and _is_operand(right)):
-        left, right = by_values(left), by_values(right)
+        left, right = _operands(ufunc, left, right)
         if not (_is_operand(left) and _is_operand(right)):
             return NotImplemented
     if left.__class__ in LISTS or right.__class__ in LISTS:
@@ -114,6 +114,17 @@ def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
 def _is_integer(x: Any) -> bool:
     """Whether an operand is a Python integer, traced or not."""
     return x.weak is int if isinstance(x, Tracer) else isinstance(x, int)
+
+
+def _operands(ufunc: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    """What other libraries' arrays hold, and what may be None; for `==` the latter answers, since
+    None is equal to no number."""
+    if ufunc in _EQUALITY and (may_be_none(left) or may_be_none(right)):
+        return left, right
+    return by_values(left), by_values(right)
+
+
+_EQUALITY = frozenset({np.equal, np.not_equal})
 
 
 def _is_operand(x: Any) -> bool:

@@ -98,7 +98,7 @@ def trace_function(
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
         twin = hooks.converted(python_function(function))
-        results, structure = pytrees.flatten(call(watched(twin), tracers))
+        results, structure = pytrees.flatten(hooks.returned(call(watched(twin), tracers)))
         trace = current_trace()
         constructs.update(trace.constructs if trace is not None else ())
         return [pytrees.check_result(r, f"The result of {name}", function) for r in results]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,12 @@ def _unary(ufunc: Any) -> Callable[[Any], Any]:
     return operator
 
 
+def any_may_be_none(kinds: Iterable[type]) -> bool:
+    """Whether one of the classes of some operands is that of what may be None, which answers for
+    all of them."""
+    return any(hasattr(kind, "__aj_may_be_none__") for kind in kinds)
+
+
 class Operators:
     """Python's operators, each of which is a ufunc."""
 
@@ -132,9 +138,13 @@ class ArrayMethods(Operators):
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any_may_be_none(map(type, inputs)):
+            return NotImplemented
         return hooks.call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if any_may_be_none(types):
+            return NotImplemented
         return hooks.call_function(func, args, kwargs)
 
     sum = _delegated(np.sum)

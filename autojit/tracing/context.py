@@ -93,6 +93,9 @@ class Trace:
         self.peers: dict[int, list[Any]] = {}
         #: Lists and dicts that may be one, by their identities (see ``capture.state.sharing``).
         self.containers: dict[int, Any] = {}
+        #: Flags of optional values that are known in it, by their identities: each itself, and
+        #: whether it holds.
+        self.facts: dict[int, tuple[Any, bool]] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -138,6 +141,7 @@ class Trace:
         self.checks.clear()
         self.peers.clear()
         self.containers.clear()
+        self.facts.clear()
 
 
 class CapturedView:

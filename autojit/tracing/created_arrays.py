@@ -41,7 +41,7 @@ import numpy as np
 
 from autojit.ir.core.types import TypeMismatch, dtype_name
 
-from .array_methods import OPERATORS
+from .array_methods import OPERATORS, any_may_be_none
 from .blocks import is_outside
 from .context import Trace, current_trace
 from .hooks import hooks
@@ -131,6 +131,8 @@ class FreshArray(np.ndarray):
         given.release()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any_may_be_none(map(type, inputs)):
+            return NotImplemented
         if is_traced((inputs, kwargs)) or _writes_outside(kwargs.get("out")):
             return hooks.call_ufunc(ufunc, method, inputs, kwargs)
         result = getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
@@ -140,6 +142,8 @@ class FreshArray(np.ndarray):
         return out if ufunc.nout > 1 else out[0]
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if any_may_be_none(types):
+            return NotImplemented
         vague = is_vague((args, kwargs))
         if vague and func in (np.reshape, np.ravel):
             args = (hooks.traced(args[0]), *args[1:])

@@ -68,6 +68,13 @@ class Hooks:
     callback_instead: Callable[[bool], str]
     #: ``then() if test else orelse()`` for a traced bool whose value is not known.
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
+    #: The function raises an exception where a traced bool holds.
+    fail_where: Callable[[Any, Exception], None]
+    #: ``not x`` of a bool, traced or not, and the type of the value that x stands for.
+    negated: Callable[[Any], Any]
+    type_of: Callable[[Any], type]
+    #: What a traced function returns, where something of it may be None.
+    returned: Callable[[Any], Any]
     #: Raises for a list that grows in a captured loop, whose length differs from step to step.
     check_length: Callable[[Any], None]
     #: Results of a traced function that pass through what has to hold.

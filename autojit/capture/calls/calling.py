@@ -7,6 +7,7 @@ twin of a Python function, to what answers for an object's type, or straight to 
 from __future__ import annotations
 
 import functools
+import operator
 import random
 import types
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.optional import Optional, without_none
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer, uncovered_of
 
@@ -43,6 +45,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
     """``f(*args, **kwargs)``, in which ``converted(g)`` is the twin of a function g."""
     found = ANSWERS.get(id(f))
     if found is not None:
+        if id(f) not in _TAKE_NONE:
+            args, kwargs = _present(f, args, kwargs)
         return _answered(found, args, kwargs, converted)
     kind = type(f)
     if kind is _FUNCTION:
@@ -51,6 +55,23 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
     if way is None:
         way = _ways[kind] = _way(kind)
     return way(f, args, kwargs, converted)
+
+
+#: Answers that None may be given to.
+_TAKE_NONE = frozenset(map(id, (isinstance, type, operator.not_, operator.truth, reversed)))
+
+
+def _present(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of a function that takes no None, which Python would raise for."""
+    if Optional not in map(type, args) and Optional not in map(type, kwargs.values()):
+        return args, kwargs
+    words = f"{getattr(f, '__name__', f)}() is given None"
+    return (
+        tuple([without_none(x, words) for x in args]),
+        {name: without_none(x, words) for name, x in kwargs.items()},
+    )
 
 
 def _answered(

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.optional import Facts, Optional, flag, implied
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
 from autojit.protocols.lifting import as_value, dtype_of, tracer
 from autojit.tracing.hooks import hooks
 
 from .ranges import TracedRange
 from .refusals import refuse
-from .scalars import any_traced, is_traced, settled, truth
+from .scalars import any_traced, is_traced, is_undecided, settled, truth
 
 Thunk = Callable[[], Any]
 
@@ -30,7 +31,7 @@ def and_(first: Any, *rest: Thunk) -> Any:
     """``first and rest() and …``: the first value that is false, or the last one."""
     value = first
     for k, thunk in enumerate(rest):
-        if is_traced(value):
+        if is_undecided(value):
             return _and(value, thunk, rest[k + 1 :])
         if not value:
             return value
@@ -39,14 +40,16 @@ def and_(first: Any, *rest: Thunk) -> Any:
 
 
 def _and(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
-    return lazily(truth(value), lambda: and_(thunk(), *rest), lambda: value)
+    test, inner = truth(value), _Asked()
+    found = lazily(test, lambda: inner.kept(and_(thunk(), *rest)), lambda: value)
+    return flag(found, inner.implies(test, True), ())
 
 
 def or_(first: Any, *rest: Thunk) -> Any:
     """``first or rest() or …``: the first value that is true, or the last one."""
     value = first
     for k, thunk in enumerate(rest):
-        if is_traced(value):
+        if is_undecided(value):
             return _or(value, thunk, rest[k + 1 :])
         if value:
             return value
@@ -55,13 +58,36 @@ def or_(first: Any, *rest: Thunk) -> Any:
 
 
 def _or(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
-    return lazily(truth(value), lambda: value, lambda: or_(thunk(), *rest))
+    test, inner = truth(value), _Asked()
+    found = lazily(test, lambda: value, lambda: inner.kept(or_(thunk(), *rest)))
+    return flag(found, (), inner.implies(test, False))
+
+
+class _Asked:
+    """The second of two conditions, which is asked in a block."""
+
+    value: Any = None
+
+    def kept(self, value: Any) -> Any:
+        self.value = value
+        return value
+
+    def implies(self, test: Any, holds: bool) -> Facts:
+        """What is known where both conditions hold, or neither."""
+        inner = implied(self.value, holds)
+        return implied(test, holds) + tuple((x, known) for x, known in inner if x.owner.open)
 
 
 def not_(x: Any) -> Any:
     """``not x``."""
-    held = truth(x) if is_traced(x) else x
-    return tracer(bitwise_not(as_value(held))) if is_traced(held) else not held
+    held = truth(x) if is_undecided(x) else x
+    if not is_traced(held):
+        return not held
+    negated = tracer(bitwise_not(as_value(held)))
+    return flag(negated, implied(held, False), implied(held, True))
+
+
+hooks.negated = not_
 
 
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -198,6 +224,17 @@ def check_singleton(a: Any, b: Any) -> None:
             "    if found: ...                      # not: if found is True\n"
             "    case (a, b) if a and not b: ...    # not: case (True, False)",
         )
+
+
+def is_optional(a: Any, b: Any) -> Any:
+    """``a is b`` of two objects, one of which may be None."""
+    one, other = (a, b) if type(a) is Optional else (b, a)
+    if other is None:
+        return one.__aj_is_none__()
+    refuse(
+        "`is` between what may be None and another object",
+        "Ask whether it is None first:\n    if best is not None and best == x: ...",
+    )
 
 
 def _elements(value: Any) -> Any:

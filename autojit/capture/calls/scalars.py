@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.optional import Flag, Optional
 from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
@@ -45,6 +46,11 @@ def is_traced(x: Any) -> bool:
     return isinstance(x, TRACED)
 
 
+def is_undecided(x: Any) -> bool:
+    """Whether a value may have a truth that is not known."""
+    return isinstance(x, (*TRACED, Optional))
+
+
 def any_traced(xs: Any) -> bool:
     """Whether one of some values is."""
     for x in xs:  # noqa: SIM110 - a generator costs more than the rest of a call
@@ -55,6 +61,10 @@ def any_traced(xs: Any) -> bool:
 
 def truth(x: Any) -> Any:
     """``bool(x)``: a bool where x is known, else a traced one."""
+    if type(x) is Optional:
+        return x.__aj_truth__(truth)
+    if type(x) is Flag:
+        return x
     if not isinstance(x, TRACED):
         return bool(x)
     x = bare(x)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.optional import Optional
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
+from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
 from .choice import ChosenList
@@ -40,6 +42,9 @@ def type_of(x: Any) -> type:
     return x.dtype.type if x.is_scalar else np.ndarray
 
 
+hooks.type_of = type_of
+
+
 @answers(type, when=When.ALWAYS)
 def type_(*args: Any, **kwargs: Any) -> Any:
     """``type(x)``; with three arguments a new class."""
@@ -49,8 +54,12 @@ def type_(*args: Any, **kwargs: Any) -> Any:
 
 
 @answers(isinstance, when=When.ALWAYS)
-def isinstance_(x: Any, kinds: Any) -> bool:
+def isinstance_(x: Any, kinds: Any) -> Any:
     """``isinstance(x, kinds)``."""
+    if type(x) is Optional:
+        if isinstance_(x.__aj_value__, kinds):
+            return isinstance(None, kinds) or x.__aj_truth__(_true)
+        return isinstance(None, kinds) and x.__aj_is_none__()
     if not isinstance(x, _OTHER):
         return isinstance(x, kinds)
     kind = type_of(x)
@@ -64,6 +73,10 @@ def isinstance_(x: Any, kinds: Any) -> bool:
             "Ask for both:\n    isinstance(x, (bool, np.bool_))",
         )
     return found.pop()
+
+
+def _true(x: Any) -> bool:
+    return True
 
 
 def _is_kind(kind: type, kinds: Any) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from autojit.errors import UncoveredFunctionError, with_place
-from autojit.protocols.lifting import as_tracer, common_shape, shape_of
+from autojit.ir.core.declaration import full
+from autojit.ir.core.types import Type
+from autojit.protocols.lifting import as_tracer, common_shape, shape_of, tracer
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.created_arrays import bare, is_traced, plain
 from autojit.tracing.source import user_source
@@ -27,16 +29,79 @@ def call_of_numba(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: C
         return call(f.py_func, *args, **kwargs)
     if kind == "ufunc" and not kwargs:
         return elementwise(f._dispatcher.py_func, args, call)
+    if kind == "gufunc" and not kwargs and len(args) == f.nin and f.gufunc_builder._sigs:
+        return _gufunc(f, args, call)
     raise UncoveredFunctionError(
         with_place(
-            f"{f.__name__} is made by numba's @guvectorize, or called with keywords: it writes its "
-            "results into its arguments, which autojit does not follow. Write it as a function "
-            "that returns them:\n"
-            "    @numba.njit\n"
-            f"    def {f.__name__}(x): ...; return y",
+            f"{f.__name__} is called with keywords, or made by numba's @guvectorize without types "
+            "and called with an array for its result. Give it types, and use what it returns:\n"
+            '    @guvectorize(["(float64[:], float64[:])"], "(n)->(n)")\n'
+            f"    y = {f.__name__}(x)",
             user_source(),
         )
     )
+
+
+def _gufunc(f: Any, args: tuple[Any, ...], call: Call) -> Any:
+    """A call of what `@guvectorize` has made: its Python function gets arrays for its results.
+
+    Raises UncoveredFunctionError for a result with an axis that no argument has, and where the
+    function changes an argument.
+    """
+    operands = [as_tracer(bare(np.asarray(x) if isinstance(x, (list, tuple)) else x)) for x in args]
+    builder = f.gufunc_builder
+    types = _types_of(builder._sigs, [x.dtype for x in operands])
+    takes, gives = builder.sin, builder.sout
+    results = [np.dtype(str(t.dtype)) for t in types[len(takes) :]]
+
+    def function(*cores: Any) -> Any:
+        sizes = {n: size for names, x in zip(takes, cores, strict=True)
+                 for n, size in zip(names, shape_of(x), strict=True)}  # fmt: skip
+        unknown = {n for names in gives for n in names} - sizes.keys()
+        if unknown:
+            words = f"{f.__name__} gives a result whose axis {min(unknown)} no argument has."
+            raise UncoveredFunctionError(with_place(words, user_source()))
+        given = [
+            x if names or not hasattr(t, "dtype") else np.reshape(x, (1,))
+            for names, x, t in zip(takes, cores, types, strict=False)
+        ]
+        outs = [
+            _zeros(tuple(sizes[n] for n in names) or (1,), dtype)
+            for names, dtype in zip(gives, results, strict=True)
+        ]
+        before = [x.own for x in given]
+        call(builder.py_func, *given, *outs)
+        if any(x.own is not own for x, own in zip(given, before, strict=True)):
+            words = f"{f.__name__} changes an argument that is no result. Change a copy of it."
+            raise UncoveredFunctionError(with_place(words, user_source()))
+        found = [x if names else x[0] for names, x in zip(gives, outs, strict=True)]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    cast = [x.astype(_number(t)) if x.dtype != _number(t) else x
+            for x, t in zip(operands, types, strict=False)]  # fmt: skip
+    return by_signature(function, builder.signature, tuple(cast), call)
+
+
+def _number(t: Any) -> np.dtype:
+    """The dtype of one of Numba's types, of an array or of a number."""
+    return np.dtype(str(getattr(t, "dtype", t)))
+
+
+def _types_of(signatures: Sequence[Any], given: Sequence[np.dtype]) -> tuple[Any, ...]:
+    """The types of the first signature that takes arguments of some dtypes, as NumPy chooses."""
+    for each in signatures:
+        pairs = zip(given, each.args, strict=False)
+        if all(np.can_cast(dtype, _number(t), "safe") for dtype, t in pairs):
+            found: tuple[Any, ...] = each.args
+            return found
+    raise TypeError(with_place("no signature of the function takes these dtypes", user_source()))
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """A traced array that the function may change."""
+    made = tracer(full(0, Type(dtype, shape)))
+    made.boxed = True
+    return made
 
 
 def call_vectorize(

@@ -165,12 +165,21 @@ class Live:
             self.block(node.body, out, beside)
             self.block(node.orelse, out, beside)
         elif isinstance(node, ast.While | ast.For):
+            node.live_in |= self._handed_on(node, out)  # type: ignore[union-attr]
             around: Names = node.live_in  # type: ignore[union-attr]
             self.block(node.body, out | around, beside)
         elif isinstance(node, ast.Try | ast.TryStar | ast.With | ast.Match):
             beside = beside | out | self._region(node)
             for block in regions(node)[1]:
                 self.block(block, out, beside)
+
+    def _handed_on(self, node: Any, out: Names) -> Names:
+        """The names that a step may change or leave as they are, and that are read after it: it
+        takes these from the step before it."""
+        kills = self.summary(node.body)[1]
+        if isinstance(node, ast.For):
+            kills = kills | effects(node.target).stores
+        return (effects(node.body).writes & (out | node.live_in)) - kills
 
 
 def regions(node: Any) -> tuple[list[Any], list[list[ast.stmt]]]:

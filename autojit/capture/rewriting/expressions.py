@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .build import RUNTIME, ask, constant, lazy, load, negation, pair, place, runtime, store
+from .build import RUNTIME, ask, constant, lazy, load, pair, place, runtime, store
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Expressions:
             return found if isinstance(op, ast.In) else self.ask("not_", [found], at)
         if isinstance(op, ast.Is | ast.IsNot) and not (_is_plain(left) or _is_plain(right)):
             same = self.ask("is_", [left, right], at)
-            return same if isinstance(op, ast.Is) else negation(same)
+            return same if isinstance(op, ast.Is) else self.ask("not_", [same], at)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
 
     def ask(self, name: str, arguments: list[Any], at: ast.AST) -> ast.expr:
@@ -179,7 +179,8 @@ class Expressions:
             return all(map(self.known, test.values))
         if isinstance(test, ast.Compare):
             named = isinstance(test.left, ast.Name) and test.left.id == "__name__"
-            return named or all(isinstance(op, ast.Is | ast.IsNot) for op in test.ops)
+            plain = any(map(_is_plain, (test.left, *test.comparators)))
+            return named or (plain and all(isinstance(op, ast.Is | ast.IsNot) for op in test.ops))
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
             return test.func.id in _KNOWN and self.context.is_builtin(test.func.id, self.where())
         return False
@@ -202,8 +203,9 @@ class Expressions:
         self._note_filter(node)
         inner = self.generic(node)
         self.context.changed = True
+        method = "call_self" if hasattr(node, "calls_itself") else "call"
         return ast.Call(
-            func=runtime("call", node), args=[inner.func, *inner.args],
+            func=runtime(method, node), args=[inner.func, *inner.args],
             keywords=inner.keywords, **place(node),
         )  # fmt: skip
 
@@ -341,8 +343,8 @@ def first_parameter(arguments: ast.arguments) -> str | None:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Whether an expression is None or another object that no traced value stands for."""
-    return isinstance(node, ast.Constant) and type(node.value) is not bool
+    """Whether an expression is an object that no traced value stands for."""
+    return isinstance(node, ast.Constant) and type(node.value) not in (bool, type(None))
 
 
 def _is_runtimes(func: ast.expr) -> bool:

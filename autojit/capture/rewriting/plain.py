@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .callees import converted
-from .site import Site
+from .context import Site
 
 
 class Unbound:
@@ -157,6 +157,14 @@ class PlainRuntime:
 
     def update_item(self, array: Any, index: Any, name: str, value: _Thunk) -> None:
         array[index] = getattr(operator, name)(array[index], value())
+
+    def suspended(self) -> bool:
+        """Whether a function is left at a call of itself, to be gone on with later."""
+        return False
+
+    def call_self(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """A call of a function in its own body."""
+        return self.call(function, *args, **kwargs)
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return converted(function, type(self))(*args, **kwargs)

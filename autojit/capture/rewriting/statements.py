@@ -26,6 +26,7 @@ from .expressions import StatementChecks, first_parameter
 from .matching import needs_values
 from .normal_forms import RETURNED, NormalForms
 from .scopes import Scope, effects
+from .self_calls import SelfCalls
 
 
 class Statements(Assignments):
@@ -42,7 +43,8 @@ class Statements(Assignments):
         self.first = first_parameter(node.args)
         self.writes = may_write(node)
         forms = NormalForms(self.scope, self.context)
-        body = forms.body(without_declarations(node.body))
+        calls = SelfCalls(node.name, self.first, self._of_self)
+        body = forms.body(calls.block(without_declarations(node.body)))
         Definite(self.scope).block(body, set(self.scope.params))
         live = Live(self.scope)
         live.block(body, set(), set())
@@ -53,6 +55,13 @@ class Statements(Assignments):
         inner = self.block(body[len(documented) :])
         node.body = [*documented, *self._prologue(node, forms.returned), *inner]
         node.body = node.body or [ast.Pass(**place(node))]
+
+    def _of_self(self) -> str:
+        """A name for what the function returns where it calls itself."""
+        name = self.context.temporary("self")
+        self.scope.bound.add(name)
+        self.scope.internal.add(name)
+        return name
 
     def _unbound(self, body: list[ast.stmt]) -> set[str]:
         """The local names that are looked at where they may be unbound."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -31,6 +33,8 @@ from .holders import (
     state_of,
     values_of,
 )  # fmt: skip
+from .maybe import Maybe
+from .optional import Optional, inner
 
 #: What holds nothing that can be changed, or is found by other means.
 _LEAVES = (
@@ -39,6 +43,29 @@ _LEAVES = (
 )  # fmt: skip
 #: Containers that are followed; a block that reaches more of them is refused if it changes any.
 MOST = 10_000
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.reached: list[Any] = []
+
+
+_local = _Local()
+
+
+def reached() -> list[Any]:
+    """Containers of ours that each construct looks at."""
+    return _local.reached
+
+
+@contextmanager
+def also_reached(container: Any) -> Iterator[None]:
+    """A context in which each construct looks at a container of ours too."""
+    _local.reached.append(container)
+    try:
+        yield
+    finally:
+        _local.reached.pop()
 
 
 class Place(NamedTuple):
@@ -103,6 +130,8 @@ class Heap:
         kind = type(x)
         if isinstance(x, tuple):
             return x
+        if kind in (Maybe, Optional):
+            return (inner(x),)
         if kind is FunctionType:
             return of_function(x)
         if isinstance(x, (MethodType, BuiltinFunctionType)):

@@ -28,6 +28,7 @@ from autojit.tracing.tracer import Tracer
 from .heap import Lost, is_lost
 from .holders import contents, is_same_content
 from .maybe import Maybe
+from .optional import Optional, inner
 from .origins import Origin, Origins, Sharing, Slot, branch_pairs, in_order
 from .state import Kept
 
@@ -149,8 +150,8 @@ def _known() -> dict[int, Shared]:
 
 def containers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The lists and dicts of a value, each with where it lies."""
-    if type(value) is Maybe:
-        yield from containers(value.value, path)
+    if type(value) in (Maybe, Optional):
+        yield from containers(inner(value), path)
         return
     if type(value) is Kept:
         yield path, value.container

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.rewriting.context import Site
 from autojit.capture.rewriting.plain import UNBOUND
-from autojit.capture.rewriting.site import Site
 from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
@@ -21,9 +21,10 @@ from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 
-from .heap import Heap, Lost, Place
+from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_same_content
 from .maybe import Maybe
+from .optional import Optional, inner, with_inner
 
 
 class Access(NamedTuple):
@@ -76,7 +77,7 @@ class Before:
         put = access.put
         free = put.__code__.co_freevars
         spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
-        roots = (*self.values, *access.seen(), *access.functions)
+        roots = (*self.values, *access.seen(), *access.functions, *reached())
         self.heap = Heap(roots, put.__closure__ or (), spaces)
 
     def restore(self) -> None:
@@ -141,8 +142,8 @@ class Before:
             return Kept(value, kept)
         if type(value) is tuple:
             return tuple([self.frozen(x, now) for x in value])
-        if type(value) is Maybe:
-            return Maybe(self.frozen(value.value, now), value.held)
+        if type(value) in (Maybe, Optional):
+            return with_inner(value, self.frozen(inner(value), now))
         return value
 
     def contents(self) -> dict[int, Any]:
@@ -162,7 +163,7 @@ class Kept(NamedTuple):
 def thawed(values: Sequence[Any]) -> list[Any]:
     """Frozen values of one name on several ways: a list that is part of all is that list, whose
     elements are places of their own; any other one is what it held."""
-    whole = [v for v in values if v is not UNBOUND]
+    whole = [v for v in values if v is not UNBOUND and v is not None]
     shared = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
     return [_thawed(v, shared) for v in values]
 
@@ -170,8 +171,8 @@ def thawed(values: Sequence[Any]) -> list[Any]:
 def _kept(value: Any) -> list[int]:
     if type(value) in (Kept, Same):
         return [id(value.container)]
-    if type(value) is Maybe:
-        return _kept(value.value)
+    if type(value) in (Maybe, Optional):
+        return _kept(inner(value))
     return [k for x in value for k in _kept(x)] if type(value) is tuple else []
 
 
@@ -183,8 +184,8 @@ def _thawed(value: Any, shared: set[int]) -> Any:
         if isinstance(copied, dict):
             return {k: _thawed(x, shared) for k, x in copied.items()}
         return [_thawed(x, shared) for x in copied]
-    if type(value) is Maybe:
-        return Maybe(_thawed(value.value, shared), value.held)
+    if type(value) in (Maybe, Optional):
+        return with_inner(value, _thawed(inner(value), shared))
     return tuple(_thawed(x, shared) for x in value) if type(value) is tuple else value
 
 
@@ -237,10 +238,11 @@ def is_state(value: Any) -> bool:
 def zeros_like(value: Any) -> Any:
     """Zeros in the place of the arrays of a value, for a way on which it is not bound."""
     tree = tree_of(value)
-    return tree.filled([_zero(leaf_type(leaf)) for leaf in tree.arrays])
+    return tree.filled([zero(leaf_type(leaf)) for leaf in tree.arrays])
 
 
-def _zero(kind: LeafType) -> Any:
+def zero(kind: LeafType) -> Any:
+    """A zero of a type."""
     if kind.weak is not None:
         return kind.weak(0)
     zeros = np.zeros(kind.type.shape, kind.type.dtype)
@@ -252,6 +254,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
 
     ``silent``: the name is one of the rewriter's, which is read only where it is bound.
     """
+    values = with_nones(values)
     if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
         return list(values)
     whole = [v for v in values if v is not UNBOUND]
@@ -266,6 +269,39 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
     return result
 
 
+def with_nones(values: Sequence[Any]) -> list[Any]:
+    """The values of one name on several ways: where it, or a part of it, is None on some of them,
+    with a flag."""
+    bound = [v.value if isinstance(v, Maybe) else v for v in values if v is not UNBOUND]
+    some = [v for v in bound if v is not None]
+    if len(some) < len(bound) or any(isinstance(v, Optional) for v in some):
+        made = _optional(bound, some) if some else bound
+    elif some and all(type(v) is type(some[0]) and len(v) == len(some[0]) for v in some
+                      if isinstance(some[0], tuple)) and isinstance(some[0], tuple):  # fmt: skip
+        columns = list(zip(*map(with_nones, zip(*some, strict=True)), strict=True))
+        make = getattr(type(some[0]), "_make", tuple)
+        made = [make(each) for each in columns] if columns else bound
+    else:
+        return list(values)
+    rest = iter(made)
+    return [
+        v if v is UNBOUND else Maybe(next(rest), v.held) if isinstance(v, Maybe) else next(rest)
+        for v in values
+    ]
+
+
+def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
+    present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
+    leaves, structure = tree_of(present[0])  # among which a list from before the block stays itself
+    zeros = [zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
+    rest, absent = iter(present), pytrees.unflatten(structure, zeros)
+    return [
+        Optional(absent, False) if v is None
+        else with_inner(v, next(rest)) if isinstance(v, Optional) else Optional(next(rest), True)
+        for v in values
+    ]  # fmt: skip
+
+
 def joined(
     trees: Sequence[Tree], words: str, source: Source | None, ways: tuple[str, str]
 ) -> list[LeafType]:
@@ -275,8 +311,7 @@ def joined(
         raise CaptureError(with_place(Lost.words, source))
     if second.structure != first.structure:
         shown = _shown(first), _shown(second)
-        fix = _FLAG if "None" in shown else _NUMBERS
-        raise CaptureError(with_place(_text(words, ways, *shown, fix), source))
+        raise CaptureError(with_place(_text(words, ways, *shown, _NUMBERS), source))
     for a, b in zip(first.leaves, second.leaves, strict=True):
         if pytrees.is_array(a) != pytrees.is_array(b) or not (pytrees.is_array(a) or _same(a, b)):
             text = _text(words, ways, f"{a!r:.40}", f"{b!r:.40}", _NUMBERS)
@@ -320,10 +355,6 @@ _LARGEST = (
     "Compiled code has one shape for it. Keep the largest, and mask what does not count:\n"
     "    np.where(np.arange(len(x)) < n, x, 0)  # not: x[:n]\n"
 )
-_FLAG = (
-    "Begin with an array of its shape, and keep in a flag whether it counts:\n"
-    "    y = np.zeros(3); found = False     # not: y = None\n"
-)
 _NUMBERS = (
     "Compiled code chooses between numbers and between arrays of one shape. Choose a number, and "
     "look up by it after the call:\n"
@@ -346,6 +377,9 @@ def _shown(tree: Tree) -> str:
         return str(leaf_type(leaf).type) if pytrees.is_array(leaf) else f"{leaf!r:.40}"
     if structure.type is type(None):
         return "None"
+    if structure.type is Optional:
+        known = structure.children()[0]
+        return f"{_shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
     if structure.type is dict:
         return f"a dict with the keys {structure.entries()}"
     return f"a {structure.type.__name__} of {structure.num_children}"

@@ -389,3 +389,10 @@ def while_true(x):
         if x > 10:
             break
     return x * k
+
+
+@case((2.0,), (0.5,))
+def not_none_by_assertion(x):
+    y = None if x < 0 else np.array([x, 2.0])
+    assert y is not None, "missing"
+    return np.sum(y)

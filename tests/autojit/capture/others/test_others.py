@@ -10,7 +10,16 @@ import pytest
 from autojit import grad, jit
 from autojit.errors import AutojitError
 
-from . import decorated, idioms, matrices, numerics, sequences, series, simulations  # noqa: F401
+from . import (  # noqa: F401
+    decorated,
+    idioms,
+    matrices,
+    numerics,
+    searches,
+    sequences,
+    series,
+    simulations,
+)
 from .program import PROGRAMS
 
 #: Seconds for the first call; the slowest takes a fraction of this on a machine of its own.
@@ -21,7 +30,6 @@ REFUSED = {
     "error_handled_by_try": "`math.log` may raise ValueError",
     "gauss_on_lists": "values of different structure",
     "methods_by_name": "chooses between numbers and between arrays",
-    "ray_and_spheres": "`nearest` is None where",
     "romberg": "may share memory",
     "spiking_neuron": "gets or loses elements",
 }

@@ -38,7 +38,7 @@ EXPRESSIONS = [
     ("a and b and i", "and_(a, lambda: b, lambda: i)"),
     ("a or not b", "or_(a, lambda: not_(b))"),
     ("x if a > 0 else y", "choose(0, a > 0, lambda: x, lambda: y)"),
-    ("max(x, y) if a is None else b", "call(max, x, y) if a is None else b"),
+    ("min(x) if a is None else b", "choose(0, is_(a, None), lambda: call(min, x), lambda: b)"),
     ("0 < a < b", "and_(0 < a, lambda: a < b)"),
     ("0 < a + 1 < b", "and_(0 < (__aj_t_1 := (a + 1)), lambda: __aj_t_1 < b)"),
     ("a not in b", "not_(in_(a, b))"),

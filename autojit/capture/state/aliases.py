@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.state.origins import Origin, Origins, Slot, in_order
 from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType
@@ -22,6 +21,8 @@ from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
+
+from .origins import Origin, Origins, Slot, in_order
 
 
 def origins(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origins:

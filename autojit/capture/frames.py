@@ -1,0 +1,346 @@
+"""Recursion as a loop with a stack of frames.
+
+Frames are rows of arrays: the arguments of a call, and what the calls of itself have returned that
+it has made so far.  A step runs the function from its beginning with the arguments of the topmost
+frame.  At a call of itself whose result the frame has, that is taken; at the first other one the
+function is left, and the arguments go on top of the stack.  When it returns, its frame goes, and
+the one below gets the result.  So a function is run once more for each of its calls of itself,
+which is exact as long as it changes nothing: what does is refused.
+
+A stack has as many rows as Python has frames (`sys.getrecursionlimit()`); beyond these, the
+compiled code raises RecursionError.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import sys
+import threading
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.capture.state.heap import also_reached
+from autojit.capture.state.state import Access, Before, Tree, joined, tree_of, zero
+from autojit.errors import CaptureError, with_place
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Source
+from autojit.ir.core.types import Type
+from autojit.protocols.lifting import to_dtype, tracer
+from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.context import current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+from .block import Block
+from .carries import no_narrower
+from .checks import failing
+from .loop import COUNTER, Loop
+from .loop_ops import emit
+from .loops import loops_around, trace_loop
+from .rewriting.context import Site
+
+#: The most bytes of a stack of frames.
+MOST_BYTES = 1 << 28
+#: Times that a function is traced until the types of its arguments and its result are settled.
+_ROUNDS = 20
+_WAYS = "where it is called", "where it calls itself"
+
+
+class _Unknown(Exception):
+    """What a function returns is not known yet, as its other ways have not been traced."""
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.runs: list[_Run] = []
+
+
+_local = _Local()
+
+
+def active_run() -> _Run | None:
+    """The run of a function that is traced, if it is one of a frame."""
+    return _local.runs[-1] if _local.runs else None
+
+
+def suspended() -> Any:
+    """Whether the function that is run has been left at a call of itself."""
+    return _local.runs[-1].box[0] if _local.runs else False
+
+
+def is_running(f: Any) -> None:
+    """Raise CaptureError where a function that is run calls itself where it cannot be left."""
+    if any(same(run.function, f) for run in _local.runs):
+        raise _refused(f, _NOT_ALONE)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two functions, or methods, are one."""
+    if type(a) is MethodType and type(b) is MethodType:
+        return a.__func__ is b.__func__ and a.__self__ is b.__self__
+    return a is b
+
+
+def nothing(values: tuple[Any, ...]) -> None:
+    """There are no names to set."""
+
+
+def access_of(f: Any, reached: Any, get: Any, put: Any, names: tuple[str, ...] = ()) -> Access:
+    """What a function reaches, as a construct with some names."""
+    code = getattr(f, "__func__", f).__code__
+    source = Source(code.co_filename, code.co_firstlineno, code.co_name)
+    every = frozenset(names)
+    site = Site(
+        code.co_firstlineno, "while", names, every, every, every, (), code.co_name, code.co_filename
+    )
+    return Access(site, get, put, lambda: reached, source)
+
+
+def _refused(f: Any, words: str) -> CaptureError:
+    return CaptureError(with_place(words.format(name=f.__name__), user_source()))
+
+
+_NOT_ALONE = (
+    "`{name}` calls itself as often as a traced value decides, and does so in a condition of a "
+    "loop, in a comprehension, or through another function. Call it in a statement of its own:\n"
+    "    rest = {name}(n - 1)\n"
+)
+_IN_A_LOOP = (
+    "`{name}` calls itself as often as a traced value decides, in a loop that is compiled as one. "
+    "Loop over a known range, so that each call is one of its own."
+)
+_CHANGES = (
+    "`{name}` calls itself as often as a traced value decides, and changes an array, a list, an "
+    "attribute or a variable of an outer function. Return what changes:\n"
+    "    total = total + {name}(n - 1)      # not: nonlocal total; total += 1\n"
+)
+_ENDLESS = "maximum recursion depth exceeded"
+_LARGE = (
+    "`{name}` calls itself as often as a traced value decides, and a stack of its arguments and "
+    "results takes more than 256 MB. Pass what does not change by a variable of an outer function."
+)
+
+
+# -- a run of the function -----------------------------------------------------------------
+
+
+class _Types(NamedTuple):
+    """A tree, and the types of its arrays."""
+
+    tree: Tree
+    types: list[LeafType]
+
+    def like(self) -> Tree:
+        """The tree with zeros."""
+        return tree_of(self.tree.filled([zero(t) for t in self.types]))
+
+    def filled(self, leaves: Any) -> Any:
+        trace = current_trace()
+        assert trace is not None
+        pairs = zip(leaves, self.types, strict=True)
+        return self.tree.filled([Tracer(lift(x), trace, t.weak) for x, t in pairs])
+
+
+class _Run:
+    """A run of the function with the arguments of a frame.
+
+    ``box`` holds whether it has been left, at which of its calls, and the arguments of that; the
+    calls are numbered as they are traced.
+    """
+
+    def __init__(self, function: Any, given: _Types, result: _Types | None) -> None:
+        self.function = function
+        self.given, self.result = given, result
+        self.box: list[Any] = [False, 0, *(zero(t) for t in given.types)]
+        self.asked: list[Tree] = []
+        self.loops = loops_around()
+        #: What the function has been given that it may not change, each with what it was.
+        self.given_out: list[tuple[Any, list[Any], Any, list[Any]]] = []
+        #: How often the frame has called itself, less one, and what these calls returned.
+        self.last: Any = -1
+        self.results: Callable[[int], list[Any]] = lambda number: []
+
+    def ask(self, args: Any, kwargs: Any) -> Any:
+        """What a call of itself returns; if that is not known, the function is left."""
+        if loops_around() != self.loops:
+            raise _refused(self.function, _IN_A_LOOP)
+        tree = tree_of(_bound(self.function, args, kwargs))
+        number = len(self.asked)
+        self.asked.append(tree)
+        if self.result is None:
+            raise _Unknown
+        result = self.result
+        joined([self.given.like(), tree], "an argument", user_source(), _WAYS)
+
+        def leave() -> Any:
+            self.box[0], self.box[1] = True, number
+            for place, (leaf, t) in enumerate(zip(tree.arrays, self.given.types, strict=True)):
+                self.box[2 + place] = tracer(to_dtype(lift(leaf), t.type.dtype))
+            return result.tree.filled([zero(t) for t in result.types])
+
+        def known() -> Any:
+            return result.filled(self.results(number))
+
+        return self.handed(hooks.choose(np.greater_equal(self.last, number), known, leave))
+
+    def handed(self, value: Any) -> Any:
+        """A value that is handed to the function."""
+        leaves, structure = tree_of(value)
+        owns = [leaf.own for leaf in leaves if isinstance(leaf, Tracer)]
+        self.given_out.append((value, leaves, structure, owns))
+        return value
+
+    def has_changed(self) -> bool:
+        """Whether the function has changed an array or a container that was handed to it."""
+        for value, leaves, structure, owns in self.given_out:
+            now = tree_of(value)
+            is_same = structure == now.structure and all(map(operator.is_, leaves, now.leaves))
+            tracers = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
+            if not is_same or any(
+                x.own is not v or x.lost for x, v in zip(tracers, owns, strict=True)
+            ):
+                return True
+        return False
+
+
+def _bound(f: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    """The arguments by the function's parameters, with defaults."""
+    bound = inspect.signature(f).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, dict(bound.kwargs)
+
+
+def _once(run: _Run, twin: Any, given: Any) -> Any:
+    """Trace the function once; what it returns."""
+    args, kwargs = given
+    _local.runs.append(run)
+    try:
+        with also_reached(run.box):
+            run.handed(given)
+            return twin(*args, **kwargs)
+    finally:
+        _local.runs.pop()
+
+
+# -- the loop ------------------------------------------------------------------------------
+
+
+def compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
+    """A call of a function as a loop; CaptureError where it cannot be one."""
+    first = tree_of(_bound(f, args, kwargs))
+    given = _Types(first, [leaf_type(leaf) for leaf in first.arrays])
+    given, result, calls = _settled(f, twin, given)
+    rows = sys.getrecursionlimit()
+    size = sum(t.type.nbytes for t in given.types) + calls * sum(
+        t.type.nbytes for t in result.types
+    )
+    if size * rows > MOST_BYTES:
+        raise _refused(f, _LARGE)
+    return _looped(f, twin, given, result, calls, [lift(leaf) for leaf in first.arrays], rows)
+
+
+def _settled(f: Any, twin: Any, given: _Types) -> tuple[_Types, _Types, int]:
+    """The types of arguments and result, and how many calls of itself the function has."""
+    result: _Types | None = None
+    for _ in range(_ROUNDS):
+        run, value = _tried(f, twin, given, result)
+        asked = given.types
+        for tree in run.asked:
+            found = joined([given.like(), tree], "an argument", user_source(), _WAYS)
+            asked = no_narrower(asked, found)
+        tree = tree_of(value)
+        types = [leaf_type(leaf) for leaf in tree.arrays]
+        if result is not None:
+            ways = "where the function returns first", "where it returns later"
+            types = no_narrower(
+                result.types, joined([result.like(), tree], "the result", user_source(), ways)
+            )
+        settled = result is not None and asked == given.types and types == result.types
+        given, result = given._replace(types=asked), _Types(tree, types)
+        if settled:
+            return given, result, len(run.asked)
+    raise AssertionError("the types of a recursion do not settle")
+
+
+def _tried(f: Any, twin: Any, given: _Types, result: _Types | None) -> tuple[_Run, Any]:
+    """Trace the function once, for the types alone."""
+    results = result.types if result is not None else []
+    block = Block([COUNTER, *given.types, *results])
+    access = access_of(f, (f, given.tree.leaves, twin), tuple, nothing)
+    before = Before(access)
+    try:
+        with block.running() as inputs:
+            stop = 1 + len(given.types)
+            run = _Run(f, given, result)
+            run.last = inputs[0]
+            run.results = lambda number: inputs[stop:]
+            try:
+                value = _once(run, twin, given.filled(inputs[1:stop]))
+            except _Unknown:
+                raise RecursionError(_ENDLESS) from None
+            if before.changes() or block.changed or run.has_changed():
+                raise _refused(f, _CHANGES)
+            value = tree_of(value).filled(
+                [x if not isinstance(x, Tracer) else zero(leaf_type(x))
+                 for x in tree_of(value).arrays]
+            )  # fmt: skip
+    finally:
+        before.restore()
+    run.asked = [tree_of(t.filled([zero(leaf_type(leaf)) for leaf in t.arrays])) for t in run.asked]
+    return run, value
+
+
+def _looped(
+    f: Any, twin: Any, given: _Types, result: _Types, calls: int, first: Any, rows: int
+) -> Any:
+    """The loop; row 0 of the results is for what the first call returns."""
+    stacks = [_stack(t, rows + 2) for t in given.types]
+    returned = [_stack(t, rows + 2, max(calls, 1)) for t in result.types]
+    lasts = _stack(LeafType(Type(np.dtype(np.int64), ()), None), rows + 2)
+    for stack, value in zip(stacks, first, strict=True):
+        stack[1] = tracer(value)
+    lasts[1] = -1
+    top: list[Any] = [1]
+
+    def get() -> tuple[Any, ...]:
+        return (top[0],)
+
+    def put(values: tuple[Any, ...]) -> None:
+        (top[0],) = values
+
+    def step(_: Any) -> None:
+        here = top[0]
+        run = _Run(f, given, result)
+        run.last = lasts[here]
+        run.results = lambda number: [x[here, number] for x in returned]
+        value = _once(run, twin, given.filled([stack[here] for stack in stacks]))
+        left, number, *arguments = run.box
+        tree = tree_of(value)
+        joined([result.like(), tree], "the result", user_source(), _WAYS)
+        full_up = np.logical_and(left, np.greater_equal(here, rows))
+        failing(full_up, RecursionError(_ENDLESS), access.source)
+        for stack, argument in zip(stacks, arguments, strict=True):
+            stack[here + 1] = argument
+        below = np.where(left, 0, here - 1)
+        place = np.maximum(lasts[below], 0)
+        for x, leaf, t in zip(returned, tree.arrays, result.types, strict=True):
+            x[below, place] = tracer(to_dtype(lift(leaf), t.type.dtype))
+        lasts[here] = np.where(left, number, run.last)
+        lasts[here + 1] = -1
+        top[0] = np.where(left, here + 1, here - 1)
+
+    access = access_of(f, (f, twin, stacks, returned, lasts), get, put, ("__aj_top",))
+    emit(trace_loop(Loop(step, lambda: np.greater(top[0], 0), None, None, access)))
+    return result.filled([x[0, 0] for x in returned])
+
+
+def _stack(t: LeafType, *rows: int) -> Tracer:
+    made = tracer(full(0, Type(t.type.dtype, (*rows, *t.type.shape))))
+    made.boxed = True
+    return made

@@ -1,0 +1,148 @@
+"""Functions that call themselves as often as traced values decide.
+
+Such a call is first traced as any other one, level by level, since what is known may end it.  If
+it does not end soon, the function becomes a loop with a stack of frames (see `frames`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from autojit.capture.state.state import Before
+from autojit.errors import CaptureError, raised
+from autojit.tracing.context import Trace, current_trace
+
+from .block import Block
+from .frames import access_of, active_run, compiled, is_running, nothing, same
+
+#: Calls of itself in branches that are traced one by one; each level may have twice as many.
+MOST_CALLS = 100
+#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
+#: levels of a tree, is not deeper, since each level traces twice what follows.
+DEEPEST = 24
+
+
+class TooDeep(BaseException):
+    """A recursion does not end by what is known, or takes many ways: then what is known may still
+    end it.  No `except Exception` of the user's stops it."""
+
+    def __init__(self, *, has_no_end: bool) -> None:
+        self.has_no_end = has_no_end
+        self.attempt = max(_local.attempts, key=lambda a: a.depth, default=None)
+
+
+class _Attempt:
+    """A recursion that is traced level by level."""
+
+    def __init__(self, function: Any, trace: Trace | None) -> None:
+        self.function = function
+        self.depth = 0
+        #: How many calls of itself lie in branches, and what it is traced in.
+        self.chosen = 0
+        self.trace = trace
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.attempts: list[_Attempt] = []
+
+
+_local = _Local()
+_codes: dict[int, tuple[CodeType, bool]] = {}
+
+
+def calls_itself(f: Any) -> bool:
+    """Whether a twin calls itself where it can be left."""
+    function = f.__func__ if type(f) is MethodType else f
+    if type(function) is not FunctionType:
+        return False
+    code = function.__code__
+    known = _codes.get(id(code))
+    if known is None or known[0] is not code:
+        known = _codes[id(code)] = code, _mentions(code, "call_self")
+    return known[1]
+
+
+def _mentions(code: CodeType, name: str) -> bool:
+    """Whether a function, or a part of it that the rewriter has made, which bears its name, has an
+    attribute's name in it."""
+    parts = (c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name)
+    return name in code.co_names or any(_mentions(part, name) for part in parts)
+
+
+def is_attempted() -> bool:
+    """Whether a recursion is traced level by level, which may become a loop."""
+    return bool(_local.attempts)
+
+
+def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> Any:
+    """A call of a function in its own body, which ``go`` traces as any other one."""
+    run = active_run()
+    if run is not None and same(run.function, f):
+        return run.ask(args, kwargs)
+    attempt = next((a for a in reversed(_local.attempts) if same(a.function, f)), None)
+    if attempt is None:
+        return go()
+    attempt.depth += 1
+    if current_trace() is not attempt.trace:
+        attempt.chosen += 1
+        if attempt.depth > DEEPEST or attempt.chosen > MOST_CALLS:
+            raise TooDeep(has_no_end=attempt.depth > DEEPEST)
+    try:
+        return go()
+    finally:
+        attempt.depth -= 1
+
+
+def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
+    """A call from elsewhere of a function that calls itself."""
+    is_running(f)
+    trace = current_trace()
+    if trace is None or any(same(a.function, f) for a in _local.attempts):
+        return twin(*args, **kwargs)
+    values = trace.builder.known
+    key = "recursion", id(getattr(twin, "__func__", twin).__code__)
+    if key in trace.unrolled or (values is not None and values.knows_inputs()):
+        return twin(*args, **kwargs)
+    found = _attempted(f, args, kwargs, twin)
+    if found is not None:
+        errors = len(raised.errors or ())
+        try:
+            return compiled(f, args, kwargs, twin)
+        except CaptureError:
+            if found.has_no_end:
+                raise
+            del (raised.errors or [])[errors:]
+    trace.unrolled.add(key)
+    return twin(*args, **kwargs)
+
+
+def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | None:
+    """Trace a call level by level, in vain; why it cannot be traced like that."""
+    before = Before(access_of(f, (f, args, kwargs, twin), tuple, nothing))
+    attempt = None
+    try:
+        with Block().running():
+            attempt = _Attempt(f, current_trace())
+            with _attempting(attempt):
+                twin(*args, **kwargs)
+    except TooDeep as deep:
+        if deep.attempt is not attempt:
+            raise
+        return deep
+    finally:
+        before.restore()
+    return None
+
+
+@contextmanager
+def _attempting(attempt: _Attempt) -> Iterator[None]:
+    _local.attempts.append(attempt)
+    try:
+        yield
+    finally:
+        _local.attempts.pop()
