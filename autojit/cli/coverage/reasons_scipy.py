@@ -133,8 +133,11 @@ REFUSED: dict[str, dict[str, str]] = {
         "one step of a search": "line_search",
     },
     "scipy.sparse.linalg": {
-        _OBJECTS: "aslinearoperator factorized is_sptriangular spbandwidth spilu splu",
+        _OBJECTS: "aslinearoperator spilu",
+        _BOOLEANS: "is_sptriangular spbandwidth",
         "estimates for sparse matrices": "onenormest",
+        "any function of a matrix: use eigh": "funm_multiply_krylov",
+        "a search from given vectors: call eigsh": "lobpcg",
     },
     "scipy.spatial.distance": {
         "distances of truth values": "dice jaccard rogerstanimoto russellrao sokalsneath yule",
