@@ -134,9 +134,11 @@ def diags_array(
     """A matrix of diagonals.
 
     >>> from autojit import grad
-    >>> from scipy.sparse import diags_array
-    >>> grad(lambda d: (diags_array([d, d[:1]], offsets=[0, 1]) @ np.ones(2)).sum())(np.ones(2))
-    array([1., 2.])
+    >>> import scipy.sparse as sparse
+    >>> def total(d):
+    ...     return (sparse.diags_array([d, d[:1]], offsets=[0, 1]) @ np.ones(2)).sum()
+    >>> grad(total)(np.ones(2))
+    array([2., 1.])
     """
     return _diagonals(diagonals, offsets, shape, dtype, False)
 

@@ -47,15 +47,21 @@ _answer("_rmatmul_dispatch", _product_from_the_right)
 def _answer_product(name: str) -> None:
     """``matvec`` and its kin make NumPy arrays of the operand and of what the user's own function
     returns, which may close over traced arrays."""
-    theirs = f"scipy.sparse.linalg.LinearOperator.{name}"
 
-    def answer(self: Any, x: Any) -> Any:
+    def product(self: Any, x: Any) -> Any:
         if not is_traced(x):
             x = np.asarray(x)
         made = getattr(self, f"_{name}")(x)
         return np.reshape(made, (-1, *np.shape(x)[1:]))
 
-    answers(theirs, always=True)(answer)
+    def of_vector(self: Any, x: Any) -> Any:
+        return product(self, x)
+
+    def of_matrix(self: Any, X: Any) -> Any:
+        return product(self, X)
+
+    answer = of_matrix if name.endswith("mat") else of_vector
+    answers(f"scipy.sparse.linalg.LinearOperator.{name}", always=True)(answer)
 
 
 for _name in ("matvec", "rmatvec", "matmat", "rmatmat"):
