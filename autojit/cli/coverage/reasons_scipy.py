@@ -99,8 +99,8 @@ REFUSED: dict[str, dict[str, str]] = {
         _SEARCH: "closest_STFT_dual_window ellipap firls iirdesign place_poles remez",
         _PRECISION: "cspline2d qspline2d spline_filter symiirorder1 symiirorder2",
         "how many zeros there are, and their pairs, depend on values":
-        "ss2zpk invres invresz residue residuez tf2sos unique_roots "
-        "zpk2sos",
+        "ss2zpk invres invresz residue residuez unique_roots",
+        "roots that repeat have no derivative: pass output='sos' to the design": "tf2sos",
     },
     "scipy.integrate": {
         "weights for traced nodes": "newton_cotes",

@@ -42,6 +42,7 @@ from .forms import (
 )
 from .responses import bode, dbode, dfreqresp, freqresp, freqz_zpk, group_delay
 from .sampling import decimate, hilbert, resample, resample_poly, upfirdn
+from .sections import zpk2sos
 from .smoothing import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter, wiener
 from .spectra import (
     coherence,
@@ -90,5 +91,5 @@ __all__ = [
     "resample_poly", "savgol_coeffs", "savgol_filter", "sawtooth", "sepfir2d", "sos2tf",
     "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "square",
     "ss2tf", "step", "stft", "sweep_poly", "tf2ss", "tf2zpk", "upfirdn", "vectorstrength",
-    "welch", "wiener", "zoom_fft", "zpk2ss", "zpk2tf",
+    "welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf",
 ]  # fmt: skip
