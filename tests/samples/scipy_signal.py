@@ -149,7 +149,7 @@ DESIGNS = [
                       (3, "bandstop", (0.02, 0.95)))),
     row("sosfilt of a design", lambda w: signal.sosfilt(signal.butter(3, w, output="sos"), LONG),
         0.3, compiled=True),
-    row("zpk2sos", lambda r: signal.zpk2sos([-1.0, 0.5], [r + 0.5j, r - 0.5j, 0.3], r), 0.25),
+    row("zpk2sos", lambda r: signal.zpk2sos([-1.0, 0.7], [r + 0.5j, r - 0.5j, 0.3], r), 0.25),
     row("cheby1 ripple", lambda r, w: signal.cheby1(4, r, w), 1.2, 0.3, compiled=True),
     row("cheby2 ripple", lambda r, w: signal.cheby2(4, r, w), 25.0, 0.3),
     row("cheb1ap", lambda r: signal.cheb1ap(3, r)[1:], 1.2),
