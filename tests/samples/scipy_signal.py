@@ -135,6 +135,9 @@ def _ends(w):
 
 
 DESIGNS = [
+    row("firwin_2d", lambda c: signal.firwin_2d((5, 4), ("hamming", ("kaiser", 3.0)), fc=c), 0.4),
+    row("firwin_2d circular", lambda c: signal.firwin_2d((5, 3), "hamming", fc=c, circular=True),
+        0.4),
     *(row(f"{f.__name__} {b} {a}", lambda *w, f=f, b=b, a=a, r=r: f(3, *r, _ends(w), b, a), *w)
       for f, r in ((signal.butter, ()), (signal.cheby1, (1.0,)), (signal.cheby2, (30.0,)),
                    (signal.ellip, (1.0, 30.0)), (signal.bessel, ()))

@@ -25,7 +25,7 @@ def quantile(cdf: Callable[..., Any], bounds: tuple[Any, Any], q: Any, shapes: A
 
     >>> from autojit import grad
     >>> found = lambda k: quantile(lambda x, k: 1 - np.exp(-k * x), (0.0, np.inf), 0.5, (k,))
-    >>> round(grad(found)(2.0), 9)                       # -log(2) / k ** 2
+    >>> round(float(grad(found)(2.0)), 9)                       # -log(2) / k ** 2
     -0.173286795
     """
     lower, upper = bounds
