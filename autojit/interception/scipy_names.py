@@ -13,10 +13,11 @@ import functools
 import pkgutil
 import sys
 from collections.abc import Callable
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import autojit.scipy
+from autojit.capture.calls.table import METHODS
 from autojit.scipy.names import load, resolved
 from autojit.scipy.registry import FUNCTIONS, OWN, own
 from autojit.tracing.context import current_trace
@@ -147,6 +148,9 @@ def _add_method(
     """Note what stands for a method in the class that defines it."""
     inner = f.__func__ if isinstance(f, MethodType) else f
     kind = type(f.__self__) if isinstance(f, MethodType) else resolved(owner)
+    if type(inner) is MethodDescriptorType:  # of a class in C, which a twin alone sees
+        METHODS[kind, name] = lambda call, self, *args, **kwargs: answer(self, *args, **kwargs)
+        return
     for base in kind.__mro__:
         if own(vars(base).get(name)) is inner and type(inner) is FunctionType:
             if isinstance(f, MethodType):

@@ -36,14 +36,15 @@ OWN = "__scipys_own__"
 
 
 def answers(
-    name: str, *, tuples: tuple[str, ...] = (), callables: bool = False
+    name: str, *, tuples: tuple[str, ...] = (), callables: bool = False, always: bool = False
 ) -> Callable[[F], F]:
     """Register what answers for a function of SciPy, such as ``"scipy.linalg.expm"``.
 
     The function is called only where an argument is traced; with ``callables`` also in a trace
-    where an argument is a function that returns something traced.  It is given traced arrays in
-    the place of arrays that were written to and of lists of traced numbers; the arguments named
-    in ``tuples`` stay as they are.
+    where an argument is a function that returns something traced, and with ``always`` in any
+    trace, since what it calls may close over traced arrays.  It is given traced arrays in the
+    place of arrays that were written to and of lists of traced numbers; the arguments named in
+    ``tuples`` stay as they are.
 
     A class is registered as a function that makes objects of ours.  A method of a class
     (``"scipy.interpolate.PPoly.__call__"``) is given SciPy's object first; a method of a public
@@ -63,7 +64,7 @@ def answers(
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if is_traced((args, kwargs)):
+            if is_traced((args, kwargs)) or (always and current_trace() is not None):
                 return answered(*args, **kwargs)
             if callables and _may_use_traced(args, kwargs):
                 with contextlib.suppress(_TracedResultError):

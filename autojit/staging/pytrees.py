@@ -11,6 +11,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 from numbers import Number
+from operator import attrgetter
 from types import CodeType
 from typing import Any
 
@@ -29,6 +30,8 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
 from autojit.tracing.values import SPECIAL, is_special_array
 
+from . import labelled_arrays
+
 NAMESPACE = "autojit"
 #: Classes of which an object is a tree with one array, and stands for it: how to get that.
 WRAPPERS: dict[type, Callable[[Any], Any]] = {}
@@ -44,9 +47,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     unknown = [leaf for leaf in leaves if type(leaf) not in _COMMON]
     if any(type(leaf) is TracedArray for leaf in unknown):
         leaves = bare(leaves)
-    if any(dataclasses.is_dataclass(leaf) and not isinstance(leaf, type) for leaf in unknown):
-        for leaf in unknown:
-            _register_dataclass(leaf)
+    if any([_registered(leaf) for leaf in unknown]):
         return flatten(tree)
     return leaves, structure
 
@@ -96,10 +97,20 @@ def arguments(structure: Any, leaves: Any) -> Any:
     return tree
 
 
+def _registered(leaf: Any) -> bool:
+    """Whether an object is a node, of a class that is met for the first time."""
+    if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
+        _register_dataclass(leaf)
+        return True
+    if not labelled_arrays.register(type(leaf), NAMESPACE):
+        return False
+    if hasattr(leaf, "data"):  # a Dataset has none
+        WRAPPERS[type(leaf)] = attrgetter("data")
+    return True
+
+
 def _register_dataclass(leaf: Any) -> None:
     kind = type(leaf)
-    if not dataclasses.is_dataclass(leaf) or isinstance(leaf, type):
-        return
     names = [f.name for f in dataclasses.fields(kind)]
 
     def rebuild(_: Any, children: Any) -> Any:

@@ -385,9 +385,13 @@ def _number(x: Any) -> Any:
     return x if found is None or depends(x) else found
 
 
+class MadeOfTraced:
+    """An object of ours whose parts are traced, such as a sparse matrix."""
+
+
 def is_traced(x: Any) -> bool:
     """Whether there is a traced array in a value, in tuples, lists and dicts."""
-    return _anywhere(lambda v: isinstance(v, (Tracer, TracedArray)), x)
+    return _anywhere(lambda v: isinstance(v, (Tracer, TracedArray, MadeOfTraced)), x)
 
 
 def is_vague(x: Any) -> bool:

@@ -96,7 +96,14 @@ LSQ_KNOTS = np.concatenate([[X[0] - 1] * 4, [X[3]], [X[-1] + 1] * 4])
 _LINE = np.array([0.0, 0.0, 0.0, 0.6, 1.0, 1.0, 1.0])
 
 
+INSERTED = np.array([0, 0, 0, 0.3, 0.7, 1, 1, 1])
+
 INTERPOLATION = [
+    row("make_smoothing_spline", lambda y, t: interpolate.make_smoothing_spline(
+        np.arange(8.0), y, np.arange(8.0) + 1, 0.3)(t), np.sin(np.arange(8.0)), T),
+    row("insert", lambda c: interpolate.insert(0.4, (INSERTED, c, 2), 2)[1], np.arange(5.0) ** 2),
+    row("insert into an object", lambda c: interpolate.insert(
+        0.4, interpolate.BSpline(INSERTED, c, 2))(0.35), np.arange(5.0) ** 2),
     row("make_lsq_spline", lambda x, y, t: SPLINES.make_lsq_spline(x, y, LSQ_KNOTS)(t), X, Y, T),
     row("make_lsq_spline weights", lambda y, w: SPLINES.make_lsq_spline(X, y, LSQ_KNOTS, w=w * w).c,
         ROWS, Y),

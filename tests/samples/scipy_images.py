@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+from scipy import ndimage, spatial
 from scipy.spatial import distance
 
 from tests.samples.scipy_rows import row
@@ -24,7 +24,38 @@ def _second(x, axis, output, mode, cval):
     return ndimage.correlate1d(x, [1, -2, 1], axis, output, mode, cval)
 
 
+def _turned(order, mode):
+    def of_image(x, t):
+        def place(at, by):
+            return (np.cos(t) * at[0] - np.sin(t) * at[1] + by, np.sin(t) * at[0] + at[1])
+
+        return ndimage.geometric_transform(x, place, (5, 6), order=order, mode=mode,
+                                           extra_arguments=(0.3,))  # fmt: skip
+
+    return of_image
+
+
+def _comprehended(x):
+    marks = np.array([0, 1, 1, 2, 2, 2, 0, 3, 3])
+    made = ndimage.labeled_comprehension(x, marks, [3, 1, 7], np.sum, float, -1.0)
+    whole = ndimage.labeled_comprehension(x, marks, None, np.max, float, 0.0)
+    at = ndimage.labeled_comprehension(x, marks, 2, lambda v, i: (v * i).sum(), float, 0.0, True)
+    return made, whole, at
+
+
 IMAGES = [
+    *(row(f"fourier_ellipsoid {n} {x.ndim}", lambda x, s, n=n: ndimage.fourier_ellipsoid(x, s, n),
+          x, 1.3) for x in (X, IMAGE, IMAGE.reshape(2, 3, 7)) for n in (-1, 11)),
+    row("generic_filter", lambda x: ndimage.generic_filter(x, lambda w: (w**2).sum() * w[0], 3),
+        IMAGE, compiled=True),
+    row("generic_filter footprint", lambda x: ndimage.generic_filter(
+        x, np.max, footprint=np.array([[1, 1, 0], [0, 1, 1]]), mode="nearest", origin=(0, 1)),
+        IMAGE),
+    row("geometric_transform", _turned(1, "nearest"), IMAGE, 0.21),
+    row("geometric_transform cubic", _turned(3, "mirror"), IMAGE, 0.21),
+    row("labeled_comprehension", _comprehended, X),
+    row("distance_matrix", lambda a, b: (spatial.distance_matrix(a, b, 3),
+        spatial.minkowski_distance(a[0], b, 1.5), spatial.minkowski_distance_p(a[0], b)), U, V),
     row("extrema", lambda x: ndimage.extrema(x)[:2], IMAGE),
     *(row(f"spline_filter1d {m} {k}", lambda x, m=m, k=k: ndimage.spline_filter1d(x, k, 0, mode=m),
           IMAGE) for m in ("mirror", "grid-wrap") for k in (1, 3)),

@@ -34,6 +34,10 @@ def _pairs(result):
 
 
 LINALG = [
+    row("subspace_angles", lambda a, b: linalg.subspace_angles(a, b), A[:, :2], W),
+    row("subspace_angles near", lambda a, b: linalg.subspace_angles(a, a[:, :1] + 0.01 * b[:, :1]),
+        A[:, :2], W),
+    row("expm_cond", linalg.expm_cond, B),
     row("eig_banded", lambda b: _pairs(linalg.eig_banded(b)), BANDED),
     row("eig_banded lower", lambda b: linalg.eig_banded(b, True, True), LOWER),
     row("eigvals_banded", lambda b: linalg.eigvals_banded(b, select="i", select_range=(1, 3)),

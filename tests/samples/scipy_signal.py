@@ -135,6 +135,9 @@ def _ends(w):
 
 
 DESIGNS = [
+    row("firwin_2d", lambda c: signal.firwin_2d((5, 4), ("hamming", ("kaiser", 3.0)), fc=c), 0.4),
+    row("firwin_2d circular", lambda c: signal.firwin_2d((5, 3), "hamming", fc=c, circular=True),
+        0.4),
     *(row(f"{f.__name__} {b} {a}", lambda *w, f=f, b=b, a=a, r=r: f(3, *r, _ends(w), b, a), *w)
       for f, r in ((signal.butter, ()), (signal.cheby1, (1.0,)), (signal.cheby2, (30.0,)),
                    (signal.ellip, (1.0, 30.0)), (signal.bessel, ()))
@@ -142,6 +145,14 @@ DESIGNS = [
     row("butter high analog", lambda w: signal.butter(4, w, "high", analog=True), 0.7),
     row("butter bandstop", lambda w: signal.butter(2, w, "bandstop", fs=10.0), [1.0, 2.5]),
     row("butter zpk", lambda w: _parts(signal.butter)(3, w, "low", False, "zpk"), 0.3),
+    *(row(f"{f.__name__} {n} {b} sos", lambda *w, f=f, n=n, b=b, r=r: f(n, *r, _ends(w), b,
+                                                                       output="sos"), *w)
+      for f, r in ((signal.butter, ()), (signal.cheby2, (30.0,)), (signal.ellip, (1.0, 30.0)))
+      for n, b, w in ((1, "high", (0.3,)), (4, "low", (0.3,)), (5, "bandpass", (0.2, 0.6)),
+                      (3, "bandstop", (0.02, 0.95)))),
+    row("sosfilt of a design", lambda w: signal.sosfilt(signal.butter(3, w, output="sos"), LONG),
+        0.3, compiled=True),
+    row("zpk2sos", lambda r: signal.zpk2sos([-1.0, 0.7], [r + 0.5j, r - 0.5j, 0.3], r), 0.25),
     row("cheby1 ripple", lambda r, w: signal.cheby1(4, r, w), 1.2, 0.3, compiled=True),
     row("cheby2 ripple", lambda r, w: signal.cheby2(4, r, w), 25.0, 0.3),
     row("cheb1ap", lambda r: signal.cheb1ap(3, r)[1:], 1.2),

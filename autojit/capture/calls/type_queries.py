@@ -84,6 +84,8 @@ def _is_kind(kind: type, kinds: Any) -> bool:
         return any(_is_kind(kind, k) for k in kinds)
     if isinstance(kinds, types.UnionType):
         return any(_is_kind(kind, k) for k in kinds.__args__)
+    if getattr(kinds, "_is_protocol", False):  # one with data members has no subclasses
+        return isinstance(np.empty(0) if kind is np.ndarray else kind(), kinds)
     return issubclass(kind, kinds)
 
 

@@ -63,6 +63,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "scipy.special": {
         _POLYNOMIALS: "gegenbauer genlaguerre jacobi sh_jacobi",
         "complex results of real numbers": "kelvin modfresnelm modfresnelp",
+        "SciPy finds its polynomials by LAPACK, inside of C": "ellip_harm ellip_harm_2 "
+        "ellip_normal",
         "returns tables of all orders": "lqmn lqn mathieu_even_coef mathieu_odd_coef "
         "obl_cv_seq pbdn_seq pbdv_seq pbvv_seq pro_cv_seq",
     },
@@ -82,6 +84,10 @@ REFUSED: dict[str, dict[str, str]] = {
         _P_VALUES: "cramervonmises ks_1samp kstest power shapiro",
         _LENGTH: "sigmaclip",
         "counts alone: no derivative": "multivariate_hypergeom",
+        "SciPy integrates, tabulates or approximates the density": "kstwo landau levy_stable "
+        "nchypergeom_wallenius studentized_range",
+        "terms that cancel: call BSpline.basis_element": "irwinhall",
+        "takes its parameters as one array, unlike other families": "poisson_binom",
         "a linear program": "wasserstein_distance_nd",
         _BOOLEANS: "binned_statistic binned_statistic_2d binned_statistic_dd cumfreq relfreq",
     },
@@ -99,8 +105,8 @@ REFUSED: dict[str, dict[str, str]] = {
         _SEARCH: "closest_STFT_dual_window ellipap firls iirdesign place_poles remez",
         _PRECISION: "cspline2d qspline2d spline_filter symiirorder1 symiirorder2",
         "how many zeros there are, and their pairs, depend on values":
-        "ss2zpk invres invresz residue residuez tf2sos unique_roots "
-        "zpk2sos",
+        "ss2zpk invres invresz residue residuez unique_roots",
+        "roots that repeat have no derivative: pass output='sos' to the design": "tf2sos",
     },
     "scipy.integrate": {
         "weights for traced nodes": "newton_cotes",
@@ -115,6 +121,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "triangulates: use RBFInterpolator": "griddata",
     },
     "scipy.ndimage": {
+        "hands a line to fill to the function: call generic_filter": "generic_filter1d",
+        "call np.lib.stride_tricks.sliding_window_view": "vectorized_filter",
         _BOOLEANS: "binary_closing binary_dilation binary_erosion binary_fill_holes "
         "binary_hit_or_miss binary_opening binary_propagation distance_transform_bf "
         "distance_transform_cdt distance_transform_edt histogram label watershed_ift",
@@ -133,8 +141,11 @@ REFUSED: dict[str, dict[str, str]] = {
         "one step of a search": "line_search",
     },
     "scipy.sparse.linalg": {
-        _OBJECTS: "aslinearoperator factorized is_sptriangular spbandwidth spilu splu",
+        _OBJECTS: "aslinearoperator spilu",
+        _BOOLEANS: "is_sptriangular spbandwidth",
         "estimates for sparse matrices": "onenormest",
+        "any function of a matrix: use eigh": "funm_multiply_krylov",
+        "a search from given vectors: call eigsh": "lobpcg",
     },
     "scipy.spatial.distance": {
         "distances of truth values": "dice jaccard rogerstanimoto russellrao sokalsneath yule",

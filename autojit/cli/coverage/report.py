@@ -14,6 +14,7 @@ from autojit.cli.common.terminal import console
 from autojit.session.progress import stage
 from autojit.spelling import closest
 
+from . import gpus
 from .catalogue import NAMESPACES, Function, functions
 from .evidence import by_function
 
@@ -133,20 +134,24 @@ def as_markdown(rows: Sequence[Function], evidence: Evidence) -> str:
         "# Coverage",
         "",
         f"The public functions of {versions()}. `autojit coverage --format markdown` writes this",
-        "page. A function is counted unless no array of numbers is given to it.",
+        "page. A function is counted unless no array of numbers is given to it. GPU: how many of",
+        "those that are covered compile for one, where a test prints a sample call of each.",
         "",
-        "| | covered | refused | missing | share |",
-        "|---|--:|--:|--:|--:|",
+        "| | covered | refused | missing | share | GPU |",
+        "|---|--:|--:|--:|--:|--:|",
     ]
     for name, group in groups.items():
         count = Count(group)
         lines.append(
-            f"| `{name}` | {count.covered} | {count.refused} | {count.missing} | {count.share} |"
+            f"| `{name}` | {count.covered} | {count.refused} | {count.missing} | {count.share} "
+            f"| {gpus.words(group)} |"
         )
     for name, group in groups.items():
         covered = [row.name for row in group if row.state == "covered"]
         lines += ["", f"## `{name}`"]
-        for words, names in {"covered": covered, **without(group)}.items():
+        for words, names in {
+            "covered": covered, **gpus.remarks(name), **without(group),
+        }.items():  # fmt: skip
             if names:
                 lines += ["", f"**{words[0].upper()}{words[1:]}:** {_listed(names)}"]
     return "\n".join([*lines, ""])

@@ -14,7 +14,9 @@ from .bsplines import (
 )
 from .fitted import (
     bisplev,
+    insert,
     make_lsq_spline,
+    make_smoothing_spline,
     pade,
     pchip_interpolate,
     spalde,
@@ -41,8 +43,8 @@ __all__ = [
     "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicHermiteSpline",
     "CubicSpline", "InterpolatedUnivariateSpline", "KroghInterpolator", "PPoly",
     "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
-    "UnivariateSpline", "barycentric_interpolate", "bisplev",
-    "griddata", "interp1d", "interpn", "krogh_interpolate", "lagrange", "make_interp_spline",
-    "make_lsq_spline", "pade", "pchip_interpolate", "spalde", "splantider", "splder", "splev",
-    "splint", "splrep",
+    "UnivariateSpline", "barycentric_interpolate", "bisplev", "griddata", "insert", "interp1d",
+    "interpn", "krogh_interpolate", "lagrange", "make_interp_spline", "make_lsq_spline",
+    "make_smoothing_spline", "pade", "pchip_interpolate", "spalde", "splantider", "splder",
+    "splev", "splint", "splrep",
 ]  # fmt: skip

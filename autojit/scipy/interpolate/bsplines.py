@@ -13,7 +13,7 @@ import numpy as np
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import either, known_integer, refused
 from autojit.scipy.registry import answers, answers_class
-from autojit.tracing.created_arrays import is_traced
+from autojit.tracing.created_arrays import MadeOfTraced, is_traced
 
 
 def basis(t: Any, k: int, points: Any, nu: int = 0) -> tuple[Any, Any]:
@@ -70,7 +70,7 @@ def not_a_knot(x: Any, k: int) -> Any:
 
 
 @answers_class("scipy.interpolate.BSpline")
-class BSpline:
+class BSpline(MadeOfTraced):
     """A spline ``sum(c[j] * B[j])`` of degree k with knots t.
 
     >>> from autojit import grad

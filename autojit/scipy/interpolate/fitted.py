@@ -8,8 +8,8 @@ import numpy as np
 
 from autojit.functions.polynomials.traced import Poly1d
 from autojit.ir.core.shapes import normalize_axis
-from autojit.scipy.arguments import either, floating, known_integer, refused
-from autojit.scipy.registry import answers
+from autojit.scipy.arguments import either, floating, known, known_integer, refused
+from autojit.scipy.registry import answers, original
 
 from .bsplines import BSpline, collocation, splev
 from .grids import RectBivariateSpline
@@ -42,6 +42,57 @@ def make_lsq_spline(
     found = np.linalg.lstsq(matrix, flat, rcond=None)[0]
     c = np.reshape(found, (found.shape[0], *rows.shape[1:]))
     return BSpline(knots, np.moveaxis(c, 0, axis), k, axis=axis)
+
+
+@answers("scipy.interpolate.make_smoothing_spline")
+def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:
+    """The smoothing spline of values y in known places, of a known weight ``lam`` of the penalty.
+
+    Its coefficients are linear in the values: SciPy makes the splines of the unit vectors.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import make_smoothing_spline
+    >>> x = np.arange(5.0)
+    >>> line = lambda y: make_smoothing_spline(x, y, lam=1.0)(x).sum()
+    >>> grad(line)(np.zeros(5)).round(9)
+    array([1., 1., 1., 1., 1.])
+    """
+    name = "make_smoothing_spline"
+    if lam is None:
+        raise refused(f"scipy.interpolate.{name}", "lam= would be searched for. Pass a number:\n"
+                      "    make_smoothing_spline(x, y, lam=1.0)")  # fmt: skip
+    places, weights = known(x, "x", name), known(w, "w", name)
+    rows = np.moveaxis(floating(y), axis, 0)
+    units = original(f"scipy.interpolate.{name}")(
+        places, np.eye(rows.shape[0]), weights, float(known(lam, "lam", name))
+    )
+    return BSpline(units.t, np.tensordot(units.c, rows, 1), units.k, True, 0 if axis == 0 else axis)
+
+
+@answers("scipy.interpolate.insert", tuples=("tck",))
+def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
+    """The same spline with a known knot more, ``(t, c, k)``; its coefficients are linear in c.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import insert
+    >>> t = np.array([0.0, 0.0, 1.0, 1.0])
+    >>> grad(lambda c: insert(0.25, (t, c, 1))[1][1])(np.zeros(2))
+    array([0.75, 0.25])
+    """
+    is_object = not isinstance(tck, (tuple, list))
+    t, c, k = (tck.t, tck.c, tck.k) if is_object else tck
+    t, k = np.asarray(known(t, "t", "insert")), known_integer(k, "k", "insert")
+    at, count = float(known(x, "x", "insert")), known_integer(m, "m", "insert")
+    c, theirs = floating(c), original("scipy.interpolate.insert")
+    if c.ndim != 1 or per:
+        raise refused("scipy.interpolate.insert", "periodic splines and curves are not covered.")
+    units = np.eye(c.shape[0])
+    made = [theirs(at, (t, np.pad(u, (0, max(0, len(t) - len(u)))), k), count) for u in units]
+    knots, matrix = made[0][0], np.stack([part[1] for part in made], axis=1)
+    matrix[len(knots) - k - 1 :] = 0.0  # FITPACK leaves what stood there
+    if is_object:
+        return BSpline(knots, matrix @ c, k)
+    return knots, matrix @ c, k
 
 
 @answers("scipy.interpolate.pchip_interpolate")

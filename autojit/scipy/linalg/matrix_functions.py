@@ -15,6 +15,7 @@ from autojit.scipy.arguments import floating, known, refused
 from autojit.scipy.registry import answers
 from autojit.transformations.batching import vmap
 from autojit.transformations.derivatives import jvp, stop_gradient
+from autojit.transformations.jacobians import jacfwd
 
 from .equations import MOST_STEPS, implied, sign_of, stable_sylvester
 
@@ -350,3 +351,18 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:
     """Refused: it needs the function's values at complex eigenvalues."""
     raise refused("scipy.linalg.funm", "write expm, logm, sqrtm, or np.linalg.eigh for symmetric "
                   "matrices:\n    w, v = np.linalg.eigh(A); (v * f(w)) @ v.T")  # fmt: skip
+
+
+@answers("scipy.linalg.expm_cond")
+def expm_cond(A: Any, check_finite: bool = True) -> Any:
+    """The relative condition number of the exponential, by Frobenius norms.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import expm_cond
+    >>> jit(expm_cond)(np.array([[2.0]])).round(9)
+    np.float64(2.0)
+    """
+    a = floating(A)
+    slope = np.reshape(jacfwd(expm)(a), (a.size, a.size))
+    size = np.linalg.norm(slope, 2) * np.linalg.norm(a)
+    return size / np.linalg.norm(expm(a))

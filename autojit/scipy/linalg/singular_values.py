@@ -18,6 +18,7 @@ from autojit.functions.linalg.factorizations import adjoint
 from autojit.functions.reductions import squared
 from autojit.protocols.lifting import tracer
 from autojit.protocols.registry import uncovered
+from autojit.scipy.arguments import floating
 from autojit.scipy.registry import answers
 from autojit.tracing.source import user_source
 from autojit.transformations.custom import custom_jvp
@@ -222,3 +223,37 @@ def _unitary(x: Any) -> Any:
         return w @ vh, (w @ turned + outside) @ vh
 
     return unitary(x)
+
+
+@answers("scipy.linalg.subspace_angles")
+def subspace_angles(A: Any, B: Any) -> Any:
+    """The angles between the spaces of the columns of two matrices, in descending order; the
+    columns of each are independent.
+
+    Knyazev and Argentati, SIAM J. Sci. Comput. 23 (2002), 2008-2040: small angles by sines.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.linalg import subspace_angles
+    >>> line = np.array([[1.0], [0.0]])
+    >>> turned = lambda t: np.stack([np.cos(t), np.sin(t)])[:, None]
+    >>> round(float(grad(lambda t: subspace_angles(turned(t), line)[0])(0.3)), 9)
+    1.0
+    """
+    a, b = floating(A), floating(B)
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError("expected 2D arrays")
+    if a.shape[0] != b.shape[0]:
+        raise ValueError(
+            f"A and B must have the same number of rows, got {a.shape[0]} and {b.shape[0]}"
+        )
+    qa, qb = np.linalg.qr(a)[0], np.linalg.qr(b)[0]
+    overlap = np.conj(qa.T) @ qb
+    cosines = svdvals(overlap)
+    rest = qb - qa @ overlap
+    if qa.shape[1] < qb.shape[1]:
+        rest = qa - qb @ np.conj(overlap.T)
+    near = cosines**2 >= 0.5
+    sines = np.where(near, np.clip(svdvals(rest), -1.0, 1.0), 0.0)
+    # What is not chosen is replaced before the slope of an arc is infinite.
+    ascending = np.clip(cosines[::-1], -1.0, 1.0)
+    return np.where(near, np.arcsin(sines), np.arccos(np.where(near, 0.0, ascending)))

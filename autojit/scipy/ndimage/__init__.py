@@ -22,6 +22,12 @@ from .fourier import (
     generic_gradient_magnitude,
     generic_laplace,
 )
+from .generic import (
+    fourier_ellipsoid,
+    generic_filter,
+    geometric_transform,
+    labeled_comprehension,
+)
 from .geometry import (
     affine_transform,
     map_coordinates,
@@ -60,10 +66,11 @@ from .ranks import maximum_filter, median_filter, minimum_filter, rank_filter
 
 __all__ = [
     "affine_transform", "black_tophat", "center_of_mass", "convolve", "convolve1d", "correlate",
-    "correlate1d", "extrema", "fourier_gaussian", "fourier_shift", "fourier_uniform",
-    "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
-    "generic_gradient_magnitude", "generic_laplace", "grey_closing", "grey_dilation",
-    "grey_erosion", "grey_opening", "laplace", "map_coordinates", "maximum", "maximum_filter",
+    "correlate1d", "extrema", "fourier_ellipsoid", "fourier_gaussian", "fourier_shift",
+    "fourier_uniform", "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude",
+    "gaussian_laplace", "generic_filter", "generic_gradient_magnitude", "generic_laplace",
+    "geometric_transform", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening",
+    "labeled_comprehension", "laplace", "map_coordinates", "maximum", "maximum_filter",
     "maximum_filter1d", "mean", "median", "median_filter", "minimum", "minimum_filter",
     "minimum_filter1d", "morphological_gradient", "morphological_laplace", "percentile_filter",
     "prewitt", "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d",

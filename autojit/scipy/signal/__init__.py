@@ -42,6 +42,7 @@ from .forms import (
 )
 from .responses import bode, dbode, dfreqresp, freqresp, freqz_zpk, group_delay
 from .sampling import decimate, hilbert, resample, resample_poly, upfirdn
+from .sections import zpk2sos
 from .smoothing import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter, wiener
 from .spectra import (
     coherence,
@@ -70,7 +71,16 @@ from .systems import (
     zpk2ss,
     zpk2tf,
 )  # fmt: skip
-from .taps import firwin, firwin2, gammatone, gauss_spline, kaiser_atten, kaiser_beta, minimum_phase
+from .taps import (
+    firwin,
+    firwin2,
+    firwin_2d,
+    gammatone,
+    gauss_spline,
+    kaiser_atten,
+    kaiser_beta,
+    minimum_phase,
+)
 from .uneven import lombscargle
 from .waveforms import chirp, freqz, freqz_sos, gausspulse, sawtooth, sosfreqz, square, sweep_poly
 from .zoom import czt, czt_points, envelope, hilbert2, zoom_fft
@@ -79,16 +89,16 @@ __all__ = [
     "abcd_normalize", "bessel", "bilinear", "bilinear_zpk", "bode", "butter", "cheb1ap",
     "cheb2ap", "cheby1", "cheby2", "chirp", "coherence", "cont2discrete", "convolve",
     "convolve2d", "correlate", "correlate2d", "csd", "cspline1d", "cspline1d_eval", "czt",
-    "czt_points", "dbode", "decimate", "deconvolve", "detrend", "dfreqresp", "dimpulse", "dlsim",
-    "dstep", "ellip", "envelope", "fftconvolve", "filtfilt", "firwin", "firwin2", "freqresp",
-    "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gauss_spline",
-    "gausspulse", "group_delay", "hilbert", "hilbert2", "iircomb", "iirfilter", "iirnotch",
-    "iirpeak", "impulse", "istft", "kaiser_atten", "kaiser_beta", "lfilter", "lfilter_zi",
-    "lfiltic", "lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk",
-    "lp2lp", "lp2lp_zpk", "lsim", "medfilt", "medfilt2d", "minimum_phase", "normalize",
-    "oaconvolve", "order_filter", "periodogram", "qspline1d", "qspline1d_eval", "resample",
-    "resample_poly", "savgol_coeffs", "savgol_filter", "sawtooth", "sepfir2d", "sos2tf",
-    "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "square",
-    "ss2tf", "step", "stft", "sweep_poly", "tf2ss", "tf2zpk", "upfirdn", "vectorstrength",
-    "welch", "wiener", "zoom_fft", "zpk2ss", "zpk2tf",
+    "czt_points", "dbode", "decimate", "deconvolve", "detrend", "dfreqresp", "dimpulse",
+    "dlsim", "dstep", "ellip", "envelope", "fftconvolve", "filtfilt", "firwin", "firwin2",
+    "firwin_2d", "freqresp", "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk",
+    "gammatone", "gauss_spline", "gausspulse", "group_delay", "hilbert", "hilbert2", "iircomb",
+    "iirfilter", "iirnotch", "iirpeak", "impulse", "istft", "kaiser_atten", "kaiser_beta",
+    "lfilter", "lfilter_zi", "lfiltic", "lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs",
+    "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp", "lp2lp_zpk", "lsim", "medfilt", "medfilt2d",
+    "minimum_phase", "normalize", "oaconvolve", "order_filter", "periodogram", "qspline1d",
+    "qspline1d_eval", "resample", "resample_poly", "savgol_coeffs", "savgol_filter", "sawtooth",
+    "sepfir2d", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz",
+    "spectrogram", "square", "ss2tf", "step", "stft", "sweep_poly", "tf2ss", "tf2zpk",
+    "upfirdn", "vectorstrength", "welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf",
 ]  # fmt: skip

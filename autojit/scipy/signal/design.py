@@ -15,6 +15,7 @@ from autojit.scipy.arguments import floating, known, known_integer, refused
 from autojit.scipy.registry import answers, original
 from autojit.tracing.created_arrays import is_traced
 
+from .sections import zpk2sos
 from .systems import bilinear_zpk, lp2hp_zpk, lp2lp_zpk
 
 Zpk = tuple[Any, Any, Any]
@@ -165,7 +166,7 @@ def iirfilter(
 ) -> Any:  # fmt: skip
     """A recursive filter of a kind, an order and its frequencies.
 
-    With ``output="sos"`` the roots would be paired by their values: that is refused.
+    With ``output="sos"`` the sections of digital filters (see :func:`zpk2sos`).
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import iirfilter
@@ -174,11 +175,8 @@ def iirfilter(
     0.785398
     """
     n, w = known_integer(N, "N", "iirfilter"), floating(Wn)
-    if output not in ("ba", "zpk"):
-        raise refused(
-            "scipy.signal.iirfilter",
-            f"output={output!r} pairs roots by their values. Pass output='ba' or 'zpk'.",
-        )
+    if output not in ("ba", "zpk", "sos"):
+        raise ValueError(f"'{output}' is not a valid output form.")
     if btype.lower() not in _BANDS:
         raise ValueError(f"'{btype}' is an invalid bandtype for filter.")
     if fs is not None:
@@ -191,6 +189,8 @@ def iirfilter(
     zeros, poles, gain = made if analog else bilinear_zpk(*made, 2.0)
     if output == "zpk":
         return zeros, poles, gain
+    if output == "sos":
+        return zpk2sos(zeros, poles, gain, analog=analog)
     return gain * _polynomial(zeros + 0j), _polynomial(poles + 0j)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from autojit.control_flow.control import scan
 from autojit.ir.core.shapes import normalize_axis
-from autojit.scipy.arguments import floating, known, known_integer, last, refused, unlast
+from autojit.scipy.arguments import floating, known_integer, last, refused, unlast
 from autojit.scipy.linalg.structured import companion
 from autojit.scipy.registry import answers
+from autojit.tracing.created_arrays import is_traced
 
 
 def _coefficients(b: Any, a: Any) -> tuple[Any, Any]:
@@ -181,7 +182,13 @@ def filtfilt(
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Second-order filters forwards and backwards. A traced ``sos`` needs ``padlen``."""
     if padlen is None and padtype is not None:
-        table = np.asarray(known(sos, "sos (without padlen)", "sosfiltfilt"))
+        if is_traced(sos):
+            raise refused(
+                "scipy.signal.sosfiltfilt",
+                "the length of its padding follows from the zeros in sos. Say how long it is:\n"
+                "    sosfiltfilt(sos, x, padlen=3 * (2 * len(sos) + 1))  # SciPy's, of even orders",
+            )
+        table = np.asarray(sos)
         zeros = min((table[:, 2] == 0).sum(), (table[:, 5] == 0).sum())
         taps = 2 * len(table) + 1 - int(zeros)
     else:

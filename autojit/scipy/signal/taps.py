@@ -246,3 +246,35 @@ def _recursive_gammatone(w: Any, turn: Any, step: float) -> tuple[Any, Any]:
     for _ in range(4):
         a = np.convolve(a, pair)
     return step**4 / gain * np.stack(b), a
+
+
+@answers("scipy.signal.firwin_2d", tuples=("hsize", "window"))
+def firwin_2d(
+    hsize: Any, window: Any, *, fc: Any = None, fs: Any = 2, circular: bool = False,
+    pass_zero: Any = True, scale: bool = True,
+) -> Any:  # fmt: skip
+    """A filter of two dimensions: of one design along each, or with ``circular`` turned around the
+    middle.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import firwin_2d
+    >>> middle = lambda c: firwin_2d((3, 3), ("hamming", "hamming"), fc=c)[1, 1]
+    >>> round(float(grad(middle)(0.5)), 6)
+    0.304566
+    """
+    if len(hsize) != 2:
+        raise ValueError("hsize must be a 2-element tuple or list")
+    rows, columns = (known_integer(n, "hsize", "firwin_2d") for n in hsize)
+    if not circular:
+        if len(window) != 2:
+            raise ValueError("window must be a 2-element tuple or list")
+        along = [
+            firwin(n, fc, window=w, fs=fs) for n, w in zip((rows, columns), window, strict=True)
+        ]
+        return np.outer(*along)
+    if fc is None:
+        raise ValueError("Cutoff frequency `fc` must be provided when `circular` is True")
+    count = max(rows, columns) * 8
+    radial = firwin(count, fc, window=window, fs=fs)
+    f1, f2 = np.meshgrid(np.linspace(-1, 1, rows), np.linspace(-1, 1, columns))
+    return np.interp(np.sqrt(f1**2 + f2**2), np.linspace(0, 1, count), radial)

@@ -1,5 +1,5 @@
-"""``scipy.sparse`` for traced vectors: known sparse matrices, and iterative solvers."""
+"""``scipy.sparse`` for traced values: matrices, their products, and solvers."""
 
-from . import linalg
+from . import construct, linalg, operands
 
-__all__ = ["linalg"]
+__all__ = ["construct", "linalg", "operands"]

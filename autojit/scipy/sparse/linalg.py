@@ -1,6 +1,6 @@
 """Iterative solvers of ``scipy.sparse.linalg``, as loops of the compiled program.
 
-The matrix may be a traced array, a known sparse matrix, or an operator with ``matvec``.  The
+The matrix may be a traced array, a sparse matrix, or an operator with ``matvec``.  The
 derivative comes from the equation; its own systems are solved with the same tolerance.
 """
 
@@ -13,11 +13,20 @@ import numpy as np
 
 from autojit.control_flow.control import fori_loop, while_loop
 from autojit.scipy.arguments import floating, known, refused
-from autojit.scipy.linalg.matrix_functions import expm
-from autojit.scipy.linalg.solving import solve_triangular
+from autojit.scipy.linalg.matrix_functions import expm as full_expm
 from autojit.scipy.registry import answers
 from autojit.solvers.implicit import custom_linear_solve
 from autojit.transformations.derivatives import stop_gradient
+
+from .direct import factorized, full, inv, splu, spsolve, spsolve_triangular
+from .matrices import as_sparse, is_sparse, times
+from .spectral import eigs, eigsh, expm, lsmr, lsqr, matrix_power, norm, svds
+
+__all__ = [
+    "bicg", "bicgstab", "cg", "cgs", "eigs", "eigsh", "expm", "expm_multiply", "factorized",
+    "gcrotmk", "gmres", "inv", "lgmres", "lsmr", "lsqr", "matrix_power", "minres", "norm", "qmr",
+    "splu", "spsolve", "spsolve_triangular", "svds", "tfqmr",
+]  # fmt: skip
 
 Product = Callable[[Any], Any]
 
@@ -28,11 +37,9 @@ def product(a: Any) -> Product:
         # SciPy's `matvec` makes a NumPy array of x and calls this one.
         inner = getattr(a, "_matvec", a.matvec)
         return lambda x: np.reshape(floating(inner(x)), (-1,))
-    if hasattr(a, "tocoo"):
-        entries, rows = a.tocoo(), a.shape[0]
-        return lambda x: np.bincount(
-            entries.row, weights=entries.data * x[entries.col], minlength=rows
-        )
+    if is_sparse(a):
+        entries = as_sparse(a)
+        return lambda x: times(entries, x)
     matrix = floating(a)
     return lambda x: matrix @ x
 
@@ -194,7 +201,7 @@ def gmres(
     return _solved("gmres", method, A, b, x0, rtol, atol, maxiter, M, callback)
 
 
-def _same_solution(name: str, method: Callable[..., Any], doc: str) -> None:
+def _same_solution(name: str, method: Callable[..., Any], stands: str) -> Callable[..., Any]:
     """Register a method of SciPy's that is answered by another one, to the same tolerance."""
 
     def answer(
@@ -204,14 +211,16 @@ def _same_solution(name: str, method: Callable[..., Any], doc: str) -> None:
         return _solved(name, method, A, b, x0, rtol, atol, maxiter, M, callback)
 
     answer.__name__ = answer.__qualname__ = name
-    answer.__doc__ = doc
-    answers(f"scipy.sparse.linalg.{name}")(answer)
+    answer.__doc__ = f"As `{stands}`, whose steps stand for those of {name}."
+    return answers(f"scipy.sparse.linalg.{name}")(answer)
 
 
-for _name in ("bicg", "cgs", "tfqmr"):
-    _same_solution(_name, _bicgstab, f"As `bicgstab`, whose steps stand for those of {_name}.")
-for _name in ("gcrotmk", "lgmres"):
-    _same_solution(_name, _gmres(20), f"As `gmres`, whose steps stand for those of {_name}.")
+bicg = _same_solution("bicg", _bicgstab, "bicgstab")
+cgs = _same_solution("cgs", _bicgstab, "bicgstab")
+qmr = _same_solution("qmr", _bicgstab, "bicgstab")
+tfqmr = _same_solution("tfqmr", _bicgstab, "bicgstab")
+gcrotmk = _same_solution("gcrotmk", _gmres(20), "gmres")
+lgmres = _same_solution("lgmres", _gmres(20), "gmres")
 
 
 @answers("scipy.sparse.linalg.minres")
@@ -232,23 +241,6 @@ def minres(
     return _solved("minres", _gmres(20), Shifted, b, x0, rtol, 0.0, maxiter, M, callback)
 
 
-@answers("scipy.sparse.linalg.spsolve_triangular")
-def spsolve_triangular(
-    A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
-    unit_diagonal: bool = False,
-) -> Any:  # fmt: skip
-    """The x with ``A x = b`` for a known sparse triangular matrix; traced, of the full one.
-
-    >>> from autojit import jit
-    >>> from scipy.sparse import csr_array
-    >>> from autojit.scipy.sparse.linalg import spsolve_triangular
-    >>> jit(lambda b: spsolve_triangular(csr_array([[2.0, 0.0], [1.0, 4.0]]), b))(np.ones(2))
-    array([0.5  , 0.125])
-    """
-    matrix = A.toarray() if hasattr(A, "toarray") else A
-    return solve_triangular(floating(matrix), floating(b), lower=lower, unit_diagonal=unit_diagonal)
-
-
 @answers("scipy.sparse.linalg.expm_multiply")
 def expm_multiply(
     A: Any, B: Any, start: Any = None, stop: Any = None, num: Any = None, endpoint: Any = None,
@@ -264,22 +256,4 @@ def expm_multiply(
     if start is not None or stop is not None or num is not None:
         raise refused("scipy.sparse.linalg.expm_multiply", "call it once for each time:\n"
                       "    expm_multiply(A * t, B)")  # fmt: skip
-    matrix = A.toarray() if hasattr(A, "toarray") else A
-    return expm(floating(matrix)) @ floating(B)
-
-
-@answers("scipy.sparse.linalg.spsolve")
-def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
-    """The x with ``A x = b`` for a known sparse matrix; traced, by a full LU factorisation.
-
-    >>> from autojit import jit
-    >>> from scipy.sparse import csr_array
-    >>> from autojit.scipy.sparse.linalg import spsolve
-    >>> jit(lambda b: spsolve(csr_array([[2.0, 0.0], [0.0, 4.0]]), b))(np.ones(2))
-    array([0.5 , 0.25])
-    """
-    matrix = A.toarray() if hasattr(A, "toarray") else A
-    right = floating(b)
-    column = right.ndim == 2 and right.shape[1] == 1
-    made = np.linalg.solve(floating(matrix), right)
-    return np.ravel(made) if column else made
+    return full_expm(full(A)) @ floating(B)

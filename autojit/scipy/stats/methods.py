@@ -15,6 +15,7 @@ from autojit.tracing.tracer import Tracer
 
 from .families.conditions import Uncovered, chosen, either, holds_everywhere, holds_nowhere
 from .families.family import Family
+from .quantiles import quantile
 from .standardized import Standardized, number
 
 Method = Callable[..., Any]
@@ -146,13 +147,22 @@ def ppf(family: Family, q: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> 
     if family.ppf is None and family.isf is not None:
         upper = family.isf
         return _inverse(lambda q, *a: upper(1 - q, *a), family, q, shapes, loc, scale)
-    return _inverse(_asked(family.ppf), family, q, shapes, loc, scale)
+    return _inverse(_ppf_of(family), family, q, shapes, loc, scale)
+
+
+def _ppf_of(family: Family) -> Callable[..., Any]:
+    if family.ppf is not None:
+        return family.ppf
+    cdf, bounds = _cdf_of(family), family.bounds
+    if callable(bounds):
+        raise Uncovered
+    return lambda q, *shapes: quantile(cdf, bounds, q, shapes)
 
 
 @_method("isf")
 def isf(family: Family, q: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     if family.isf is None:
-        lower = _asked(family.ppf)
+        lower = _ppf_of(family)
         return _inverse(lambda q, *a: lower(1 - q, *a), family, q, shapes, loc, scale)
     return _inverse(family.isf, family, q, shapes, loc, scale)
 

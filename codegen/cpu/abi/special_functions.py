@@ -91,6 +91,7 @@ def _inner_loop(declared: External) -> tuple[int, int]:
 
     name, kind = declared.function, declared.loop
     ufunc = getattr(scipy.special, name, None)
+    ufunc = getattr(ufunc, "__wrapped__", ufunc)  # if SCIPY_ARRAY_API is set
     if not isinstance(ufunc, np.ufunc):  # a Python function around a ufunc
         ufunc = getattr(scipy.special._ufuncs, f"_{name.lstrip('_')}", None)
     if not isinstance(ufunc, np.ufunc) or kind not in ufunc.types:

@@ -12,14 +12,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import autojit
 from autojit.cli.app import app
-from autojit.cli.coverage import evidence
+from autojit.cli.coverage import evidence, gpus
 from autojit.cli.coverage.catalogue import NAMESPACES, Function, functions
 from autojit.cli.coverage.evidence import Call, Failed, calls, parsed
 from autojit.cli.coverage.reasons import OTHERS, REFUSED, reasons
 from autojit.cli.coverage.report import Count, as_markdown, versions
+from autojit.codegen.cuda.source import print_device_source
+from autojit.codegen.loop_ir.errors import TargetError
 from autojit.protocols.registry import FUNCTIONS
 from autojit.protocols.ufunc_plans import find_answer
+from tests.codegen.cuda.running import SMALL, mapped
+from tests.samples.special_points import POINTS
 
 PAGE = Path(__file__).resolve().parents[3] / "COVERAGE.md"
 
@@ -73,6 +78,51 @@ def test_sample_calls(check: str, part: int) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_sample_calls_compiled(part: int) -> None:
     assert fails(evidence.check_compiled, RUNNABLE[part::4]) == []
+
+
+def compiles_for_a_gpu(function: Callable[..., Any], arguments: Any) -> bool:
+    try:
+        print_device_source(mapped(autojit.trace(function)(*arguments), SMALL), SMALL)
+    except TargetError:
+        return False
+    return True
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("part", range(12))
+def test_what_the_page_says_of_gpus(part: int) -> None:
+    groups = [functions(namespace) for namespace in gpus.ON_THE_CPU]
+    claims = {
+        row.full_name.replace("numpy", "np", 1): row.name in (gpus.compiling(group) or ())
+        for group in groups
+        for row in group
+        if row.state == "covered"
+    }
+    samples: dict[str, list[Call]] = {}
+    for call in RUNNABLE:
+        samples.setdefault(call.name, []).append(call)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in sorted(claims.keys() & samples.keys())[part::12]:
+            found = [compiles_for_a_gpu(call.function, call.drawn()) for call in samples[name]]
+            assert all(found) == claims[name], name
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("part", range(12))
+def test_what_the_page_says_of_special_functions(part: int) -> None:
+    claimed = gpus.FORMULAS["scipy.special"].split()
+    in_python = ("log_softmax", "logsumexp", "sinc", "softmax", "softplus")
+    values = {name: [[0.5, 2]] for name in in_python}
+    for name, points in sorted({**POINTS, **values}.items())[part::12]:
+        if isinstance(_special(name), np.ufunc) and find_answer(_special(name)) is None:
+            continue
+        arguments = [np.asarray(x) for x in points]
+        assert compiles_for_a_gpu(of_special(name), arguments) == (name in claimed), name
+
+
+def of_special(name: str) -> Callable[..., Any]:
+    return lambda *x: _special(name)(*x)
 
 
 def test_most_functions_of_numpy_are_covered() -> None:

@@ -16,13 +16,14 @@ from tests.samples.scipy_images import IMAGES
 from tests.samples.scipy_linalg import LINALG
 from tests.samples.scipy_rows import Row
 from tests.samples.scipy_signal import DESIGNS, FOURIER, SIGNAL
+from tests.samples.scipy_sparse import SPARSE
 from tests.samples.scipy_special import SPECIAL
 
 #: Until `np.fft` is covered.
 TRANSFORMS = FOURIER if np.fft.fft in covered else []
 ROWS = [
     *TRANSFORMS, *LINALG, *SIGNAL, *DESIGNS, *SPECIAL, *IMAGES, *INTEGRALS, *INTERPOLATION,
-    *OPTIMIZATION,
+    *OPTIMIZATION, *SPARSE,
 ]  # fmt: skip
 NAMED = pytest.mark.parametrize("sample", ROWS, ids=lambda r: r.name)
 
