@@ -21,6 +21,7 @@ from autojit.session.watching import state as watching
 from .modes import _Mode, modes
 from .nodes import SECOND_TIME, AccumulateGrad, Edge, Node
 from .recording import counter_of, from_saved, record, wrap
+from .replay import replayed
 
 
 class Pass:
@@ -44,12 +45,24 @@ class Pass:
         """Carry cotangents from the roots to the leaves."""
         if self.targets is not None:
             self._allowed = _towards(self.targets, [node for (node, _), _ in roots])
+        elif not self.recorded:
+            found = replayed([e for e, _ in roots], [c._data for _, c in roots], retain=self.retain)
+            if found is not None:
+                self._end(found)
+                return
         for edge, cotangent in roots:
             self._add(edge, cotangent if self.recorded else cotangent._data)
         with _Mode._of(self.recorded), np.errstate(all="ignore"):
             while self._waiting:
                 node = heapq.heappop(self._waiting)[2]
                 self._visit(node)
+
+    def _end(self, found: list[tuple[AccumulateGrad, Any]]) -> None:
+        """Give gradients to leaves."""
+        with np.errstate(all="ignore"):
+            while found:
+                node, held = found[-1][0], {0: found.pop()[1]}
+                self._accumulate(node, held)
 
     def _add(self, edge: Edge, cotangent: Any) -> None:
         node, k = edge

@@ -21,7 +21,7 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
-from .rules import Operation, Rule, rule_for
+from .rules import Operation, Rule, rule_for, types_of
 
 _new = object.__new__
 
@@ -142,6 +142,10 @@ def _is_array(x: Any) -> bool:
 def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
     if current_trace() is not None:
         return operation.impl(*arrays, *static)
+    if operation.compiled:
+        compiled = operation.compiled.get((static, types_of(arrays)))
+        if compiled is not None:
+            return compiled(*arrays)
     with quiet():
         return operation.eager(*arrays, *static)
 

@@ -33,9 +33,10 @@ class Operation:
     ``name``  the name of its nodes; "Backward0" may be left out
     ``impl``  ``impl(*arrays, *static)``: on NumPy's arrays and on traced ones
     ``eager``  the same values from NumPy's arrays alone, sooner
+    ``compiled``  the same by compiled code, by static arguments and types of arrays
     """
 
-    __slots__ = ("eager", "impl", "name", "node_name")
+    __slots__ = ("compiled", "eager", "impl", "name", "node_name")
 
     def __init__(
         self,
@@ -47,11 +48,33 @@ class Operation:
         self.name: str = name
         self.impl = impl
         self.eager = eager or impl
+        self.compiled: dict[Any, Callable[..., Any]] = {}
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
 #: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
 Source = tuple[str, int]
+
+
+class Forward:
+    """An operation on arrays of some types, which is compiled when it has run often."""
+
+    __slots__ = ("_calls", "_key", "_operation", "_program")
+
+    def __init__(self, operation: Operation, key: Any, program: Program) -> None:
+        self._operation = operation
+        self._key = key
+        self._program = program
+        self._calls = 0
+
+    def count(self) -> None:
+        """It has run once more."""
+        self._calls += 1
+        if self._calls == OFTEN:
+            compiled = self._operation.compiled
+            compiled[self._key] = applied(self._program, self._program.captured, at_once=True)
+            while len(compiled) > _MOST:
+                compiled.pop(next(iter(compiled)))
 
 
 class Rule(NamedTuple):
@@ -69,6 +92,11 @@ class Rule(NamedTuple):
     saved: tuple[Source, ...]
     #: How much of it ``run`` reads.
     read: int
+    #: What ``run`` computes, from ``sources`` and the arrays that are bound to it; None where that
+    #: is no program.
+    program: Program | None = None
+    #: The operation itself where compiled code pays for it.
+    forward: Forward | None = None
 
 
 def made_rule(
@@ -78,12 +106,16 @@ def made_rule(
     pull_sources: tuple[Source, ...],
     wrt: tuple[int, ...],
     out_types: tuple[Type, ...],
+    program: Program | None = None,
+    forward: Forward | None = None,
 ) -> Rule:
     """The rule, with what its nodes save."""
     read = [s for s in sources if s[0] != "cotangent"]
     more = [s for s in pull_sources if s[0] != "cotangent" and s not in read]
     saved = (*read, *more)
-    return Rule(run, pull, sources, pull_sources, wrt, out_types, saved, len(read))
+    return Rule(
+        run, pull, sources, pull_sources, wrt, out_types, saved, len(read), program, forward
+    )
 
 
 _rules: OrderedDict[Any, Rule] = OrderedDict()
@@ -95,13 +127,21 @@ def rule_for(
     operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...], needs: tuple[bool, ...]
 ) -> Rule:
     """The rule for operands like these."""
-    key = (operation, static, tuple([(a.shape, a.dtype.char) for a in arrays]), needs)
+    types = types_of(arrays)
+    key = (operation, static, types, needs)
     found = _rules.get(key)
     if found is None:
         found = _rules[key] = _derived(operation, arrays, static, needs)
         while len(_rules) > _MOST:
             _rules.popitem(last=False)
+    elif found.forward is not None:
+        found.forward.count()
     return found
+
+
+def types_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Shapes and dtypes, as a key."""
+    return tuple([(a.shape, a.dtype.char) for a in arrays])
 
 
 def _derived(
@@ -120,10 +160,16 @@ def _derived(
     constants = tuple(captured[k] for kind, k in sources if kind == "captured")
     kept = sources[: len(sources) - len(constants)]
     run, call = runner(pull, constants), applied(pull, constants)
+    bound = None
     if is_complex(program):
         run, call = conjugated(run, kept), conjugated_call(call, kept)
+    else:
+        bound = pull.bound_to(constants)
     back = Operation(operation.node_name, call)
-    return made_rule(run, back, kept, kept, wrt, program.out_types)
+    forward = None
+    if pays(program):
+        forward = Forward(operation, (static, types_of(arrays)), program)
+    return made_rule(run, back, kept, kept, wrt, program.out_types, bound, forward)
 
 
 def is_complex(program: Program) -> bool:
@@ -213,6 +259,19 @@ MUCH = 200_000
 OFTEN = 8
 
 
+def pays(program: Program) -> bool:
+    """Whether compiled code pays for a program that is run again and again: its operations are
+    fused, and compiled products of matrices are no slower than the library's."""
+    return (len(program.ops) > 1 or program.has(Dot)) and work_of(program) > MUCH
+
+
+def work_of(program: Program) -> float:
+    """Elements of all operations; multiplications in products of matrices count less."""
+    return sum(
+        max(op.kind.work(op), sum([v.type.size for v in op.results])) for op in program.ops
+    )
+
+
 def _evaluation(op: Op) -> Callable[..., Any]:
     """What computes an operation by NumPy; large results lie in memory from the pool."""
     kind, type = op.kind, op.results[0].type
@@ -248,9 +307,7 @@ def runner(
     outputs = [numbers[v] for v in program.outputs]
     dtypes = [v.dtype for v in program.outputs]
     compiles = at_once or program.has(BodyOp)
-    work = sum(v.type.size for op in program.ops for v in op.results)
-    # Products of matrices are as fast in NumPy, and would be waited for.
-    fuses = len(program.ops) > 1 and work > MUCH and not program.has(Dot)
+    fuses = pays(program)
     calls = 0
 
     def run(arrays: Sequence[Any]) -> list[Any]:
