@@ -187,12 +187,13 @@ def attach_rule(
 ) -> None:
     """Record results by the rule of their operation; residuals are arrays that nobody else has."""
     edges = [edge_of(t) if need else None for t, need in zip(tensors, needs, strict=True)]
-    node = node_class(operation)(rule, edges, None)
-    node.saved = _saved(rule, tensors, edges, results, residuals)
+    node = (operation.node or node_class(operation))(rule, edges, None)
+    node.saved = _saved(rule, tensors, edges, results, residuals) if rule.saved else ()
     if modes.anomaly:
         node.traceback = "".join(traceback.format_stack()[:-2])
-    for k, (t, type_) in enumerate(zip(results, rule.out_types, strict=True)):
-        if type_.dtype.kind in "fc":
+    for k, inexact in enumerate(rule.inexact):
+        if inexact:
+            t = results[k]
             t._edge = (node, k)
             t._needs = True
 

@@ -23,13 +23,10 @@ from autojit.tracing.context import current_trace
 
 from .modes import modes
 from .nodes import AccumulateGrad, Edge, Node
-from .rules import OFTEN, Rule, applied, pays
+from .rules import OFTEN, VERY_OFTEN, Rule, pays, runner
 
 #: Nodes of a graph that is compiled as one.  To make code takes 10 to 30 ms a node.
 LARGEST = 256
-#: How often a graph of little work is passed before it is compiled: a pass then saves some 5 us a
-#: node, so the code has paid for itself after as many passes again.
-VERY_OFTEN = 4_000
 #: Structures that are kept.
 _MOST = 256
 
@@ -52,48 +49,59 @@ def graph_of(roots: Sequence[Edge]) -> Graph | None:
     """
     places: dict[Node, int] = {}
     nodes: list[Node] = []
-    for node, _ in roots:
-        if node not in places:
-            places[node] = len(nodes)
-            nodes.append(node)
-    key: list[Any] = [(places[node], k) for node, k in roots]
+    key: list[Any] = []
     arrays: list[Any] = []
     known: dict[int, int] = {}
+    _add_edges(roots, places, nodes, key)
     for node in nodes:  # it grows
-        if node.hooks or node.tensor_hooks or node.retained:
+        if len(nodes) > LARGEST or not _is_plain(node):
             return None
         rule = node.rule
-        if rule.__class__ is not Rule:
-            if node.__class__ is not AccumulateGrad:
-                return None
+        key.append(id(rule))
+        if rule is not None:
+            for array in _read(node, rule):
+                place = known.setdefault(id(array), len(arrays))
+                if place == len(arrays):
+                    arrays.append(array)
+                key.append(place)
+            _add_edges(node.edges, places, nodes, key)
+    return Graph(tuple(key), nodes, arrays)
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether nothing but a program happens at a node, or whether it is a leaf's."""
+    if node.hooks or node.tensor_hooks or node.retained:
+        return False
+    rule = node.rule
+    if rule.__class__ is Rule:
+        return rule.program is not None
+    return node.__class__ is AccumulateGrad
+
+
+def _read(node: Node, rule: Rule) -> list[Any]:
+    """The arrays that a rule reads of what its node saved."""
+    saved = node.saved
+    if saved and rule.read < len(saved):
+        saved = saved[: rule.read]
+    if saved is None or any([counter[0] != version for _, counter, version, _ in saved]):
+        node.check_saved(saved)  # which raises
+    return [array for array, _, _, _ in saved]
+
+
+def _add_edges(
+    edges: Sequence[Edge | None], places: dict[Node, int], nodes: list[Node], key: list[Any]
+) -> None:
+    """Where edges lead: nodes that are new, and their places in the key."""
+    for edge in edges:
+        if edge is None:
             key.append(None)
             continue
-        if rule.program is None:
-            return None
-        key.append(id(rule))
-        saved = node.saved
-        if saved is None or rule.read < len(saved):
-            saved = saved and saved[: rule.read]
-        if saved is None or any([counter[0] != version for _, counter, version, _ in saved]):
-            node.check_saved(saved)  # which raises
-        for array, _, _, _ in saved:
-            place = known.setdefault(id(array), len(arrays))
-            if place == len(arrays):
-                arrays.append(array)
-            key.append(place)
-        for edge in node.edges:
-            if edge is None:
-                key.append(None)
-                continue
-            child, k = edge
-            place = places.setdefault(child, len(nodes))
-            if place == len(nodes):
-                if place >= LARGEST:
-                    return None
-                nodes.append(child)
-            key.append(place)
-            key.append(k)
-    return Graph(tuple(key), nodes, arrays)
+        node, k = edge
+        place = places.setdefault(node, len(nodes))
+        if place == len(nodes):
+            nodes.append(node)
+        key.append(place)
+        key.append(k)
 
 
 class _Met:
@@ -104,8 +112,9 @@ class _Met:
         #: Keeps the rules, whose numbers stand in the key, alive.
         self.rules = [node.rule for node in graph.nodes]
         self.program = joined(graph, roots)
+        #: A pass of little work saves some 5 us a node.
         self.often = OFTEN if pays(self.program) else VERY_OFTEN
-        self.run = applied(self.program, self.program.captured, at_once=True)
+        self.run = runner(self.program, tuple(self.program.captured), at_once=True)
 
 
 #: Structures by key: None until one is met a second time.
@@ -148,9 +157,9 @@ def replayed(
     entry.times += 1
     if entry.times <= entry.often:
         return None
-    results = entry.run(*cotangents, *graph.arrays)
+    results = entry.run([*cotangents, *graph.arrays])
     leaves = [node for node in graph.nodes if node.__class__ is AccumulateGrad]
-    found = list(zip(leaves, results if len(leaves) > 1 else (results,), strict=True))
+    found = list(zip(leaves, results, strict=True))
     if not retain:
         for node in graph.nodes:
             node.release()

@@ -34,9 +34,10 @@ class Operation:
     ``impl``  ``impl(*arrays, *static)``: on NumPy's arrays and on traced ones
     ``eager``  the same values from NumPy's arrays alone, sooner
     ``compiled``  the same by compiled code, by static arguments and types of arrays
+    ``node``  the class of its nodes, once there is one
     """
 
-    __slots__ = ("compiled", "eager", "impl", "name", "node_name")
+    __slots__ = ("compiled", "eager", "impl", "name", "node", "node_name")
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Operation:
         self.impl = impl
         self.eager = eager or impl
         self.compiled: dict[Any, Callable[..., Any]] = {}
+        self.node: Any = None
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
@@ -59,18 +61,19 @@ Source = tuple[str, int]
 class Forward:
     """An operation on arrays of some types, which is compiled when it has run often."""
 
-    __slots__ = ("_calls", "_key", "_operation", "_program")
+    __slots__ = ("_calls", "_key", "_often", "_operation", "_program")
 
-    def __init__(self, operation: Operation, key: Any, program: Program) -> None:
+    def __init__(self, operation: Operation, key: Any, program: Program, often: int) -> None:
         self._operation = operation
         self._key = key
         self._program = program
+        self._often = often
         self._calls = 0
 
     def count(self) -> None:
         """It has run once more."""
         self._calls += 1
-        if self._calls == OFTEN:
+        if self._calls == self._often:
             compiled = self._operation.compiled
             compiled[self._key] = applied(self._program, self._program.captured, at_once=True)
             while len(compiled) > _MOST:
@@ -92,6 +95,8 @@ class Rule(NamedTuple):
     saved: tuple[Source, ...]
     #: How much of it ``run`` reads.
     read: int
+    #: Which results have gradients.
+    inexact: tuple[bool, ...]
     #: What ``run`` computes, from ``sources`` and the arrays that are bound to it; None where that
     #: is no program.
     program: Program | None = None
@@ -114,8 +119,9 @@ def made_rule(
     more = [s for s in pull_sources if s[0] != "cotangent" and s not in read]
     saved = (*read, *more)
     return Rule(
-        run, pull, sources, pull_sources, wrt, out_types, saved, len(read), program, forward
-    )
+        run, pull, sources, pull_sources, wrt, out_types, saved, len(read),
+        tuple(t.dtype.kind in "fc" for t in out_types), program, forward,
+    )  # fmt: skip
 
 
 _rules: OrderedDict[Any, Rule] = OrderedDict()
@@ -167,8 +173,9 @@ def _derived(
         bound = pull.bound_to(constants)
     back = Operation(operation.node_name, call)
     forward = None
-    if pays(program):
-        forward = Forward(operation, (static, types_of(arrays)), program)
+    often = times_before(program)
+    if often is not None:
+        forward = Forward(operation, (static, types_of(arrays)), program, often)
     return made_rule(run, back, kept, kept, wrt, program.out_types, bound, forward)
 
 
@@ -265,11 +272,23 @@ def pays(program: Program) -> bool:
     return (len(program.ops) > 1 or program.has(Dot)) and work_of(program) > MUCH
 
 
+#: The same of a program of little work, where compiled code saves 1 us an operation and to make it
+#: takes 3 ms an operation.
+VERY_OFTEN = 4_000
+#: Operations of a program of little work for which compiled code is called sooner than NumPy.
+SEVERAL = 6
+
+
+def times_before(program: Program) -> int | None:
+    """How often a program is interpreted before it is compiled; None where it never is."""
+    if pays(program):
+        return OFTEN
+    return VERY_OFTEN if len(program.ops) >= SEVERAL else None
+
+
 def work_of(program: Program) -> float:
     """Elements of all operations; multiplications in products of matrices count less."""
-    return sum(
-        max(op.kind.work(op), sum([v.type.size for v in op.results])) for op in program.ops
-    )
+    return sum(max(op.kind.work(op), sum([v.type.size for v in op.results])) for op in program.ops)
 
 
 def _evaluation(op: Op) -> Callable[..., Any]:
@@ -317,7 +336,7 @@ def runner(
         if any(map(is_tracer, arrays)):
             return list(inline(program, arrays))
         if compiles or (fuses and calls >= OFTEN):
-            return apply(program, arrays)
+            return list(map(np.asarray, apply(program, arrays)))
         calls += 1
         env = list(arrays)
         for evaluate, operands, is_single in steps:
