@@ -22,6 +22,10 @@ from autojit.tracing.values import is_tracer
 Group = dict[str, Any]
 
 
+#: So many rules are kept for the settings of the groups.
+MOST = 64
+
+
 class _Steps:
     """The steps by one rule: operation by operation at first, compiled where that pays."""
 
@@ -157,6 +161,8 @@ class Optimizer:
         key = tuple([group[name] for name in self.names])
         found = self._steps.get(key)
         if found is None:
+            if len(self._steps) >= MOST:  # settings that change in each step
+                self._steps.clear()
             found = self._steps[key] = _Steps(self._made(group))
         return found
 
