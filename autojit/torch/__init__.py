@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import amp, autograd, func, nn, optim, profiler, utils
+from . import amp, autograd, distributions, func, nn, optim, profiler, utils
 from .compiling import compile
 from .engine.dtypes import (
     bfloat16,
@@ -159,7 +159,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Generator", "Size", "Tensor", "amp", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
-    "device", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
+    "device", "distributions", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
     "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
     "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi",
     "profiler", "save", "set_default_dtype", "set_grad_enabled", "uint8", "utils",

@@ -200,6 +200,40 @@ def kinks(t):
     return found
 
 
+def distributions(t):
+    D, found = t.distributions, []
+    a, b = data(t, 2, 3, grad=True), data(t, 2, 3, seed=1, low=0.3, high=1.5, grad=True)
+    x, share = data(t, 4, 2, 3, seed=2), data(t, 2, 3, seed=3, low=0.1, high=0.9)
+    c = b.detach() * 1.3 + 0.1
+    ones = (x > 0).float()
+    cases = [
+        (D.Normal(a, b), D.Normal(a * 2, c), x),
+        (D.Laplace(a, b), D.Laplace(a * 2, c), x),
+        (D.Exponential(b), D.Exponential(c), share),
+        (D.Gamma(b, c), D.Gamma(c, b), share),
+        (D.Beta(b, c), D.Beta(c, b), share),
+        (D.Bernoulli(share), D.Bernoulli(logits=a), ones),
+        (D.Categorical(logits=a), D.Categorical(b), classes(t, (4, 2), 3)),
+        (D.Independent(D.Normal(a, b), 1), D.Independent(D.Normal(a, 1.0), 1), x),
+    ]
+    L = t.tril(data(t, 3, 3, seed=4)) + 2 * t.eye(3)
+    cases += [(D.MultivariateNormal(a, scale_tril=L), D.MultivariateNormal(a * 2, L @ L.mT), x)]
+    for p, q, value in cases:
+        found += [p.log_prob(value), p.entropy(), q.log_prob(value), D.kl_divergence(p, q)]
+        found += [str(p.batch_shape), str(p.event_shape), str(p.sample((5,)).shape)]
+        if not isinstance(p, D.Categorical):
+            found += [p.mean, p.variance, p.stddev]
+    more = (D.Uniform(a, a + b), D.LogNormal(a, b), D.Poisson(b))
+    for p, value in zip(more, (a.detach() + 0.01, share, t.floor(3 * share)), strict=True):
+        found += [p.log_prob(value), p.mean, p.variance]
+    found += [D.Normal(a, b).cdf(x), D.Normal(a, b).icdf(share), D.LogNormal(a, b).entropy()]
+    found += [cases[6][0].probs, cases[6][1].logits, cases[5][1].probs]
+    sum(f.sum() for f in found if not isinstance(f, str) and f.requires_grad).backward()
+    t.manual_seed(0)
+    z = D.Normal(t.zeros(1, requires_grad=True), t.ones(1)).rsample((1000,))
+    return [*found, a.grad, b.grad, z.requires_grad, abs(z.mean().item()) < 0.2]
+
+
 PROGRAMS = [
     f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__
     and f.__code__.co_varnames[: f.__code__.co_argcount] == ("t",)
