@@ -23,7 +23,7 @@ from autojit.tracing.context import current_trace
 
 from .modes import modes
 from .nodes import AccumulateGrad, Edge, Node
-from .rules import OFTEN, VERY_OFTEN, Rule, pays, runner
+from .rules import VERY_OFTEN, Rule, runner, times_before
 
 #: Nodes of a graph that is compiled as one.  To make code takes 10 to 30 ms a node.
 LARGEST = 256
@@ -112,8 +112,8 @@ class _Met:
         #: Keeps the rules, whose numbers stand in the key, alive.
         self.rules = [node.rule for node in graph.nodes]
         self.program = joined(graph, roots)
-        #: A pass of little work saves some 5 us a node.
-        self.often = OFTEN if pays(self.program) else VERY_OFTEN
+        # A pass of little work saves some 5 us a node.
+        self.often: int = times_before(self.program) or VERY_OFTEN
         self.run = runner(self.program, tuple(self.program.captured), at_once=True)
 
 

@@ -35,9 +35,10 @@ class Operation:
     ``eager``  the same values from NumPy's arrays alone, sooner
     ``compiled``  the same by compiled code, by static arguments and types of arrays
     ``node``  the class of its nodes, once there is one
+    ``is_view``  whether results may share memory with operands, so that it is never compiled
     """
 
-    __slots__ = ("compiled", "eager", "impl", "name", "node", "node_name")
+    __slots__ = ("compiled", "eager", "impl", "is_view", "name", "node", "node_name")
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Operation:
         self.eager = eager or impl
         self.compiled: dict[Any, Callable[..., Any]] = {}
         self.node: Any = None
+        self.is_view = False
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
@@ -174,7 +176,7 @@ def _derived(
     back = Operation(operation.node_name, call)
     forward = None
     often = times_before(program)
-    if often is not None:
+    if often is not None and not operation.is_view:
         forward = Forward(operation, (static, types_of(arrays)), program, often)
     return made_rule(run, back, kept, kept, wrt, program.out_types, bound, forward)
 
@@ -262,7 +264,8 @@ def applied(
 #: Elements of all operations of a program from which compiled code pays where it is run again and
 #: again: to make code takes 0.1 s, and fused it takes half of the time, 1 ns an element.
 MUCH = 200_000
-#: How often such a program is interpreted before it is compiled.
+#: How often such a program is interpreted before it is compiled: at least so often, and once for
+#: every two operations, since to make code takes 5 ms an operation and more.
 OFTEN = 8
 
 
@@ -282,7 +285,7 @@ SEVERAL = 6
 def times_before(program: Program) -> int | None:
     """How often a program is interpreted before it is compiled; None where it never is."""
     if pays(program):
-        return OFTEN
+        return max(OFTEN, len(program.ops) // 2)
     return VERY_OFTEN if len(program.ops) >= SEVERAL else None
 
 
@@ -326,7 +329,7 @@ def runner(
     outputs = [numbers[v] for v in program.outputs]
     dtypes = [v.dtype for v in program.outputs]
     compiles = at_once or program.has(BodyOp)
-    fuses = pays(program)
+    often = times_before(program) if pays(program) else None
     calls = 0
 
     def run(arrays: Sequence[Any]) -> list[Any]:
@@ -335,7 +338,7 @@ def runner(
             arrays = (*arrays, *constants)
         if any(map(is_tracer, arrays)):
             return list(inline(program, arrays))
-        if compiles or (fuses and calls >= OFTEN):
+        if compiles or (often is not None and calls >= often):
             return list(map(np.asarray, apply(program, arrays)))
         calls += 1
         env = list(arrays)

@@ -13,10 +13,9 @@ rng = np.random.default_rng(0)
 @pytest.fixture
 def soon(monkeypatch):
     """Compiled from the third time on; how many passes were replayed."""
-    monkeypatch.setattr(replay, "OFTEN", 1)
     monkeypatch.setattr(replay, "VERY_OFTEN", 1)
-    monkeypatch.setattr(rules, "OFTEN", 2)
-    monkeypatch.setattr(rules, "VERY_OFTEN", 2)
+    monkeypatch.setattr(replay, "times_before", lambda program: 1)
+    monkeypatch.setattr(rules, "times_before", lambda program: 2)
     count = []
     whole = replay.replayed
 
