@@ -51,7 +51,7 @@ from .attention import (
 from .basic import dropout, embedding, linear, one_hot
 from .classification import cross_entropy, nll_loss
 from .clipping import clip_by_global_norm, clip_by_value, global_norm
-from .convolution import conv1d, conv2d
+from .convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from .layers import Layer, sequential
 from .losses import (
     binary_cross_entropy,
@@ -76,7 +76,7 @@ from .parameters import (
 )
 from .pooling import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
 from .random import batches, keep_mask
-from .recurrent import lstm
+from .recurrent import gru, lstm, rnn
 
 __all__ = [
     "Layer",
@@ -90,6 +90,8 @@ __all__ = [
     "clip_by_value",
     "conv1d",
     "conv2d",
+    "conv_transpose1d",
+    "conv_transpose2d",
     "cross_entropy",
     "dropout",
     "elu",
@@ -97,6 +99,7 @@ __all__ = [
     "gelu",
     "global_norm",
     "group_norm",
+    "gru",
     "hardtanh",
     "hinge_loss",
     "huber_loss",
@@ -126,6 +129,7 @@ __all__ = [
     "one_hot",
     "relu",
     "rms_norm",
+    "rnn",
     "scaled_dot_product_attention",
     "selu",
     "sequential",

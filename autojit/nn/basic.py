@@ -29,15 +29,21 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(np.array([1.0, 2.0]), np.array([[1.0, 1.0]]), np.array([0.5]))
     array([3.5])
     """
-    need_shape(weight.ndim == 2, f"weight has shape {weight.shape}; linear needs (outputs, inputs)")
     need_shape(
-        x.ndim > 0 and x.shape[-1] == weight.shape[1],
-        f"x has shape {x.shape} and weight {weight.shape}: the last axis of each holds the "
-        "inputs. A weight of shape (inputs, outputs) is passed as weight.T",
+        weight.ndim == 2,
+        lambda: f"weight has shape {weight.shape}; linear needs (outputs, inputs)",
     )
     need_shape(
-        bias is None or bias.shape == weight.shape[:1],
-        f"bias has shape {np.shape(bias)}; weight of shape {weight.shape} needs {weight.shape[:1]}",
+        x.ndim > 0 and x.shape[-1] == weight.shape[1],
+        lambda: (
+            f"x has shape {x.shape} and weight {weight.shape}: the last axis of each holds the "
+            "inputs. A weight of shape (inputs, outputs) is passed as weight.T"
+        ),
+    )
+    rows = weight.shape[:1]
+    need_shape(
+        bias is None or bias.shape == rows,
+        lambda: f"bias has shape {np.shape(bias)}; weight of shape {weight.shape} needs {rows}",
     )
     product = x @ weight.T
     return product if bias is None else product + bias

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
 
 
-def need_shape(fits: bool, message: str) -> None:
-    """ShapeError with the user's line, unless the shapes fit."""
+def need_shape(fits: bool, message: str | Callable[[], str]) -> None:
+    """ShapeError with the user's line, unless the shapes fit; a function makes its message late."""
     if not fits:
-        raise ShapeError(with_place(message, user_source()))
+        text = message if isinstance(message, str) else message()
+        raise ShapeError(with_place(text, user_source()))
 
 
 def need_value(fits: bool, message: str) -> None:

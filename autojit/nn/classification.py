@@ -75,12 +75,17 @@ def _of_classes(
     classes, expected = x.shape[axis], x.shape[:axis] + x.shape[axis + 1 :]
     need_shape(
         target.shape == expected,
-        f"target has shape {target.shape}; x of shape {x.shape} needs class numbers of shape "
-        f"{expected}, or probabilities of shape {x.shape}",
+        lambda: (
+            f"target has shape {target.shape}; x of shape {x.shape} needs class numbers of shape "
+            f"{expected}, or probabilities of shape {x.shape}"
+        ),
     )
     need_integers(target, "target")
     _check_weight(weight, classes)
     ignored = target == ignore_index
+    plain = weight is None and smoothing == 0.0 and ignored.__class__ is np.ndarray
+    if plain and not ignored.any():  # the same, sooner
+        return reduced(-_at(x, no_negative(target, classes), axis), reduction)
     labels = np.where(ignored, 0, no_negative(target, classes))
     factor = np.where(ignored, 0, 1).astype(x.dtype) if weight is None else (
         np.where(ignored, 0.0, rows_at(weight, labels))
@@ -98,6 +103,8 @@ def _of_classes(
 
 def _at(x: Any, labels: Any, axis: int) -> Any:
     """The elements at the labels along the axis of classes."""
+    if axis == 1 and x.ndim == 2 and x.__class__ is labels.__class__ is np.ndarray:
+        return x[np.arange(len(labels)), labels]  # the same, sooner
     found = np.take_along_axis(x, np.expand_dims(labels, axis), axis=axis)
     return np.squeeze(found, axis=axis)
 
@@ -114,5 +121,5 @@ def _along(weight: Any, x: Any) -> Any:
 def _check_weight(weight: Any, classes: int) -> None:
     need_shape(
         weight is None or weight.shape == (classes,),
-        f"weight has shape {np.shape(weight)}; {classes} classes need ({classes},)",
+        lambda: f"weight has shape {np.shape(weight)}; {classes} classes need ({classes},)",
     )

@@ -70,6 +70,95 @@ def conv2d(
     return _convolution(x, weight, bias, stride, padding, dilation, groups, 2)
 
 
+def conv_transpose1d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    """The transpose of :func:`conv1d`: each element adds the filters, times itself, to the result.
+
+    Args:
+        x: an array of shape (N, C, L).
+        weight: filters of shape (C, filters / groups, taps).
+        bias: an array of shape (filters,), or None.
+        stride, dilation: as for :func:`conv1d`.
+        padding: how many elements the result loses at both ends.
+        output_padding: how many it has more at its end; less than ``stride`` or ``dilation``.
+        groups: as for :func:`conv1d`.
+
+    Returns:
+        An array of shape (N, filters, (L - 1) stride - 2 padding + dilation (taps - 1) +
+        output_padding + 1).
+
+    Raises:
+        ShapeError: where the shapes do not fit.
+
+    >>> conv_transpose1d(np.array([[[1.0, 2.0]]]), np.array([[[1.0, 10.0]]]), stride=2)
+    array([[[ 1., 10.,  2., 20.]]])
+    """
+    return _transposed(x, weight, bias, stride, padding, output_padding, groups, dilation, 1)
+
+
+def conv_transpose2d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    """The transpose of :func:`conv2d`, for images (N, C, H, W) and filters (C, filters / groups,
+    height, width); the settings are those of :func:`conv_transpose1d`.
+
+    Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4.
+
+    >>> conv_transpose2d(np.ones((1, 1, 1, 1)), np.ones((1, 1, 2, 2)))
+    array([[[[1., 1.],
+             [1., 1.]]]])
+    """
+    return _transposed(x, weight, bias, stride, padding, output_padding, groups, dilation, 2)
+
+
+def _transposed(
+    x: Any, weight: Any, bias: Any, stride: Any, padding: Any, more: Any, groups: int,
+    dilation: Any, ndim: int,
+) -> Any:  # fmt: skip
+    """By :func:`_convolution` of x with zeros between its elements, with turned filters."""
+    name = f"conv_transpose{ndim}d"
+    need_shape(
+        x.ndim == weight.ndim == ndim + 2 and x.shape[1] == weight.shape[0],
+        f"x has shape {x.shape} and weight {weight.shape}; {name} needs (N, C, …) and (C, filters "
+        "/ groups, taps of each axis)",
+    )
+    strides, dilations = pair(stride, ndim, "stride"), pair(dilation, ndim, "dilation")
+    margins, ends = pair(padding, ndim, "padding"), pair(more, ndim, "output_padding")
+    need_value(
+        all(e < max(s, d) for e, s, d in zip(ends, strides, dilations, strict=True)),
+        f"output_padding={more} is not less than stride={stride} or dilation={dilation}",
+    )
+    taps = weight.shape[2:]
+    for k, s in enumerate(strides):
+        x = _spread(x, k + 2, s)
+    reach = [d * (n - 1) for d, n in zip(dilations, taps, strict=True)]
+    widths = [(r - p, r - p + e) for r, p, e in zip(reach, margins, ends, strict=True)]
+    cut = [slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(widths, x.shape[2:], strict=True)]
+    x = np.pad(
+        x[(slice(None), slice(None), *cut)],
+        ((0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)),
+    )
+    inner, outer = weight.shape[0] // groups, weight.shape[1]
+    turned = weight[(slice(None), slice(None), *(slice(None, None, -1),) * ndim)]
+    turned = np.swapaxes(turned.reshape(groups, inner, outer, *taps), 1, 2)
+    turned = turned.reshape(groups * outer, inner, *taps)
+    return _convolution(x, turned, bias, 1, 0, dilations, groups, ndim)
+
+
+def _spread(x: Any, axis: int, step: int) -> Any:
+    """With ``step - 1`` zeros between neighbours along an axis."""
+    if step == 1:
+        return x
+    n = x.shape[axis]
+    wide = np.pad(np.expand_dims(x, axis + 1), [(0, 0)] * (axis + 1) + [(0, step - 1)]
+                  + [(0, 0)] * (x.ndim - axis - 1))  # fmt: skip
+    whole = wide.reshape(*x.shape[:axis], n * step, *x.shape[axis + 1 :])
+    return whole[(slice(None),) * axis + (slice(0, (n - 1) * step + 1),)]
+
+
 def _convolution(
     x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, ndim: int
 ) -> Any:

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import amp, autograd, func, nn, optim, profiler, utils
+import numpy as np
+
+from . import amp, autograd, distributions, func, nn, optim, profiler, utils
 from .compiling import compile
 from .engine.dtypes import (
     bfloat16,
@@ -34,6 +36,7 @@ from .engine.dtypes import (
     int16,
     int32,
     int64,
+    numpy_dtype,
     set_default_dtype,
     uint8,
 )
@@ -49,11 +52,13 @@ from .engine.shapes import Device as device
 from .engine.shapes import Size
 from .engine.tensor import Tensor
 from .functions.arguments import checked as _checked
+from .functions.arranging import FACTORIES as _INDICES
 from .functions.factories import FUNCTIONS as _FACTORIES
 from .functions.factories import Generator, e, inf, nan, pi
 from .functions.linalg import linalg
 from .functions.shaping import broadcast_to
 from .methods import FUNCTIONS as _FUNCTIONS
+from .missing import missing
 from .saving import load, save
 
 bool: dtype = bool_
@@ -67,6 +72,12 @@ cfloat: dtype = complex64
 cdouble: dtype = complex128
 globals().update({name: _checked(name, function) for name, function in _FUNCTIONS.items()})
 globals().update(_FACTORIES)
+globals().update(_INDICES)
+for _name in ("dropout", "celu", "selu", "prelu", "threshold", "layer_norm", "batch_norm",
+              "group_norm", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d",
+              "cosine_similarity", "pairwise_distance", "bilinear", "instance_norm",
+              "pixel_shuffle"):  # fmt: skip
+    globals()[_name] = getattr(nn.functional, _name)
 vmap = func.vmap
 func.register(nn.Parameter)
 func.register(nn.Buffer)
@@ -110,6 +121,21 @@ def is_floating_point(input: Tensor) -> Any:
     return input._data.dtype.kind == "f"
 
 
+def is_complex(input: Tensor) -> Any:
+    """Whether a tensor holds complex numbers."""
+    return input._data.dtype.kind == "c"
+
+
+def finfo(type: dtype | None = None) -> Any:
+    """The limits of a dtype of floats."""
+    return np.finfo(numpy_dtype(type or get_default_dtype()))
+
+
+def iinfo(type: dtype) -> Any:
+    """The limits of a dtype of integers."""
+    return np.iinfo(numpy_dtype(type))
+
+
 def result_type(a: Any, b: Any) -> dtype:
     """The dtype of two operands together."""
     from .engine import dtypes
@@ -127,9 +153,13 @@ def set_printoptions(**_: Any) -> None:
     raise NotImplementedError("torch.set_printoptions is not covered; print x.numpy() instead.")
 
 
+def __getattr__(name: str) -> Any:
+    raise AttributeError(missing("torch", name, globals()))
+
+
 __all__ = [
     "Generator", "Size", "Tensor", "amp", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
-    "device", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
+    "device", "distributions", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
     "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
     "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi",
     "profiler", "save", "set_default_dtype", "set_grad_enabled", "uint8", "utils",

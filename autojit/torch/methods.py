@@ -15,25 +15,54 @@ from .engine.recording import counter_of, quiet, wrap
 from .engine.shapes import Device, Size
 from .engine.tensor import Tensor
 from .engine.views import alias, assign, check_in_place, check_overlap
-from .functions import factories, indexing, linalg, pointwise, reductions, shaping
+from .functions import (
+    arranging,
+    factories,
+    indexing,
+    linalg,
+    pointwise,
+    reductions,
+    shaping,
+    statistics,
+)
 from .functions.arguments import refusal
 from .functions.making import NUMBERS, in_dtype
 from .precision import lowered
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **pointwise.FUNCTIONS, **reductions.FUNCTIONS, **shaping.FUNCTIONS, **indexing.FUNCTIONS,
-    **linalg.FUNCTIONS,
+    **linalg.FUNCTIONS, **statistics.FUNCTIONS, **arranging.FUNCTIONS,
 }  # fmt: skip
-for _name in ("matmul", "mm", "bmm", "mv", "addmm", "einsum"):
+for _name in ("matmul", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum"):
     FUNCTIONS[_name] = lowered(FUNCTIONS[_name])
 #: The NumPy functions that are the same where nothing else is asked for.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "div": np.true_divide}
 #: Functions that are no methods.
-_FREE = {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "meshgrid", "einsum", "where"}
+_FREE = {
+    "block_diag",
+    "cartesian_prod",
+    "combinations",
+    "broadcast_tensors",
+    "column_stack",
+    "dstack",
+    "row_stack",
+    "isin",
+    "chain_matmul",
+    "unfold_",
+    "cat",
+    "stack",
+    "concat",
+    "concatenate",
+    "hstack",
+    "vstack",
+    "meshgrid",
+    "einsum",
+    "where",
+}
 #: Functions whose result can take the place of their tensor.
 _IN_PLACE = [
     *pointwise.FUNCTIONS, "cumsum", "cumprod", "tril", "triu", "scatter", "scatter_add",
-    "index_add", "addmm",
+    "index_add", "index_copy", "index_fill", "index_put", "addmm", "baddbmm",
 ]  # fmt: skip
 
 
@@ -236,6 +265,15 @@ def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return assign(self, pointwise.masked_fill(self, mask, value))
 
 
+@_set("fill_diagonal_")
+def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Put a number on the diagonal."""
+    n = min(self.shape)
+    k = np.arange(n)
+    self[tuple([factories.from_numpy(k)] * self.ndim)] = fill_value
+    return self
+
+
 @_set("copy_")
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Put another tensor's numbers in the place of its own."""
@@ -272,6 +310,7 @@ _set("fill_")(_constant(_number))
 _set("zero_")(_constant(lambda: 0))
 _set("uniform_")(_drawn(_uniform))
 _set("normal_")(_drawn(lambda g, shape, mean=0.0, std=1.0: g.normal(mean, std, shape)))
+_set("exponential_")(_drawn(lambda g, shape, lambd=1.0: g.exponential(1 / lambd, shape)))
 _set("random_")(_drawn(lambda g, shape, low=0, high=2**24: g.integers(low, high, shape)))
 _set("bernoulli_")(_drawn(lambda g, shape, p=0.5: g.random(shape) < p))
 
@@ -281,12 +320,19 @@ def _element_size(self: Tensor) -> int:
     return int(self._data.dtype.itemsize)
 
 
+def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The elements in row-major order in memory: a copy if they are not."""
+    array = self._data
+    in_order = not isinstance(array, np.ndarray) or array.flags.c_contiguous
+    return self if in_order else pointwise.clone(self)
+
+
 def _simple() -> None:
     simple: dict[str, Callable[..., Any]] = {
         "dim": lambda self: self.ndim, "numel": lambda self: self._data.size,
         "nelement": lambda self: self._data.size, "element_size": _element_size,
         "ndimension": lambda self: self.ndim,
-        "contiguous": lambda self, **_: self, "cpu": lambda self: self,
+        "contiguous": _contiguous, "cpu": lambda self: self,
         "is_contiguous": lambda self: bool(self._data.flags.c_contiguous),
         "is_floating_point": lambda self: self._data.dtype.kind == "f",
         "is_complex": lambda self: self._data.dtype.kind == "c",
@@ -314,6 +360,7 @@ def _simple() -> None:
         "imag": lambda self: FUNCTIONS["imag"](self),
         "itemsize": _element_size,
         "nbytes": lambda self: int(self._data.nbytes),
+        "mH": lambda self: FUNCTIONS["adjoint"](self),
         "is_view": lambda self: self._base is not None,
     }.items():
         setattr(Tensor, name, property(function))

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from autojit.codegen.cpu.abi.results import Lease
 from autojit.session.watching import span
 from autojit.session.watching import state as watching
 
 from .modes import _Mode, modes
 from .nodes import SECOND_TIME, AccumulateGrad, Edge, Node
 from .recording import counter_of, from_saved, record, wrap
+from .replay import replayed
+from .rules import Rule
+from .sharing import is_fresh
 
 
 class Pass:
@@ -44,12 +46,24 @@ class Pass:
         """Carry cotangents from the roots to the leaves."""
         if self.targets is not None:
             self._allowed = _towards(self.targets, [node for (node, _), _ in roots])
+        elif not self.recorded:
+            found = replayed([e for e, _ in roots], [c._data for _, c in roots], retain=self.retain)
+            if found is not None:
+                self._end(found)
+                return
         for edge, cotangent in roots:
             self._add(edge, cotangent if self.recorded else cotangent._data)
         with _Mode._of(self.recorded), np.errstate(all="ignore"):
             while self._waiting:
                 node = heapq.heappop(self._waiting)[2]
                 self._visit(node)
+
+    def _end(self, found: list[tuple[AccumulateGrad, Any]]) -> None:
+        """Give gradients to leaves."""
+        with np.errstate(all="ignore"):
+            while found:
+                node, held = found[-1][0], {0: found.pop()[1]}
+                self._accumulate(node, held)
 
     def _add(self, edge: Edge, cotangent: Any) -> None:
         node, k = edge
@@ -60,7 +74,8 @@ class Pass:
             self._cotangents[node] = {k: cotangent}
             heapq.heappush(self._waiting, (-node.number, id(node), node))
         elif k in held:
-            held[k] = held[k] + cotangent
+            both = held[k] + cotangent
+            held[k] = np.asarray(both) if isinstance(both, np.generic) else both
         else:
             held[k] = cotangent
 
@@ -83,12 +98,16 @@ class Pass:
         return not any(e is not None and e[0] in (self._allowed or ()) for e in node.edges)
 
     def _go_on(self, node: Node, held: dict[int, Any]) -> None:
-        cotangents = self._complete(node, held)
+        rule = node.rule
+        if rule.__class__ is Rule and len(rule.inexact) == 1:
+            cotangents = [held[0]]
+        else:
+            cotangents = self._complete(node, held)
         if watching.watchers:
             with span("backward", node.name(), cotangents):
                 results = self._pulled(node, cotangents)
         else:
-            results = self._pulled(node, cotangents)
+            results = self._pulled(node, cotangents) if self.recorded else node.pull(cotangents)
         if node.hooks:
             results = self._call_node_hooks(node, results, cotangents)
         if modes.anomaly:
@@ -121,7 +140,7 @@ class Pass:
         if self.recorded:
             given = cotangent
         else:  # nobody else has an array that only this function refers to
-            is_own = sys.getrefcount(cotangent) == 2 and _is_fresh(cotangent)
+            is_own = sys.getrefcount(cotangent) == 2 and is_fresh(cotangent)
             given = wrap(cotangent if is_own else _own(cotangent))
         before = x._grad
         if before is None:
@@ -189,11 +208,6 @@ def _last_line(text: str) -> str:
     """The last frame of a traceback that is not ours."""
     frames = [f for f in text.split('  File "') if f and not f.startswith(_OURS)]
     return f'  File "{frames[-1].rstrip()}' if frames else ""
-
-
-def _is_fresh(array: Any) -> bool:
-    base = getattr(array, "base", None)
-    return isinstance(array, np.ndarray) and (base is None or isinstance(base, Lease))
 
 
 def _own(array: Any) -> Any:

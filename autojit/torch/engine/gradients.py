@@ -66,6 +66,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -77,6 +78,10 @@ def grad(
     >>> torch.autograd.grad(x**2, x)
     (tensor(6.),)
     """
+    if not only_inputs:
+        raise NotImplementedError(
+            "only_inputs=False is not covered, as in PyTorch. Call backward()"
+        )
     if is_grads_batched:
         raise NotImplementedError(
             "is_grads_batched=True is not covered. Use torch.func.vmap over torch.func.vjp."

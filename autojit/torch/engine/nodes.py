@@ -122,7 +122,8 @@ class Node:
         held = self.saved
         if held and rule.read < len(held):
             held = held[: rule.read]
-        self.check_saved(held)
+        if held is None or any([counter[0] != version for _, counter, version, _ in held]):
+            self.check_saved(held)  # which raises
         saved = iter(held)
         arguments = [
             cotangents[k] if kind == "cotangent" else next(saved)[0]
@@ -177,16 +178,12 @@ class AccumulateGrad(Node):
         return [(self.variable._data.shape, self.variable._data.dtype)]
 
 
-_classes: dict[Operation, type[Node]] = {}
-
-
 def node_class(operation: Operation) -> type[Node]:
     """The class of an operation's nodes, named as PyTorch names it."""
-    found = _classes.get(operation)
-    if found is None:
-        name = operation.node_name
-        found = _classes[operation] = type(name, (Node,), {"__slots__": ()})
-    return found
+    if operation.node is None:
+        operation.node = type(operation.node_name, (Node,), {"__slots__": ()})
+    made: type[Node] = operation.node
+    return made
 
 
 def accumulator(tensor: Any) -> AccumulateGrad:

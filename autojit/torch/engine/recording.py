@@ -21,7 +21,7 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
-from .rules import Operation, Rule, rule_for
+from .rules import Operation, Rule, rule_for, types_of
 
 _new = object.__new__
 
@@ -142,6 +142,10 @@ def _is_array(x: Any) -> bool:
 def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
     if current_trace() is not None:
         return operation.impl(*arrays, *static)
+    if operation.compiled:
+        compiled = operation.compiled.get((static, types_of(arrays)))
+        if compiled is not None:
+            return compiled(*arrays)
     with quiet():
         return operation.eager(*arrays, *static)
 
@@ -183,12 +187,13 @@ def attach_rule(
 ) -> None:
     """Record results by the rule of their operation; residuals are arrays that nobody else has."""
     edges = [edge_of(t) if need else None for t, need in zip(tensors, needs, strict=True)]
-    node = node_class(operation)(rule, edges, None)
-    node.saved = _saved(rule, tensors, edges, results, residuals)
+    node = (operation.node or node_class(operation))(rule, edges, None)
+    node.saved = _saved(rule, tensors, edges, results, residuals) if rule.saved else ()
     if modes.anomaly:
         node.traceback = "".join(traceback.format_stack()[:-2])
-    for k, (t, type_) in enumerate(zip(results, rule.out_types, strict=True)):
-        if type_.dtype.kind in "fc":
+    for k, inexact in enumerate(rule.inexact):
+        if inexact:
+            t = results[k]
             t._edge = (node, k)
             t._needs = True
 

@@ -33,9 +33,12 @@ class Operation:
     ``name``  the name of its nodes; "Backward0" may be left out
     ``impl``  ``impl(*arrays, *static)``: on NumPy's arrays and on traced ones
     ``eager``  the same values from NumPy's arrays alone, sooner
+    ``compiled``  the same by compiled code, by static arguments and types of arrays
+    ``node``  the class of its nodes, once there is one
+    ``is_view``  whether results may share memory with operands, so that it is never compiled
     """
 
-    __slots__ = ("eager", "impl", "name", "node_name")
+    __slots__ = ("compiled", "eager", "impl", "is_view", "name", "node", "node_name")
 
     def __init__(
         self,
@@ -47,11 +50,36 @@ class Operation:
         self.name: str = name
         self.impl = impl
         self.eager = eager or impl
+        self.compiled: dict[Any, Callable[..., Any]] = {}
+        self.node: Any = None
+        self.is_view = False
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
 #: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
 Source = tuple[str, int]
+
+
+class Forward:
+    """An operation on arrays of some types, which is compiled when it has run often."""
+
+    __slots__ = ("_calls", "_key", "_often", "_operation", "_program")
+
+    def __init__(self, operation: Operation, key: Any, program: Program, often: int) -> None:
+        self._operation = operation
+        self._key = key
+        self._program = program
+        self._often = often
+        self._calls = 0
+
+    def count(self) -> None:
+        """It has run once more."""
+        self._calls += 1
+        if self._calls == self._often:
+            compiled = self._operation.compiled
+            compiled[self._key] = applied(self._program, self._program.captured, at_once=True)
+            while len(compiled) > _MOST:
+                compiled.pop(next(iter(compiled)))
 
 
 class Rule(NamedTuple):
@@ -69,6 +97,13 @@ class Rule(NamedTuple):
     saved: tuple[Source, ...]
     #: How much of it ``run`` reads.
     read: int
+    #: Which results have gradients.
+    inexact: tuple[bool, ...]
+    #: What ``run`` computes, from ``sources`` and the arrays that are bound to it; None where that
+    #: is no program.
+    program: Program | None = None
+    #: The operation itself where compiled code pays for it.
+    forward: Forward | None = None
 
 
 def made_rule(
@@ -78,12 +113,17 @@ def made_rule(
     pull_sources: tuple[Source, ...],
     wrt: tuple[int, ...],
     out_types: tuple[Type, ...],
+    program: Program | None = None,
+    forward: Forward | None = None,
 ) -> Rule:
     """The rule, with what its nodes save."""
     read = [s for s in sources if s[0] != "cotangent"]
     more = [s for s in pull_sources if s[0] != "cotangent" and s not in read]
     saved = (*read, *more)
-    return Rule(run, pull, sources, pull_sources, wrt, out_types, saved, len(read))
+    return Rule(
+        run, pull, sources, pull_sources, wrt, out_types, saved, len(read),
+        tuple(t.dtype.kind in "fc" for t in out_types), program, forward,
+    )  # fmt: skip
 
 
 _rules: OrderedDict[Any, Rule] = OrderedDict()
@@ -95,13 +135,21 @@ def rule_for(
     operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...], needs: tuple[bool, ...]
 ) -> Rule:
     """The rule for operands like these."""
-    key = (operation, static, tuple([(a.shape, a.dtype.char) for a in arrays]), needs)
+    types = types_of(arrays)
+    key = (operation, static, types, needs)
     found = _rules.get(key)
     if found is None:
         found = _rules[key] = _derived(operation, arrays, static, needs)
         while len(_rules) > _MOST:
             _rules.popitem(last=False)
+    elif found.forward is not None:
+        found.forward.count()
     return found
+
+
+def types_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Shapes and dtypes, as a key."""
+    return tuple([(a.shape, a.dtype.char) for a in arrays])
 
 
 def _derived(
@@ -120,10 +168,17 @@ def _derived(
     constants = tuple(captured[k] for kind, k in sources if kind == "captured")
     kept = sources[: len(sources) - len(constants)]
     run, call = runner(pull, constants), applied(pull, constants)
+    bound = None
     if is_complex(program):
         run, call = conjugated(run, kept), conjugated_call(call, kept)
+    else:
+        bound = pull.bound_to(constants)
     back = Operation(operation.node_name, call)
-    return made_rule(run, back, kept, kept, wrt, program.out_types)
+    forward = None
+    often = times_before(program)
+    if often is not None and not operation.is_view:
+        forward = Forward(operation, (static, types_of(arrays)), program, often)
+    return made_rule(run, back, kept, kept, wrt, program.out_types, bound, forward)
 
 
 def is_complex(program: Program) -> bool:
@@ -209,8 +264,34 @@ def applied(
 #: Elements of all operations of a program from which compiled code pays where it is run again and
 #: again: to make code takes 0.1 s, and fused it takes half of the time, 1 ns an element.
 MUCH = 200_000
-#: How often such a program is interpreted before it is compiled.
+#: How often such a program is interpreted before it is compiled: at least so often, and once for
+#: every two operations, since to make code takes 5 ms an operation and more.
 OFTEN = 8
+
+
+def pays(program: Program) -> bool:
+    """Whether compiled code pays for a program that is run again and again: its operations are
+    fused, and compiled products of matrices are no slower than the library's."""
+    return (len(program.ops) > 1 or program.has(Dot)) and work_of(program) > MUCH
+
+
+#: The same of a program of little work, where compiled code saves 1 us an operation and to make it
+#: takes 3 ms an operation.
+VERY_OFTEN = 4_000
+#: Operations of a program of little work for which compiled code is called sooner than NumPy.
+SEVERAL = 6
+
+
+def times_before(program: Program) -> int | None:
+    """How often a program is interpreted before it is compiled; None where it never is."""
+    if pays(program):
+        return max(OFTEN, len(program.ops) // 2)
+    return VERY_OFTEN if len(program.ops) >= SEVERAL else None
+
+
+def work_of(program: Program) -> float:
+    """Elements of all operations; multiplications in products of matrices count less."""
+    return sum(max(op.kind.work(op), sum([v.type.size for v in op.results])) for op in program.ops)
 
 
 def _evaluation(op: Op) -> Callable[..., Any]:
@@ -248,9 +329,7 @@ def runner(
     outputs = [numbers[v] for v in program.outputs]
     dtypes = [v.dtype for v in program.outputs]
     compiles = at_once or program.has(BodyOp)
-    work = sum(v.type.size for op in program.ops for v in op.results)
-    # Products of matrices are as fast in NumPy, and would be waited for.
-    fuses = len(program.ops) > 1 and work > MUCH and not program.has(Dot)
+    often = times_before(program) if pays(program) else None
     calls = 0
 
     def run(arrays: Sequence[Any]) -> list[Any]:
@@ -259,8 +338,8 @@ def runner(
             arrays = (*arrays, *constants)
         if any(map(is_tracer, arrays)):
             return list(inline(program, arrays))
-        if compiles or (fuses and calls >= OFTEN):
-            return apply(program, arrays)
+        if compiles or (often is not None and calls >= often):
+            return list(map(np.asarray, apply(program, arrays)))
         calls += 1
         env = list(arrays)
         for evaluate, operands, is_single in steps:

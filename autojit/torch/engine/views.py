@@ -18,6 +18,7 @@ from .tensor import Tensor
 
 def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Tensor:
     """A result that shares its base's memory, and changes with it."""
+    operation.is_view = True
     off, modes.off = modes.off, None  # a constant would be a copy
     try:
         made: Tensor = record(operation, (base,), static)

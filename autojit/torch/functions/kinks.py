@@ -31,6 +31,57 @@ ATAN2 = Operation("Atan2", _arctan2, eager=np.arctan2)
 
 
 @custom_jvp
+def _hypot(a: Any, b: Any) -> Any:
+    return np.hypot(a, b)
+
+
+_hypot.defjvps(
+    lambda t, out, a, b: t * (a / np.hypot(a, b)), lambda t, out, a, b: t * (b / np.hypot(a, b))
+)
+HYPOT = Operation("Hypot", _hypot, eager=np.hypot)
+
+
+def _scipy_xlogy(x: Any, y: Any) -> Any:
+    from scipy.special import xlogy
+
+    return xlogy(x, y)
+
+
+@custom_jvp
+def _xlogy(x: Any, y: Any) -> Any:
+    return _scipy_xlogy(x, y)
+
+
+# By x the derivative is log(y), but 0 where both the logarithm and x are at their ends.
+_xlogy.defjvps(
+    lambda t, out, x, y: t * np.log(np.where((x == 0) & (y <= 0), 1, y)),
+    lambda t, out, x, y: t * (x / y),
+)
+XLOGY = Operation("Xlogy", _xlogy, eager=_scipy_xlogy)
+
+
+def _one_of(name: str, compute: Any, first: Any) -> Operation:
+    """The first operand where ``first`` holds or the second is NaN: it gets the gradient alone."""
+
+    @custom_jvp
+    def call(a: Any, b: Any) -> Any:
+        return compute(a, b)
+
+    def takes_first(a: Any, b: Any) -> Any:
+        return first(a, b) | np.isnan(b)
+
+    call.defjvps(
+        lambda t, out, a, b: np.where(takes_first(a, b), t, 0),
+        lambda t, out, a, b: np.where(takes_first(a, b), 0, t),
+    )
+    return Operation(name, call, eager=compute)
+
+
+FMAX = _one_of("Fmax", np.fmax, np.greater_equal)
+FMIN = _one_of("Fmin", np.fmin, np.less_equal)
+
+
+@custom_jvp
 def binary_cross_entropies(x: Any, target: Any) -> Any:
     """The cross-entropies of probabilities.
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.torch.engine.recording import record
+from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 
@@ -142,8 +142,151 @@ _QR = function("LinalgQr", lambda x: tuple(np.linalg.qr(x)))
 _POWER = function("MatrixPower", np.linalg.matrix_power)
 
 
+_EIGVALSH = function("LinalgEigh", np.linalg.eigvalsh)
+_SVDVALS = function("LinalgSvd", lambda x: np.linalg.svd(x, compute_uv=False))
+_PINV = function("LinalgPinv", np.linalg.pinv)
+_NUCLEAR = {"nuc": "sum", 2: "amax", -2: "amin"}
+
+
+def _scipy(name: str) -> Callable[..., Any]:
+    def call(*x: Any, **options: Any) -> Any:
+        import scipy.linalg
+
+        return getattr(scipy.linalg, name)(*x, **options)
+
+    return call
+
+
+_MATRIX_EXP = function("LinalgMatrixExp", _scipy("expm"))
+_TRIANGULAR = function(
+    "LinalgSolveTriangular",
+    lambda a, b, lower, unit: _scipy("solve_triangular")(a, b, lower=lower, unit_diagonal=unit),
+)
+
+
+class LstsqResult(NamedTuple):
+    """The solution, and what else is known of a least-squares problem."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
 class linalg:
     """``torch.linalg``."""
+
+    @staticmethod
+    def matmul(input: Tensor, other: Tensor) -> Tensor:
+        return matmul(input, other)
+
+    @staticmethod
+    def pinv(A: Any, rcond: float | None = None, hermitian: bool = False) -> Any:
+        """The pseudo-inverse."""
+        if rcond is not None or hermitian:
+            raise NotImplementedError("pinv: rcond and hermitian are not covered")
+        return _PINV((A,))
+
+    @staticmethod
+    def eigvalsh(A: Any) -> Any:
+        """The eigenvalues of a symmetric matrix, in order."""
+        return _EIGVALSH((A,))
+
+    @staticmethod
+    def svdvals(A: Any) -> Any:
+        """The singular values, the largest first."""
+        return _SVDVALS((A,))
+
+    @staticmethod
+    def matrix_exp(A: Any) -> Any:
+        """The exponential of a matrix."""
+        return _MATRIX_EXP((A,))
+
+    @staticmethod
+    def matrix_rank(A: Any) -> Any:
+        """How many singular values are not negligible."""
+        return compute(Operation("MatrixRank", np.linalg.matrix_rank), (A,))
+
+    @staticmethod
+    def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True,
+                         unitriangular: bool = False) -> Any:  # fmt: skip
+        """The solution of a system whose matrix is triangular."""
+        if left:
+            return _TRIANGULAR((A, B), not upper, bool(unitriangular))
+        made = _TRIANGULAR((A.mT, B.mT), bool(upper), bool(unitriangular))
+        return made.mT
+
+    @staticmethod
+    def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> LstsqResult:
+        """The least-squares solution of a system of full rank, by QR; by least norm of the solution
+        where it has fewer equations than unknowns."""
+        if rcond is not None:
+            raise NotImplementedError("lstsq: rcond is not covered")
+        if A.shape[-2] >= A.shape[-1]:
+            q, r = linalg.qr(A)
+            vector = B.ndim == A.ndim - 1
+            right = q.mT @ (B.unsqueeze(-1) if vector else B)
+            solution = linalg.solve(r, right)
+            solution = solution.squeeze(-1) if vector else solution
+        else:
+            solution = linalg.pinv(A) @ B
+        rest = A @ solution - B
+        full = A.shape[-2] > A.shape[-1]
+        residuals = (rest**2).sum(-2) if full and B.ndim == A.ndim else B.new_empty(0)
+        return LstsqResult(solution, residuals, linalg.matrix_rank(A), B.new_empty(0))
+
+    @staticmethod
+    def multi_dot(tensors: Any) -> Any:
+        """The product of matrices, in the cheapest order."""
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        if len(tensors) >= len(letters) or any(t.ndim != 2 for t in tensors):
+            made = tensors[0]
+            for t in tensors[1:]:
+                made = matmul(made, t)
+            return made
+        call = Operation("Mm", lambda *x: np.linalg.multi_dot(list(x)))
+        return record(_MULTI.setdefault(len(tensors), call), tensors)
+
+    @staticmethod
+    def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+        """The sums of products along an axis."""
+        return (x.conj() * y).sum(dim)
+
+    @staticmethod
+    def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+        """The cross products of vectors of three elements."""
+        a, b = tensors(input, other)
+        return _CROSS((a, b), axis(dim, a._data.ndim))
+
+    @staticmethod
+    def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+        """The diagonals of matrices."""
+        return A.diagonal(offset, dim1, dim2)
+
+    @staticmethod
+    def cond(A: Any, p: Any = None) -> Any:
+        """The condition number in the norm 2."""
+        if p not in (None, 2):
+            raise NotImplementedError(f"cond: p={p!r} is not covered; 2 is")
+        s = linalg.svdvals(A)
+        return s[..., 0] / s[..., -1]
+
+    @staticmethod
+    def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1),
+                    keepdim: bool = False) -> Any:  # fmt: skip
+        """The norm of a matrix: Frobenius', ``"nuc"``, 1, -1, 2, -2, infinite."""
+        if ord in ("fro", None):
+            return norm(A, 2.0, dim, keepdim)
+        rows, columns = axes(dim, A.ndim) or ()
+        x = A.movedim((rows, columns), (-2, -1))
+        if ord in _NUCLEAR:
+            made = getattr(linalg.svdvals(x), _NUCLEAR[ord])(-1)
+        else:
+            along = -2 if abs(ord) == 1 else -1
+            made = getattr(x.abs().sum(along), "amax" if ord > 0 else "amin")(-1)
+        return (
+            made.unsqueeze(-1).unsqueeze(-1).movedim((-2, -1), (rows, columns)) if keepdim else made
+        )
 
     @staticmethod
     def inv(A: Any) -> Any:
@@ -189,19 +332,51 @@ class linalg:
     def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:
         """The norm of a vector, or Frobenius' norm of a matrix."""
         named = axes(dim, A.ndim)
-        is_matrix = len(named or A.shape) == 2
-        if is_matrix and ord not in (None, "fro"):
-            raise NotImplementedError(
-                f"torch.linalg.norm of a matrix with ord={ord!r} is not covered; 'fro' is. Of the "
-                "elements as a vector:\n    torch.linalg.vector_norm(A, ord)"
-            )
+        if len(named or A.shape) == 2 and ord not in (None, "fro"):
+            return linalg.matrix_norm(A, ord, (-2, -1) if named is None else named, keepdim)
         return norm(A, 2.0 if ord in (None, "fro") else float(ord), dim, keepdim)
 
 
+_MULTI: dict[int, Operation] = {}
+_CROSS = function("LinalgCross", lambda a, b, k: np.cross(a, b, axis=k))
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """``beta * input + alpha * batch1 @ batch2``, with batches of matrices."""
+    return add(mul(input, beta), matmul(batch1, batch2), alpha=alpha)
+
+
+def _addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return add(mul(input, beta), matmul(mat, vec), alpha=alpha)
+
+
+def _old_svd(A: Any, some: bool) -> tuple[Any, Any, Any]:
+    U, S, Vh = linalg.svd(A, full_matrices=not some)
+    return U, S, Vh.mT
+
+
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    """The solution of a system, from Cholesky's factor of its matrix."""
+    first = linalg.solve_triangular(L.mT if upper else L, B, upper=False)
+    return linalg.solve_triangular(L if upper else L.mT, first, upper=True)
+
+
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The cross products of vectors along the first axis of three elements."""
+    found = dim if dim is not None else list(input.shape).index(3)
+    return linalg.cross(input, other, dim=found)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (matmul, einsum, outer, kron, trace, addmm, dot)
+    f.__name__: f
+    for f in (matmul, einsum, outer, kron, trace, addmm, dot, baddbmm, cholesky_solve, cross)
 }
 FUNCTIONS.update(mm=matmul, mv=matmul, bmm=matmul, ger=outer, inverse=linalg.inv, det=linalg.det,
                  inner=lambda a, b: einsum("...i,...i->...", a, b),
+                 slogdet=linalg.slogdet, cholesky=linalg.cholesky, qr=linalg.qr, vdot=dot,
+                 pinverse=linalg.pinv, matrix_power=linalg.matrix_power,
+                 matrix_exp=linalg.matrix_exp, addmv=_addmv,
+                 chain_matmul=lambda *m: linalg.multi_dot(m),
+                 svd=lambda A, some=True: _old_svd(A, some),
                  logdet=lambda A: linalg.slogdet(A).logabsdet)  # fmt: skip
 __all__ = ["FUNCTIONS", "axis", "linalg"]

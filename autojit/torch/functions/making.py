@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.torch.engine import dtypes
-from autojit.torch.engine.recording import compute, constant, record
+from autojit.torch.engine.recording import Kind, compute, constant, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 
@@ -50,6 +50,23 @@ def unary(name: str, impl: Callable[..., Any], *, floats: bool = True) -> Callab
     return lambda input: record(operation, (input,))
 
 
+#: Numbers as operands, by number and dtype: they are never results, so nobody can change them.
+_operands: dict[tuple[float, np.dtype], Any] = {}
+_MOST = 256
+
+
+def _operand(number: float, dtype: np.dtype) -> Any:
+    """A number as a tensor that is only an operand."""
+    if number == 0.0 or Kind.tracing:  # 0 and -0 are equal; a trace collects what is made in it
+        return constant(number, dtype)
+    found = _operands.get((number, dtype))
+    if found is None:
+        if len(_operands) >= _MOST:
+            _operands.clear()
+        found = _operands[number, dtype] = constant(number, dtype)
+    return found
+
+
 def binary(
     name: str, impl: Callable[..., Any], *, floats: bool = False, operation: Operation | None = None
 ) -> Callable[..., Tensor]:
@@ -59,7 +76,7 @@ def binary(
     def call(input: Any, other: Any) -> Tensor:
         if input.__class__ is Tensor and other.__class__ is float:
             d = input._data.dtype
-            operands = (input, constant(other, d)) if d.kind == "f" else tensors(input, other)
+            operands = (input, _operand(other, d)) if d.kind == "f" else tensors(input, other)
         else:
             operands = tensors(input, other)
         if floats and operands[0]._data.dtype.kind in "biu":

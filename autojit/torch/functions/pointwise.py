@@ -12,7 +12,7 @@ from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 
-from .kinks import ATAN2
+from .kinks import ATAN2, FMAX, FMIN, HYPOT, XLOGY
 from .making import (
     NUMBERS,
     binary,
@@ -54,12 +54,13 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 _BINARY: dict[str, Callable[..., Any]] = {
     "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum, "fmod": np.fmod,
     "remainder": np.remainder, "floor_divide": np.floor_divide,
+    "heaviside": np.heaviside,
 }  # fmt: skip
 _FLOAT_BINARY: dict[str, Callable[..., Any]] = {
-    "hypot": np.hypot, "logaddexp": np.logaddexp,
-    "xlogy": _special("xlogy"), "copysign": np.copysign,
+    "logaddexp": np.logaddexp, "logaddexp2": np.logaddexp2,
+    "copysign": np.copysign,
 }  # fmt: skip
-_BY_OPERATION = {"atan2": ATAN2}
+_BY_OPERATION = {"atan2": ATAN2, "hypot": HYPOT, "xlogy": XLOGY, "fmax": FMAX, "fmin": FMIN}
 _COMPARISONS = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
@@ -258,12 +259,29 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return made
 
 
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent`` in float64."""
+    double = np.dtype(np.float64)
+    return pow(in_dtype(input, double), exponent)
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``input``, or a lower bound."""
+    return clamp(input, min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``input``, or an upper bound."""
+    return clamp(input, None, max)
+
+
 _LOGIT = Operation("Logit", lambda x: np.log(x / (1 - x)))
 
 FUNCTIONS.update(
     add=add, sub=sub, div=div, pow=pow, round=round, where=where, masked_fill=masked_fill,
     clamp=clamp, lerp=lerp, addcmul=addcmul, addcdiv=addcdiv, isclose=isclose, allclose=allclose,
-    equal=equal, clone=clone, logit=logit,
+    equal=equal, clone=clone, logit=logit, float_power=float_power, clamp_min=clamp_min,
+    clamp_max=clamp_max, angle=unary("Angle", np.angle),
     subtract=sub, divide=div, true_divide=div, multiply=mul, negative=neg, clip=clamp,
     absolute=FUNCTIONS["abs"], arcsin=FUNCTIONS["asin"], arccos=FUNCTIONS["acos"],
     arctan=FUNCTIONS["atan"], arctan2=FUNCTIONS["atan2"], fix=FUNCTIONS["trunc"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -311,9 +312,23 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return values_and_indices(*record(MEDIAN_ALONG, (input,), (a, bool(keepdim))))
 
 
+def _by_numpys_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """With NumPy's ``axis`` and ``keepdims`` for ``dim`` and ``keepdim``."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
+            if theirs in kwargs:
+                kwargs[ours] = kwargs.pop(theirs)
+        return function(*args, **kwargs)
+
+    return call
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (sum, nansum, mean, prod, var, std, amax, amin, max, min, norm, logsumexp, softmax,
               log_softmax, cumsum, cumprod, sort, argsort, topk, median)
 }  # fmt: skip
 FUNCTIONS.update(argmax=argmax, argmin=argmin, all=all, any=any, count_nonzero=count_nonzero)
+FUNCTIONS = {name: _by_numpys_names(f) for name, f in FUNCTIONS.items()}

@@ -90,6 +90,10 @@ Threshold: type[Module] = _module(
 Softplus: type[Module] = _module(
     "Softplus", "softplus", Setting("beta", 1.0), Setting("threshold", 20.0)
 )
+CELU: type[Module] = _module("CELU", "celu", Setting("alpha", 1.0))
+Hardshrink: type[Module] = _module("Hardshrink", "hardshrink", Setting("lambd", 0.5, "bare"))
+Softshrink: type[Module] = _module("Softshrink", "softshrink", Setting("lambd", 0.5, "bare"))
+Tanhshrink: type[Module] = _module("Tanhshrink", "tanhshrink")
 Softmax: type[Module] = _module("Softmax", "softmax", Setting("dim", None))
 LogSoftmax: type[Module] = _module("LogSoftmax", "log_softmax", Setting("dim", None))
 Softmin: type[Module] = _module("Softmin", "softmin", Setting("dim", None))

@@ -31,8 +31,11 @@ class _Convolution(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
-        if padding_mode != "zeros":
-            raise NotImplementedError(f"padding_mode={padding_mode!r} is not covered; use 'zeros'")
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueError(
+                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
+                f"got padding_mode='{padding_mode}'"
+            )
         self.in_channels: int = in_channels
         self.out_channels: int = out_channels
         self.groups: int = groups
@@ -52,9 +55,23 @@ class _Convolution(Module):
             init.default_(p, fan)
 
     def forward(self, input: Tensor) -> Any:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F["pad"](input, self._borders(), self.padding_mode), 0
         return F[f"conv{self.ndim}d"](
-            input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
+
+    def _borders(self) -> list[int]:
+        """How many elements are added at both ends of the axes, the last one first."""
+        if self.padding == "valid":
+            pairs = [(0, 0)] * self.ndim
+        elif self.padding == "same":
+            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            pairs = [(n // 2, n - n // 2) for n in totals]
+        else:
+            pairs = [(p, p) for p in self.padding]
+        return [p for pair in pairs[::-1] for p in pair]
 
     def extra_repr(self) -> str:
         text = (
@@ -67,7 +84,10 @@ class _Convolution(Module):
             text += f", dilation={self.dilation}"
         if self.groups != 1:
             text += f", groups={self.groups}"
-        return text if self.bias is not None else f"{text}, bias=False"
+        text = text if self.bias is not None else f"{text}, bias=False"
+        if self.padding_mode == "zeros":
+            return text
+        return f"{text}, padding_mode={self.padding_mode}"
 
 
 class Conv1d(_Convolution):

@@ -133,6 +133,63 @@ class GaussianNLLLoss(_Loss):
         return F["gaussian_nll_loss"](input, target, var, self.full, self.eps, self.reduction)
 
 
+class CosineEmbeddingLoss(_Loss):
+    """``functional.cosine_embedding_loss`` as a module."""
+
+    settings: ClassVar[dict[str, Any]] = {"margin": 0.0}
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Any:  # type: ignore[override]
+        return F["cosine_embedding_loss"](
+            input1, input2, target, self.margin, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """``functional.triplet_margin_loss`` as a module."""
+
+    settings: ClassVar[dict[str, Any]] = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Any:  # type: ignore[override]
+        named = {name: getattr(self, name) for name in self.settings}
+        return F["triplet_margin_loss"](
+            anchor, positive, negative, reduction=self.reduction, **named
+        )
+
+
+class HingeEmbeddingLoss(_Loss):
+    """``functional.hinge_embedding_loss`` as a module."""
+
+    function: str = "hinge_embedding_loss"
+    settings: ClassVar[dict[str, Any]] = {"margin": 1.0}
+
+
+class MultiMarginLoss(_Loss):
+    """``functional.multi_margin_loss`` as a module."""
+
+    function: str = "multi_margin_loss"
+    settings: ClassVar[dict[str, Any]] = {"p": 1, "margin": 1.0, "weight": None}
+
+
+class MultiLabelSoftMarginLoss(_Loss):
+    """``functional.multilabel_soft_margin_loss`` as a module."""
+
+    function: str = "multilabel_soft_margin_loss"
+    tensors: tuple[str, ...] = ("weight",)
+
+
+class PairwiseDistance(Module):
+    """``functional.pairwise_distance`` as a module."""
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm: float = p
+        self.eps: float = eps
+        self.keepdim: bool = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Any:
+        return F["pairwise_distance"](x1, x2, self.norm, self.eps, self.keepdim)
+
+
 class CosineSimilarity(Module):
     """``functional.cosine_similarity`` as a module."""
 

@@ -16,77 +16,28 @@ the groups.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autojit import optim
 
-Schedule = Callable[[Any], Any]
+from .cycles import CyclicLR, OneCycleLR
+from .scheduling import LRScheduler, Schedule, each_of
 
-
-class LRScheduler:
-    """The rates of all groups, by the number of steps."""
-
-    def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
-        self.optimizer: Any = optimizer
-        self.last_epoch: int = last_epoch
-        for group in optimizer.param_groups:
-            group.setdefault("initial_lr", float(group["lr"]))
-        self.base_lrs: list[Any] = [group["initial_lr"] for group in optimizer.param_groups]
-        self._schedules = [self._schedule(lr, k) for k, lr in enumerate(self.base_lrs)]
-        self.step()
-
-    def _schedule(self, lr: float, k: int) -> Schedule:
-        """The schedule of group k with a base rate."""
-        raise NotImplementedError
-
-    def get_lr(self) -> list[float]:
-        """The rates of this step."""
-        return [float(schedule(self.last_epoch)) for schedule in self._schedules]
-
-    def get_last_lr(self) -> list[float]:
-        """The rates that the groups were given last."""
-        return self._last_lr
-
-    def step(self, epoch: int | None = None) -> None:
-        """Go on by one step, or to a given one."""
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        self._put(self.get_lr())
-
-    def _put(self, rates: Sequence[float]) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-        self._last_lr = list(rates)
-
-    def state_dict(self) -> dict[str, Any]:
-        """All but the optimiser and functions."""
-        return {
-            k: v for k, v in self.__dict__.items()
-            if k not in ("optimizer", "_schedules", "_schedulers", "_plateau") and not callable(v)
-        }  # fmt: skip
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
-        self.__dict__.update(state_dict)
-        self._schedules = [self._schedule(lr, k) for k, lr in enumerate(self.base_lrs)]
-
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
+    "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
+    "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip
 
 _LRScheduler = LRScheduler
-
-
-def _each(x: Any, optimizer: Any, name: str) -> list[Any]:
-    count = len(optimizer.param_groups)
-    listed = list(x) if isinstance(x, (list, tuple)) else [x] * count
-    if len(listed) != count:
-        raise ValueError(f"Expected {count} {name}, but got {len(listed)}")
-    return listed
 
 
 class LambdaLR(LRScheduler):
     """The base rate times a function of the step."""
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
-        self._factors = _each(lr_lambda, optimizer, "lr_lambdas")
+        self._factors = each_of(lr_lambda, optimizer, "lr_lambdas")
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self, lr: float, k: int) -> Schedule:
@@ -215,50 +166,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return optim.cosine_warm_restarts(lr, self.T_0, self.T_mult, self.eta_min)
 
 
-class OneCycleLR(LRScheduler):
-    """Up to the highest rate, and down to far less than the first; momentum stays as it is."""
-
-    def __init__(self, optimizer: Any, max_lr: Any, total_steps: int | None = None,
-                 epochs: int | None = None, steps_per_epoch: int | None = None,
-                 pct_start: float = 0.3, anneal_strategy: str = "cos",
-                 cycle_momentum: bool = True, base_momentum: float = 0.85,
-                 max_momentum: float = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4, three_phase: bool = False,
-                 last_epoch: int = -1) -> None:  # fmt: skip
-        if cycle_momentum:
-            raise NotImplementedError(
-                "OneCycleLR: a momentum that changes is not covered; pass cycle_momentum=False"
-            )
-        if total_steps is None:
-            if epochs is None or steps_per_epoch is None:
-                raise ValueError(
-                    "You must define either total_steps OR (epochs AND steps_per_epoch)"
-                )
-            total_steps = epochs * steps_per_epoch
-        self.total_steps: int = total_steps
-        self._most = _each(max_lr, optimizer, "max_lr")
-        self._shape = (pct_start, "linear" if anneal_strategy == "linear" else "cos", div_factor,
-                       final_div_factor, three_phase)  # fmt: skip
-        for group, most in zip(optimizer.param_groups, self._most, strict=True):
-            group.update(
-                initial_lr=most / div_factor, max_lr=most,
-                min_lr=most / div_factor / final_div_factor,
-            )  # fmt: skip
-        super().__init__(optimizer, last_epoch)
-
-    def _schedule(self, lr: float, k: int) -> Schedule:
-        return optim.one_cycle(self._most[k], self.total_steps, *self._shape)
-
-    def step(self, epoch: int | None = None) -> None:
-        following = self.last_epoch + 1 if epoch is None else epoch
-        if following > self.total_steps:
-            raise ValueError(
-                f"Tried to step {following} times. The specified number of total steps is "
-                f"{self.total_steps}"
-            )
-        super().step(epoch)
-
-
 class SequentialLR(LRScheduler):
     """One scheduler after the other."""
 
@@ -318,7 +225,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError("Factor should be < 1.0.")
         self.optimizer: Any = optimizer
         self.last_epoch: int = 0
-        lows = _each(min_lr, optimizer, "min_lrs")
+        lows = each_of(min_lr, optimizer, "min_lrs")
         self._plateau = [
             optim.reduce_on_plateau(
                 float(group["lr"]), mode, factor, patience, threshold, threshold_mode, cooldown,

@@ -15,10 +15,15 @@ from autojit.torch.engine.modes import enable_grad
 from autojit.torch.engine.nodes import Handle, add_hook
 from autojit.torch.engine.recording import counter_of, wrap
 from autojit.torch.engine.rules import MUCH, OFTEN
+from autojit.torch.engine.sharing import is_alone, is_fresh
 from autojit.torch.engine.tensor import Tensor
 from autojit.tracing.values import is_tracer
 
 Group = dict[str, Any]
+
+
+#: So many rules are kept for the settings of the groups.
+MOST = 64
 
 
 class _Steps:
@@ -156,6 +161,8 @@ class Optimizer:
         key = tuple([group[name] for name in self.names])
         found = self._steps.get(key)
         if found is None:
+            if len(self._steps) >= MOST:  # settings that change in each step
+                self._steps.clear()
             found = self._steps[key] = _Steps(self._made(group))
         return found
 
@@ -193,8 +200,12 @@ class Optimizer:
         rate = group["lr"]
         rate = rate.item() if isinstance(rate, Tensor) else rate
         made, new = steps.update(arrays, grads, state, rate)
+        del arrays
         for k, (p, array) in enumerate(zip(params, made, strict=True)):
-            p._data[...] = array
+            if is_fresh(array) and array.dtype == p._data.dtype and is_alone(p):
+                p._data = array
+            else:
+                p._data[...] = array
             counter_of(p)[0] += 1
             slots: Group = {name: wrap(np.asarray(new[name][k])) for name in kept}
             if self.counts:

@@ -11,10 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.torch.functions.arguments import checked as _checked
+from autojit.torch.missing import missing
 
 from . import activations as _activations
 from . import layers as _layers
 from . import losses as _losses
+from . import margins as _margins
+from . import resampling as _resampling
 from .attention import scaled_dot_product_attention
 
 _FUNCTIONS = {
@@ -23,6 +26,8 @@ _FUNCTIONS = {
         **_activations.FUNCTIONS,
         **_layers.FUNCTIONS,
         **_losses.FUNCTIONS,
+        **_margins.FUNCTIONS,
+        **_resampling.FUNCTIONS,
         "scaled_dot_product_attention": scaled_dot_product_attention,
     }.items()
 }
@@ -30,7 +35,7 @@ globals().update(_FUNCTIONS)
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(missing("torch.nn.functional", name, _FUNCTIONS))
 
 
 def __dir__() -> list[str]:

@@ -133,35 +133,52 @@ avg_pool1d: Callable[..., Tensor] = _avg_pool(1)
 avg_pool2d: Callable[..., Tensor] = _avg_pool(2)
 
 
-def _adaptive(ndim: int, pools: dict[int, Any]) -> Callable[..., Tensor]:
+def _windows_of(n: int, m: int) -> list[tuple[int, int]]:
+    """The windows of n elements that make m: from floor(k n / m) to ceil((k + 1) n / m)."""
+    return [(k * n // m, -(-(k + 1) * n // m)) for k in range(m)]
+
+
+def _means(x: Any, targets: tuple[int, ...]) -> Any:
+    """The means of windows that may differ in size, axis by axis, as products with matrices."""
+    for k, m in enumerate(targets):
+        axis = x.ndim - len(targets) + k
+        weights = np.zeros((m, x.shape[axis]), x.dtype)
+        for row, (start, end) in zip(weights, _windows_of(x.shape[axis], m), strict=True):
+            row[start:end] = 1 / (end - start)
+        x = np.moveaxis(np.tensordot(x, weights, ([axis], [1])), -1, axis)
+    return x
+
+
+_UNEVEN = shell("AdaptiveAvgPool", _means)
+
+
+def _adaptive(ndim: int, kind: str) -> Callable[..., Tensor]:
     def adaptive(input: Tensor, output_size: Any) -> Tensor:
         wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * ndim
         extents = tuple(input.shape)[-ndim:]
-        targets = [n if m is None else m for n, m in zip(extents, wanted, strict=True)]
-        if any(n % m for n, m in zip(extents, targets, strict=True)):
+        targets = tuple(n if m is None else m for n, m in zip(extents, wanted, strict=True))
+        even = not any(n % m for n, m in zip(extents, targets, strict=True))
+        if kind == "avg" and not even:
+            made: Tensor = _UNEVEN(input, targets)
+            return made
+        if not even:
             raise NotImplementedError(
-                f"adaptive pooling of extents {extents} to {tuple(targets)}: windows of different "
-                "sizes are not covered; choose divisors of the extents"
+                f"adaptive_max_pool of extents {extents} to {targets}: windows of different sizes "
+                "are not covered; choose divisors of the extents"
             )
-        taps = tuple(n // m for n, m in zip(extents, targets, strict=True))
-        made: Tensor = pools[ndim](input, taps if ndim > 1 else taps[0], None, 0)
-        return made
+        sizes = tuple(n // m for n, m in zip(extents, targets, strict=True))
+        taps = sizes if ndim > 1 else sizes[0]
+        if kind == "avg":
+            return _AVG[ndim](input, taps, None, 0, True)
+        return _MAX[ndim](input, taps, None, 0, 1)
 
     return adaptive
 
 
-adaptive_avg_pool1d: Callable[..., Tensor] = _adaptive(
-    1, {1: lambda x, k, s, p: _AVG[1](x, k, s, p, True)}
-)
-adaptive_avg_pool2d: Callable[..., Tensor] = _adaptive(
-    2, {2: lambda x, k, s, p: _AVG[2](x, k, s, p, True)}
-)
-adaptive_max_pool1d: Callable[..., Tensor] = _adaptive(
-    1, {1: lambda x, k, s, p: _MAX[1](x, k, s, p, 1)}
-)
-adaptive_max_pool2d: Callable[..., Tensor] = _adaptive(
-    2, {2: lambda x, k, s, p: _MAX[2](x, k, s, p, 1)}
-)
+adaptive_avg_pool1d: Callable[..., Tensor] = _adaptive(1, "avg")
+adaptive_avg_pool2d: Callable[..., Tensor] = _adaptive(2, "avg")
+adaptive_max_pool1d: Callable[..., Tensor] = _adaptive(1, "max")
+adaptive_max_pool2d: Callable[..., Tensor] = _adaptive(2, "max")
 
 _LAYER_NORM = shell("NativeLayerNorm", nn.layer_norm)
 _RMS_NORM = shell("RmsNorm", nn.rms_norm)
@@ -261,19 +278,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return made
 
 
-_PAD = shell("ConstantPadNd", lambda x, widths, v: np.pad(x, widths, constant_values=v))
-
-
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """More elements at the ends: of the last axis first, then of those before."""
-    if mode != "constant" or min(pad, default=0) < 0:
-        raise NotImplementedError(f"pad: mode={mode!r} with widths {tuple(pad)} is not covered")
-    pairs = [tuple(pad[k : k + 2]) for k in range(0, len(pad), 2)][::-1]
-    widths = ((0, 0),) * (input.ndim - len(pairs)) + tuple(pairs)
-    made: Tensor = _PAD(input, widths, 0.0 if value is None else value)
-    return made
-
-
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """``input`` over its norm along an axis."""
     length = reductions.norm(input, p, dim, True)
@@ -295,7 +299,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (linear, bilinear, conv1d, conv2d, layer_norm, rms_norm, group_norm, batch_norm,
-              embedding, one_hot, pad, normalize, cosine_similarity, pairwise_distance)
+              embedding, one_hot, normalize, cosine_similarity, pairwise_distance)
 }  # fmt: skip
 FUNCTIONS.update(
     max_pool1d=max_pool1d, max_pool2d=max_pool2d, avg_pool1d=avg_pool1d, avg_pool2d=avg_pool2d,

@@ -1,0 +1,223 @@
+"""Backward passes of graphs that are met again: one compiled program in the place of many nodes.
+
+The structure of a graph is its key: the rules of its nodes, the edges between them, and which of
+the arrays that they saved are the same one.  The programs of the rules are joined to one, from
+saved arrays to the gradients of leaves, which is optimised and compiled like any other.  What
+somebody may look at while it goes on, as hooks do, is passed node by node.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.ir.core.declaration import full
+from autojit.ir.core.locks import Lock
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.types import Type
+from autojit.session.watching import state as watching
+from autojit.tracing.context import current_trace
+
+from .modes import modes
+from .nodes import AccumulateGrad, Edge, Node
+from .rules import VERY_OFTEN, Rule, runner, times_before
+
+#: Nodes of a graph that is compiled as one.  To make code takes 10 to 30 ms a node.
+LARGEST = 256
+#: Structures that are kept.
+_MOST = 256
+
+
+class Graph(NamedTuple):
+    """What lies behind the roots of a backward pass."""
+
+    key: tuple[Any, ...]
+    #: Nodes before those that they came from, in no other order.
+    nodes: list[Node]
+    #: The arrays that the rules read, each once.
+    arrays: list[Any]
+
+
+def graph_of(roots: Sequence[Edge]) -> Graph | None:
+    """The graph behind roots; None where it is not one that can be compiled.
+
+    Raises:
+        RuntimeError: if something that was saved has been freed, or changed in place.
+    """
+    places: dict[Node, int] = {}
+    nodes: list[Node] = []
+    key: list[Any] = []
+    arrays: list[Any] = []
+    known: dict[int, int] = {}
+    _add_edges(roots, places, nodes, key)
+    for node in nodes:  # it grows
+        if len(nodes) > LARGEST or not _is_plain(node):
+            return None
+        rule = node.rule
+        key.append(id(rule))
+        if rule is not None:
+            for array in _read(node, rule):
+                place = known.setdefault(id(array), len(arrays))
+                if place == len(arrays):
+                    arrays.append(array)
+                key.append(place)
+            _add_edges(node.edges, places, nodes, key)
+    return Graph(tuple(key), nodes, arrays)
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether nothing but a program happens at a node, or whether it is a leaf's."""
+    if node.hooks or node.tensor_hooks or node.retained:
+        return False
+    rule = node.rule
+    if rule.__class__ is Rule:
+        return rule.program is not None
+    return node.__class__ is AccumulateGrad
+
+
+def _read(node: Node, rule: Rule) -> list[Any]:
+    """The arrays that a rule reads of what its node saved."""
+    saved = node.saved
+    if saved and rule.read < len(saved):
+        saved = saved[: rule.read]
+    if saved is None or any([counter[0] != version for _, counter, version, _ in saved]):
+        node.check_saved(saved)  # which raises
+    return [array for array, _, _, _ in saved]
+
+
+def _add_edges(
+    edges: Sequence[Edge | None], places: dict[Node, int], nodes: list[Node], key: list[Any]
+) -> None:
+    """Where edges lead: nodes that are new, and their places in the key."""
+    for edge in edges:
+        if edge is None:
+            key.append(None)
+            continue
+        node, k = edge
+        place = places.setdefault(node, len(nodes))
+        if place == len(nodes):
+            nodes.append(node)
+        key.append(place)
+        key.append(k)
+
+
+class _Met:
+    """A structure: how often it was met, and what runs it."""
+
+    def __init__(self, graph: Graph, roots: Sequence[Edge]) -> None:
+        self.times = 0
+        #: Keeps the rules, whose numbers stand in the key, alive.
+        self.rules = [node.rule for node in graph.nodes]
+        self.program = joined(graph, roots)
+        # A pass of little work saves some 5 us a node.
+        self.often: int = times_before(self.program) or VERY_OFTEN
+        self.run = runner(self.program, tuple(self.program.captured), at_once=True)
+
+
+#: Structures by key: None until one is met a second time.
+_met: OrderedDict[tuple[Any, ...], _Met | None] = OrderedDict()
+_lock = Lock()
+
+
+def _entry(graph: Graph, roots: Sequence[Edge]) -> _Met | None:
+    """What is known of a structure that was met before."""
+    with _lock:
+        if graph.key not in _met:
+            _met[graph.key] = None
+            if len(_met) > _MOST:
+                _met.popitem(last=False)
+            return None
+        found = _met[graph.key]
+        _met.move_to_end(graph.key)
+    if found is None:
+        found = _Met(graph, roots)
+        with _lock:
+            _met[graph.key] = found
+    return found
+
+
+def replayed(
+    roots: Sequence[Edge], cotangents: Sequence[Any], *, retain: bool
+) -> list[tuple[AccumulateGrad, Any]] | None:
+    """The gradients of the leaves by compiled code, if a graph like this is met often; the nodes
+    are released then unless ``retain``."""
+    if watching.watchers or modes.anomaly or current_trace() is not None:
+        return None
+    if any([c.__class__ is not np.ndarray for c in cotangents]):
+        return None
+    graph = graph_of(roots)
+    if graph is None:
+        return None
+    entry = _entry(graph, roots)
+    if entry is None:
+        return None
+    entry.times += 1
+    if entry.times <= entry.often:
+        return None
+    results = entry.run([*cotangents, *graph.arrays])
+    leaves = [node for node in graph.nodes if node.__class__ is AccumulateGrad]
+    found = list(zip(leaves, results, strict=True))
+    if not retain:
+        for node in graph.nodes:
+            node.release()
+    return found
+
+
+def joined(graph: Graph, roots: Sequence[Edge]) -> Program:
+    """The gradients of a graph's leaves, from the cotangents of the roots and what was saved;
+    arrays that the rules hold are captured."""
+    types = [node.out_types() for node in graph.nodes]
+    places = {node: k for k, node in enumerate(graph.nodes)}
+    given = [Value(Type(np.dtype(d), tuple(s))) for s, d in (types[places[n]][k] for n, k in roots)]
+    saved = [Value(Type(a.dtype, a.shape)) for a in graph.arrays]
+    numbers = {id(a): v for a, v in zip(graph.arrays, saved, strict=True)}
+    captured: list[Any] = []
+    constants: list[Value] = []
+    held: list[dict[int, Value]] = [{} for _ in graph.nodes]
+
+    def add(edge: Edge, cotangent: Value) -> None:
+        place, k = places[edge[0]], edge[1]
+        before = held[place].get(k)
+        held[place][k] = cotangent if before is None else before + cotangent
+
+    builder = Builder()
+    with building(builder):
+        for edge, value in zip(roots, given, strict=True):
+            add(edge, value)
+        for place in _in_order(graph.nodes):
+            node, rule = graph.nodes[place], graph.nodes[place].rule
+            arrays = iter(node.saved)
+            operands = [
+                _cotangent(held[place], k, types[place][k])
+                if kind == "cotangent"
+                else numbers[id(next(arrays)[0])]
+                for kind, k in rule.sources
+            ]
+            bound = [Value(t) for t in rule.program.in_types[len(operands) :]]
+            captured += rule.program.captured
+            constants += bound
+            results = builder.inline(rule.program, [*operands, *bound])
+            for k, result in zip(rule.wrt, results, strict=True):
+                if node.edges[k] is not None:
+                    add(node.edges[k], result)
+        leaves = [k for k, node in enumerate(graph.nodes) if node.__class__ is AccumulateGrad]
+        outputs = [_cotangent(held[k], 0, types[k][0]) for k in leaves]
+    inputs = [*given, *saved, *constants]
+    return Program(inputs, builder.ops, outputs, name="backward", captured=captured)
+
+
+def _cotangent(held: dict[int, Value], k: int, type: Any) -> Value:
+    """What came back to a result, zeros where nothing did."""
+    if k in held:
+        return held[k]
+    shape, dtype = type
+    return full(0, Type(np.dtype(dtype), tuple(shape)))
+
+
+def _in_order(nodes: Sequence[Node]) -> list[int]:
+    """The places of operations, the youngest first, as the backward pass takes them."""
+    found = [k for k, node in enumerate(nodes) if node.__class__ is not AccumulateGrad]
+    return sorted(found, key=lambda k: -nodes[k].number)
