@@ -47,6 +47,7 @@ from autojit.errors import (
     SettingError,
     ShapeError,
     ShapesDifferError,
+    StaleValueWarning,
     StructureError,
     TypeMismatch,
     UncoveredAttributeError,
@@ -590,6 +591,16 @@ def test_donated_arguments() -> None:
     assert_says(text, "donate_argnums=0", "inputs are never written to", "Leave it out", "jit(f)")
     assert warning.filename == __file__
     assert jit(square, donate_argnums=())(2.0) == 4.0
+
+
+def test_stale_value_at_the_second_call() -> None:
+    rates = [2.0]
+    scaled = jit(lambda x: rates[0] * x)
+    scaled(1.0)
+    rates[0] = 3.0
+    with pytest.warns(StaleValueWarning) as caught:
+        assert scaled(1.0) == 2.0
+    assert_says(str(caught[0].message), "`rates[0]` (2.0, now 3.0)", "Pass it", "f(x, rates)")
 
 
 def test_nan_made_while_debug_nans_is_on() -> None:
