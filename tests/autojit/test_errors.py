@@ -422,7 +422,9 @@ def test_gradient_by_whole_numbers() -> None:
     text = refusal(IntegerGradientError, grad(square), 3)
     assert_says(text, "grad of square with respect to argument 0, which is int64", "grad(f)(3.0)")
     text = refusal(IntegerGradientError, grad(square), np.arange(3))
-    assert_says(text, "x.astype(float)", "argnums=1")
+    assert_says(text, "x.astype(float)", "3.0, not 3")
+    text = refusal(IntegerGradientError, grad(lambda n, x: n * x), 3, 2.0)
+    assert_says(text, "grad(f)(3.0, x)", "choose another", "grad(f, argnums=1)")
     text = refusal(IntegerGradientError, grad(lambda p: p["w"]), {"w": 1.0, "steps": [True]})
     assert_says(text, "argument 0['steps'][0], which is bool")
 
