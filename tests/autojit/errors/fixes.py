@@ -18,12 +18,10 @@ a, b, i, rng = 3, 2, 1, np.random.default_rng(0)
 
 #: By the name of the place in the sources: the mistake, and the program with the fix.
 FIXES: dict[str, tuple[str, str]] = {
-    # -- callbacks
     "callbacks/numba_functions.py: numba_callback(numba.njit(f), result_types, x)": (
         "autojit.numba_callback(f, 'f64[]', x)",
         "import numba; from autojit import numba_callback, pure_callback\n"
-        "def f(x): return np.sum(x)\n"
-        "result_types = 'f64[]'\nL0\nL1",
+        "def f(x): return np.sum(x)\nresult_types = 'f64[]'\nL0\nL1",
     ),
     'callbacks/pure.py: autojit.…(f, "f64[3]", x)': (
         "autojit.pure_callback(f, 3.5, x) if False else autojit.pure_callback(f, object(), x)",
@@ -37,7 +35,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "grad(lambda x: autojit.pure_callback(np.sin, 'f64[]', x))(1.0)",
         "sin, derivative, result_types, x = np.sin, np.cos, 'f64[]', 1.0\nFIX\ngrad(smooth)(x)",
     ),
-    # -- control flow from source
     "capture/calls/choice.py: w = np.array([0.1, 0.2]); w[i]": (
         "jit(lambda i: ['a', 'b'][i])(0)",
         "@jit\ndef g(i):\n    FIX\n    return w[i]\ng(1)",
@@ -45,8 +42,8 @@ FIXES: dict[str, tuple[str, str]] = {
     "capture/calls/choice.py: rows = np.stack(rows)": (
         "@jit\ndef g(x, i):\n    rows = [x, 2 * x]\n    rows[i][0] = 5.0\n    return rows[0]\n"
         "g(x, 1)",
-        "value, j = 5.0, 0\n@jit\ndef g(x, i):\n    rows = [x, 2 * x]\n    FIX\n    return rows\n"
-        "g(x, 1)",
+        "value, j = 5.0, 0\n@jit\ndef g(x, i):\n    rows = [x, 2 * x]\n    FIX\n"
+        "    return rows\ng(x, 1)",
     ),
     "capture/calls/choice.py: grid = np.array(grid)": (
         "@jit\ndef g(x, i):\n    grid = [[x, x], [x, x]]\n    grid[i][0] = 5.0\n"
@@ -103,8 +100,8 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(n):\n    FIX\n    return result\nassert g(3.0) == 6.0",
     ),
     "capture/state/heap.py: found = np.zeros(n); count = 0": (
-        "@jit\ndef g(x):\n    found = []\n    while x > 1:\n        x = x / 2\n        found.append(x)\n"
-        "    return found\ng(100.0)",
+        "@jit\ndef g(x):\n    found = []\n    while x > 1:\n        x = x / 2\n"
+        "        found.append(x)\n    return found\ng(100.0)",
         "n = 10\n@jit\ndef g(x):\n    L0\n    while x > 1:\n        x = x / 2\n        L1\n"
         "    return found, count\ng(100.0)",
     ),
@@ -113,16 +110,16 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    FIX\n    if x > 0:\n        d['a'] = x\n    return d\ng(1.0)",
     ),
     "capture/state/heap.py: seen = np.zeros(n, bool)": (
-        "@jit\ndef g(x):\n    seen = set()\n    if x > 0:\n        seen.add(1)\n    return len(seen) * x\n"
-        "g(1.0)",
-        "n = 3\n@jit\ndef g(x):\n    L0\n    if x > 0:\n        L1\n    return np.sum(seen) * x\n"
-        "g(1.0)",
+        "@jit\ndef g(x):\n    seen = set()\n    if x > 0:\n        seen.add(1)\n"
+        "    return len(seen) * x\ng(1.0)",
+        "n = 3\n@jit\ndef g(x):\n    L0\n    if x > 0:\n        L1\n"
+        "    return np.sum(seen) * x\ng(1.0)",
     ),
     "capture/state/heap.py: self.last = 0.0": (
-        "class M: pass\nm = M()\n@jit\ndef g(x):\n    o = M()\n    if x > 0:\n        o.last = x\n"
-        "    return o.last\ng(1.0)",
-        "class M:\n    def __init__(self):\n        FIX\n@jit\ndef g(x):\n    o = M()\n    if x > 0:\n"
+        "class M: pass\nm = M()\n@jit\ndef g(x):\n    o = M()\n    if x > 0:\n"
         "        o.last = x\n    return o.last\ng(1.0)",
+        "class M:\n    def __init__(self):\n        FIX\n@jit\ndef g(x):\n    o = M()\n"
+        "    if x > 0:\n        o.last = x\n    return o.last\ng(1.0)",
     ),
     "capture/state/state.py: np.where(np.arange(len(x)) < n, x, 0)": (
         "@jit\ndef g(x):\n    y = x[:2]\n    if x[0] > 0:\n        y = x[:1]\n"
@@ -132,8 +129,8 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "capture/state/state.py: y = np.zeros(3); found = False": (
         "@jit\ndef g(x):\n    y = None\n    if x[0] > 0:\n        y = x\n    return y\ng(x)",
-        "x = np.ones(3)\n@jit\ndef g(x):\n    L0\n    if x[0] > 0:\n        y, found = x, True\n"
-        "    return y, found\ng(x)\nL1",
+        "x = np.ones(3)\n@jit\ndef g(x):\n    L0\n    if x[0] > 0:\n"
+        "        y, found = x, True\n    return y, found\ng(x)\nL1",
     ),
     "capture/state/state.py: kind = 1": (
         "@jit\ndef g(x):\n    kind = 'a'\n    if x > 0:\n        kind = 'b'\n    return kind\n"
@@ -145,7 +142,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    FIX\n    if x[0] > 0:\n        y = x + 1\n    y[0] = 2.0\n"
         "    return y\ng(x)",
     ),
-    # -- loops by functions
     "control_flow/emission.py: init.astype(np.…)": (
         "jit(lambda xs: scan(lambda c, x: (c + x, None), np.array(0), xs))(x)",
         "init = np.array(0)\njit(lambda xs: scan(lambda c, x: (c + x, None), L0, xs))(x)",
@@ -167,11 +163,22 @@ FIXES: dict[str, tuple[str, str]] = {
         "def step(carry, x):\n    carry = carry + x\n    FIX\n"
         "jit(lambda xs: scan(step, 0.0, xs))(x)",
     ),
-    # -- jit
-    "dispatch/jit_function.py: jit(f)": ("jit(f, donate_argnums=0)", "FIX"),
-    "dispatch/jit_function.py: jit(f)(x)": ("jit(f(x))", "FIX"),
-    "dispatch/jit_function.py: jit(f, check='first')": ("jit(f, check=True)", "FIX"),
-    "dispatch/jit_function.py: jit(f, device='cuda')": ("jit(f, device='gpu')", "FIX"),
+    "dispatch/jit_function.py: jit(f)": (
+        "jit(f, donate_argnums=0)",
+        "FIX",
+    ),
+    "dispatch/jit_function.py: jit(f)(x)": (
+        "jit(f(x))",
+        "FIX",
+    ),
+    "dispatch/jit_function.py: jit(f, check='first')": (
+        "jit(f, check=True)",
+        "FIX",
+    ),
+    "dispatch/jit_function.py: jit(f, device='cuda')": (
+        "jit(f, device='gpu')",
+        "FIX",
+    ),
     "dispatch/once.py: y, … = jit(f)(x, …)": (
         "calls = 0\n@jit\ndef g(x):\n    global calls\n    calls += 1\n    return x * calls\n"
         "g(1.0)",
@@ -193,8 +200,14 @@ FIXES: dict[str, tuple[str, str]] = {
         "g = jit(lambda x: np.sum(x))\nfor k in range(1, 9):\n    g(np.ones(k))",
         "size = 8\nf = jit(lambda x, length: np.sum(np.where(np.arange(8) < length, x, 0)))\nFIX",
     ),
-    "staging/settings.py: …(f)(x)": ("grad(f, x)", "FIX"),
-    "staging/pytrees.py: sorted(x)": ("grad(f)({1.0, 2.0})", "x = {1.0, 2.0}\ngrad(f)(L0)"),
+    "staging/settings.py: …(f)(x)": (
+        "grad(f, x)",
+        "FIX",
+    ),
+    "staging/pytrees.py: sorted(x)": (
+        "grad(f)({1.0, 2.0})",
+        "x = {1.0, 2.0}\ngrad(f)(L0)",
+    ),
     "staging/pytrees.py: @dataclasses.dataclass": (
         "class P:\n    def __init__(self):\n        self.w = 1.0\ngrad(lambda p: p.w ** 2)(P())",
         "L0\nclass P:\n    w: float\nassert grad(lambda p: p.w ** 2)(P(2.0)).w == 4.0",
@@ -207,7 +220,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: {'kind': 'mse', 'loss': x})(1.0)",
         "def f(x):\n    loss = np.sum(x)\n    L0\nL1",
     ),
-    # -- assignments
     "functions/assignment.py: x = value": (
         "@jit\ndef g(x):\n    y = np.sum(x)\n    y[...] = 1.0\n    return y\ng(x)",
         "value = 1.0\nFIX",
@@ -242,7 +254,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    FIX\n    return np.sum(first)\n"
         "assert g(np.array([1.0, 2.0, 1.0])) == 2",
     ),
-    "functions/selecting.py: np.isin(x, y)": ("jit(np.intersect1d)(x, y)", "jit(lambda x, y: L0)(x, y)"),
+    "functions/selecting.py: np.isin(x, y)": (
+        "jit(np.intersect1d)(x, y)",
+        "jit(lambda x, y: L0)(x, y)",
+    ),
     "functions/statistics/histograms.py: np.bincount(x, weights, minlength=n)": (
         "jit(np.bincount)(n)",
         "x, n, weights = n, 4, None\njit(lambda x: L0)(x)",
@@ -268,13 +283,18 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(np.sqrt)(n.astype(np.int8))",
         "FIX",
     ),
-    "profiling/profile.py: with autojit.profile() as p:": ("autojit.profile().seconds", "FIX"),
-    "session/calls_of_ours.py: …(f)": ("jit(f, nopython=True)", "FIX"),
+    "profiling/profile.py: with autojit.profile() as p:": (
+        "autojit.profile().seconds",
+        "FIX",
+    ),
+    "session/calls_of_ours.py: …(f)": (
+        "jit(f, nopython=True)",
+        "FIX",
+    ),
     "testing.py: with assert_no_retrace():": (
         "from autojit.testing import assert_no_retrace\nwith assert_no_retrace(f): pass",
         "from autojit.testing import assert_no_retrace\nFIX f(x)",
     ),
-    # -- values that are asked for
     "tracing/aliasing.py: y = x.copy()": (
         "@jit\ndef g(x):\n    np.broadcast_to(x, (3, 2))[0] = 1.0\n    return x\ng(x + 0)",
         "@jit\ndef g(x):\n    FIX\n    y[0] = 1.0\n    return y\ng(x)",
@@ -288,8 +308,8 @@ FIXES: dict[str, tuple[str, str]] = {
         "loss = 1.0\nFIX\nf(1.0)",
     ),
     "tracing/recording.py: try:": (
-        "@jit\ndef g(x):\n    try:\n        return np.linalg.inv(x)\n    except np.linalg.LinAlgError:\n"
-        "        return x\ng(np.eye(2))",
+        "@jit\ndef g(x):\n    try:\n        return np.linalg.inv(x)\n"
+        "    except np.linalg.LinAlgError:\n        return x\ng(np.eye(2))",
         "FIX",
     ),
     "tracing/tracer.py: y = np.where(x > 0, a, b)": (
@@ -297,18 +317,26 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    L0\n    return y\ng(1.0)",
     ),
     "tracing/tracer.py: np.take(table, i)": (
-        "table = np.array([1.0, 2.0])\nexec('def g(i): return table.__getitem__(i)', globals())\n"
-        "jit(g)(1)",
+        "table = np.array([1.0, 2.0])\n"
+        "exec('def g(i): return table.__getitem__(i)', globals())\njit(g)(1)",
         "table = np.array([1.0, 2.0])\njit(lambda i: L0)(1)",
     ),
-    "tracing/tracer.py: jit(f)(x).": ("jit(lambda x: x.tobytes())(x)", "jit(lambda x: x)(x).tobytes()"),
-    "tracing/tracer.py: print(f'{x}')": ("jit(lambda x: f'{x:.2f}')(1.0)", "f = lambda x: 2 * x\nx = 1.0\nFIX"),
+    "tracing/tracer.py: jit(f)(x).": (
+        "jit(lambda x: x.tobytes())(x)",
+        "jit(lambda x: x)(x).tobytes()",
+    ),
+    "tracing/tracer.py: print(f'{x}')": (
+        "jit(lambda x: f'{x:.2f}')(1.0)",
+        "f = lambda x: 2 * x\nx = 1.0\nFIX",
+    ),
     "tracing/values.py: np.asarray(x)": (
         "jit(lambda x: x)(np.ma.masked_array(x, [True, False]))",
         "FIX",
     ),
-    # -- transformations
-    "transformations/batching.py: vmap(f)(x)": ("vmap(f(x))", "FIX"),
+    "transformations/batching.py: vmap(f)(x)": (
+        "vmap(f(x))",
+        "FIX",
+    ),
     "transformations/batching.py: vmap(f, in_axes=…)": (
         "vmap(f, in_axes=1)(x)",
         "FIX",
@@ -317,12 +345,18 @@ FIXES: dict[str, tuple[str, str]] = {
         "vmap(np.dot)(np.ones((2, 3)), np.ones((4, 3)))",
         "f, x, y = np.dot, np.ones((2, 3)), np.ones((4, 3))\nL1\ny = np.ones(3)\nL0",
     ),
-    "transformations/batching.py: vmap(f, …=0)": ("vmap(f, in_axes='a')", "FIX"),
+    "transformations/batching.py: vmap(f, …=0)": (
+        "vmap(f, in_axes='a')",
+        "FIX",
+    ),
     "transformations/batching.py: vmap(f, in_axes=(0, None))(x, w)": (
         "vmap(lambda x, w: x * w)(x, 2.0)",
         "f, w = lambda x, w: x * w, 2.0\nFIX",
     ),
-    "transformations/batching.py: vmap(f, …=(…))": ("vmap(f, in_axes=(0,))(x, y)", "FIX"),
+    "transformations/batching.py: vmap(f, …=(…))": (
+        "vmap(f, in_axes=(0,))(x, y)",
+        "FIX",
+    ),
     "transformations/derivatives.py: …(lambda x: f(n, x), x)": (
         "autojit.vjp(f, n)",
         "from autojit import vjp\nFIX",
@@ -335,9 +369,18 @@ FIXES: dict[str, tuple[str, str]] = {
         "grad(lambda z: z * 1j)(1.0 + 0j)",
         "f, z = lambda z: z * 1j, 1.0 + 0j\nFIX",
     ),
-    "transformations/gradients.py: grad(lambda x: np.max(x))(x)": ("grad(np.argmax)(x)", "FIX"),
-    "transformations/gradients.py: grad(f)(x)": ("grad(f(x))", "FIX"),
-    "transformations/gradients.py: grad(f, argnums=…)": ("grad(f, argnums=3)(x)", "FIX"),
+    "transformations/gradients.py: grad(lambda x: np.max(x))(x)": (
+        "grad(np.argmax)(x)",
+        "FIX",
+    ),
+    "transformations/gradients.py: grad(f)(x)": (
+        "grad(f(x))",
+        "FIX",
+    ),
+    "transformations/gradients.py: grad(f, argnums=…)": (
+        "grad(f, argnums=3)(x)",
+        "FIX",
+    ),
     "transformations/gradients.py: … = float(…)": (
         "grad(lambda p: p['w'])({'w': 1.0, 'steps': 3})",
         "p = {'w': 1.0, 'steps': 3}\nFIX\ngrad(lambda p: p['w'] * p['steps'])(p)",
@@ -346,13 +389,30 @@ FIXES: dict[str, tuple[str, str]] = {
         "def g(x):\n    x * 2\ngrad(g)(1.0)",
         "def g(x):\n    loss = x * 2\n    FIX\ngrad(g)(1.0)",
     ),
-    "transformations/gradients.py: grad(f, has_aux=True)": ("grad(lambda x: (x, x))(1.0)", "FIX"),
-    "transformations/gradients.py: grad(lambda x: f(x).sum())(x)": ("grad(lambda x: x * 2)(x)", "FIX"),
-    "transformations/jacobians.py: …(f)(x)": ("jacrev(f(x))", "FIX"),
-    "transformations/jacobians.py: x.astype(float)": ("jacrev(f)(n)", "x = n\nFIX"),
-    "validation/gradients.py: jit(f)": ("jit(lambda n: n, check='first')(3)", "FIX"),
-    "validation/nans.py: autojit.explain_nan(f, x)": ("autojit.explain_nan(f(x))", "FIX"),
-    # -- define by run
+    "transformations/gradients.py: grad(f, has_aux=True)": (
+        "grad(lambda x: (x, x))(1.0)",
+        "FIX",
+    ),
+    "transformations/gradients.py: grad(lambda x: f(x).sum())(x)": (
+        "grad(lambda x: x * 2)(x)",
+        "FIX",
+    ),
+    "transformations/jacobians.py: …(f)(x)": (
+        "jacrev(f(x))",
+        "FIX",
+    ),
+    "transformations/jacobians.py: x.astype(float)": (
+        "jacrev(f)(n)",
+        "x = n\nFIX",
+    ),
+    "validation/gradients.py: jit(f)": (
+        "jit(lambda n: n, check='first')(3)",
+        "FIX",
+    ),
+    "validation/nans.py: autojit.explain_nan(f, x)": (
+        "autojit.explain_nan(f(x))",
+        "FIX",
+    ),
     "torch/engine/backward.py: y.sum().backward()": (
         "import autojit.torch as torch\n(torch.ones(3, requires_grad=True) * 2).backward()",
         "import autojit.torch as torch\ny = torch.ones(3, requires_grad=True) * 2\nL0\n"
@@ -363,16 +423,16 @@ FIXES: dict[str, tuple[str, str]] = {
         "import autojit.torch as torch\nx = torch.ones(3)\nFIX\nx.sum().backward()",
     ),
     "torch/engine/nodes.py: y.backward(retain_graph=True)": (
-        "import autojit.torch as torch\nx = torch.ones(3, requires_grad=True)\ny = (x * x).sum()\n"
-        "y.backward()\ny.backward()",
-        "import autojit.torch as torch\nx = torch.ones(3, requires_grad=True)\ny = (x * x).sum()\n"
-        "FIX\ny.backward()",
+        "import autojit.torch as torch\nx = torch.ones(3, requires_grad=True)\n"
+        "y = (x * x).sum()\ny.backward()\ny.backward()",
+        "import autojit.torch as torch\nx = torch.ones(3, requires_grad=True)\n"
+        "y = (x * x).sum()\nFIX\ny.backward()",
     ),
     "torch/engine/views.py: with torch.no_grad():": (
-        "import autojit.torch as torch\nw = torch.ones(3, requires_grad=True)\n(w * w).sum().backward()\n"
-        "w -= 0.1 * w.grad",
-        "import autojit.torch as torch\nw = torch.ones(3, requires_grad=True)\n(w * w).sum().backward()\n"
-        "FIX",
+        "import autojit.torch as torch\nw = torch.ones(3, requires_grad=True)\n"
+        "(w * w).sum().backward()\nw -= 0.1 * w.grad",
+        "import autojit.torch as torch\nw = torch.ones(3, requires_grad=True)\n"
+        "(w * w).sum().backward()\nFIX",
     ),
     "torch/nn/functional/layers.py: nn.Linear(…, …)": (
         "import autojit.torch as torch\ntorch.nn.Linear(3, 2)(torch.ones(4, 5))",
@@ -383,7 +443,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "import autojit.torch as torch\nx = torch.from_numpy(np.ones((3, 2)))\n"
         "torch.nn.Linear(2, 2)(L0)",
     ),
-    "torch/engine/shapes.py: autojit.jit(f, device=\"cuda\")": (
+    'torch/engine/shapes.py: autojit.jit(f, device="cuda")': (
         "import autojit.torch as torch\ntorch.ones(3).cuda()",
         "FIX",
     ),
@@ -391,7 +451,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "import autojit.torch as torch\ntorch.linalg.norm(torch.ones(2, 2), ord=3)",
         "import autojit.torch as torch\nA, ord = torch.ones(2, 2), 3\nFIX",
     ),
-    # -- SciPy
     "scipy/arguments.py: jit(f, static_argnums=1)": (
         "jit(lambda x, w: scipy.signal.savgol_filter(x, w, 2))(np.ones(9), 5)",
         "FIX",
@@ -402,7 +461,8 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "scipy/optimize/minima.py: minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)": (
         "from autojit.scipy.optimize import minimize\n"
-        "jit(lambda c: minimize(lambda x: np.sum((x - c) ** 2), x, constraints=({'type': 'eq', 'fun': f},)).x)(1.0)",
+        "jit(lambda c: minimize(lambda x: np.sum((x - c) ** 2), x, "
+        "constraints=({'type': 'eq', 'fun': f},)).x)(1.0)",
         "from autojit.scipy.optimize import minimize\nf = lambda x: np.sum((x - 1) ** 2)\n"
         "g, x0 = lambda x: x[0], x\nFIX",
     ),
@@ -414,7 +474,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda m: scipy.stats.norm(m).rvs(3))(1.0)",
         "n, loc, scale, mean, std, mu, sigma = 3, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0\nL0",
     ),
-    # -- more of control flow
     "capture/calls/mathematics.py: while b:": (
         "import math\njit(lambda a, b: math.gcd(a, b))(4, 6)",
         "@jit\ndef g(a, b):\n    FIX\n    return a\nassert g(4, 6) == 2",
@@ -437,7 +496,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: x.__array_namespace__(api_version='1999.12').sum(x))(x)",
         "jit(lambda x: L0.sum(x))(x)",
     ),
-    "tracing/array_methods.py: jit(f, device=\"cuda\")": (
+    'tracing/array_methods.py: jit(f, device="cuda")': (
         "jit(lambda x: x.to_device('cuda'))(x)",
         "FIX",
     ),
@@ -462,7 +521,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "from autojit.drawing import picture\npicture(lambda x: x * 2)",
         "from autojit.drawing import picture\nf = lambda x: x * 2\nFIX",
     ),
-    "drawing/programs/picture.py: picture(grad(f), x, stage=\"loops\")": (
+    'drawing/programs/picture.py: picture(grad(f), x, stage="loops")': (
         "from autojit.drawing import picture\n"
         "picture(lambda x: x * 2, 1.0, stage='loops', adjoint=True)",
         "from autojit.drawing import picture\nf, x = lambda x: x * 2, 1.0\nFIX",
@@ -477,7 +536,8 @@ FIXES: dict[str, tuple[str, str]] = {
         "y0 = x\nFIX",
     ),
     "scipy/integrate/quadrature.py: quad(lambda x: f(x) * np.cos(w * x), a, b)": (
-        "jit(lambda c: scipy.integrate.quad(lambda x: c * x, 0, 1, weight='cos', wvar=2.0)[0])(1.0)",
+        "jit(lambda c: scipy.integrate.quad(lambda x: c * x, 0, 1, weight='cos', "
+        "wvar=2.0)[0])(1.0)",
         "import scipy.integrate\nfrom scipy.integrate import quad\na, b = 0.0, 1.0\n"
         "jit(lambda w: L0[0])(2.0)",
     ),
@@ -490,7 +550,8 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "scipy/sparse/linalg.py: expm_multiply(A * t, B)": (
         "import scipy.sparse.linalg\n"
-        "jit(lambda A: scipy.sparse.linalg.expm_multiply(A, x, start=0, stop=1, num=3))(np.eye(2))",
+        "jit(lambda A: scipy.sparse.linalg.expm_multiply(A, x, start=0, stop=1, "
+        "num=3))(np.eye(2))",
         "from scipy.sparse.linalg import expm_multiply\nt, B = 0.5, x\n"
         "jit(lambda A: L0)(np.eye(2))",
     ),
@@ -514,7 +575,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "import torch\njit(lambda x: torch.sin(x))(x)",
         "jit(lambda x: L0)(x)",
     ),
-    "transformations/gradients.py: …(…)": ("grad(f)(3)", "FIX"),
+    "transformations/gradients.py: …(…)": (
+        "grad(f)(3)",
+        "FIX",
+    ),
     "transformations/rules.py: x.astype(np.…)": (
         "g = autojit.custom_jvp(lambda x: x * 2.0)\n"
         "g.defjvp(lambda p, t: (p[0] * 2.0, t[0] * 1j))\ngrad(g)(1.0)",
@@ -525,96 +589,119 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda y: odeint(lambda y, t: 1j * y, y, np.array([0.0, 1.0])))(x)",
         "y0 = x\nFIX",
     ),
-}  # fmt: skip
+}
 
-#: Places without a row, by why. What "is not tried" can be: rows are welcome.
-UNTRIED: dict[str, str] = {
-    'array_api/creation.py: xp.asarray(x, dtype=dtype)': 'is not tried',
-    'callbacks/numba_functions.py: return result.astype(np.…)': 'is not tried',
-    'capture/calls/choice.py: np.uint64(n)': 'is not tried',
-    'capture/calls/choice.py: row = rows[i].copy()': 'is not tried',
-    'capture/calls/iteration.py: table = np.array([0.1, 0.2]); table[i]': 'is not tried',
-    'capture/calls/logic.py: if found: ...': 'is not tried',
-    "capture/calls/logic.py: case {'u': u} if u > 0: ...": 'is not tried',
-    'capture/calls/ordering.py: sorted(xs, key=lambda x: x[0])': 'is not tried',
-    'capture/calls/ranges.py: fori_loop(0, n, lambda i, x: step(x, i), x)': 'is not tried',
-    'capture/calls/vectorized.py: @numba.njit': 'is not tried',
-    'capture/carries.py: xs.append(x.copy())': 'is not tried',
-    'capture/state/heap.py: for i, x in enumerate(xs): ...': 'is not tried',
-    'capture/state/heap.py: xs.append(x); last = x': 'is not tried',
-    'capture/state/heap.py: ys = list(xs)': 'is not tried',
-    'capture/state/heap.py: y = np.array(table); y[i] = x': 'is not tried',
-    'capture/state/sharing.py: is_first = True': 'is not tried',
-    'capture/state/state.py: grad(f)(x)': 'is not tried',
-    'dispatch/once.py: fast(x)': 'is not tried',
-    'dispatch/retraces.py: f(float(x))': 'is not tried',
-    "drawing/graphs/digraph.py: dot.save('graph.gv')": 'is not tried',
-    'drawing/programs/picture.py: picture(f, x, stage="all", format="html")': 'is not tried',
-    'functions/assignment.py: y = x.copy()': 'is not tried',
-    'functions/assignment.py: value.astype(…)': 'is not tried',
-    'functions/indices.py: np.where(mask, x, 0)': 'is not tried',
-    'interception/promotion.py: y = np.array(x); y[i] = value': 'is not tried',
-    'interception/promotion.py: out = np.zeros(n); out[:] = x': 'is not tried',
-    'nn/attention.py: rng=generator.integers(2**63, size=4)': 'is not tried',
-    'nn/random.py: step(params, x, rng.integers(2**63))': 'is not tried',
-    'optim/lbfgs.py: opt.step(jit(value_and_grad(loss)), params, state)': 'is not tried',
-    'protocols/ufunc_plans.py: …(…)': 'is not tried',
-    'protocols/way_out.py: autojit.pure_callback(…)': 'is not tried',
-    'protocols/way_out.py: autojit.pure_callback(f, "f64[3]", x)': 'is not tried',
-    "scalar/walking.py: out = Value(..., (x,), 'op')": 'is not tried',
-    'scipy/integrate/initial_value.py: solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))': 'is not tried',
-    'scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)': 'is not tried',
-    'scipy/linalg/matrix_functions.py: w, v = np.linalg.eigh(A); (v * f(w)) @ v.T': 'is not tried',
-    'scipy/ndimage/correlation.py: scipy.ndimage.…(image.astype(float), ...)': 'is not tried',
-    'scipy/ndimage/correlation.py: scipy.ndimage.…(image, ...).astype(np.float32)': 'is not tried',
-    'scipy/ndimage/correlation.py: np.abs(scipy.ndimage.gaussian_filter1d(image, sigma, axis=0, order=1))': 'is not tried',
-    'scipy/optimize/roots.py: vmap(lambda c: scipy.optimize.brentq(lambda x: f(x, c), a, b))(cs)': 'is not tried',
-    'scipy/public.py: from … import': 'is not tried',
-    'scipy/signal/forms.py: cont2discrete(signal.zpk2ss(z, p, k), dt)': 'is not tried',
-    'scipy/signal/responses.py: …(system, w=np.logspace(-1, 1, 100))': 'is not tried',
-    'scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))': 'is not tried',
-    'scipy/signal/systems.py: …(system, T=np.linspace(0, 10, 100))': 'is not tried',
-    'scipy/signal/uneven.py: lombscargle(x, y - y.mean(), freqs)': 'is not tried',
-    'staging/containers.py: import copy': 'is not tried',
-    'torch/autograd/function.py: @autojit.custom_vjp': 'is not tried',
-    'torch/compiling.py: compiled(x, torch.rand_like(x))': 'is not tried',
-    'torch/nn/normalization.py: …(…, track_running_stats=False)': 'is not tried',
-    'torch/optim/kinds.py: params, state = autojit.optim.sgd(lr).update(params, grads, state)': 'is not tried',
-    'torch/saving.py: torch.save(model.state_dict(), path)': 'is not tried',
-    'tracing/aliasing.py: y = x.reshape(-1).copy()': 'is not tried',
-    'tracing/known.py: np.stack([f(x) for x in xs])': 'is not tried',
-    'tracing/known.py: y = autojit.stop_gradient(x)': 'is not tried',
-    'tracing/recording.py: y = jit(f)(x)': 'is not tried',
-    'tracing/scipy_calls.py: @autojit.custom_jvp': 'is not tried',
-    'tracing/scipy_calls.py: import scipy.…': 'is not tried',
-    'tracing/source.py: x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)': 'is not tried',
-    'tracing/tracer.py: out = np.zeros(3); out[0] = x': 'is not tried',
-    'tracing/tracer.py: y = y0.copy(); y[0] = x': 'is not tried',
-    'tracing/tracer.py: np.array([x, y])': 'is not tried',
-    'tracing/tracer.py: torch.from_dlpack(jit(f)(x))': 'is not tried',
-    'tracing/tracer.py: y = np.sin(x)': 'is not tried',
-    "tracing/tracer.py: print(f'{f(x):…}')": 'is not tried',
-    'transformations/custom.py: return …(*primals), tangent_out': 'is not tried',
-    'callbacks/numba_functions.py: r = f(…)': 'is no message: code, or a table, that is written',
-    'callbacks/numba_functions.py: return python(p, status)': 'is no message: code, or a table, that is written',
-    'callbacks/numba_functions.py: return': 'is no message: code, or a table, that is written',
-    'callbacks/numba_functions.py: return c(…)': 'is no message: code, or a table, that is written',
-    'callbacks/numba_functions.py: w… = carray(p[…], …, np.…)': 'is no message: code, or a table, that is written',
-    'callbacks/numba_functions.py: return f_(…)': 'is no message: code, or a table, that is written',
-    'torch/optim/optimizer.py: …: …': 'is no message: code, or a table, that is written',
-    'devices/operations.py: y = np.…(x)': 'needs a GPU',
-    'explanations/explaining.py: jit(f).explain(autojit.device_get(x))': 'needs a GPU',
-    'session/devices.py: autojit.device_put(x, …)': 'needs a GPU',
-    'session/devices.py: @jit': 'needs a GPU',
-    'session/devices.py: f(autojit.device_get(x))': 'needs a GPU',
-    'interception/pandas_methods.py: s = s … x': 'needs pandas',
-    'session/elsewhere.py: … # not:': 'takes its code from a table with rows of its own tests',
-    'tracing/aliasing.py: … #': 'takes its code from a table with rows of its own tests',
-    'tracing/scipy_calls.py: from … import … # not: from scipy.… import …': 'takes its code from a table with rows of its own tests',
-    'tracing/tracer.py: …': 'takes its code from a table with rows of its own tests',
-    'transformations/custom.py: ….': 'takes its code from a table with rows of its own tests',
-    'staging/unrolled.py: f(np.array(weights))': 'takes seconds to be met',
-    'validation/compilation.py: …=points': "is for a shell, after a fault of autojit's own",
-    'validation/gradients.py: AUTOJIT_VERIFY=points': "is for a shell, after a fault of autojit's own",
-    'validation/nans.py: AUTOJIT_VERIFY=points': "is for a shell, after a fault of autojit's own",
-}  # fmt: skip
+#: Places without a row, by why; "not tried" is an invitation.
+_WITHOUT: dict[str, tuple[str, ...]] = {
+    "not tried": (
+        "array_api/creation.py: xp.asarray(x, dtype=dtype)",
+        "callbacks/numba_functions.py: return result.astype(np.…)",
+        "capture/calls/choice.py: np.uint64(n)",
+        "capture/calls/choice.py: row = rows[i].copy()",
+        "capture/calls/iteration.py: table = np.array([0.1, 0.2]); table[i]",
+        "capture/calls/logic.py: if found: ...",
+        "capture/calls/logic.py: case {'u': u} if u > 0: ...",
+        "capture/calls/ordering.py: sorted(xs, key=lambda x: x[0])",
+        "capture/calls/ranges.py: fori_loop(0, n, lambda i, x: step(x, i), x)",
+        "capture/calls/vectorized.py: @numba.njit",
+        "capture/carries.py: xs.append(x.copy())",
+        "capture/state/heap.py: for i, x in enumerate(xs): ...",
+        "capture/state/heap.py: xs.append(x); last = x",
+        "capture/state/heap.py: ys = list(xs)",
+        "capture/state/heap.py: y = np.array(table); y[i] = x",
+        "capture/state/sharing.py: is_first = True",
+        "capture/state/state.py: grad(f)(x)",
+        "dispatch/once.py: fast(x)",
+        "dispatch/retraces.py: f(float(x))",
+        "drawing/graphs/digraph.py: dot.save('graph.gv')",
+        'drawing/programs/picture.py: picture(f, x, stage="all", format="html")',
+        "functions/assignment.py: y = x.copy()",
+        "functions/assignment.py: value.astype(…)",
+        "functions/indices.py: np.where(mask, x, 0)",
+        "interception/promotion.py: y = np.array(x); y[i] = value",
+        "interception/promotion.py: out = np.zeros(n); out[:] = x",
+        "nn/attention.py: rng=generator.integers(2**63, size=4)",
+        "nn/random.py: step(params, x, rng.integers(2**63))",
+        "optim/lbfgs.py: opt.step(jit(value_and_grad(loss)), params, state)",
+        "protocols/ufunc_plans.py: …(…)",
+        "protocols/way_out.py: autojit.pure_callback(…)",
+        'protocols/way_out.py: autojit.pure_callback(f, "f64[3]", x)',
+        "scalar/walking.py: out = Value(..., (x,), 'op')",
+        (
+            "scipy/integrate/initial_value.py: solve_ivp(fun, t_span, y0, "
+            "t_eval=np.linspace(t0, t1, 100))"
+        ),
+        "scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)",
+        "scipy/linalg/matrix_functions.py: w, v = np.linalg.eigh(A); (v * f(w)) @ v.T",
+        "scipy/ndimage/correlation.py: scipy.ndimage.…(image.astype(float), ...)",
+        "scipy/ndimage/correlation.py: scipy.ndimage.…(image, ...).astype(np.float32)",
+        (
+            "scipy/ndimage/correlation.py: np.abs(scipy.ndimage.gaussian_filter1d(image, "
+            "sigma, axis=0, order=1))"
+        ),
+        (
+            "scipy/optimize/roots.py: vmap(lambda c: scipy.optimize.brentq(lambda x: "
+            "f(x, c), a, b))(cs)"
+        ),
+        "scipy/public.py: from … import",
+        "scipy/signal/forms.py: cont2discrete(signal.zpk2ss(z, p, k), dt)",
+        "scipy/signal/responses.py: …(system, w=np.logspace(-1, 1, 100))",
+        "scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))",
+        "scipy/signal/systems.py: …(system, T=np.linspace(0, 10, 100))",
+        "scipy/signal/uneven.py: lombscargle(x, y - y.mean(), freqs)",
+        "staging/containers.py: import copy",
+        "torch/autograd/function.py: @autojit.custom_vjp",
+        "torch/compiling.py: compiled(x, torch.rand_like(x))",
+        "torch/nn/normalization.py: …(…, track_running_stats=False)",
+        (
+            "torch/optim/kinds.py: params, state = autojit.optim.sgd(lr).update(params, "
+            "grads, state)"
+        ),
+        "torch/saving.py: torch.save(model.state_dict(), path)",
+        "tracing/aliasing.py: y = x.reshape(-1).copy()",
+        "tracing/known.py: np.stack([f(x) for x in xs])",
+        "tracing/known.py: y = autojit.stop_gradient(x)",
+        "tracing/recording.py: y = jit(f)(x)",
+        "tracing/scipy_calls.py: @autojit.custom_jvp",
+        "tracing/scipy_calls.py: import scipy.…",
+        "tracing/source.py: x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)",
+        "tracing/tracer.py: out = np.zeros(3); out[0] = x",
+        "tracing/tracer.py: y = y0.copy(); y[0] = x",
+        "tracing/tracer.py: np.array([x, y])",
+        "tracing/tracer.py: torch.from_dlpack(jit(f)(x))",
+        "tracing/tracer.py: y = np.sin(x)",
+        "tracing/tracer.py: print(f'{f(x):…}')",
+        "transformations/custom.py: return …(*primals), tangent_out",
+    ),
+    "no message, but code or a table": (
+        "callbacks/numba_functions.py: r = f(…)",
+        "callbacks/numba_functions.py: return python(p, status)",
+        "callbacks/numba_functions.py: return",
+        "callbacks/numba_functions.py: return c(…)",
+        "callbacks/numba_functions.py: w… = carray(p[…], …, np.…)",
+        "callbacks/numba_functions.py: return f_(…)",
+        "torch/optim/optimizer.py: …: …",
+    ),
+    "needs a GPU": (
+        "devices/operations.py: y = np.…(x)",
+        "explanations/explaining.py: jit(f).explain(autojit.device_get(x))",
+        "session/devices.py: autojit.device_put(x, …)",
+        "session/devices.py: @jit",
+        "session/devices.py: f(autojit.device_get(x))",
+    ),
+    "needs pandas": ("interception/pandas_methods.py: s = s … x",),
+    "takes its code from a table with rows of its own tests": (
+        "session/elsewhere.py: … # not:",
+        "tracing/aliasing.py: … #",
+        "tracing/scipy_calls.py: from … import … # not: from scipy.… import …",
+        "tracing/tracer.py: …",
+        "transformations/custom.py: ….",
+    ),
+    "takes seconds to be met": ("staging/unrolled.py: f(np.array(weights))",),
+    "is for a shell, after a fault of autojit's own": (
+        "validation/compilation.py: …=points",
+        "validation/gradients.py: AUTOJIT_VERIFY=points",
+        "validation/nans.py: AUTOJIT_VERIFY=points",
+    ),
+}
+UNTRIED = {name: why for why, names in _WITHOUT.items() for name in names}
