@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from .devices.transfer import device_get, device_put
     from .dispatch.jit_function import jit
+    from .dispatch.outside import debug_stale
     from .drawing.graphs.recorded import make_dot
     from .profiling.profile import profile
     from .scalar.value import Value
@@ -59,6 +60,7 @@ __all__ = [
     "custom_root",
     "custom_vjp",
     "debug_nans",
+    "debug_stale",
     "device_get",
     "device_put",
     "disable_jit",
@@ -120,6 +122,7 @@ def parse(text: str) -> Any:
 #: Where each name is; its module is loaded when the name is first used, so that the command can
 #: answer before NumPy is there.
 _LATER = {
+    "debug_stale": "dispatch.outside",
     "jit": "dispatch.jit_function",
     **dict.fromkeys(("device_get", "device_put"), "devices.transfer"),
     "disable_jit": "staging.execute",

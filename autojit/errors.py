@@ -43,6 +43,7 @@ __all__ = [
     "SettingError",
     "ShapeError",
     "ShapesDifferError",
+    "StaleValueWarning",
     "StructureError",
     "TracingError",
     "TypeMismatch",
@@ -186,6 +187,10 @@ class RepeatedJitWarning(RetraceWarning):
 
 class FrozenStateWarning(UserWarning):
     """A compiled function sets a variable outside of it: once, and not at each call."""
+
+
+class StaleValueWarning(UserWarning):
+    """What a compiled function closes over has changed since it was traced, and is not seen."""
 
 
 class DonationWarning(UserWarning):

@@ -50,7 +50,9 @@ def truth_of(x: Any) -> Tracer:
     if value.type.size != 1:
         few = "an empty array" if not value.type.size else "an array with more than one element"
         raise ValueError(
-            f"The truth value of {few} is ambiguous. Use a.any() or a.all()"
+            f"The truth value of {few} is ambiguous. Use a.any() or a.all(). Or choose element by "
+            "element:\n"
+            "    np.where(x > 0, x, 0)              # not: x if x > 0 else 0"
             if value.type.size
             else f"The truth value of {few} is ambiguous. Use `array.size > 0` to check that an "
             "array is not empty."

@@ -47,6 +47,7 @@ from autojit.tracing.values import is_tracer
 from .calls import MISS, NativeCalls
 from .inspected import Inspected
 from .once import count_trace, watching_state
+from .outside import Outside
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import Specialization, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
@@ -210,6 +211,9 @@ class CompiledFunction(Inspected, Binding[P, R]):
             hooks.load_check("gradients")
             hooks.check_gradients(self, args, kwargs, results)
             self._release(found, "gradients")
+        if found.outside is not None and found.outside.is_due():
+            found.outside.check(found.traced)
+            self._release(found, "outside")
         return pytrees.unflatten(structure, results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
@@ -344,6 +348,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
 
         if not earlier:
             count_trace(self.function, types)
+        outside = Outside(self.function, static, lambda: trace_function(self.function, types, call))
         began = perf_counter()
         with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
@@ -353,6 +358,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         found.held.update(["gradients"] if self.check is not None else [])
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found
+        found.look_outside(outside)
         with self._lock:
             kept = self._specializations.setdefault(key, found)
         if kept is found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Any
 
 from autojit.errors import FrozenStateWarning, RepeatedJitWarning, warn_at
 from autojit.ir.core.program import Source
+from autojit.staging.signatures import written
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 
@@ -87,6 +89,8 @@ _traced: dict[Any, int] = {}
 
 def count_trace(function: Callable[..., Any], types: Any) -> None:
     """Note the first trace of a compiled function; warn where calls of ``jit`` make it again."""
+    text = written(function).replace("<lambda>", "f")
+    function = inspect.unwrap(function)  # of grad(f), f
     if not isinstance(function, FunctionType) or current_trace() is not None:
         return
     place = user_source()
@@ -102,7 +106,7 @@ def count_trace(function: Callable[..., Any], types: Any) -> None:
     if rest or doublings & (doublings - 1):
         return
     name = function.__name__
-    shown = "f" if name == "<lambda>" else name
+    shown = text if text.isidentifier() or "(" in text else "f"
     warn_at(
         place,
         RepeatedJitWarning,

@@ -13,6 +13,7 @@ from autojit.session.devices import CPU, is_on_card
 from autojit.session.watching import span
 from autojit.staging.trace_function import Traced
 
+from .outside import Outside
 from .retraces import Signature
 
 
@@ -48,10 +49,18 @@ class Specialization:
         #: Why it was traced: the argument that differed, and how; None for the first signature.
         self.cause: str | None = None
         #: What is still to be checked before calls go straight to native code: ``"gradients"``
-        #: (``jit(f, check="first")``), ``"code"`` (``AUTOJIT_VERIFY``).
+        #: (``jit(f, check="first")``), ``"code"`` (``AUTOJIT_VERIFY``), ``"outside"``: whether what
+        #: the function reads outside of itself has changed at the second call.
         self.held: set[str] = set()
+        self.outside: Outside | None = None
         #: What makes it in the background.
         self.job: Job | None = None
+
+    def look_outside(self, outside: Outside) -> None:
+        """Keep what the function reads outside of itself, and look at it at the second call."""
+        if outside.settle():
+            self.outside = outside
+            self.held.add("outside")
 
     def on_card(self, leaves: Sequence[Any]) -> list[Any]:
         """The leaves as the code for a GPU takes them: arrays there stay as they are."""

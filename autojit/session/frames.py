@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -65,3 +66,15 @@ def is_installed(filename: str) -> bool:
     """Whether a file belongs to a package that was installed, or to us."""
     parts = Path(filename).parts
     return is_internal(filename) or "site-packages" in parts or "dist-packages" in parts
+
+
+@cache
+def is_of_python(name: str) -> bool:
+    """Whether a file is part of Python itself."""
+    import sysconfig
+
+    path = Path(name).resolve()
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return False
+    paths = sysconfig.get_paths()
+    return any(path.is_relative_to(Path(paths[key]).resolve()) for key in ("stdlib", "platstdlib"))

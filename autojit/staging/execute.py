@@ -32,6 +32,9 @@ class _Settings:
     interpret = 0
     #: How often it has been asked to look at results (``debug_nans``), less how often not to.
     checks_results = 0
+    #: How often it has been asked to look at what functions close over (``debug_stale``), less how
+    #: often not to.
+    checks_outside = 0
     #: How many profiles are open, which look at each call.
     profiles = 0
     #: Whether a call may go straight to native code.
@@ -44,7 +47,8 @@ class _Settings:
         """Count one more, or one less, of those that look at calls: contexts of threads overlap."""
         with self._lock:
             setattr(self, name, getattr(self, name) + number)
-            self.direct = not (self.interpret or self.checks_results > 0 or self.profiles)
+            looks = self.checks_results > 0 or self.checks_outside > 0 or self.profiles
+            self.direct = not (self.interpret or looks)
 
 
 settings = _Settings()

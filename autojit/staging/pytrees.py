@@ -197,9 +197,32 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
         )
     raise NotArrayError(
         f"{path} is {_shown(leaf)} of type {type(leaf).__name__}, which is neither an array nor a "
-        f"number. Make the argument static if it is a setting:\n"
-        f"    {keyword.replace(ARGUMENT, _static_of(path))}"
+        f"number. {_way_out(leaf, path, keyword.replace(ARGUMENT, _static_of(path)))}"
     )
+
+
+def _way_out(leaf: Any, path: str, static: str) -> str:
+    """What to write instead of a leaf that is no array."""
+    kind, (_, mark, key) = type(leaf).__name__, path.partition("[")
+    if isinstance(leaf, (set, frozenset)):
+        return "A set has no order. Pass a list:\n    sorted(x)"
+    if any(isinstance(x, float) or is_array(x) for x in getattr(leaf, "__dict__", {}).values()):
+        return (
+            "To compute with the numbers in it, make its class a dataclass, whose fields are "
+            f"arguments then:\n    @dataclasses.dataclass             # and fields, no __init__\n"
+            f"    class {kind}: ...\n"
+            f"or make the argument static if it is a setting:\n    {static}"
+        )
+    if mark and key[:1] in "'\"" and key.endswith("]"):
+        name = key.strip("'\"]")
+        return (
+            "Keep settings apart from the numbers:\n"
+            + f"    {name} = params.pop({name!r})".ljust(39)
+            + "# and close over it"
+            if name.isidentifier()
+            else f"Keep settings apart from the numbers:\n    setting = params.pop({name!r})"
+        )
+    return f"Make the argument static if it is a setting:\n    {static}"
 
 
 #: In code: the keyword that makes an argument static.

@@ -66,6 +66,13 @@ def _number(f: Callable[..., Any], given: Any, setting: str, by: str) -> int:
     try:
         return operator.index(given)
     except TypeError:
+        if hasattr(given, "shape") and setting == "argnums":
+            raise SettingError(
+                f"{setting} takes integers, not {given!r:.60} of type {type(given).__name__}. The "
+                f"arguments of {name_of(f)} go into a second pair of brackets:\n"
+                + f"    {by.partition('(')[0]}(f)(x)".ljust(39)
+                + f"# not: {by.partition('(')[0]}(f, x)"
+            ) from None
         at = int(given) if isinstance(given, float) and given.is_integer() else 0
         raise SettingError(
             f"{setting} takes integers, not {given!r:.60} of type {type(given).__name__}:\n"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.drawing.graphs.recorded import shown
+from autojit.session.tracebacks import fold
 
 from .engine import dtypes
 from .engine.modes import recording
@@ -112,8 +113,12 @@ def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     ufunc = _UFUNCS.get(getattr(function, "__name__", ""), getattr(function, "ufunc", None))
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_in_place(self)
-        check_overlap(self)
+        try:
+            check_in_place(self)
+            check_overlap(self)
+        except RuntimeError as error:
+            fold(error)
+            raise
         if ufunc is not None and not kwargs and len(args) == 1 and _is_plain(self, args[0]):
             other = args[0]._data if isinstance(args[0], Tensor) else args[0]
             with quiet():

@@ -111,9 +111,11 @@ def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
     except ValueError as error:
         if isinstance(tree, tuple) and isinstance(axes, tuple) and len(axes) != len(tree):
             fit = ", ".join(["0", *["None"] * (len(tree) - 1)]) + ("," if len(tree) == 1 else "")
+            entries = "1 entry" if len(axes) == 1 else f"{len(axes)} entries"
+            one = "argument" if what == "in_axes" else "result"
             raise SettingError(
-                f"{what} of vmap has {len(axes)} entries for {len(tree)} "
-                + ("arguments" if what == "in_axes" else "results")
+                f"{what} of vmap has {entries} for {len(tree)} "
+                + (one if len(tree) == 1 else f"{one}s")
                 + ". Each has one: an axis, or None for what is passed whole:\n"
                 f"    vmap(f, {what}=({fit}))"
             ) from None
@@ -131,8 +133,13 @@ def _to_front(leaf: Any, axis: int | None, path: str) -> Any:
     if not -ndim <= axis < ndim:
         raise ShapeError(
             f"vmap over axis {axis} of {path}, which has shape {np.shape(leaf)}: there is no such "
-            "axis. Pass it whole with in_axes=None for that argument:\n"
-            "    vmap(f, in_axes=(0, None))(x, w)"
+            "axis. "
+            + (
+                f"Axes are counted from 0, here to {ndim - 1}:\n    vmap(f, in_axes={ndim - 1})"
+                if ndim
+                else "Pass it whole with in_axes=None for that argument:\n"
+                "    vmap(f, in_axes=(0, None))(x, w)"
+            )
         )
     return np.moveaxis(leaf, axis, 0) if axis % ndim else leaf
 
@@ -153,7 +160,7 @@ def _size(leaves: Sequence[Any], axes: Sequence[int | None], paths: Sequence[str
     if not sizes:
         raise SettingError(
             "vmap needs at least one argument with an axis in in_axes:\n"
-            "    vmap(f, in_axes=(0, None))(x, w)"
+            f"    vmap(f, in_axes={tuple([0, *[None] * (len(leaves) - 1)]) if leaves[1:] else 0})"
         )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{path}: {n}" for path, n in sizes.items())

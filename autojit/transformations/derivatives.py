@@ -99,6 +99,12 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     >>> jvp(np.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise StructureError(
+                f"jvp takes {what} as a tuple, one for each argument of the function, not "
+                f"{given!r:.60}:\n    jvp(f, (x,), (v,))                 # not: jvp(f, x, v)"
+            )
     traced, leaves, structure = _trace(f, primals, "jvp")
     types = [leaf_type(leaf).type for leaf in leaves]
     moving = _matching(tuple(tangents), structure, types, "The tangents of jvp")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, overload
 
@@ -19,7 +20,7 @@ from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
-from autojit.staging.settings import argument_numbers
+from autojit.staging.settings import argument_numbers, parameters
 from autojit.staging.signatures import gradient_by
 from autojit.staging.trace_function import check_dtypes, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
@@ -226,14 +227,30 @@ class _Problem:
         raise IntegerGradientError(
             f"grad of {_name(self.f)} with respect to {path}, which is "
             f"{leaf_type(leaf).type.dtype.name}: only "
-            "floating-point arguments have gradients. Convert it, or choose others:\n"
-            + (
-                f"    grad(f)({float(leaf)!r})".ljust(39) + f"# not: grad(f)({leaf!r})\n"
-                if type(leaf) in (bool, int)
-                else "    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
-            )
-            + "    grad(f, argnums=1)(n, x)"
+            f"floating-point arguments have gradients. {self._others(leaf, path)}"
         )
+
+    def _others(self, leaf: Any, path: str) -> str:
+        """The fix where an argument, or a part of one, is no float."""
+        found = re.match(r"argument (\d+)(.*)", path)
+        assert found is not None
+        number, inside = int(found[1]), found[2]
+        known = parameters(self.f)
+        names = known.positional if known else []
+        names = [*names, *(f"x{i}" for i in range(len(names), len(self.args)))]
+        name = names[number]
+        if inside:
+            part = name + inside
+            return f"Convert it, or keep it apart from these:\n    {part} = float({part})"
+        plain = type(leaf) in (bool, int)
+        given = list(names[: len(self.args)])
+        given[number] = repr(float(leaf)) if plain else f"{name}.astype(float)"
+        by = f"grad(f, argnums={number})" if number else "grad(f)"
+        said = f"    {by}({', '.join(given)})".ljust(39)
+        wrong = f"# not: {leaf!r}" if plain else "# or literals such as 3.0, not 3"
+        fine = [i for i, x in enumerate(self.args) if i != number and self._is_fine(x)]
+        words = f"Convert it:\n{said}{wrong}"
+        return f"{words}\nor choose another:\n    grad(f, argnums={fine[0]})" if fine else words
 
     def _call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         arguments = list(self.args)

@@ -47,6 +47,7 @@ from autojit.errors import (
     SettingError,
     ShapeError,
     ShapesDifferError,
+    StaleValueWarning,
     StructureError,
     TypeMismatch,
     UncoveredAttributeError,
@@ -422,7 +423,9 @@ def test_gradient_by_whole_numbers() -> None:
     text = refusal(IntegerGradientError, grad(square), 3)
     assert_says(text, "grad of square with respect to argument 0, which is int64", "grad(f)(3.0)")
     text = refusal(IntegerGradientError, grad(square), np.arange(3))
-    assert_says(text, "x.astype(float)", "argnums=1")
+    assert_says(text, "x.astype(float)", "3.0, not 3")
+    text = refusal(IntegerGradientError, grad(lambda n, x: n * x), 3, 2.0)
+    assert_says(text, "grad(f)(3.0, x)", "choose another", "grad(f, argnums=1)")
     text = refusal(IntegerGradientError, grad(lambda p: p["w"]), {"w": 1.0, "steps": [True]})
     assert_says(text, "argument 0['steps'][0], which is bool")
 
@@ -593,6 +596,16 @@ def test_donated_arguments() -> None:
     assert_says(text, "donate_argnums=0", "inputs are never written to", "Leave it out", "jit(f)")
     assert warning.filename == __file__
     assert jit(square, donate_argnums=())(2.0) == 4.0
+
+
+def test_stale_value_at_the_second_call() -> None:
+    rates = [2.0]
+    scaled = jit(lambda x: rates[0] * x)
+    scaled(1.0)
+    rates[0] = 3.0
+    with pytest.warns(StaleValueWarning) as caught:
+        assert scaled(1.0) == 2.0
+    assert_says(str(caught[0].message), "`rates[0]` (2.0, now 3.0)", "Pass it", "f(x, rates)")
 
 
 def test_nan_made_while_debug_nans_is_on() -> None:

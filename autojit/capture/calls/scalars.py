@@ -26,7 +26,9 @@ TRACED = (Tracer, TracedArray)
 WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
 
 _AMBIGUOUS = (
-    "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+    "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(). "
+    "Or choose element by element:\n"
+    "    np.where(x > 0, x, 0)              # not: x if x > 0 else 0"
 )
 _EMPTY = (
     "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "

@@ -205,9 +205,10 @@ def _subject(x: Any, args: Sequence[Any]) -> _Subject:
         )
     needed = _parameters(x)
     if not args and needed:
+        name = getattr(x, "__name__", "f")
         raise StructureError(
             "picture of a function needs its arguments:\n"
-            f"    picture({getattr(x, '__name__', 'f')}, {', '.join(needed)})"
+            f"    picture({name if name.isidentifier() else 'f'}, {', '.join(needed)})"
         )
     program = x.program(*args) if hasattr(x, "cache_info") else trace(x)(*args)
     leaves = pytrees.flatten((args, {}))[0]

@@ -260,7 +260,12 @@ def initial(output: Any, given: Any) -> Any:
     """The cotangent that a backward pass starts with."""
     if given is None:
         if output._data.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            raise RuntimeError(
+                "grad can be implicitly created only for scalar outputs. Make a number of it, or "
+                "give a tensor of its shape to multiply with:\n"
+                "    y.sum().backward()\n"
+                "    y.backward(torch.ones_like(y))"
+            )
         return wrap(np.ones(output._data.shape, output._data.dtype))
     if tuple(given.shape) != tuple(output.shape):
         raise RuntimeError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autojit.session.tracebacks import fold, folded
 from autojit.tracing.tracer import Tracer
 
 from . import dtypes
@@ -168,7 +169,11 @@ class Tensor:
         """
         from .gradients import backward
 
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        try:
+            backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        except Exception as error:
+            fold(error)
+            raise
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf."""
@@ -262,8 +267,17 @@ class Tensor:
         return data
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
+        try:
+            array = self.numpy()
+        except RuntimeError as error:
+            fold(error)
+            raise
         return np.array(array, dtype) if copy else np.asarray(array, dtype)
+
+    @folded
+    def cuda(self, device: Any = None) -> Device:
+        """Refused: an eager tensor lies in the memory of the processor."""
+        return Device("cuda")
 
     def __array_wrap__(self, array: Any, *rest: Any) -> Tensor:
         return wrap(np.asarray(array))

@@ -36,7 +36,10 @@ def check_in_place(x: Tensor) -> None:
     if modes.grad and x.requires_grad:
         if x.is_leaf:
             raise RuntimeError(
-                "a leaf Variable that requires grad is being used in an in-place operation."
+                "a leaf Variable that requires grad is being used in an in-place operation. Change "
+                "it where nothing is recorded, as a step of gradient descent does:\n"
+                "    with torch.no_grad():\n"
+                "        w -= 0.1 * w.grad"
             )
         if x._base is not None and x._base[0]._edge is None:
             raise RuntimeError(

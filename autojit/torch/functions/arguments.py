@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.session.tracebacks import fold
 from autojit.torch.engine.tensor import Tensor
 
 
@@ -19,7 +20,12 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **kwargs)
         except AttributeError as error:
-            raise refusal(name, function, error, args, kwargs) or error from None
+            found = refusal(name, function, error, args, kwargs) or error
+            fold(found)
+            raise found from None
+        except Exception as error:
+            fold(error)
+            raise
 
     if hasattr(function, "__qualname__"):
         functools.update_wrapper(call, function)

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from autojit.session.tracebacks import fold, folded
 from autojit.torch.engine import dtypes
 from autojit.torch.engine.modes import no_grad
 from autojit.torch.engine.nodes import Handle, add_hook
@@ -62,9 +63,13 @@ class Module:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not (self._before or self._after or self._backward_hooks):
-            return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        try:
+            if not (self._before or self._after or self._backward_hooks):
+                return self.forward(*args, **kwargs)
+            return self._call_with_hooks(args, kwargs)
+        except Exception as error:
+            fold(error)
+            raise
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for hook in list(self._before.values()):
@@ -340,6 +345,7 @@ class Module:
         """The module: it lies in the processor's memory."""
         return self
 
+    @folded
     def cuda(self: Own, device: Any = None) -> Own:
         """Refused: eager tensors lie in the processor's memory."""
         return self.to(device="cuda")

@@ -9,12 +9,11 @@ value into text.  So may a handler that names classes of `autojit.errors`: it kn
 from __future__ import annotations
 
 import os
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 
 from autojit.errors import AutojitError, TracingError, raised
-from autojit.session.frames import is_internal
+from autojit.session.frames import is_internal, is_of_python
 from autojit.tracing.handlers import handler_line
 
 #: What these return is read by people, debuggers among them.
@@ -97,16 +96,4 @@ def _steps(trail: TracebackType | None) -> list[TracebackType]:
 
 def _is_library(trail: TracebackType) -> bool:
     name = trail.tb_frame.f_code.co_filename
-    return is_internal(name) or _is_of_python(name)
-
-
-@cache
-def _is_of_python(name: str) -> bool:
-    """Whether a file is part of Python itself."""
-    import sysconfig
-
-    path = Path(name).resolve()
-    if {"site-packages", "dist-packages"} & set(path.parts):
-        return False
-    paths = sysconfig.get_paths()
-    return any(path.is_relative_to(Path(paths[key]).resolve()) for key in ("stdlib", "platstdlib"))
+    return is_internal(name) or is_of_python(name)

@@ -54,9 +54,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "of vmap": (lambda: vmap(f, in_axes="x"), ["numbers of axes", "vmap(f, in_axes=0)"]),
     "of vmap, nested": (lambda: vmap(f, in_axes=({"w": 0.5},)), ["not 0.5"]),
     "too few axes": (
-        lambda: vmap(f, in_axes=(0,))(X, X), ["1 entries for 2 arguments", "in_axes=(0, None)"]
+        lambda: vmap(f, in_axes=(0,))(X, X), ["1 entry for 2 arguments", "in_axes=(0, None)"]
     ),
-    "no axis": (lambda: vmap(f, in_axes=None)(X), ["vmap(f, in_axes=(0, None))(x, w)"]),
+    "no axis": (lambda: vmap(f, in_axes=None)(X), ["vmap(f, in_axes=0)"]),
     "a stage": (lambda: jit(f).lower(X).text("optimised"), ["Did you mean optimized?"]),
     "a stage in capitals": (lambda: jit(f).lower(X).text("LLVM"), ["Did you mean llvm?"]),
     "a keyword": (lambda: jit(f, static_argnum=1), ["Did you mean static_argnums?"]),

@@ -36,7 +36,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         rows = int(np.prod(x.shape[:-1]))
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{(x.shape or (1,))[-1]} and "
-            f"{w.shape[1]}x{w.shape[0]})"
+            f"{w.shape[1]}x{w.shape[0]}): the last axis of the input must have {w.shape[1]} "
+            f"elements, the features that the layer was made for:\n"
+            f"    nn.Linear({(x.shape or (1,))[-1]}, {w.shape[0]})"
         )
     same_dtype(input, weight)
     operation = _LINEAR.get((x.ndim, bias is not None)) or _OTHER_LINEAR[bias is not None]

@@ -93,5 +93,7 @@ def same_dtype(a: Tensor, b: Tensor) -> None:
     """Raise where two matrices have different dtypes."""
     if a._data.dtype != b._data.dtype:
         raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {spoken(a)} and {spoken(b)}"
+            f"mat1 and mat2 must have the same dtype, but got {spoken(a)} and {spoken(b)}. Convert "
+            "the first:\n"
+            f"    x.to(torch.{b.dtype.name})"
         )

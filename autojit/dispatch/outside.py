@@ -1,0 +1,327 @@
+"""What a compiled function reads outside of itself, and whether that has changed since the trace.
+
+A trace keeps the numbers and arrays that it finds in global variables, in those of functions around
+it and in attributes.  What they are is noted when a function has been traced, and looked at once
+more when it is called for the second time, before calls go straight to native code; while
+:class:`debug_stale` is on, at each call.  What has changed is not yet a mistake: the trace may have
+used it for a message.  So the function is traced once more, and only another program is warned of.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import StaleValueWarning, warn_at
+from autojit.session.frames import is_installed, is_of_python
+from autojit.staging.execute import settings
+from autojit.staging.trace_function import Traced
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer
+
+#: Of an array so many elements are looked at, at even distances.
+SAMPLE = 4096
+#: Elements of a list or dict, functions that call each other, and containers in each other.
+MOST, FUNCTIONS, DEPTH = 64, 64, 3
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+
+
+class debug_stale:
+    """Warn at each call of a compiled function whose numbers from outside have changed.
+
+    Args:
+        active: whether to, from now on and on all threads; as a context, until the block ends.
+
+    A compiled function keeps the values of global variables, of variables of functions around it,
+    of attributes and of lists that it found when it was traced. Without this, they are compared at
+    the second call alone; with it at each call, which then takes some 100 us longer.
+
+    Warns:
+        StaleValueWarning: where a trace with what they are now is another program.
+
+    >>> import warnings
+    >>> import autojit
+    >>> rates = [2.0]
+    >>> double = autojit.jit(lambda x: rates[0] * x)
+    >>> for _ in range(2):
+    ...     y = double(1.0)
+    >>> rates[0] = 3.0
+    >>> with autojit.debug_stale(), warnings.catch_warnings(record=True) as caught:
+    ...     float(double(1.0)), len(caught)
+    (2.0, 1)
+    """
+
+    def __init__(self, active: bool = True) -> None:
+        self._change = 1 if active else -max(settings.checks_outside, 0)
+        settings.add("checks_outside", self._change)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        settings.add("checks_outside", -self._change)
+
+
+class Outside:
+    """What was outside of a function when it was traced; ``again`` traces it once more.
+
+    It is made before the trace.  What the trace changes, such as a list that the function appends
+    to, is no longer looked at.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static: Sequence[tuple[Any, Any]],
+        again: Callable[[], Traced],
+    ) -> None:
+        self.function = function
+        self.static = static
+        self.again = again
+        #: Names of what the function itself changes.
+        self._own: set[str] = set()
+        self.values = self._now()
+        self._calls = 0
+
+    def _now(self) -> dict[str, Mark]:
+        return {**dict(_held(self.function, self.static)), **dict(_values(self.function))}
+
+    def settle(self) -> bool:
+        """Note what there is after the trace; whether there is anything to look at."""
+        now = self._now()
+        self._own = {_root(n) for n in _changed(self.values, now)}
+        self.values = {n: m for n, m in now.items() if _root(n) not in self._own}
+        return bool(self.values)
+
+    def is_due(self) -> bool:
+        """Whether to look, at a call: at the second one, and at all while that is asked for."""
+        self._calls += 1
+        return self._calls == 2 or (self._calls > 2 and settings.checks_outside > 0)
+
+    def check(self, traced: Traced) -> None:
+        """Warn if what has changed makes the program another one."""
+        now = self._now()
+        changed = [n for n in _changed(self.values, now) if _root(n) not in self._own]
+        before, self.values = self.values, now
+        if changed and _differ(traced, self.again):
+            name = getattr(self.function, "__name__", "f")
+            warn_at(user_source(), StaleValueWarning, _words(name, changed, before, now))
+
+
+def _changed(before: dict[str, Mark], now: dict[str, Mark]) -> list[str]:
+    return [n for n in dict.fromkeys((*before, *now)) if before.get(n) != now.get(n)]
+
+
+def _root(name: str) -> str:
+    return name.partition(".")[0].partition("[")[0]
+
+
+def _differ(traced: Traced, again: Callable[[], Traced]) -> bool:
+    """Whether a function has become another program; one that cannot be traced any more has."""
+    try:
+        anew = again()
+    except Exception:
+        return True
+    old, new = traced.program, anew.program
+    return old.bound_to(()) != new.bound_to(()) or not all(
+        a is b or np.array_equal(np.asarray(a), np.asarray(b))
+        for a, b in zip(old.captured, new.captured, strict=True)
+    )
+
+
+def _words(name: str, changed: list[str], before: dict[str, Mark], now: dict[str, Mark]) -> str:
+    shown = "f" if name == "<lambda>" else name
+    each = [_change(path, before.get(path), now.get(path)) for path in changed[:3]]
+    many = "has" if len(changed) == 1 else "have"
+    given = changed[0].partition("[")[0]
+    root = given.rpartition(".")[2]
+    mark = now.get(changed[0]) or before[changed[0]]
+    words = (
+        f"{', '.join(each)} {many} changed since {name} was traced, and the compiled code goes on "
+        "with what was there then. "
+    )
+    if mark.kind is FunctionType:
+        return f"{words}Compile the function again:\n    {shown} = jit({shown}.__wrapped__)"
+    return (
+        f"{words}Pass it as an argument:\n"
+        + f"    {shown}(x, {given})".ljust(39)
+        + f"# def {shown}(x, {root}): ..."
+    )
+
+
+def _change(path: str, before: Mark | None, now: Mark | None) -> str:
+    if before is None or now is None or not (before.shown and now.shown):
+        return f"`{path}`"
+    return f"`{path}` ({before.shown}, now {now.shown})"
+
+
+# -- what there is outside --------------------------------------------------------------
+
+
+class Mark(NamedTuple):
+    """What tells a value from another one, and its text if it is short."""
+
+    kind: Any
+    value: Any
+    shown: str = ""
+
+
+class _Names(NamedTuple):
+    """The names that code reads: of other scopes, and of attributes."""
+
+    outer: tuple[str, ...]
+    attributes: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def _names(code: CodeType) -> _Names:
+    outer: dict[str, None] = {}
+    stored, attributes = set(), set()
+    for each in _with_inner(code):
+        for step in dis.get_instructions(each):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+                outer.setdefault(step.argval)
+            elif step.opname in ("STORE_GLOBAL", "STORE_DEREF"):
+                stored.add(step.argval)
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                attributes.add(step.argval)
+    return _Names(tuple(n for n in outer if n not in stored), frozenset(attributes))
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _with_inner(each)
+
+
+def _values(function: Callable[..., Any]) -> Iterator[tuple[str, Mark]]:
+    """What a function and those that it calls find outside, by how they name it."""
+    waiting, seen = [function], set[CodeType]()
+    while waiting and len(seen) < FUNCTIONS:
+        each = _plain(waiting.pop())
+        if each is None or each.__code__ in seen or not _is_users(each.__code__.co_filename):
+            continue
+        seen.add(each.__code__)
+        names = _names(each.__code__)
+        for name, value in _outer(each, names):
+            for path, inner in _leaves(name, value, names.attributes, DEPTH):
+                if (called := _plain(inner)) is not None:
+                    waiting.append(called)
+                mark = _mark(inner)
+                if mark is not None:
+                    yield path, mark
+
+
+def _held(
+    function: Callable[..., Any], static: Sequence[tuple[Any, Any]]
+) -> Iterator[tuple[str, Mark]]:
+    """What is in the object of a method and in static arguments, which may change inside."""
+    plain = _plain(function)
+    if plain is None:
+        return
+    names, attributes = plain.__code__.co_varnames, _names(plain.__code__).attributes
+    method = getattr(function, "__self__", None)
+    given = [(names[0], method)] if method is not None and names else []
+    first = len(given)
+    for where, value in static:
+        at = where + first if isinstance(where, int) else 0
+        given.append((where if isinstance(where, str) else names[min(at, len(names) - 1)], value))
+    for name, value in given:
+        if _has_attributes(value):
+            for path, inner in _leaves(name, value, attributes, DEPTH):
+                mark = _mark(inner)
+                if mark is not None:
+                    yield path, mark
+
+
+def _plain(function: Any) -> FunctionType | None:
+    """The function of the user's that a transformation was made of, or that a method is of."""
+    if isinstance(function, (type, ModuleType)):
+        return None
+    for _ in range(FUNCTIONS):
+        if isinstance(function, functools.partial):
+            function = function.func
+        inner = getattr(function, "__wrapped__", None) or getattr(function, "__func__", None)
+        if inner is None:
+            break
+        function = inner
+    return function if isinstance(function, FunctionType) else None
+
+
+def _outer(function: FunctionType, names: _Names) -> Iterator[tuple[str, Any]]:
+    closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for name in names.outer:
+        if name in closure:
+            try:
+                yield name, closure[name].cell_contents
+            except ValueError:  # not set yet
+                continue
+        elif name in function.__globals__:
+            yield name, function.__globals__[name]
+
+
+def _leaves(
+    path: str, value: Any, attributes: frozenset[str], depth: int
+) -> Iterator[tuple[str, Any]]:
+    """The values in a container, an object or a module that may change."""
+    if isinstance(value, (list, tuple)) and depth:
+        for at, each in enumerate(value[:MOST]):
+            yield from _leaves(f"{path}[{at}]", each, attributes, depth - 1)
+    elif type(value) is dict and depth:
+        for key in list(value)[:MOST]:
+            yield from _leaves(f"{path}[{key!r}]", value[key], attributes, depth - 1)
+    elif depth and _has_attributes(value):
+        held = vars(value)
+        for name in sorted(attributes & held.keys()):
+            yield from _leaves(f"{path}.{name}", held[name], attributes, depth - 1)
+    else:
+        yield path, value
+
+
+def _has_attributes(value: Any) -> bool:
+    """Whether a value is an object of a class of the user's, or a module of the user's."""
+    if isinstance(value, ModuleType):
+        return _is_users(getattr(value, "__file__", None) or "<frozen>")
+    if isinstance(value, type) or callable(value) or not hasattr(value, "__dict__"):
+        return False
+    return not is_tracer(value) and _is_of_user(type(value).__module__)
+
+
+def _is_users(filename: str) -> bool:
+    return not (is_installed(filename) or is_of_python(filename))
+
+
+@lru_cache(maxsize=1024)
+def _is_of_user(module: str) -> bool:
+    """Whether classes of a module are the user's."""
+    if module == "__main__":
+        return True
+    return _is_users(getattr(sys.modules.get(module), "__file__", None) or "<frozen>")
+
+
+def _mark(value: Any) -> Mark | None:
+    """None for what does not change, or is not looked into."""
+    if is_tracer(value):
+        return None
+    if isinstance(value, _PLAIN):
+        return Mark(type(value), value, f"{value!r:.40}")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        step = max(1, value.size // SAMPLE)
+        return Mark(np.ndarray, (id(value), value.shape, value.dtype.str, _sum(value, step)))
+    if (function := _plain(value)) is not None and _is_users(function.__code__.co_filename):
+        return Mark(FunctionType, function.__code__)
+    return None
+
+
+def _sum(array: np.ndarray, step: int) -> int:
+    return zlib.crc32(array.flat[::step].tobytes())

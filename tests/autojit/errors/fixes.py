@@ -1,0 +1,707 @@
+"""Mistakes, and programs into which the code of their messages is pasted.
+
+``FIX`` stands for all of the code that the message shows, ``L0``, ``L1`` for its lines, without
+their comments; a row without a program runs the code as it is.
+"""
+
+from __future__ import annotations
+
+#: What both programs begin with.
+SETUP = """
+import dataclasses
+import numpy as np, autojit, scipy
+from autojit import grad, jacrev, jit, value_and_grad, vmap, fori_loop, scan, custom_vjp
+def f(x, *more): return np.sum(np.asarray(x) * 1.0)
+x, y, n = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([1, 2])
+a, b, i, rng = 3, 2, 1, np.random.default_rng(0)
+"""
+
+#: By the name of the place in the sources: the mistake, and the program with the fix.
+FIXES: dict[str, tuple[str, str]] = {
+    "callbacks/numba_functions.py: numba_callback(numba.njit(f), result_types, x)": (
+        "autojit.numba_callback(f, 'f64[]', x)",
+        "import numba; from autojit import numba_callback, pure_callback\n"
+        "def f(x): return np.sum(x)\nresult_types = 'f64[]'\nL0\nL1",
+    ),
+    'callbacks/pure.py: autojit.…(f, "f64[3]", x)': (
+        "autojit.pure_callback(f, 3.5, x) if False else autojit.pure_callback(f, object(), x)",
+        "def f(x): return np.ones(3)\nL0",
+    ),
+    "callbacks/pure.py: return result.astype(np.…)": (
+        "jit(lambda x: autojit.pure_callback(lambda x: x * 1.5, 'i64[2]', x))(x)",
+        "def g(x):\n    result = x * 1.5\n    FIX\nautojit.pure_callback(g, 'i64[2]', x)",
+    ),
+    "callbacks/pure.py: @autojit.custom_jvp": (
+        "grad(lambda x: autojit.pure_callback(np.sin, 'f64[]', x))(1.0)",
+        "sin, derivative, result_types, x = np.sin, np.cos, 'f64[]', 1.0\nFIX\ngrad(smooth)(x)",
+    ),
+    "capture/calls/choice.py: w = np.array([0.1, 0.2]); w[i]": (
+        "jit(lambda i: ['a', 'b'][i])(0)",
+        "@jit\ndef g(i):\n    FIX\n    return w[i]\ng(1)",
+    ),
+    "capture/calls/choice.py: rows = np.stack(rows)": (
+        "@jit\ndef g(x, i):\n    rows = [x, 2 * x]\n    rows[i][0] = 5.0\n    return rows[0]\n"
+        "g(x, 1)",
+        "value, j = 5.0, 0\n@jit\ndef g(x, i):\n    rows = [x, 2 * x]\n    FIX\n"
+        "    return rows\ng(x, 1)",
+    ),
+    "capture/calls/choice.py: grid = np.array(grid)": (
+        "@jit\ndef g(x, i):\n    grid = [[x, x], [x, x]]\n    grid[i][0] = 5.0\n"
+        "    return grid[1][0]\ng(1.0, 1)",
+        "value, j = 5.0, 0\n@jit\ndef g(x, i):\n    grid = [[x, x], [x, x]]\n    FIX\n"
+        "    return grid\ng(1.0, 1)",
+    ),
+    "capture/calls/items.py: table = np.array([0.1, 0.2]); table[i]": (
+        "table = {0: 1.0, 1: 2.0}\njit(lambda k: table[k])(1)",
+        "@jit\ndef g(i):\n    FIX\n    return table[i]\ng(1)",
+    ),
+    "capture/calls/items.py: codes = np.frombuffer(text.encode(), np.uint8); codes[i]": (
+        "jit(lambda i: 'abc'[i])(1)",
+        "text = 'abc'\n@jit\ndef g(i):\n    FIX\n    return codes[i]\ng(1)",
+    ),
+    "capture/calls/items.py: np.array(xs)[i:i + n]": (
+        "xs = [1.0, 2.0, 3.0]\njit(lambda i: sum(xs[i:i + 2]))(1)",
+        "xs, n = [1.0, 2.0, 3.0], 2\njit(lambda i: np.sum(L0))(1)",
+    ),
+    "capture/calls/iteration.py: np.sum(np.where(xs > 0, xs, 0))": (
+        "jit(lambda xs: list(filter(lambda x: x > 0, xs)))(x)",
+        "jit(lambda xs: L0)(x)",
+    ),
+    "capture/calls/randomness.py: jit(f)(x, rng.normal(size=3))": (
+        "jit(lambda x: x + rng.normal(size=2))(x)",
+        "FIX",
+    ),
+    "capture/calls/scalars.py: np.where(x > 0, x, 0)": (
+        "jit(lambda x: bool(x))(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "capture/truth.py: np.where(x > 0, x, 0)": (
+        "@jit\ndef g(x):\n    if x > 0:\n        return x\n    return 0 * x\ng(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "capture/calls/scalars.py: np.sin(x)": (
+        "import math\njit(lambda x: math.sin(x))(x)",
+        "jit(lambda x: L0)(x); jit(lambda x: L1)(x); jit(lambda x: L2)(x)",
+    ),
+    "capture/calls/type_queries.py: isinstance(x, (bool, np.bool_))": (
+        "jit(lambda x: x * isinstance(x > 0, bool))(1.0)",
+        "FIX",
+    ),
+    "capture/checks.py: def checked(x):": (
+        "@jit\ndef g(x):\n    if x < 0:\n        raise ValueError('negative')\ng(1.0)",
+        "FIX\njit(checked)(1.0)",
+    ),
+    "capture/rewriting/testing_calls.py: assert np.allclose(x, y, rtol=1e-7, atol=0.0)": (
+        "@jit\ndef g(x, y):\n    np.testing.assert_allclose(x, y)\n    return x\ng(x, y)",
+        "@jit\ndef g(x, y):\n    FIX\n    return x\ng(x, x)",
+    ),
+    "capture/runtime.py: result = 1.0": (
+        "@jit\ndef fact(n):\n    return 1.0 if n <= 1 else n * fact(n - 1)\nfact(3.0)",
+        "@jit\ndef g(n):\n    FIX\n    return result\nassert g(3.0) == 6.0",
+    ),
+    "capture/state/heap.py: found = np.zeros(n); count = 0": (
+        "@jit\ndef g(x):\n    found = []\n    while x > 1:\n        x = x / 2\n"
+        "        found.append(x)\n    return found\ng(100.0)",
+        "n = 10\n@jit\ndef g(x):\n    L0\n    while x > 1:\n        x = x / 2\n        L1\n"
+        "    return found, count\ng(100.0)",
+    ),
+    "capture/state/heap.py: d = {'a': 0.0, 'b': 0.0}": (
+        "@jit\ndef g(x):\n    d = {}\n    if x > 0:\n        d['a'] = x\n    return d\ng(1.0)",
+        "@jit\ndef g(x):\n    FIX\n    if x > 0:\n        d['a'] = x\n    return d\ng(1.0)",
+    ),
+    "capture/state/heap.py: seen = np.zeros(n, bool)": (
+        "@jit\ndef g(x):\n    seen = set()\n    if x > 0:\n        seen.add(1)\n"
+        "    return len(seen) * x\ng(1.0)",
+        "n = 3\n@jit\ndef g(x):\n    L0\n    if x > 0:\n        L1\n"
+        "    return np.sum(seen) * x\ng(1.0)",
+    ),
+    "capture/state/heap.py: self.last = 0.0": (
+        "class M: pass\nm = M()\n@jit\ndef g(x):\n    o = M()\n    if x > 0:\n"
+        "        o.last = x\n    return o.last\ng(1.0)",
+        "class M:\n    def __init__(self):\n        FIX\n@jit\ndef g(x):\n    o = M()\n"
+        "    if x > 0:\n        o.last = x\n    return o.last\ng(1.0)",
+    ),
+    "capture/state/state.py: np.where(np.arange(len(x)) < n, x, 0)": (
+        "@jit\ndef g(x):\n    y = x[:2]\n    if x[0] > 0:\n        y = x[:1]\n"
+        "    return np.sum(y)\ng(x)",
+        "@jit\ndef g(x):\n    n = 2\n    if x[0] > 0:\n        n = 1\n    return np.sum(L0)\n"
+        "g(x)\nL1",
+    ),
+    "capture/state/state.py: y = np.zeros(3); found = False": (
+        "@jit\ndef g(x):\n    y = None\n    if x[0] > 0:\n        y = x\n    return y\ng(x)",
+        "x = np.ones(3)\n@jit\ndef g(x):\n    L0\n    if x[0] > 0:\n"
+        "        y, found = x, True\n    return y, found\ng(x)\nL1",
+    ),
+    "capture/state/state.py: kind = 1": (
+        "@jit\ndef g(x):\n    kind = 'a'\n    if x > 0:\n        kind = 'b'\n    return kind\n"
+        "g(1.0)",
+        "@jit\ndef g(x):\n    kind = 0\n    if x > 0:\n        L0\n    return kind\ng(1.0)\nL1",
+    ),
+    "capture/unbound.py: … = np.zeros(…)": (
+        "@jit\ndef g(x):\n    if x[0] > 0:\n        y = x + 1\n    y[0] = 2.0\n    return y\ng(x)",
+        "@jit\ndef g(x):\n    FIX\n    if x[0] > 0:\n        y = x + 1\n    y[0] = 2.0\n"
+        "    return y\ng(x)",
+    ),
+    "control_flow/emission.py: init.astype(np.…)": (
+        "jit(lambda xs: scan(lambda c, x: (c + x, None), np.array(0), xs))(x)",
+        "init = np.array(0)\njit(lambda xs: scan(lambda c, x: (c + x, None), L0, xs))(x)",
+    ),
+    "control_flow/emission.py: fori_loop(0, n, lambda i, carry: ..., init)": (
+        "jit(lambda n: scan(lambda c, x: (c, None), 0.0, None, length=n))(3)",
+        "init = 0.0\njit(lambda n: fori_loop(0, n, lambda i, carry: carry + 1.0, init))(3)",
+    ),
+    "control_flow/emission.py: n.astype(int)": (
+        "jit(lambda n: fori_loop(0, n, lambda i, c: c + 1.0, 0.0))(3.0)",
+        "jit(lambda n: fori_loop(0, L0, lambda i, c: c + 1.0, 0.0))(3.0)",
+    ),
+    "control_flow/emission.py: init = np.zeros(…)": (
+        "jit(lambda xs: scan(lambda c, x: (np.append(c, x)[:3], None), np.ones(2), xs))(x)",
+        "FIX\njit(lambda xs: scan(lambda c, x: (np.append(c, x)[:3], None), init, xs))(x)",
+    ),
+    "control_flow/emission.py: return carry, None": (
+        "jit(lambda xs: scan(lambda c, x: c + x, 0.0, xs))(x)",
+        "def step(carry, x):\n    carry = carry + x\n    FIX\n"
+        "jit(lambda xs: scan(step, 0.0, xs))(x)",
+    ),
+    "dispatch/jit_function.py: jit(f)": (
+        "jit(f, donate_argnums=0)",
+        "FIX",
+    ),
+    "dispatch/jit_function.py: jit(f)(x)": (
+        "jit(f(x))",
+        "FIX",
+    ),
+    "dispatch/jit_function.py: jit(f, check='first')": (
+        "jit(f, check=True)",
+        "FIX",
+    ),
+    "dispatch/jit_function.py: jit(f, device='cuda')": (
+        "jit(f, device='gpu')",
+        "FIX",
+    ),
+    "dispatch/once.py: y, … = jit(f)(x, …)": (
+        "calls = 0\n@jit\ndef g(x):\n    global calls\n    calls += 1\n    return x * calls\n"
+        "g(1.0)",
+        "calls = 0\ndef f(x, calls):\n    calls += 1\n    y = x * calls\n    return y, calls\nL0",
+    ),
+    "dispatch/once.py: fast = jit(…)": (
+        "for _ in range(10):\n    jit(lambda x: x * 3.25)(1.0)",
+        "FIX",
+    ),
+    "dispatch/outside.py: …(x, …)": (
+        "rate = 1.0\ng = jit(lambda x: x * rate)\ng(1.0)\nrate = 2.0\ng(1.0)",
+        "rate = 2.0\nf = jit(lambda x, rate: x * rate)\nFIX",
+    ),
+    "dispatch/outside.py: … = jit(….__wrapped__)": (
+        "def h(x): return x\ng = jit(lambda x: h(x))\ng(1.0)\ndef h(x): return 2 * x\ng(1.0)",
+        "f = jit(f)\nFIX",
+    ),
+    "dispatch/retraces.py: f(np.pad(x, (0, size - len(x))), len(x))": (
+        "g = jit(lambda x: np.sum(x))\nfor k in range(1, 9):\n    g(np.ones(k))",
+        "size = 8\nf = jit(lambda x, length: np.sum(np.where(np.arange(8) < length, x, 0)))\nFIX",
+    ),
+    "staging/settings.py: …(f)(x)": (
+        "grad(f, x)",
+        "FIX",
+    ),
+    "staging/pytrees.py: sorted(x)": (
+        "grad(f)({1.0, 2.0})",
+        "x = {1.0, 2.0}\ngrad(f)(L0)",
+    ),
+    "staging/pytrees.py: @dataclasses.dataclass": (
+        "class P:\n    def __init__(self):\n        self.w = 1.0\ngrad(lambda p: p.w ** 2)(P())",
+        "L0\nclass P:\n    w: float\nassert grad(lambda p: p.w ** 2)(P(2.0)).w == 4.0",
+    ),
+    "staging/pytrees.py: … = params.pop(…)": (
+        "grad(lambda p: p['w'])({'w': 1.0, 'kind': 'a'})",
+        "params = {'w': 1.0, 'kind': 'a'}\nFIX\ngrad(lambda p: p['w'])(params)",
+    ),
+    "staging/pytrees.py: return loss": (
+        "jit(lambda x: {'kind': 'mse', 'loss': x})(1.0)",
+        "def f(x):\n    loss = np.sum(x)\n    L0\nL1",
+    ),
+    "functions/assignment.py: x = value": (
+        "@jit\ndef g(x):\n    y = np.sum(x)\n    y[...] = 1.0\n    return y\ng(x)",
+        "value = 1.0\nFIX",
+    ),
+    "functions/assignment.py: x[i] = z.real": (
+        "@jit\ndef g(x, z):\n    y = x.copy()\n    y[0] = z\n    return y\ng(x, 1j)",
+        "@jit\ndef g(x, z):\n    x = x.copy()\n    L0\n    L1\n    return x\ng(x, 1j)",
+    ),
+    "functions/assignment.py: x[:len(v)] = v": (
+        "@jit\ndef g(x):\n    y = x.copy()\n    y[:] = np.ones(3)\n    return y\ng(x)",
+        "v = np.ones(1)\n@jit\ndef g(x):\n    x = x.copy()\n    FIX\n    return x\ng(x)",
+    ),
+    "functions/bounded/array.py: np.where(np.arange(len(x)) < i, x, 0)": (
+        "jit(lambda x, i: x[:i])(x, 1)",
+        "m = x > 0\njit(lambda x, i: L0)(x, 1); jit(lambda x: L1)(x); jit(lambda x: L2)(x)",
+    ),
+    "functions/linalg/factorizations.py: x = np.linalg.solve(a, b[..., None])[..., 0]": (
+        "a, b = np.ones((4, 2, 2)) + np.eye(2), np.ones((4, 2))\n"
+        "jit(np.linalg.solve)(a, np.ones((4, 3)))",
+        "a, b = np.ones((4, 2, 2)) + np.eye(2), np.ones((4, 2))\nFIX",
+    ),
+    "functions/reductions.py: np.…(x, where=mask, initial=…)": (
+        "jit(lambda x: np.max(x, where=x > 1))(x)",
+        "mask = x > 1\njit(lambda x, mask: L0)(x, mask)",
+    ),
+    "functions/selecting.py: np.where(x > 0, x, 0)": (
+        "jit(np.trim_zeros)(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "functions/selecting.py: s = np.sort(x)": (
+        "jit(np.unique)(x)",
+        "@jit\ndef g(x):\n    FIX\n    return np.sum(first)\n"
+        "assert g(np.array([1.0, 2.0, 1.0])) == 2",
+    ),
+    "functions/selecting.py: np.isin(x, y)": (
+        "jit(np.intersect1d)(x, y)",
+        "jit(lambda x, y: L0)(x, y)",
+    ),
+    "functions/statistics/histograms.py: np.bincount(x, weights, minlength=n)": (
+        "jit(np.bincount)(n)",
+        "x, n, weights = n, 4, None\njit(lambda x: L0)(x)",
+    ),
+    "functions/statistics/histograms.py: …(x, bins=10, range=(0.0, 1.0))": (
+        "jit(lambda x: np.histogram(x, bins='auto'))(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "interception/patches.py: for at in np.ndindex(x.shape): x[at]": (
+        "@jit\ndef g(x):\n    for v in np.nditer(x):\n        pass\n    return x\ng(x)",
+        "@jit\ndef g(x):\n    L0\n    return x\ng(x)",
+    ),
+    "protocols/lifting.py: np.mean(x, axis=1, keepdims=True)": (
+        "jit(lambda x: x + np.ones(3))(x)",
+        "x = np.ones((2, 3))\njit(lambda x: x - L0)(x)",
+    ),
+    "protocols/registry.py: …": (
+        "jit(lambda x, n: np.zeros(n) + x)(1.0, 3)",
+        "n, f = 3, lambda x, n: np.sum(np.zeros(n) + x)\nx = 1.0\nL0(x, n)\nL1\n"
+        "jit(lambda n: np.sum(L2))(3)",
+    ),
+    "protocols/ufunc_plans.py: …(x.astype(float))": (
+        "jit(np.sqrt)(n.astype(np.int8))",
+        "FIX",
+    ),
+    "profiling/profile.py: with autojit.profile() as p:": (
+        "autojit.profile().seconds",
+        "FIX",
+    ),
+    "session/calls_of_ours.py: …(f)": (
+        "jit(f, nopython=True)",
+        "FIX",
+    ),
+    "testing.py: with assert_no_retrace():": (
+        "from autojit.testing import assert_no_retrace\nwith assert_no_retrace(f): pass",
+        "from autojit.testing import assert_no_retrace\nFIX f(x)",
+    ),
+    "tracing/aliasing.py: y = x.copy()": (
+        "@jit\ndef g(x):\n    np.broadcast_to(x, (3, 2))[0] = 1.0\n    return x\ng(x + 0)",
+        "@jit\ndef g(x):\n    FIX\n    y[0] = 1.0\n    return y\ng(x)",
+    ),
+    "tracing/array_methods.py: x = x + y": (
+        "@jit\ndef g(x, y):\n    z = x + 0\n    z += y\n    return z\ng(n, y)",
+        "FIX",
+    ),
+    "tracing/context.py: def f(x):": (
+        "log = []\n@jit\ndef g(x):\n    log.append(x * 2)\n    return x\ng(1.0)",
+        "loss = 1.0\nFIX\nf(1.0)",
+    ),
+    "tracing/recording.py: try:": (
+        "@jit\ndef g(x):\n    try:\n        return np.linalg.inv(x)\n"
+        "    except np.linalg.LinAlgError:\n        return x\ng(np.eye(2))",
+        "FIX",
+    ),
+    "tracing/tracer.py: y = np.where(x > 0, a, b)": (
+        "exec('def g(x):\\n    return x if x > 0 else -x', globals())\njit(g)(1.0)",
+        "@jit\ndef g(x):\n    L0\n    return y\ng(1.0)",
+    ),
+    "tracing/tracer.py: np.take(table, i)": (
+        "table = np.array([1.0, 2.0])\n"
+        "exec('def g(i): return table.__getitem__(i)', globals())\njit(g)(1)",
+        "table = np.array([1.0, 2.0])\njit(lambda i: L0)(1)",
+    ),
+    "tracing/tracer.py: jit(f)(x).": (
+        "jit(lambda x: x.tobytes())(x)",
+        "jit(lambda x: x)(x).tobytes()",
+    ),
+    "tracing/tracer.py: print(f'{x}')": (
+        "jit(lambda x: f'{x:.2f}')(1.0)",
+        "f = lambda x: 2 * x\nx = 1.0\nFIX",
+    ),
+    "tracing/values.py: np.asarray(x)": (
+        "jit(lambda x: x)(np.ma.masked_array(x, [True, False]))",
+        "FIX",
+    ),
+    "transformations/batching.py: vmap(f)(x)": (
+        "vmap(f(x))",
+        "FIX",
+    ),
+    "transformations/batching.py: vmap(f, in_axes=…)": (
+        "vmap(f, in_axes=1)(x)",
+        "FIX",
+    ),
+    "transformations/batching.py: vmap(f, in_axes=(0, None))(x, y)": (
+        "vmap(np.dot)(np.ones((2, 3)), np.ones((4, 3)))",
+        "f, x, y = np.dot, np.ones((2, 3)), np.ones((4, 3))\nL1\ny = np.ones(3)\nL0",
+    ),
+    "transformations/batching.py: vmap(f, …=0)": (
+        "vmap(f, in_axes='a')",
+        "FIX",
+    ),
+    "transformations/batching.py: vmap(f, in_axes=(0, None))(x, w)": (
+        "vmap(lambda x, w: x * w)(x, 2.0)",
+        "f, w = lambda x, w: x * w, 2.0\nFIX",
+    ),
+    "transformations/batching.py: vmap(f, …=(…))": (
+        "vmap(f, in_axes=(0,))(x, y)",
+        "FIX",
+    ),
+    "transformations/derivatives.py: …(lambda x: f(n, x), x)": (
+        "autojit.vjp(f, n)",
+        "from autojit import vjp\nFIX",
+    ),
+    "transformations/derivatives.py: jvp(f, (x,), (v,))": (
+        "autojit.jvp(f, x, y)",
+        "from autojit import jvp\nv = y\nFIX",
+    ),
+    "transformations/gradients.py: grad(f, holomorphic=True)(z)": (
+        "grad(lambda z: z * 1j)(1.0 + 0j)",
+        "f, z = lambda z: z * 1j, 1.0 + 0j\nFIX",
+    ),
+    "transformations/gradients.py: grad(lambda x: np.max(x))(x)": (
+        "grad(np.argmax)(x)",
+        "FIX",
+    ),
+    "transformations/gradients.py: grad(f)(x)": (
+        "grad(f(x))",
+        "FIX",
+    ),
+    "transformations/gradients.py: grad(f, argnums=…)": (
+        "grad(f, argnums=3)(x)",
+        "FIX",
+    ),
+    "transformations/gradients.py: … = float(…)": (
+        "grad(lambda p: p['w'])({'w': 1.0, 'steps': 3})",
+        "p = {'w': 1.0, 'steps': 3}\nFIX\ngrad(lambda p: p['w'] * p['steps'])(p)",
+    ),
+    "transformations/gradients.py: return loss": (
+        "def g(x):\n    x * 2\ngrad(g)(1.0)",
+        "def g(x):\n    loss = x * 2\n    FIX\ngrad(g)(1.0)",
+    ),
+    "transformations/gradients.py: grad(f, has_aux=True)": (
+        "grad(lambda x: (x, x))(1.0)",
+        "FIX",
+    ),
+    "transformations/gradients.py: grad(lambda x: f(x).sum())(x)": (
+        "grad(lambda x: x * 2)(x)",
+        "FIX",
+    ),
+    "transformations/jacobians.py: …(f)(x)": (
+        "jacrev(f(x))",
+        "FIX",
+    ),
+    "transformations/jacobians.py: x.astype(float)": (
+        "jacrev(f)(n)",
+        "x = n\nFIX",
+    ),
+    "validation/gradients.py: jit(f)": (
+        "jit(lambda n: n, check='first')(3)",
+        "FIX",
+    ),
+    "validation/nans.py: autojit.explain_nan(f, x)": (
+        "autojit.explain_nan(f(x))",
+        "FIX",
+    ),
+    "torch/engine/backward.py: y.sum().backward()": (
+        "import autojit.torch as torch\n(torch.ones(3, requires_grad=True) * 2).backward()",
+        "import autojit.torch as torch\ny = torch.ones(3, requires_grad=True) * 2\nL0\n"
+        "y = torch.ones(3, requires_grad=True) * 2\nL1",
+    ),
+    "torch/engine/gradients.py: x.requires_grad_()": (
+        "import autojit.torch as torch\ntorch.ones(3).sum().backward()",
+        "import autojit.torch as torch\nx = torch.ones(3)\nFIX\nx.sum().backward()",
+    ),
+    "torch/engine/nodes.py: y.backward(retain_graph=True)": (
+        "import autojit.torch as torch\nx = torch.ones(3, requires_grad=True)\n"
+        "y = (x * x).sum()\ny.backward()\ny.backward()",
+        "import autojit.torch as torch\nx = torch.ones(3, requires_grad=True)\n"
+        "y = (x * x).sum()\nFIX\ny.backward()",
+    ),
+    "torch/engine/views.py: with torch.no_grad():": (
+        "import autojit.torch as torch\nw = torch.ones(3, requires_grad=True)\n"
+        "(w * w).sum().backward()\nw -= 0.1 * w.grad",
+        "import autojit.torch as torch\nw = torch.ones(3, requires_grad=True)\n"
+        "(w * w).sum().backward()\nFIX",
+    ),
+    "torch/nn/functional/layers.py: nn.Linear(…, …)": (
+        "import autojit.torch as torch\ntorch.nn.Linear(3, 2)(torch.ones(4, 5))",
+        "from autojit.torch import nn\nimport autojit.torch as torch\nL0(torch.ones(4, 5))",
+    ),
+    "torch/nn/functional/shells.py: x.to(torch.…)": (
+        "import autojit.torch as torch\ntorch.nn.Linear(2, 2)(torch.from_numpy(np.ones((3, 2))))",
+        "import autojit.torch as torch\nx = torch.from_numpy(np.ones((3, 2)))\n"
+        "torch.nn.Linear(2, 2)(L0)",
+    ),
+    'torch/engine/shapes.py: autojit.jit(f, device="cuda")': (
+        "import autojit.torch as torch\ntorch.ones(3).cuda()",
+        "FIX",
+    ),
+    "torch/functions/linalg.py: torch.linalg.vector_norm(A, ord)": (
+        "import autojit.torch as torch\ntorch.linalg.norm(torch.ones(2, 2), ord=3)",
+        "import autojit.torch as torch\nA, ord = torch.ones(2, 2), 3\nFIX",
+    ),
+    "scipy/arguments.py: jit(f, static_argnums=1)": (
+        "jit(lambda x, w: scipy.signal.savgol_filter(x, w, 2))(np.ones(9), 5)",
+        "FIX",
+    ),
+    "scipy/linalg/singular_values.py: np.linalg.svd(a).Vh[r:].conj().T": (
+        "jit(scipy.linalg.null_space)(np.ones((2, 2)))",
+        "a, r = np.ones((2, 2)), 1\njit(lambda a: L0)(a)",
+    ),
+    "scipy/optimize/minima.py: minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)": (
+        "from autojit.scipy.optimize import minimize\n"
+        "jit(lambda c: minimize(lambda x: np.sum((x - c) ** 2), x, "
+        "constraints=({'type': 'eq', 'fun': f},)).x)(1.0)",
+        "from autojit.scipy.optimize import minimize\nf = lambda x: np.sum((x - 1) ** 2)\n"
+        "g, x0 = lambda x: x[0], x\nFIX",
+    ),
+    "scipy/signal/systems.py: freqs(b, a, np.logspace(-1, 2, 200))": (
+        "jit(lambda b: scipy.signal.freqs(b, [1.0, 2.0])[1])(x)",
+        "from scipy.signal import freqs\na = np.ones(2)\njit(lambda b: L0)(x)",
+    ),
+    "scipy/stats/distributions.py: noise = rng.standard_normal(n)": (
+        "jit(lambda m: scipy.stats.norm(m).rvs(3))(1.0)",
+        "n, loc, scale, mean, std, mu, sigma = 3, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0\nL0",
+    ),
+    "capture/calls/mathematics.py: while b:": (
+        "import math\njit(lambda a, b: math.gcd(a, b))(4, 6)",
+        "@jit\ndef g(a, b):\n    FIX\n    return a\nassert g(4, 6) == 2",
+    ),
+    "functions/indices.py: row = x[i]; row[mask] = 0": (
+        "@jit\ndef g(x, m):\n    x = x.copy()\n    x[0, m] = 0\n    return x\n"
+        "g(np.ones((2, 2)), np.array([True, False]))",
+        "@jit\ndef g(x, mask):\n    x = x.copy()\n    FIX\n    return x\n"
+        "g(np.ones((2, 2)), np.array([True, False]))",
+    ),
+    "functions/bounded/slices.py: x[start + step * np.arange(n)]": (
+        "jit(lambda x, k: x[::k])(x, 1)",
+        "start, step, n = 0, 1, 2\njit(lambda x, step: L0)(x, 1)",
+    ),
+    "interception/patches.py: y = jit(f)(x)": (
+        "jit(lambda x: (np.save('x.npy', x), x)[1])(x)",
+        "np.save = np.savetxt = print\nL0",
+    ),
+    "tracing/array_methods.py: x.__array_namespace__()": (
+        "jit(lambda x: x.__array_namespace__(api_version='1999.12').sum(x))(x)",
+        "jit(lambda x: L0.sum(x))(x)",
+    ),
+    'tracing/array_methods.py: jit(f, device="cuda")': (
+        "jit(lambda x: x.to_device('cuda'))(x)",
+        "FIX",
+    ),
+    "control_flow/ufunc_methods.py: np.bincount(part, weights=x, minlength=n)": (
+        "jit(lambda x, i: np.add.reduceat(x, i))(x, np.array([0, 1]))",
+        "part, n = np.array([0, 1]), 2\njit(lambda x, part: L0)(x, part)",
+    ),
+    "dispatch/retraces.py: f(x.astype(np.float64))": (
+        "g = jit(lambda x: x * 2)\nfor k in ('f4', 'f8', 'i4', 'i8', 'i2', 'u1', 'u2'):\n"
+        "    g(np.ones(2, k))",
+        "f = jit(lambda x: x * 2)\nFIX",
+    ),
+    "dispatch/retraces.py: jit(f)": (
+        "g = jit(lambda x, k: x * k, static_argnums=1)\nfor k in range(9):\n    g(1.0, k)",
+        "FIX",
+    ),
+    "drawing/programs/picture.py: autojit.make_dot(x)": (
+        "from autojit.drawing import picture\npicture(3)",
+        "from autojit import Value\nx = Value(1.0) * 2\nFIX",
+    ),
+    "drawing/programs/picture.py: picture(…, …)": (
+        "from autojit.drawing import picture\npicture(lambda x: x * 2)",
+        "from autojit.drawing import picture\nf = lambda x: x * 2\nFIX",
+    ),
+    'drawing/programs/picture.py: picture(grad(f), x, stage="loops")': (
+        "from autojit.drawing import picture\n"
+        "picture(lambda x: x * 2, 1.0, stage='loops', adjoint=True)",
+        "from autojit.drawing import picture\nf, x = lambda x: x * 2, 1.0\nFIX",
+    ),
+    "drawing/programs/whole.py: picture(lambda x: f(x).sum(), x, adjoint=True)": (
+        "from autojit.drawing import picture\npicture(lambda x: x * 2, x, adjoint=True)",
+        "from autojit.drawing import picture\nf = lambda x: x * 2\nFIX",
+    ),
+    "scipy/integrate/initial_value.py: y0.astype(complex)": (
+        "from autojit.scipy.integrate import solve_ivp\n"
+        "jit(lambda y: solve_ivp(lambda t, y: 1j * y, (0, 1), y, t_eval=[0, 1]).y)(x)",
+        "y0 = x\nFIX",
+    ),
+    "scipy/integrate/quadrature.py: quad(lambda x: f(x) * np.cos(w * x), a, b)": (
+        "jit(lambda c: scipy.integrate.quad(lambda x: c * x, 0, 1, weight='cos', "
+        "wvar=2.0)[0])(1.0)",
+        "import scipy.integrate\nfrom scipy.integrate import quad\na, b = 0.0, 1.0\n"
+        "jit(lambda w: L0[0])(2.0)",
+    ),
+    "scipy/interpolate/scattered.py: RBFInterpolator(points, values)(xi)": (
+        "import scipy.interpolate\np = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])\n"
+        "jit(lambda v: scipy.interpolate.griddata(p, v, p + 0.1))(np.ones(4))",
+        "from scipy.interpolate import RBFInterpolator\n"
+        "points = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])\nxi = points / 2\n"
+        "jit(lambda values: L0)(np.ones(4))",
+    ),
+    "scipy/sparse/linalg.py: expm_multiply(A * t, B)": (
+        "import scipy.sparse.linalg\n"
+        "jit(lambda A: scipy.sparse.linalg.expm_multiply(A, x, start=0, stop=1, "
+        "num=3))(np.eye(2))",
+        "from scipy.sparse.linalg import expm_multiply\nt, B = 0.5, x\n"
+        "jit(lambda A: L0)(np.eye(2))",
+    ),
+    "staging/containers.py: … = …(…)": (
+        "@jit\ndef g(p):\n    p['w'] = p['w'] * 2\n    return p['w']\ng({'w': 1.0})",
+        "@jit\ndef g(p):\n    FIX\n    p['w'] = p['w'] * 2\n    return p['w']\ng({'w': 1.0})",
+    ),
+    "staging/pytrees.py: setting = params.pop(…)": (
+        "grad(lambda p: p['w'])({'w': 1.0, 'a kind': 'a'})",
+        "params = {'w': 1.0, 'a kind': 'a'}\nFIX\ngrad(lambda p: p['w'])(params)",
+    ),
+    "torch/engine/views.py: y = x.expand(3, 2).clone()": (
+        "import autojit.torch as torch\ntorch.ones(1, 2).expand(3, 2).add_(1)",
+        "import autojit.torch as torch\nx = torch.ones(1, 2)\nFIX\ny.add_(1)",
+    ),
+    "torch/surroundings.py: compiled(torch.as_tensor(x))": (
+        "import autojit.torch as torch\ntorch.compile(lambda x: x * 2)(x)",
+        "import autojit.torch as torch\ncompiled = torch.compile(lambda x: x * 2)\nFIX",
+    ),
+    "tracing/tracer.py: np.sin(x)": (
+        "import torch\njit(lambda x: torch.sin(x))(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "transformations/gradients.py: …(…)": (
+        "grad(f)(3)",
+        "FIX",
+    ),
+    "transformations/rules.py: x.astype(np.…)": (
+        "g = autojit.custom_jvp(lambda x: x * 2.0)\n"
+        "g.defjvp(lambda p, t: (p[0] * 2.0, t[0] * 1j))\ngrad(g)(1.0)",
+        "FIX",
+    ),
+    "ode.py: y0.astype(complex)": (
+        "from autojit.ode import odeint\n"
+        "jit(lambda y: odeint(lambda y, t: 1j * y, y, np.array([0.0, 1.0])))(x)",
+        "y0 = x\nFIX",
+    ),
+}
+
+#: Places without a row, by why; "not tried" is an invitation.
+_WITHOUT: dict[str, tuple[str, ...]] = {
+    "not tried": (
+        "array_api/creation.py: xp.asarray(x, dtype=dtype)",
+        "callbacks/numba_functions.py: return result.astype(np.…)",
+        "capture/calls/choice.py: np.uint64(n)",
+        "capture/calls/choice.py: row = rows[i].copy()",
+        "capture/calls/iteration.py: table = np.array([0.1, 0.2]); table[i]",
+        "capture/calls/logic.py: if found: ...",
+        "capture/calls/logic.py: case {'u': u} if u > 0: ...",
+        "capture/calls/ordering.py: sorted(xs, key=lambda x: x[0])",
+        "capture/calls/ranges.py: fori_loop(0, n, lambda i, x: step(x, i), x)",
+        "capture/calls/vectorized.py: @numba.njit",
+        "capture/carries.py: xs.append(x.copy())",
+        "capture/state/heap.py: for i, x in enumerate(xs): ...",
+        "capture/state/heap.py: xs.append(x); last = x",
+        "capture/state/heap.py: ys = list(xs)",
+        "capture/state/heap.py: y = np.array(table); y[i] = x",
+        "capture/state/sharing.py: is_first = True",
+        "capture/state/state.py: grad(f)(x)",
+        "dispatch/once.py: fast(x)",
+        "dispatch/retraces.py: f(float(x))",
+        "drawing/graphs/digraph.py: dot.save('graph.gv')",
+        'drawing/programs/picture.py: picture(f, x, stage="all", format="html")',
+        "functions/assignment.py: y = x.copy()",
+        "functions/assignment.py: value.astype(…)",
+        "functions/indices.py: np.where(mask, x, 0)",
+        "interception/promotion.py: y = np.array(x); y[i] = value",
+        "interception/promotion.py: out = np.zeros(n); out[:] = x",
+        "nn/attention.py: rng=generator.integers(2**63, size=4)",
+        "nn/random.py: step(params, x, rng.integers(2**63))",
+        "optim/lbfgs.py: opt.step(jit(value_and_grad(loss)), params, state)",
+        "protocols/ufunc_plans.py: …(…)",
+        "protocols/way_out.py: autojit.pure_callback(…)",
+        'protocols/way_out.py: autojit.pure_callback(f, "f64[3]", x)',
+        "scalar/walking.py: out = Value(..., (x,), 'op')",
+        (
+            "scipy/integrate/initial_value.py: solve_ivp(fun, t_span, y0, "
+            "t_eval=np.linspace(t0, t1, 100))"
+        ),
+        "scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)",
+        "scipy/linalg/matrix_functions.py: w, v = np.linalg.eigh(A); (v * f(w)) @ v.T",
+        "scipy/ndimage/correlation.py: scipy.ndimage.…(image.astype(float), ...)",
+        "scipy/ndimage/correlation.py: scipy.ndimage.…(image, ...).astype(np.float32)",
+        (
+            "scipy/ndimage/correlation.py: np.abs(scipy.ndimage.gaussian_filter1d(image, "
+            "sigma, axis=0, order=1))"
+        ),
+        (
+            "scipy/optimize/roots.py: vmap(lambda c: scipy.optimize.brentq(lambda x: "
+            "f(x, c), a, b))(cs)"
+        ),
+        "scipy/public.py: from … import",
+        "scipy/signal/forms.py: cont2discrete(signal.zpk2ss(z, p, k), dt)",
+        "scipy/signal/responses.py: …(system, w=np.logspace(-1, 1, 100))",
+        "scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))",
+        "scipy/signal/systems.py: …(system, T=np.linspace(0, 10, 100))",
+        "scipy/signal/uneven.py: lombscargle(x, y - y.mean(), freqs)",
+        "staging/containers.py: import copy",
+        "torch/autograd/function.py: @autojit.custom_vjp",
+        "torch/compiling.py: compiled(x, torch.rand_like(x))",
+        "torch/nn/normalization.py: …(…, track_running_stats=False)",
+        (
+            "torch/optim/kinds.py: params, state = autojit.optim.sgd(lr).update(params, "
+            "grads, state)"
+        ),
+        "torch/saving.py: torch.save(model.state_dict(), path)",
+        "tracing/aliasing.py: y = x.reshape(-1).copy()",
+        "tracing/known.py: np.stack([f(x) for x in xs])",
+        "tracing/known.py: y = autojit.stop_gradient(x)",
+        "tracing/recording.py: y = jit(f)(x)",
+        "tracing/scipy_calls.py: @autojit.custom_jvp",
+        "tracing/scipy_calls.py: import scipy.…",
+        "tracing/source.py: x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)",
+        "tracing/tracer.py: out = np.zeros(3); out[0] = x",
+        "tracing/tracer.py: y = y0.copy(); y[0] = x",
+        "tracing/tracer.py: np.array([x, y])",
+        "tracing/tracer.py: torch.from_dlpack(jit(f)(x))",
+        "tracing/tracer.py: y = np.sin(x)",
+        "tracing/tracer.py: print(f'{f(x):…}')",
+        "transformations/custom.py: return …(*primals), tangent_out",
+    ),
+    "no message, but code or a table": (
+        "callbacks/numba_functions.py: r = f(…)",
+        "callbacks/numba_functions.py: return python(p, status)",
+        "callbacks/numba_functions.py: return",
+        "callbacks/numba_functions.py: return c(…)",
+        "callbacks/numba_functions.py: w… = carray(p[…], …, np.…)",
+        "callbacks/numba_functions.py: return f_(…)",
+        "torch/optim/optimizer.py: …: …",
+    ),
+    "needs a GPU": (
+        "devices/operations.py: y = np.…(x)",
+        "explanations/explaining.py: jit(f).explain(autojit.device_get(x))",
+        "session/devices.py: autojit.device_put(x, …)",
+        "session/devices.py: @jit",
+        "session/devices.py: f(autojit.device_get(x))",
+    ),
+    "needs pandas": ("interception/pandas_methods.py: s = s … x",),
+    "takes its code from a table with rows of its own tests": (
+        "session/elsewhere.py: … # not:",
+        "tracing/aliasing.py: … #",
+        "tracing/scipy_calls.py: from … import … # not: from scipy.… import …",
+        "tracing/tracer.py: …",
+        "transformations/custom.py: ….",
+    ),
+    "takes seconds to be met": ("staging/unrolled.py: f(np.array(weights))",),
+    "is for a shell, after a fault of autojit's own": (
+        "validation/compilation.py: …=points",
+        "validation/gradients.py: AUTOJIT_VERIFY=points",
+        "validation/nans.py: AUTOJIT_VERIFY=points",
+    ),
+}
+UNTRIED = {name: why for why, names in _WITHOUT.items() for name in names}

@@ -1,0 +1,76 @@
+"""Where messages show code: found in the sources, so that no fix is forgotten."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import autojit
+
+ROOT = Path(autojit.__file__).parent
+#: What writes source code, text or pages, and not messages.
+WRITERS = (
+    "cli/", "codegen/export/", "codegen/cuda/printing/", "codegen/cuda/device_program/",
+    "codegen/cuda/driver/entry.py", "codegen/cuda/source.py", "codegen/loop_text/",
+    "drawing/programs/script.py", "drawing/stages/", "explanations/as_text.py",
+    "explanations/demands.py", "ir/tools/text.py", "profiling/flame.py", "scalar/operations.py",
+    "scipy/special/bessel.py", "validation/fixes.py", "validation/nan_report.py",
+)  # fmt: skip
+#: An indented line, as messages show code.
+_CODE = re.compile(r"(?:^|\n)    (?! *[\"'{]?\)?$)\S")
+
+
+class Site(NamedTuple):
+    """A text with code, as it stands in a module: its constant pieces, in order."""
+
+    module: str
+    pieces: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The module and the first line of the code."""
+        text = "…".join(self.pieces)
+        found = _CODE.search(text)
+        assert found is not None
+        line = text[found.end() - 1 :].partition("\n")[0].partition("  #")[0].strip()
+        return f"{self.module}: {line}"
+
+    def made(self, message: str) -> bool:
+        """Whether a message may have been made here."""
+        return re.search(".*".join(map(re.escape, self.pieces)), message, re.DOTALL) is not None
+
+
+def sites() -> Iterator[Site]:
+    """All texts with code in messages."""
+    for path in sorted(ROOT.rglob("*.py")):
+        module = path.relative_to(ROOT).as_posix()
+        if module.startswith(WRITERS):
+            continue
+        yield from _of_module(module, ast.parse(path.read_text(encoding="utf-8")))
+
+
+def _of_module(module: str, tree: ast.Module) -> Iterator[Site]:
+    inner: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            inner.add(id(node.value))  # a docstring
+        if isinstance(node, ast.JoinedStr):
+            inner.update(id(part) for value in node.values for part in ast.walk(value))
+    for node in ast.walk(tree):
+        if id(node) in inner:
+            continue
+        pieces = tuple(_pieces(node))
+        if _CODE.search("…".join(pieces)):
+            yield Site(module, pieces)
+
+
+def _pieces(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield from re.split(r"\{[\w!:<>=]*\}", node.value)  # of `str.format`
+    if isinstance(node, ast.JoinedStr):
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                yield str(part.value)
