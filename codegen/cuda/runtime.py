@@ -22,7 +22,7 @@ from .device_program.failures import error_for
 from .driver.card import Card
 from .driver.cards import card as card_of
 from .driver.cards import is_simulated
-from .driver.compiler import Kept
+from .driver.compiler import Kept, Kernel
 from .driver.extraction import Extraction
 from .driver.failures import Calls, Flags
 from .driver.launching import Launcher, Step
@@ -137,6 +137,10 @@ class CudaExecutable:
         """The launches, for buffers in these slots, of which the last ones are fixed."""
         steps = [self._step(launch, by_value, slots) for launch in self.printed.launches]
         return Launcher(self.card, steps, len(slots) - len(fixed), fixed)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels of the launches, each as a module of its own."""
+        return [kernel_of(self._extraction, launch) for launch in self.printed.launches]
 
     def _step(self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
         kernel = kernel_of(self._extraction, launch, by_value)
