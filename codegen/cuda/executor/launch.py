@@ -128,7 +128,8 @@ class _Launch(Threads):
     def atomic(self, s: Atomic, at: Lanes) -> None:
         array, cells = self.cells(s.buffer, self.address(s, at), at)
         self.check("add", s.buffer, array, cells, at)
-        np.add.at(array, cells, self.of(s.value, at))
+        combine = {"add": np.add, "maximum": np.maximum}[s.combine]
+        combine.at(array, cells, self.of(s.value, at))
 
     def fill(self, s: Fill, at: Lanes) -> None:
         start = self.index(s.start, at)
