@@ -47,6 +47,7 @@ from autojit.codegen.loop_ir.values import Accumulator, Buffer
 from autojit.codegen.loop_text.memory import Memory, OutOfMemory
 from autojit.ir.core.types import dtype_from_name
 
+from .coalescing import Coalescing
 from .races import RaceError
 from .threads import Lanes, LaunchError, Threads, set_for
 from .words import converted, evaluate
@@ -54,10 +55,10 @@ from .words import converted, evaluate
 
 def run_blocks(
     kernel: DeviceKernel, blocks: np.ndarray, memory: Memory, shadows: dict[int, Any],
-    status: np.ndarray, places: dict[str, int],
+    status: np.ndarray, places: dict[str, int], counter: Coalescing | None = None,
 ) -> None:  # fmt: skip
     """Run some of a kernel's blocks."""
-    launch = _Launch(kernel, blocks, memory, shadows, status, places)
+    launch = _Launch(kernel, blocks, memory, shadows, status, places, counter)
     try:
         launch.body(kernel.body, np.arange(len(blocks) * kernel.threads))
     except (RaceError, LaunchError, OutOfMemory) as error:

@@ -36,9 +36,10 @@ from .teams import (
     team_of,
     width_of,
 )
+from .transposes import Transposes
 
 
-class KernelMapper(Passes, PrefixSums, Scatters):
+class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
     """Decides who runs what of one kernel of the loop program."""
 
     def launch(self) -> list[DeviceKernel]:
@@ -143,6 +144,9 @@ class KernelMapper(Passes, PrefixSums, Scatters):
         if len(every) == 1 and (self._split(found, every[0]) or self.in_passes(found, every[0])):
             return
         widths = [1 if found.atomic else width_of(n, self.machine) for n in every]
+        if widths == [1] and self.in_tiles_of(found, every[0]):
+            self._after(found)
+            return
         scalars, of_block = live(found.scalars, list(found.loops)), set[Buffer]()
         rows = rows_of(every[0], self.private) if len(every) == 1 and widths[0] > 1 else {}
         widths = [self._width_with(rows, every[0], widths[0])] if rows else widths
