@@ -155,7 +155,7 @@ def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
 
     too_old: Any = getattr(error, "CCSupportError", error.NvvmSupportError)
     try:
-        with quiet(), _device_of(capability):
+        with quiet(), _device_of(capability), _buffers_apart():
             text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability)
     except too_old as failure:
         raise TargetError(
@@ -264,4 +264,27 @@ def _device_of(capability: tuple[int, int]) -> Iterator[None]:
 
     device = SimpleNamespace(compute_capability=capability)
     with mock.patch.object(dispatcher, "get_current_device", return_value=device):
+        yield
+
+
+@contextmanager
+def _buffers_apart() -> Iterator[None]:
+    """Kernels say that no two of their buffers overlap, as is so: each has memory of its own while
+    a kernel runs, but for arguments, which are not written.
+
+    LLVM then reads what a kernel does not write by ``ld.global.nc``, and reads ahead of writes.
+    """
+    from unittest import mock
+
+    from numba.cuda.cudadrv import nvvm
+
+    mark = nvvm.set_cuda_kernel
+
+    def mark_apart(function: Any) -> None:
+        for argument in function.args:
+            if argument.type.is_pointer:
+                argument.add_attribute("noalias")
+        mark(function)
+
+    with mock.patch.object(nvvm, "set_cuda_kernel", mark_apart):
         yield
