@@ -340,12 +340,17 @@ class Bound:
 
     # -- failures -----------------------------------------------------------
 
+    def _own(self, x: Any) -> Any:
+        """An array of another library's as one of ours."""
+        return taken(x, self.card)[0] if is_foreign(x) else x
+
     def _error(self, flags: np.ndarray, calls: Calls) -> BaseException:
         """What the flags of some calls mean."""
         error = error_for(self.code.printed.failures[int(np.flatnonzero(flags)[0])])
         if calls.explain is not None:
             arrays = None
             if calls.arguments is not None:
-                arrays = [np.asarray(x) for x in (*calls.arguments, *self._captured)]
+                there = (*calls.arguments, *self._captured)
+                arrays = [np.asarray(self._own(x)) for x in there]
             calls.explain(error, arrays)
         return error
