@@ -46,7 +46,7 @@ LAYERS = {
         "autojit.codegen",
         below=("autojit.ir",),
         eager=frozenset({"numpy", "scipy", "numba", "llvmlite", "networkx"}),
-        lazy=frozenset({"platformdirs"}),
+        lazy=frozenset({"cuda", "platformdirs"}),  # numba-cuda brings NVIDIA's `cuda.bindings`
     ),
     "autojit": Layer(
         "autojit",
@@ -256,7 +256,7 @@ FLOORS = (
     "functions.bounded functions.linalg transformations",
     "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",
     "codegen", "codegen.driver codegen.export", "codegen.export.arrays codegen.export.loops",
-    "codegen.export.text", "codegen.cpu codegen.cuda",
+    "codegen.export.text", "codegen.cuda.check", "codegen.cpu codegen.cuda",
     "codegen.cuda.driver codegen.cuda.executor codegen.cuda.printing", "codegen.cuda.mapping",
     "codegen.cuda.matrices", "codegen.cuda.device_program",
     "codegen.cpu.entry_point", "codegen.cpu.emit", "codegen.cpu.linalg", "codegen.cpu.matmul",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.codegen.loop_ir.errors import TargetError
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
 from autojit.session.background import start
@@ -181,6 +182,9 @@ class CompiledFunction(Inspected, Binding[P, R]):
         """Add the user's line to what native code has raised."""
         if not is_of_code(error):
             return
+        if isinstance(error, TargetError):  # what a GPU does not take has no line
+            with target_errors():
+                raise error
         found, arrays = self.traced(args, kwargs)
         name_failing_line(error, found.traced.program, arrays)
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.cuda.arrays import to_host
+from autojit.codegen.cuda.foreign import is_foreign, taken
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.errors import UnsupportedTargetError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
-from autojit.session.devices import CPU, chosen, is_on_card, numbered, placed
+from autojit.session.devices import CPU, chosen, device_of, is_on_card, numbered, ordinal, placed
 from autojit.session.progress import stage
 from autojit.session.watching import results_of, timed_ops
 from autojit.tracing.context import require
@@ -118,7 +119,18 @@ def clear() -> None:
 def bound_inputs(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """The arrays of a program's inputs: the arguments, then what it captured."""
     everything = [*arguments, *program.captured]
-    return [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    pairs = zip(everything, program.in_types, strict=True)
+    return [np.asarray(_own(a), t.dtype) for a, t in pairs]
+
+
+def _own(x: Any) -> Any:
+    """An array of another library's on a GPU as one of ours, which NumPy can read."""
+    if not is_foreign(x):
+        return x
+    from autojit.codegen.cuda.driver.cards import card
+
+    with target_errors():
+        return taken(x, card(ordinal(device_of(x) or "")))[0]
 
 
 def device_for(program: Program, arguments: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Arrays of other libraries on a card, taken without a copy.
+"""Arrays of other libraries on a card, taken without a copy where they are contiguous.
 
 They describe themselves by CUDA's array interface, as CuPy's, PyTorch's, JAX's and Numba's do:
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
+from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype, dtype_name
 
 from .arrays import DeviceArray, interned
 from .driver.memory import Memory
@@ -46,27 +46,44 @@ def foreign(x: Any) -> Foreign:
 
 
 def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int | None]:
-    """An array of another library's on this card as one of ours in the same memory, and the stream
-    on which it is made and used, where that is another one than ours.
+    """An array of another library's on this card as one of ours, and the stream on which it is made
+    and used, where that is another one than ours.
+
+    It is in the same memory, unless a copy is asked for or its elements are not in the order of
+    rows: then they are copied now.
 
     Raises:
-        TargetError: for an array that is not contiguous.
+        TargetError: for strides that are no multiples of its elements.
     """
     found = foreign(x)
     size = found.type.nbytes
-    if size and not _is_contiguous(found):
-        raise TargetError(
-            f"an array on {card.name} with strides {tuple(found.strides or ())} is not contiguous. "
-            "Copy it first:\n"
-            "    x.contiguous()                     # PyTorch\n"
-            "    cupy.ascontiguousarray(x)          # CuPy"
-        )
     stream = found.stream if found.stream not in (None, card.stream) else None
     if stream is not None:
         card.wait_for(stream)
+    if size and not _is_contiguous(found):
+        return DeviceArray(found.type, _copied(found, card)), stream
     own = card.copy(found.pointer, size) if copy else None
     memory = own or Memory(card, found.pointer, size, keep=x)
     return DeviceArray(found.type, memory), stream
+
+
+def _copied(found: Foreign, card: Card) -> Memory:
+    """A copy of an array in the order of rows; complex numbers are two."""
+    from .strided import copied  # which imports what makes kernels
+
+    kind, shape, strides = found.type.dtype, found.type.shape, tuple(found.strides or ())
+    if kind.kind == "c":
+        kind = np.dtype(f"f{kind.itemsize // 2}")
+        shape, strides = (*shape, 2), (*strides, kind.itemsize)
+    if any(s % kind.itemsize for s in strides) or found.pointer % kind.itemsize:
+        raise TargetError(
+            f"an array on {card.name} with strides {strides} has elements that do not lie at "
+            "multiples of their size. Copy it first:\n"
+            "    x.contiguous()                     # PyTorch\n"
+            "    cupy.ascontiguousarray(x)          # CuPy"
+        )
+    steps = tuple(s // kind.itemsize for s in strides)
+    return copied(card, found.pointer, dtype_name(kind), kind.itemsize, shape, steps)
 
 
 def _is_contiguous(found: Foreign) -> bool:

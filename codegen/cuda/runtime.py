@@ -22,7 +22,7 @@ from .device_program.failures import error_for
 from .driver.card import Card
 from .driver.cards import card as card_of
 from .driver.cards import is_simulated
-from .driver.compiler import Kept
+from .driver.compiler import Kept, Kernel
 from .driver.extraction import Extraction
 from .driver.failures import Calls, Flags
 from .driver.launching import Launcher, Step
@@ -137,6 +137,10 @@ class CudaExecutable:
         """The launches, for buffers in these slots, of which the last ones are fixed."""
         steps = [self._step(launch, by_value, slots) for launch in self.printed.launches]
         return Launcher(self.card, steps, len(slots) - len(fixed), fixed)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels of the launches, each as a module of its own."""
+        return [kernel_of(self._extraction, launch) for launch in self.printed.launches]
 
     def _step(self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
         kernel = kernel_of(self._extraction, launch, by_value)
@@ -336,12 +340,17 @@ class Bound:
 
     # -- failures -----------------------------------------------------------
 
+    def _own(self, x: Any) -> Any:
+        """An array of another library's as one of ours."""
+        return taken(x, self.card)[0] if is_foreign(x) else x
+
     def _error(self, flags: np.ndarray, calls: Calls) -> BaseException:
         """What the flags of some calls mean."""
         error = error_for(self.code.printed.failures[int(np.flatnonzero(flags)[0])])
         if calls.explain is not None:
             arrays = None
             if calls.arguments is not None:
-                arrays = [np.asarray(x) for x in (*calls.arguments, *self._captured)]
+                there = (*calls.arguments, *self._captured)
+                arrays = [np.asarray(self._own(x)) for x in there]
             calls.explain(error, arrays)
         return error

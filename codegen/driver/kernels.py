@@ -12,13 +12,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from autojit.codegen.cuda.driver import compiler
+from autojit.codegen.cuda.driver import assembly, compiler
 from autojit.codegen.cuda.driver.compiler import Kernel
 
 from .cache import Cache
 
 #: What has a part in the translation, where it is installed.
-_TRANSLATORS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm", "nvidia-cuda-nvcc")
+_TRANSLATORS = (
+    "numba-cuda", "numba", "llvmlite", "nvidia-nvvm", "nvidia-cuda-nvcc", "nvidia-nvjitlink",
+)  # fmt: skip
 
 
 class KernelCache(NamedTuple):
@@ -26,18 +28,18 @@ class KernelCache(NamedTuple):
 
     entries: Cache
 
-    def load(self, kernel: Kernel, capability: tuple[int, int]) -> bytes | None:
-        entry = self.entries.load(_key(kernel, capability))
+    def load(self, kernel: Kernel, capability: tuple[int, int], form: str) -> bytes | None:
+        entry = self.entries.load(_key(kernel, capability, form))
         return None if entry is None else entry.code
 
-    def store(self, kernel: Kernel, capability: tuple[int, int], code: bytes) -> None:
+    def store(self, kernel: Kernel, capability: tuple[int, int], form: str, code: bytes) -> None:
         types = ", ".join(f"{b.dtype}[{'' if b.by_value else b.size}]" for b in kernel.buffers)
         about = {"name": f"kernel for sm_{capability[0]}{capability[1]}", "types": types}
-        self.entries.store(_key(kernel, capability), about, code)
+        self.entries.store(_key(kernel, capability, form), about, code)
 
 
-def _key(kernel: Kernel, capability: tuple[int, int]) -> dict[str, Any]:
-    return {"kernel": kernel.key, "capability": list(capability), **_translation()}
+def _key(kernel: Kernel, capability: tuple[int, int], form: str) -> dict[str, Any]:
+    return {"kernel": kernel.key, "capability": list(capability), "form": form, **_translation()}
 
 
 @cache
@@ -49,5 +51,5 @@ def _translation() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = ""
-    own = Path(compiler.__file__).read_bytes()
+    own = b"".join(Path(str(each.__file__)).read_bytes() for each in (compiler, assembly))
     return {**found, "compiler": hashlib.sha256(own).hexdigest()}

@@ -91,7 +91,8 @@ def _reach(s: Any) -> Access:
 )
 @dataclass(slots=True)
 class Atomic(ScatterInto):
-    """A ``ScatterInto`` that several threads may do at the same place, in any order."""
+    """A ``ScatterInto`` that several threads may do at the same place, in any order: ``add`` or
+    ``maximum``, of numbers that are not NaN."""
 
 
 @declare(uses=lambda s: (s.condition,))

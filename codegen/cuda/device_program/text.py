@@ -16,6 +16,11 @@ def _combine(s: Combine, n: Names) -> str:
     return f"a{s.accumulator.number} = {s.accumulator.combine} of {s.width} threads{apart}"
 
 
+def _atomic(s: Atomic, n: Names) -> str:
+    sign = "+=" if s.combine == "add" else f"{s.combine}="
+    return f"atomic {n.buffer(s.buffer)}[{n.places(s)}] {sign} {n.scalar(s.value)}"
+
+
 def _share(s: Share, names: Names, indent: str, lines: list[str]) -> None:
     first = names.index(s.first)
     lines.append(f"{indent}share {names.var(s.var)} from {first}, below {s.stop}, by {s.step}:")
@@ -32,7 +37,7 @@ WRITERS.update({
     Combine: _combine,
     Fail: lambda s, n: f"fail if {n.scalar(s.condition)}: {s.words}",
     Let: lambda s, n: f"{n.var(s.var)} = {n.index(s.value)}",
-    Atomic: lambda s, n: f"atomic {n.buffer(s.buffer)}[{n.places(s)}] += {n.scalar(s.value)}",
+    Atomic: _atomic,
 })  # fmt: skip
 BLOCKS.update({Share: _share, When: _when})
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from autojit.ir.core.locks import Lock
 
+from . import forks
 from .compiler import Kept, Kernel
 from .entry import Work
 from .failures import Failures
@@ -20,12 +21,14 @@ from .memory import Memory, Pool
 from .prototypes import (
     LEGACY_STREAM,
     MAJOR,
+    MEMORY_POOLS,
     MINOR,
     NO_TIMING,
     PORTABLE_AND_MAPPED,
     PROCESSORS,
     RESIDENT,
 )
+from .uploads import Uploads
 
 
 class Card:
@@ -46,13 +49,18 @@ class Card:
         self._device = library.asked("cuDeviceGet", ctypes.c_int, ordinal)
         self.context = library.asked("cuDevicePrimaryCtxRetain", ctypes.c_void_p, self._device)
         self.stream: int = LEGACY_STREAM
-        self.pool = Pool(self._allocate, self._free)
+        #: Whether memory is allocated in the order of a stream: not by Windows' older drivers, nor
+        #: on parts of a card that virtual machines have.
+        self._has_pools = bool(self._attribute(MEMORY_POOLS))
+        self.pool = Pool(self._allocate, self._free, self.wait)
         self.failures = Failures(self._allocate_on_host)
+        self._uploads = Uploads(self._copy_up, self._wait, self._allocate_on_host)
         self._lock = Lock()
         self._functions: dict[str, int] = {}
         self._popped = threading.local()
 
     def __enter__(self) -> Card:
+        forks.refuse()
         self.library.call("cuCtxPushCurrent_v2", self.context)
         return self
 
@@ -88,18 +96,25 @@ class Card:
     # -- memory -------------------------------------------------------------
 
     def _allocate(self, size: int) -> int:
+        name, given = (
+            ("cuMemAllocAsync", [self.stream]) if self._has_pools else ("cuMemAlloc_v2", [])
+        )
         with self:
-            return int(self.library.asked("cuMemAllocAsync", ctypes.c_uint64, size, self.stream))
+            return int(self.library.asked(name, ctypes.c_uint64, size, *given))
 
     def _allocate_on_host(self, size: int) -> int:
-        """Memory of the host that the card can write to, at the same address."""
+        """Memory of the host that the card reads and writes at the same address, for good."""
         with self:
             flags = PORTABLE_AND_MAPPED
             return int(self.library.asked("cuMemHostAlloc", ctypes.c_void_p, size, flags))
 
     def _free(self, pointer: int) -> None:
         if self.library.tried("cuCtxPushCurrent_v2", self.context):
-            self.library.tried("cuMemFreeAsync", pointer, self.stream)
+            if self._has_pools:
+                self.library.tried("cuMemFreeAsync", pointer, self.stream)
+            else:  # what was launched may still use it
+                self.library.tried("cuStreamSynchronize", self.stream)
+                self.library.tried("cuMemFree_v2", pointer)
             found = ctypes.c_void_p()
             self.library.tried("cuCtxPopCurrent_v2", ctypes.addressof(found))
 
@@ -117,13 +132,15 @@ class Card:
     def write(self, pointer: int, array: np.ndarray) -> None:
         """Copy a C-contiguous array to the card; it may be changed afterwards."""
         if array.nbytes:
-            with self:
-                self.library.call(
-                    "cuMemcpyHtoDAsync_v2", pointer, array.ctypes.data, array.nbytes, self.stream
-                )
+            self._uploads.write(pointer, array)
+
+    def _copy_up(self, pointer: int, address: int, nbytes: int) -> None:
+        with self:
+            self.library.call("cuMemcpyHtoDAsync_v2", pointer, address, nbytes, self.stream)
 
     def read(self, pointer: int, into: np.ndarray) -> None:
-        """Copy to a C-contiguous array, once what was launched before is done."""
+        """Copy to a C-contiguous array, once what was launched before is done; it is there, and may
+        go, after :meth:`synchronize`."""
         if into.nbytes:
             with self:
                 self.library.call(
@@ -149,6 +166,11 @@ class Card:
 
     def wait(self) -> None:
         """Wait for all that was launched."""
+        before = self._uploads.count
+        self._wait()
+        self._uploads.done(before)
+
+    def _wait(self) -> None:
         with self:
             self.library.call("cuStreamSynchronize", self.stream)
 

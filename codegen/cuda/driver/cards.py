@@ -10,7 +10,7 @@ from typing import Any
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.locks import Lock
 
-from . import compiler
+from . import compiler, forks
 from .card import Card
 from .compiler import ENTRY, SIMULATE, Kept, Kernel, load_cuda
 from .library import Library, of_driver, of_python
@@ -39,8 +39,15 @@ def is_simulated() -> bool:
     return bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 
 
-def _image(kernel: Kernel, capability: tuple[int, int], kept: Kept | None) -> tuple[bytes, bytes]:
-    return compiler.image(kernel, capability, kept), ENTRY.encode()
+def image_for(driver: int) -> Image:
+    """What makes code for a driver of a release: 12040 is that of CUDA 12.4."""
+
+    def image(
+        kernel: Kernel, capability: tuple[int, int], kept: Kept | None
+    ) -> tuple[bytes, bytes]:
+        return compiler.image(kernel, capability, kept, driver), ENTRY.encode()
+
+    return image
 
 
 def _open() -> tuple[Library, Image]:
@@ -58,7 +65,8 @@ def _open() -> tuple[Library, Image]:
             'device="cuda" needs an NVIDIA GPU and its driver; none is found '
             f"(nvidia-smi says what the driver sees).\n{SIMULATE}"
         )
-    return library, _image
+    forks.started()
+    return library, image_for(library.asked("cuDriverGetVersion", ctypes.c_int))
 
 
 def _count(library: Library) -> int:
@@ -71,6 +79,7 @@ def _count(library: Library) -> int:
 
 
 def _library() -> tuple[Library, Image]:
+    forks.refuse()
     with _machine.lock:
         if _machine.opened is None:
             _machine.opened = _open()

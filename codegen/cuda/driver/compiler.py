@@ -1,4 +1,4 @@
-"""Kernels to code that a card loads: PTX by numba-cuda, without a card.
+"""Kernels to code that a card loads: PTX by numba-cuda, then machine code, without a card.
 
 A kernel takes the bare addresses of its buffers; their sizes are part of its code.  Compiled
 kernels are kept by their text, so that equal ones are compiled once, and on disk.
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.locks import Lock
 
+from .assembly import assembled, assembles, is_for, lowered
 from .extraction import NAME
 
 _INSTALL = 'pip install "autojit[cuda]"'
@@ -67,10 +68,10 @@ def _key(kernel: Kernel) -> str:
 class Kept(Protocol):
     """Where code is kept between processes."""
 
-    def load(self, kernel: Kernel, capability: tuple[int, int]) -> bytes | None:
-        """The code of a kernel, if it is there."""
+    def load(self, kernel: Kernel, capability: tuple[int, int], form: str) -> bytes | None:
+        """The code of a kernel, if it is there; ``form`` is ``"ptx"`` or ``"cubin"``."""
 
-    def store(self, kernel: Kernel, capability: tuple[int, int], code: bytes) -> None:
+    def store(self, kernel: Kernel, capability: tuple[int, int], form: str, code: bytes) -> None:
         """Keep it."""
 
 
@@ -81,7 +82,7 @@ class Count:
     loaded = 0
 
 
-_images: dict[tuple[str, tuple[int, int]], bytes] = {}
+_images: dict[tuple[str, tuple[int, int], int], bytes] = {}
 _lock = Lock()
 
 
@@ -115,20 +116,34 @@ def run_source(text: str, name: str) -> dict[str, Any]:
     return namespace
 
 
-def image(kernel: Kernel, capability: tuple[int, int], kept: Kept | None = None) -> bytes:
-    """The code of a kernel for cards of a capability: PTX, which the driver translates."""
+def image(
+    kernel: Kernel, capability: tuple[int, int], kept: Kept | None = None, driver: int = 0
+) -> bytes:
+    """The code of a kernel for cards of a capability, as a driver takes it (12040 is that of
+    CUDA 12.4): machine code, or PTX, which the driver translates; PTX as it is for driver 0."""
     with _lock:
-        found = _images.get((kernel.key, capability))
-        if found is None and kept is not None:
-            found = kept.load(kernel, capability)
-            Count.loaded += found is not None
-        if found is None:
-            found = ptx(kernel, capability).encode() + b"\0"
-            Count.compiled += 1
-            if kept is not None:
-                kept.store(kernel, capability, found)
-        _images[kernel.key, capability] = found
-        return found
+        key = kernel.key, capability, driver
+        if key not in _images:
+            _images[key] = _image(kernel, capability, kept, driver)
+        return _images[key]
+
+
+def _image(
+    kernel: Kernel, capability: tuple[int, int], kept: Kept | None, driver: int
+) -> bytes:  # fmt: skip
+    forms = ["cubin", "ptx"] if assembles(driver) else ["ptx"]
+    for form in forms if kept is not None else []:
+        found = kept.load(kernel, capability, form) if kept is not None else None
+        if found is not None:
+            Count.loaded += 1
+            return found if form == "cubin" else lowered(found.decode(), driver).encode()
+    text = ptx(kernel, capability) + "\0"
+    Count.compiled += 1
+    form = forms[0] if is_for(text, capability) else "ptx"
+    code = assembled(text[:-1], capability) if form == "cubin" else text.encode()
+    if kept is not None:
+        kept.store(kernel, capability, form, code)
+    return code if form == "cubin" else lowered(text, driver).encode()
 
 
 def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
@@ -136,8 +151,17 @@ def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
     cuda = load_cuda()
     namespace = run_source(kernel.text, kernel.key[:12])
     entry = _entry(namespace[NAME].py_func, kernel.buffers)
-    with quiet(), _device_of(capability):
-        text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability)
+    from numba.cuda.cudadrv import error
+
+    too_old: Any = getattr(error, "CCSupportError", error.NvvmSupportError)
+    try:
+        with quiet(), _device_of(capability), _buffers_apart():
+            text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability)
+    except too_old as failure:
+        raise TargetError(
+            f"the compiler that is installed makes no code for this GPU: {failure}. For older ones "
+            'there is that of CUDA 12:\n    pip install "numba-cuda[cu12]"'
+        ) from None
     return _named(str(text))
 
 
@@ -240,4 +264,27 @@ def _device_of(capability: tuple[int, int]) -> Iterator[None]:
 
     device = SimpleNamespace(compute_capability=capability)
     with mock.patch.object(dispatcher, "get_current_device", return_value=device):
+        yield
+
+
+@contextmanager
+def _buffers_apart() -> Iterator[None]:
+    """Kernels say that no two of their buffers overlap, as is so: each has memory of its own while
+    a kernel runs, but for arguments, which are not written.
+
+    LLVM then reads what a kernel does not write by ``ld.global.nc``, and reads ahead of writes.
+    """
+    from unittest import mock
+
+    from numba.cuda.cudadrv import nvvm
+
+    mark = nvvm.set_cuda_kernel
+
+    def mark_apart(function: Any) -> None:
+        for argument in function.args:
+            if argument.type.is_pointer:
+                argument.add_attribute("noalias")
+        mark(function)
+
+    with mock.patch.object(nvvm, "set_cuda_kernel", mark_apart):
         yield

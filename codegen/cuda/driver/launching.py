@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autojit.ir.core.locks import Lock
 
-from . import entry
+from . import entry, forks
 from .prototypes import KernelNode
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Launcher:
             self._stream = self._work.stream = self.card.stream
         code = self._run(self._address)
         if code:
+            forks.refuse()
             self.card.library.check(code, "cuGraphLaunch" if self._work.graph else "cuLaunchKernel")
 
     def node(self, number: int) -> Any:

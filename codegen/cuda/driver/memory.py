@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -33,12 +34,18 @@ class Pool:
 
     All work of ours on a card runs in the order of one stream.  So memory may be given out again
     at once: what was launched before has it first, and nothing waits.  In the steady state of a
-    loop the driver is not asked.
+    loop the driver is not asked.  ``wait`` waits for what was launched.
     """
 
-    def __init__(self, allocate: Callable[[int], int], free: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        allocate: Callable[[int], int],
+        free: Callable[[int], None],
+        wait: Callable[[], None] = lambda: None,
+    ) -> None:
         self._allocate = allocate
         self._free = free
+        self._wait = wait
         self._unused: dict[int, list[int]] = {}
         self.kept = 0
         #: The most that is kept; not asked of the module, which may be gone when memory goes.
@@ -66,7 +73,9 @@ class Pool:
         try:
             return self._allocate(size)
         except MemoryError:
+            gc.collect()  # arrays in circles of references
             self.trim(0)
+            self._wait()  # the driver has it back then
             return self._allocate(size)
 
     def give(self, pointer: int, size: int) -> None:

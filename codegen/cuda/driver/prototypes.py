@@ -11,6 +11,7 @@ from typing import Any
 #: The types of the parameters, without names and ``const``; all functions return a CUresult.
 PROTOTYPES: dict[str, tuple[str, ...]] = {
     "cuInit": ("unsigned int",),
+    "cuDriverGetVersion": ("int *",),
     "cuGetErrorName": ("CUresult", "char **"),
     "cuGetErrorString": ("CUresult", "char **"),
     "cuDeviceGetCount": ("int *",),
@@ -20,12 +21,11 @@ PROTOTYPES: dict[str, tuple[str, ...]] = {
     "cuDevicePrimaryCtxRetain": ("CUcontext *", "CUdevice"),
     "cuCtxPushCurrent_v2": ("CUcontext",),
     "cuCtxPopCurrent_v2": ("CUcontext *",),
-    "cuDeviceGetMemPool": ("CUmemoryPool *", "CUdevice"),
-    "cuMemPoolTrimTo": ("CUmemoryPool", "size_t"),
+    "cuMemAlloc_v2": ("CUdeviceptr *", "size_t"),
+    "cuMemFree_v2": ("CUdeviceptr",),
     "cuMemAllocAsync": ("CUdeviceptr *", "size_t", "CUstream"),
     "cuMemFreeAsync": ("CUdeviceptr", "CUstream"),
     "cuMemHostAlloc": ("void **", "size_t", "unsigned int"),
-    "cuMemFreeHost": ("void *",),
     "cuMemcpyHtoDAsync_v2": ("CUdeviceptr", "void *", "size_t", "CUstream"),
     "cuMemcpyDtoHAsync_v2": ("void *", "CUdeviceptr", "size_t", "CUstream"),
     "cuMemcpyDtoDAsync_v2": ("CUdeviceptr", "CUdeviceptr", "size_t", "CUstream"),
@@ -65,7 +65,6 @@ _C_TYPES: dict[str, Any] = {
     "CUdevice": ctypes.c_int,
     "CUdevice_attribute": ctypes.c_int,
     "CUpointer_attribute": ctypes.c_int,
-    "CUmemoryPool": ctypes.c_void_p,
 }
 
 
@@ -93,9 +92,9 @@ class KernelNode(ctypes.Structure):
     )
 
 
-#: Attributes of a card: its capability, the processors that run blocks, and the threads that each
-#: of them holds.
-MAJOR, MINOR, PROCESSORS, RESIDENT = 75, 76, 16, 39
+#: Attributes of a card: its capability, the processors that run blocks, the threads that each of
+#: them holds, and whether memory is allocated in the order of a stream.
+MAJOR, MINOR, PROCESSORS, RESIDENT, MEMORY_POOLS = 75, 76, 16, 39, 115
 #: Attribute of a pointer: the number of the card whose memory it is.
 ORDINAL = 9
 #: Flags of host memory: the card may read and write it, in every context.

@@ -17,12 +17,23 @@ from autojit.ir.core.locks import Lock
 from .compiler import ENTRY, Kept, Kernel, Parameter, quiet, run_source
 from .extraction import NAME
 from .library import write
-from .prototypes import MAJOR, MINOR, ORDINAL, PROCESSORS, RESIDENT, KernelNode
+from .prototypes import (
+    MAJOR,
+    MEMORY_POOLS,
+    MINOR,
+    ORDINAL,
+    PROCESSORS,
+    RESIDENT,
+    KernelNode,
+)
 
 #: What new memory holds: NaN in floats of every width, so that reads before writes show.
 _POISON = 0xFF
 #: What the card is said to be: an A100 of NVIDIA's.
-_ATTRIBUTES = {MAJOR: 8, MINOR: 0, PROCESSORS: 108, RESIDENT: 2048}
+_ATTRIBUTES = {MAJOR: 8, MINOR: 0, PROCESSORS: 108, RESIDENT: 2048, MEMORY_POOLS: 1}
+
+#: The release of CUDA that the driver is said to be of: 12.4.
+_VERSION = 12040
 
 
 def slots(parameters: int, count: int) -> list[int]:
@@ -46,6 +57,12 @@ class HostMemory:
         self._new(to, size)
 
     def cuMemFreeAsync(self, pointer: int, stream: int) -> None:
+        del self._arrays[pointer]
+
+    def cuMemAlloc_v2(self, to: int, size: int) -> None:
+        self._new(to, size)
+
+    def cuMemFree_v2(self, pointer: int) -> None:
         del self._arrays[pointer]
 
     def cuMemHostAlloc(self, to: int, size: int, flags: int) -> None:
@@ -85,6 +102,9 @@ class Handles:
     cuEventCreate = cuDevicePrimaryCtxRetain = cuCtxPopCurrent_v2 = _handle
     cuInit = cuCtxPushCurrent_v2 = cuStreamSynchronize = cuStreamWaitEvent = _nothing
     cuEventRecord = cuEventDestroy_v2 = _nothing
+
+    def cuDriverGetVersion(self, to: int) -> None:
+        write(to, _VERSION, ctypes.c_int)
 
     def cuDeviceGetCount(self, to: int) -> None:
         write(to, 1, ctypes.c_int)

@@ -47,6 +47,7 @@ from autojit.codegen.loop_ir.values import Accumulator, Buffer
 from autojit.codegen.loop_text.memory import Memory, OutOfMemory
 from autojit.ir.core.types import dtype_from_name
 
+from .coalescing import Coalescing
 from .races import RaceError
 from .threads import Lanes, LaunchError, Threads, set_for
 from .words import converted, evaluate
@@ -54,10 +55,10 @@ from .words import converted, evaluate
 
 def run_blocks(
     kernel: DeviceKernel, blocks: np.ndarray, memory: Memory, shadows: dict[int, Any],
-    status: np.ndarray, places: dict[str, int],
+    status: np.ndarray, places: dict[str, int], counter: Coalescing | None = None,
 ) -> None:  # fmt: skip
     """Run some of a kernel's blocks."""
-    launch = _Launch(kernel, blocks, memory, shadows, status, places)
+    launch = _Launch(kernel, blocks, memory, shadows, status, places, counter)
     try:
         launch.body(kernel.body, np.arange(len(blocks) * kernel.threads))
     except (RaceError, LaunchError, OutOfMemory) as error:
@@ -128,7 +129,8 @@ class _Launch(Threads):
     def atomic(self, s: Atomic, at: Lanes) -> None:
         array, cells = self.cells(s.buffer, self.address(s, at), at)
         self.check("add", s.buffer, array, cells, at)
-        np.add.at(array, cells, self.of(s.value, at))
+        combine = {"add": np.add, "maximum": np.maximum}[s.combine]
+        combine.at(array, cells, self.of(s.value, at))
 
     def fill(self, s: Fill, at: Lanes) -> None:
         start = self.index(s.start, at)

@@ -13,6 +13,7 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_text.interpreter import flat
 from autojit.codegen.loop_text.memory import Memory, poisoned
 
+from .coalescing import Coalescing
 from .launch import run_blocks
 
 #: Threads that are run at a time; the blocks of a launch do not know of each other.
@@ -21,8 +22,10 @@ AT_A_TIME = 1 << 15
 LENGTH_OF_TAPES = 4
 
 
-def execute(program: DeviceProgram, arrays: Sequence[Any]) -> list[np.ndarray]:
-    """The outputs of a program, flat, for arrays of its inputs.
+def execute(
+    program: DeviceProgram, arrays: Sequence[Any], counter: Coalescing | None = None
+) -> list[np.ndarray]:
+    """The outputs of a program, flat, for arrays of its inputs; a counter is told what is touched.
 
     Temporaries, partial results and shared memory are poisoned before they are written.  Raises
     what the kernels check, ``RaceError`` where two threads meet, and ``LaunchError`` where threads
@@ -30,7 +33,7 @@ def execute(program: DeviceProgram, arrays: Sequence[Any]) -> list[np.ndarray]:
     """
     steps = LENGTH_OF_TAPES
     while True:
-        outputs, failed = _run(program, arrays, steps)
+        outputs, failed = _run(program, arrays, steps, counter)
         if failed is None:
             return outputs
         if failed != TAPE_IS_FULL:
@@ -39,7 +42,7 @@ def execute(program: DeviceProgram, arrays: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _run(
-    program: DeviceProgram, arrays: Sequence[Any], steps: int
+    program: DeviceProgram, arrays: Sequence[Any], steps: int, counter: Coalescing | None
 ) -> tuple[list[np.ndarray], str | None]:
     """The outputs, and what went wrong, with tapes for so many steps."""
     loops = program.loops
@@ -61,7 +64,7 @@ def _run(
             shadows: dict[int, Any] = {}
             for first in range(0, kernel.grid, blocks):
                 here = np.arange(first, min(first + blocks, kernel.grid))
-                run_blocks(kernel, here, memory, shadows, status, places)
+                run_blocks(kernel, here, memory, shadows, status, places, counter)
             if status.any():
                 break
     failed = program.failures[int(np.argmax(status))] if status.any() else None

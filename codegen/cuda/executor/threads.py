@@ -22,6 +22,7 @@ from autojit.codegen.loop_ir.values import Buffer, Scalar, Trips
 from autojit.codegen.loop_text.memory import Memory, OutOfMemory, poisoned
 from autojit.ir.core.affine import Affine, Var
 
+from .coalescing import Coalescing
 from .races import RaceError, Shadow, Touching
 
 #: The numbers of threads that come to a statement.
@@ -37,9 +38,10 @@ class Threads:
 
     def __init__(
         self, kernel: DeviceKernel, blocks: np.ndarray, memory: Memory, shadows: dict[int, Any],
-        status: np.ndarray, places: dict[str, int],
+        status: np.ndarray, places: dict[str, int], counter: Coalescing | None = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
+        self.counter = counter
         self.memory = memory
         self.shadows = shadows
         self.status = status
@@ -104,8 +106,15 @@ class Threads:
 
     def check(self, way: str, buffer: Buffer, array: np.ndarray, cells: Any, at: Lanes) -> None:
         """Raise RaceError if another thread may touch the elements at the same time."""
-        if root_of(buffer) in self.private or not len(at):
+        root = root_of(buffer)
+        if root in self.private or not len(at):
             return
+        if self.counter is not None:
+            threads, width = self.number[at], array.dtype.itemsize
+            if root in self.shared:
+                self.counter.touch_shared(self.kernel.name, threads, cells % root.size, width)
+            else:
+                self.counter.touch(self.kernel.name, threads, cells, width)
         shadow = self.shadows.get(id(array))
         if shadow is None:
             shadow = self.shadows[id(array)] = Shadow(len(array))

@@ -8,6 +8,8 @@
     fission      few long rows: a kernel for each reduction
     staging      rows in shared memory
     atomics      combining where threads may meet
+    scatters     updates whose order does not matter
+    transposes   arrays read across their rows, in tiles
     launches     the launches of one kernel, as they are made
     passes       reductions of rows and columns in two passes
     prefix       sums so far: loops in turn that all blocks share

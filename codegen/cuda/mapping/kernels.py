@@ -11,8 +11,8 @@ from autojit.codegen.cuda.device_program.nodes import (
     DeviceKernel,
     Share,
 )
-from autojit.codegen.cuda.device_program.numbers import constant_scalar, loaded
-from autojit.codegen.loop_ir.nodes import Accumulate, Fill, Loop, Store
+from autojit.codegen.cuda.device_program.numbers import loaded
+from autojit.codegen.loop_ir.nodes import Accumulate, Loop
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
@@ -25,6 +25,7 @@ from .lanes import by_lanes
 from .launches import left_by_block
 from .passes import Passes
 from .prefix import PrefixSums, prefix_of
+from .scatters import Scatters, is_simple
 from .staging import MOST_BYTES, bytes_of, in_shared_memory, rows_of
 from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
 from .teams import (
@@ -35,9 +36,10 @@ from .teams import (
     team_of,
     width_of,
 )
+from .transposes import Transposes
 
 
-class KernelMapper(Passes, PrefixSums):
+class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
     """Decides who runs what of one kernel of the loop program."""
 
     def launch(self) -> list[DeviceKernel]:
@@ -45,11 +47,11 @@ class KernelMapper(Passes, PrefixSums):
         if not self.kernel.body:
             return []
         found = parts(self.kernel)
-        if found is None:
+        if found is None or (found.sets and not self._can_set(found)):
             self.one_block(self.kernel.name, self.kernel.body)
         else:
             for number, fill in enumerate(found.fills):
-                self._fill(f"{self.kernel.name}_fill{number}", fill)
+                self.fill(f"{self.kernel.name}_fill{number}", fill)
             if found.begins:
                 self._reduction(found)
             else:
@@ -126,27 +128,25 @@ class KernelMapper(Passes, PrefixSums):
         self.add(self.kernel.name, doc, grid, threads, write, of_block)
         return self.launches
 
-    def _fill(self, name: str, fill: Fill) -> None:
-        if not fill.count:
-            return
-        n, blocks = Var(fill.count), self.blocks(fill.count)
-
-        def write(block: Var, thread: Var) -> list[Any]:
-            value = constant_scalar(fill.value, fill.buffer.dtype)
-            store = Store(fill.buffer, fill.start + affine.of(n), value.result)
-            first, step = self.units(block, thread, 1)
-            return [value, Share(n, first, fill.count, step, [store])]
-
-        doc = f"A thread for each of {fill.count} elements."
-        self.add(name, doc, blocks, self.machine.threads, write)
-
     # -- maps -----------------------------------------------------------------
+
+    def _can_set(self, found: Parts) -> bool:
+        """Whether threads may set numbers at places that they compute, and there are many."""
+        every = [n for loop in found.loops for n in nests(loop, atomic=True)]
+        many = sum(n.count for n in every) > self.machine.warp
+        return many and not found.begins and is_simple(found, every)
 
     def _map(self, found: Parts) -> None:
         every = [n for loop in found.loops for n in nests(loop, atomic=found.atomic)]
+        if found.atomic and self.in_order(found, every):
+            self._after(found)
+            return
         if len(every) == 1 and (self._split(found, every[0]) or self.in_passes(found, every[0])):
             return
         widths = [1 if found.atomic else width_of(n, self.machine) for n in every]
+        if widths == [1] and self.in_tiles_of(found, every[0]):
+            self._after(found)
+            return
         scalars, of_block = live(found.scalars, list(found.loops)), set[Buffer]()
         rows = rows_of(every[0], self.private) if len(every) == 1 and widths[0] > 1 else {}
         widths = [self._width_with(rows, every[0], widths[0])] if rows else widths

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from autojit.codegen.cuda.device_program.nodes import Combine, DeviceKernel, When
-from autojit.codegen.cuda.device_program.numbers import scalar
-from autojit.codegen.loop_ir.nodes import Finish, Store
+from autojit.codegen.cuda.device_program.nodes import Combine, DeviceKernel, Share, When
+from autojit.codegen.cuda.device_program.numbers import constant_scalar, scalar
+from autojit.codegen.loop_ir.nodes import Fill, Finish, Store
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_named, memory, walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer
@@ -61,6 +61,21 @@ class Launches:
         threads = threads or self.machine.threads
         needed = -(-count // threads)
         return max(1, min(needed, self.machine.most_threads // threads))
+
+    def fill(self, name: str, fill: Fill) -> None:
+        """A kernel that gives a buffer's elements one value."""
+        if not fill.count:
+            return
+        n, blocks = Var(fill.count), self.blocks(fill.count)
+
+        def write(block: Var, thread: Var) -> list[Any]:
+            value = constant_scalar(fill.value, fill.buffer.dtype)
+            store = Store(fill.buffer, fill.start + affine.of(n), value.result)
+            first, step = self.units(block, thread, 1)
+            return [value, Share(n, first, fill.count, step, [store])]
+
+        doc = f"A thread for each of {fill.count} elements."
+        self.add(name, doc, blocks, self.machine.threads, write)
 
     def partial(self, a: Accumulator, size: int) -> Buffer:
         """A buffer of values that blocks leave to a later launch."""

@@ -82,7 +82,10 @@ class Parts:
     begins: list[Begin]
     loops: list[Loop]
     after: list[Any]
+    #: Whether iterations combine into buffers, where others may do so at the same time; and whether
+    #: they set what is there instead of adding to it.
     atomic: bool
+    sets: bool = False
 
 
 def parts(kernel: Kernel) -> Parts | None:
@@ -102,7 +105,10 @@ def parts(kernel: Kernel) -> Parts | None:
     unordered = len(loops) + len(fills) + len(begins) + len(scalars) == len(head)
     if not unordered or any(s.var is not loops[0].var for s in loops):
         return None
-    if any(getattr(s, "combine", "add") != "add" or s.buffer.dtype not in ATOMIC for s in into):
+    ways = {s.combine for s in into}
+    if ways == {"set"}:
+        return Parts(scalars, fills, begins, loops, after, atomic=True, sets=True)
+    if ways - {"add"} or any(s.buffer.dtype not in ATOMIC for s in into):
         return None
     return Parts(scalars, fills, begins, loops, after, bool(into))
 

@@ -133,7 +133,8 @@ class Statements(Lines):
 
     def atomic(self, s: Atomic) -> None:
         place, value = self.place(s), self.scalar(s.value)
-        self.line(f"cuda.atomic.add({self.buffer(s.buffer)}, {place}, {value})")
+        function = {"add": "add", "maximum": "max"}[s.combine]
+        self.line(f"cuda.atomic.{function}({self.buffer(s.buffer)}, {place}, {value})")
 
     def store(self, s: Store) -> None:
         self.line(f"{self.buffer(s.buffer)}[{self.index(s.index)}] = {self.scalar(s.value)}")

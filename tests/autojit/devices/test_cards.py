@@ -182,12 +182,41 @@ def test_work_comes_after_the_producer_and_before_its_next(fake: Fake) -> None:
     assert (e0, e1) == (f0, f1)
 
 
-def test_arrays_that_are_not_contiguous_are_refused(fake: Fake) -> None:
-    x = Foreign(fake, X.copy(), strides=(8, 24), shape=(4, 3))
-    with pytest.raises(UnsupportedTargetError, match=r"not contiguous.*\n.*contiguous\(\)"):
-        jit(lambda x: x * 2)(x)
+def test_arrays_that_are_not_contiguous_are_copied_by_a_kernel(fake: Fake) -> None:
+    x = Foreign(fake, X.copy(), strides=(8, 32), shape=(4, 3), stream=77)
+    f = jit(lambda x: x * 2)
+    f(x)
+    before = len(fake.launches)
+    fake.order.clear()
+    with fake.counted() as counts:
+        assert f(x).shape == (4, 3)
+    copy, call = fake.launches[before:]
+    assert copy.passed[0] == x.array.ctypes.data
+    assert copy.passed[1] == call.passed[0]  # what is copied is what is used
+    assert counts["cuModuleLoadData"] == 0
+    assert [word for word, _, _ in fake.order] == ["record", "wait"] * 2
+    backwards = Foreign(fake, X.copy(), strides=(32, -8), data=(x.array.ctypes.data + 24, False))
+    f(backwards)
+    assert fake.launches[-2].passed[0] == x.array.ctypes.data
     fine = Foreign(fake, X.copy(), strides=(32, 8))
-    assert jit(lambda x: x * 2)(fine).shape == (3, 4)
+    before = len(fake.launches)
+    assert f(fine).shape == (3, 4)
+    assert len(fake.launches) == before + 1
+    odd = Foreign(fake, X.copy(), strides=(33, 8))
+    with pytest.raises(
+        UnsupportedTargetError, match=r"multiples of their size.*\n.*contiguous\(\)"
+    ):
+        f(odd)
+
+
+def test_failures_of_arrays_of_other_libraries_name_the_line(fake: Fake) -> None:
+    x, places = Foreign(fake, X.copy()), Foreign(fake, np.array([0, 9]))
+    f = jit(lambda x, i: x[i])
+    result = f(x, places)
+    (flags,) = card().failures.pending
+    flags._values[0] = 1
+    with pytest.raises(IndexError, match="out of bounds"):
+        np.asarray(result)
 
 
 def test_arrays_of_other_libraries_know_their_card(fake: Fake) -> None:

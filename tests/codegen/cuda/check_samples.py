@@ -19,7 +19,7 @@ import numpy as np
 
 import autojit
 from autojit.codegen.cuda.arrays import to_host, uploaded
-from autojit.codegen.cuda.check import difference, poison
+from autojit.codegen.cuda.check.comparison import difference, poison
 from autojit.codegen.cuda.driver.cards import card as card_of
 from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.loop_ir.errors import TargetError

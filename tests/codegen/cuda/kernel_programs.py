@@ -44,6 +44,22 @@ def chosen(x: Any) -> Any:
     return cond(np.sum(x) > 3, lambda: np.sin(x), lambda: np.cumsum(x))
 
 
+def places_of(x: Any, v: Any) -> Any:
+    return np.arange(v.shape[0]) * 5 % x.shape[0]
+
+
+def added(x: Any, v: Any) -> Any:
+    y = x.copy()
+    np.add.at(y, places_of(x, v), v)
+    return y
+
+
+def placed(x: Any, v: Any) -> Any:
+    y = x.copy()
+    y[places_of(x, v)] = v
+    return y
+
+
 #: Functions and the shapes of their arguments: small ones, which the simulator can run, and large.
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[int, ...]]]] = {
     "elements": (black_scholes, [(40,)], [(10**8,)]),
@@ -57,6 +73,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "a sum of products": (lambda a, x: np.sum(a @ x), [(9, 18), (18,)], [(1000, 1000), (1000,)]),
     "a product": (lambda a, b: np.tanh(a @ b), [(9, 7), (7, 5)], [(512, 512), (512, 512)]),
     "scattered": (grad(lambda x: np.sum(x[np.arange(40) % 7] ** 2)), [(9,)], [(10**6,)]),
+    "added": (added, [(9,), (40,)], [(1000,), (10**6,)]),
+    "placed": (placed, [(9,), (40,)], [(1000,), (10**6,)]),
     "a loop until": (grad(newton), [(5,)], [(5000,)]),
     "steps": (grad(turned), [(6,)], [(500,)]),
     "steps of one": (lambda x: fori_loop(0, 9, lambda i, c: np.sin(c), x[0]), [(3,)], [(9,)]),

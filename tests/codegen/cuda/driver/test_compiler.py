@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from autojit import device_put, jit
-from autojit.codegen.cuda.driver import cards, compiler
+from autojit.codegen.cuda.driver import assembly, cards, compiler
 from autojit.codegen.cuda.driver.compiler import ENTRY, Count, Kernel, Parameter
 from autojit.codegen.cuda.driver.extraction import Extraction
 from autojit.codegen.cuda.driver.library import write
 from autojit.codegen.driver.cache import Cache
 from autojit.codegen.driver.kernels import KernelCache
+from autojit.codegen.loop_ir.errors import TargetError
 from tests.codegen.cuda.driver.fake import Fake, installed
 
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
@@ -54,6 +55,22 @@ def k1(t0, out1):
 @cuda.jit
 def k2(in0, out0):
     out0[0] = in0[0]
+
+
+@cuda.jit
+def k3(in0, out0):
+    n = np.int32(cuda.threadIdx.x)
+    while n < np.int32(1000000):
+        out0[np.uint32(n)] += in0[np.uint32(n)]
+        n = np.int32(n + 128)
+
+
+@cuda.jit
+def k4(in0, out0):
+    n = np.int32(cuda.threadIdx.x)
+    while n < np.int32(1000000):
+        out0[np.uint32(n)] = in0[np.uint32(n)]
+        n = np.int32(n + 128)
 """
 F64 = Parameter("float64", 4)
 
@@ -89,6 +106,19 @@ def test_parameters_are_bare_addresses_and_numbers(dtype: str) -> None:
     assert ".target sm_90" in text
 
 
+def test_what_is_only_read_is_read_ahead_and_past_the_caches_that_are_kept_equal() -> None:
+    many = Parameter("float64", 1_000_000)
+
+    def steps(name: str) -> str:
+        text = compiler.ptx(kernel(name, many, many), (9, 0))
+        words = re.findall(r"\b(ld\.global\.nc|ld\.global|st\.global)\.", text)
+        return "".join({"ld.global.nc": "n", "ld.global": "l", "st.global": "s"}[w] for w in words)
+
+    assert "nnnsss" in steps("k4")
+    assert "n" in steps("k3")
+    assert steps("k3").count("l") == steps("k3").count("s") > 1  # what is written is read as it is
+
+
 def test_kernels_come_from_disk(tmp_path: Path) -> None:
     kept = KernelCache(Cache(tmp_path))
     wanted = kernel("k2", F64, F64)
@@ -106,6 +136,40 @@ def test_kernels_come_from_disk(tmp_path: Path) -> None:
     assert about == "float64[4], float64[4]"
 
 
+def test_drivers_of_this_release_get_machine_code(tmp_path: Path) -> None:
+    pytest.importorskip("cuda.bindings.nvjitlink", reason="nvJitLink is not installed")
+    kept, wanted = KernelCache(Cache(tmp_path)), kernel("k2", F64, F64)
+    compiler._images.clear()
+    made = compiler.image(wanted, (9, 0), kept, 99000)
+    assert made[:4] == b"\x7fELF"
+    assert ENTRY.encode() in made
+    compiler._images.clear()
+    compiled = Count.compiled
+    assert compiler.image(wanted, (9, 0), kept, 99000) == made
+    assert Count.compiled == compiled
+    # An older driver takes PTX alone, and no card has machine code for another.
+    assert compiler.image(wanted, (9, 0), kept, 12040)[:4] != b"\x7fELF"
+    assert b".target sm_" in compiler.image(wanted, (98, 0), kept, 99000)
+
+
+def test_ptx_says_no_newer_version_than_the_driver_knows() -> None:
+    text = compiler.ptx(kernel("k2", F64, F64), (9, 0))
+    for driver, version in ((12000, "8.0"), (12060, "8.5"), (12080, "8.7"), (13000, "9.0")):
+        made = assembly.lowered(text, driver)
+        assert f"\n.version {version}\n" in made
+        assert made.replace(f".version {version}", "") == re.sub(r"\.version [\d.]+", "", text)
+    assert assembly.lowered(text, 99000) == text
+
+
+def test_what_cannot_be_made_is_said() -> None:
+    pytest.importorskip("cuda.bindings.nvjitlink", reason="nvJitLink is not installed")
+    text = compiler.ptx(kernel("k2", F64, F64), (9, 0))
+    with pytest.raises(TargetError, match=r"compute capability 9\.0:\n.*(?i:syntax|parse|unknown)"):
+        assembly.assembled(text.replace("ld.global", "ld.globule"), (9, 0))
+    with pytest.raises(TargetError, match=r"makes no code for this GPU.*\n    pip install"):
+        compiler.ptx(kernel("k2", F64, F64), (3, 0))
+
+
 class Loading(Fake):
     """Takes PTX, as the driver does, and keeps it."""
 
@@ -115,7 +179,7 @@ class Loading(Fake):
 
     def image(self, kernel: Kernel, capability: Any, kept: Any) -> tuple[bytes, bytes]:
         super().image(kernel, capability, kept)
-        return cards._image(kernel, capability, kept)
+        return cards.image_for(12040)(kernel, capability, kept)
 
     def cuModuleLoadData(self, to: int, code: int) -> None:
         self.texts.append(ctypes.string_at(code).decode())
@@ -130,4 +194,5 @@ def test_what_is_loaded_is_the_ptx_of_the_kernels_for_the_card() -> None:
         (text,) = fake.texts
         assert f".visible .entry {ENTRY}(" in text
         assert ".target sm_80" in text  # as the fake says
+        assert ".version 8.4" in text  # the newest that a driver of CUDA 12.4 takes
         assert fake.counts["cuLaunchKernel"] == 1

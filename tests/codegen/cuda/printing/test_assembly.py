@@ -101,7 +101,8 @@ def test_large_arrays_have_indices_of_64_bits(tmp_path: Path) -> None:
     found = assembled(trace(lambda x: x.T * 2)(x), (9, 0), tmp_path)
     check(found)
     text = print_device_source(mapped(trace(lambda x: x.T * 2)(x), Machine()), Machine()).text
-    assert "np.int64(256 * cuda.blockIdx.x" in text
+    assert "np.int64(k + 1)" in text
+    assert "np.uint64(300000 * " in text
     assert "int32" not in text
 
 

@@ -1,0 +1,113 @@
+"""Programs on the GPU against the interpreter, with times, and what the card reaches at most.
+
+    python -m autojit.codegen.cuda.check
+
+For a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs small ones in the simulator.
+Each program runs twice, in memory that holds NaN before. Items that are wrong, raise, hang or end
+the process are named, and the others go on; all of it takes less than eight minutes. The exit
+status is 1 if one failed or was not begun. The table of samples runs the same way by
+``python -m tests.codegen.cuda.check_samples``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from autojit.codegen.cuda.arrays import to_host, uploaded
+from autojit.codegen.cuda.driver.card import Card
+from autojit.codegen.cuda.driver.cards import card as card_of
+from autojit.codegen.cuda.driver.compiler import Count
+from autojit.codegen.cuda.runtime import compile_for_cuda
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.program import Program
+from autojit.ir.tools.interpreter import interpret
+
+from . import driver
+from .ceilings import ceilings
+from .comparison import difference, poison, seconds
+from .programs import arguments, programs, texts
+from .supervised import Item, run_items, supervise, this_module
+
+
+def check(program: Program, card: Card) -> Checked:
+    """Two calls against the interpreter, whose memory holds NaN before."""
+    host = arguments(program)
+    start = time.perf_counter()
+    executable = compile_for_cuda(program, card.ordinal)
+    there = [uploaded(np.asarray(a), card) for a in host]
+    want = interpret(program, host)
+    first, error = 0.0, 0.0
+    for turn in range(2):
+        poison(card, [t.nbytes for t in program.out_types] + [executable.layout.nbytes])
+        got = to_host(executable.call(there))
+        if turn == 0:
+            first = time.perf_counter() - start
+        error = max(error, *(difference(a, b) for a, b in zip(got, want, strict=True)))
+    return Checked(error, first, seconds(lambda: executable.call(there), card))
+
+
+class Checked(NamedTuple):
+    """The error relative to the largest element; seconds of the first call and of a later one."""
+
+    error: float
+    first: float
+    later: float
+
+
+def _checked(name: str, program: Program, card: Card) -> str:
+    before = Count.compiled
+    found = check(program, card)
+    if not found.error < (1e-4 if "f4" in name else 1e-10):
+        raise AssertionError(f"WRONG by {found.error:.1e} of the largest element")
+    made = Count.compiled - before
+    return (
+        f"{found.error:>10.1e}{found.first:>9.2f} s with {made} compiled"
+        f"{found.later * 1e3:>11.3f} ms later"
+    )
+
+
+def items(card: Card) -> list[Item]:
+    """All that is run, in its order."""
+    n = 12 if card.is_host else 2000
+    found = [Item(f.__name__, partial(f, card)) for f in driver.ITEMS]
+    small = texts(12 if card.is_host else 300)
+    for name, program in [*small, *programs(n)]:
+        found.append(Item(name, partial(_checked, name, program, card)))
+    return found + [Item(f"at most: {name}", run) for name, run in ceilings(card)]
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Print a table, and give the exit status."""
+    try:
+        card = card_of()
+    except TargetError as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    every = items(card)
+    if arguments[:1] == ["--from"]:
+        run_items(every[int(arguments[1]) :], partial(_is_usable, card))
+        return 0
+    begun = time.monotonic()
+    outcome = supervise(this_module("autojit.codegen.cuda.check"), [i.name for i in every])
+    print(f"\n{len(every)} items in {time.monotonic() - begun:.0f} s")
+    for words, names in (("failed", outcome.failed), ("not begun in time", outcome.not_begun)):
+        if names:
+            print(f"{len(names)} {words}: {', '.join(names)}")
+    return 1 if outcome.failed or outcome.not_begun else 0
+
+
+def _is_usable(card: Card) -> bool:
+    try:
+        return bool(to_host([uploaded(np.ones(1), card)])[0] == 1)
+    except Exception:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""What the card, and the way to it, reach at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from autojit.codegen.cuda.driver.card import Card
+from autojit.ir.core.types import Type
+
+from .comparison import seconds, timed
+from .programs import chain, op, product, program_of
+
+
+def ceilings(card: Card) -> list[tuple[str, Callable[[], str]]]:
+    """What the card, and the way to it, reach at most: names, and what measures each."""
+    return [
+        ("copy", partial(_copy, card)),
+        ("upload", partial(_transfer, card, "write")),
+        ("download", partial(_transfer, card, "read")),
+        ("product f4", partial(_products, card, "f4")),
+        ("product f8", partial(_products, card, "f8")),
+        ("launch", partial(_launch, card)),
+        ("graph", partial(_graph, card)),
+    ]
+
+
+def _many(card: Card) -> int:
+    return 1 << (4 if card.is_host else 27)
+
+
+def _copy(card: Card) -> str:
+    long = Type(np.dtype("f4"), (_many(card),))
+    _, program = program_of("copy", lambda x: [op("add")(x, x)], long)
+    return f"{2 * long.nbytes / timed(program, card) / 1e9:.0f} GB/s read and written"
+
+
+def _transfer(card: Card, way: str) -> str:
+    host = np.ones(_many(card), np.float32)
+    memory = card.memory(host.nbytes)
+    took = seconds(partial(getattr(card, way), memory.pointer, host), card)
+    return f"{host.nbytes / took / 1e9:.1f} GB/s"
+
+
+def _products(card: Card, dtype: str) -> str:
+    n = 4 if card.is_host else 4096
+    square = Type(np.dtype(dtype), (n, n))
+    _, program = program_of("product", product, square, square)
+    return f"{2e-12 * n**3 / timed(program, card):.2f} Tflop/s at {n} x {n}"
+
+
+def _launch(card: Card) -> str:
+    few = Type(np.dtype("f4"), (1,))
+    _, program = program_of("launch", lambda x: [op("add")(x, x)], few)
+    return f"{1e6 * timed(program, card):.1f} us a call of one kernel, results dropped"
+
+
+def _graph(card: Card) -> str:
+    n = 2 if card.is_host else 64
+    _, program = program_of("graph", chain, Type(np.dtype("f4"), (n, n)))
+    return f"{1e6 * timed(program, card):.1f} us a call of 8 products of {n} x {n}"

@@ -1,0 +1,132 @@
+"""Items run one after another in another process, which is begun anew where one ends or hangs it.
+
+After a kernel has touched memory that is not its own, a process cannot use its card any more; and
+threads that wait for each other for ever can only be ended with their process.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+#: Seconds in which new items are begun, and those that one may take.
+ALTOGETHER, OF_ITEM = 380.0, 90.0
+#: What the process says of its items, among its lines: that one begins, and has ended well or not.
+_MARK = "\x1e"
+_BEGINS, _WELL, _BADLY = "begins", "well", "badly"
+
+
+class Item(NamedTuple):
+    """A name, and what runs it: it returns a line to print, and raises where something is wrong."""
+
+    name: str
+    run: Callable[[], str]
+
+
+def run_items(items: Sequence[Item], is_usable: Callable[[], bool]) -> None:
+    """Run items in this process, until one leaves behind what no other can use."""
+    for item in items:
+        print(f"{_MARK}{_BEGINS} {item.name}", flush=True)
+        try:
+            line, outcome = item.run(), _WELL
+        except Exception as failure:
+            words = (str(failure).strip() or "no words").splitlines()[0]
+            line, outcome = f"FAILED: {type(failure).__name__}: {words}", _BADLY
+        print(f"{item.name:<20}{line}", flush=True)
+        print(f"{_MARK}{outcome}", flush=True)
+        if outcome == _BADLY and not is_usable():
+            return
+
+
+class Outcome(NamedTuple):
+    """The names of items that failed, and of those that were not begun."""
+
+    failed: list[str]
+    not_begun: list[str]
+
+
+def supervise(
+    command: Sequence[str], names: Sequence[str], altogether: float = ALTOGETHER,
+    of_item: float = OF_ITEM,
+) -> Outcome:  # fmt: skip
+    """Run ``command N``, which runs the items from number N on by :func:`run_items`, and go on with
+    a new process behind each item that ends or hangs it."""
+    end = time.monotonic() + altogether
+    found, first = Outcome([], []), 0
+    while first < len(names):
+        if time.monotonic() > end:
+            found.not_begun.extend(names[first:])
+            break
+        first = _Watched([*command, str(first)], names, first, of_item).run(end, found)
+    return found
+
+
+class _Watched:
+    """One process."""
+
+    def __init__(
+        self, command: Sequence[str], names: Sequence[str], first: int, of_item: float
+    ) -> None:
+        self._names = names
+        self._number = first
+        self._of_item = of_item
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._hung = False
+
+    def run(self, end: float, found: Outcome) -> int:
+        """The number of the first item that is left."""
+        is_running = False
+        timer = self._timer()
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if not line.startswith(_MARK):
+                print(line, end="", flush=True)
+                continue
+            timer.cancel()
+            timer = self._timer()
+            is_running = line.startswith(_MARK + _BEGINS)
+            if not is_running:
+                if line.startswith(_MARK + _BADLY):
+                    found.failed.append(self._names[self._number])
+                self._number += 1
+                if time.monotonic() > end:
+                    break
+        timer.cancel()
+        if time.monotonic() > end and not is_running:
+            self._process.kill()
+            self._process.communicate()
+            return self._number
+        self._process.communicate()
+        code = self._process.returncode
+        if is_running or code:
+            self._lost(code, found)
+        return self._number
+
+    def _lost(self, code: int, found: Outcome) -> None:
+        """The process has ended within an item, or before the first."""
+        if self._number >= len(self._names):
+            return
+        name = self._names[self._number]
+        why = f"no end after {self._of_item:.0f} s" if self._hung else f"its process ended: {code}"
+        print(f"{name:<20}FAILED: {why}", flush=True)
+        found.failed.append(name)
+        self._number += 1
+
+    def _timer(self) -> threading.Timer:
+        timer = threading.Timer(self._of_item, self._kill)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _kill(self) -> None:
+        self._hung = True
+        self._process.kill()
+
+
+def this_module(name: str) -> list[str]:
+    """The command that runs a module of ours."""
+    return [sys.executable, "-m", name, "--from"]

@@ -1,0 +1,44 @@
+"""How many sectors of memory warps touch, and how often banks of shared memory keep them waiting.
+
+A read or a write of a warp takes as many sectors of 32 bytes as its threads touch. Shared memory
+has 32 banks of 4 bytes: threads that touch different words of one bank take turns (CUDA C++
+Programming Guide, "Device Memory Accesses" and "Shared Memory"). Caches are not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+SECTOR, ROW_OF_BANKS, WARP = 32, 128, 32
+
+
+@dataclass
+class Coalescing:
+    """What the kernels of a run touch, by name: sectors, and turns at banks."""
+
+    sectors: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, int] = field(default_factory=dict)
+
+    def touch(self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int) -> None:
+        """Threads by their numbers touch elements of so many bytes in global memory."""
+        sectors = elements * width // SECTOR
+        pairs = np.stack([threads // WARP, sectors])
+        self._add(self.sectors, kernel, np.unique(pairs, axis=1).shape[1])
+
+    def touch_shared(
+        self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int
+    ) -> None:
+        """Threads touch elements of shared memory: 16 at a time if these have 8 bytes."""
+        together = min(WARP, ROW_OF_BANKS // width)
+        banks = elements % (ROW_OF_BANKS // width)
+        found = np.unique(np.stack([threads // together, banks, elements]), axis=1)
+        places, counts = np.unique(found[:2], axis=1, return_counts=True)
+        turns = np.zeros(int(places[0].max(initial=-1)) + 1, int)
+        np.maximum.at(turns, places[0], counts)
+        self._add(self.turns, kernel, int(turns.sum()))
+
+    @staticmethod
+    def _add(where: dict[str, int], kernel: str, count: int) -> None:
+        where[kernel] = where.get(kernel, 0) + count
