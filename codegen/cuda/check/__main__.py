@@ -22,6 +22,7 @@ import numpy as np
 from autojit.codegen.cuda.arrays import to_host, uploaded
 from autojit.codegen.cuda.driver.card import Card
 from autojit.codegen.cuda.driver.cards import card as card_of
+from autojit.codegen.cuda.driver.cards import count as cards_there
 from autojit.codegen.cuda.driver.compiler import Count
 from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.loop_ir.errors import TargetError
@@ -29,7 +30,7 @@ from autojit.ir.core.program import Program
 from autojit.ir.tools.interpreter import interpret
 
 from . import driver
-from .ceilings import ceilings
+from .ceilings import CEILINGS, ceilings
 from .comparison import difference, poison, seconds
 from .programs import arguments, programs, texts
 from .supervised import Item, run_items, supervise, this_module
@@ -79,26 +80,37 @@ def items(card: Card) -> list[Item]:
     small = texts(12 if card.is_host else 300)
     for name, program in [*small, *programs(n)]:
         found.append(Item(name, partial(_checked, name, program, card)))
-    return found + [Item(f"at most: {name}", run) for name, run in ceilings(card)]
+    return found + [Item(_ceiling(name), run) for name, run in ceilings(card)]
+
+
+def names() -> list[str]:
+    """What the items are called: known without a card, which only one process may have."""
+    found = [f.__name__ for f in driver.ITEMS]
+    found += [name for name, _ in [*texts(8), *programs(8)]]
+    return found + [_ceiling(name) for name in CEILINGS]
+
+
+def _ceiling(name: str) -> str:
+    return f"at most: {name}"
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Print a table, and give the exit status."""
     try:
-        card = card_of()
+        cards_there()
+        if arguments[:1] == ["--from"]:
+            card = card_of()
+            run_items(items(card)[int(arguments[1]) :], partial(_is_usable, card))
+            return 0
     except TargetError as failure:
         print(failure, file=sys.stderr)
         return 1
-    every = items(card)
-    if arguments[:1] == ["--from"]:
-        run_items(every[int(arguments[1]) :], partial(_is_usable, card))
-        return 0
-    begun = time.monotonic()
-    outcome = supervise(this_module("autojit.codegen.cuda.check"), [i.name for i in every])
+    begun, every = time.monotonic(), names()
+    outcome = supervise(this_module("autojit.codegen.cuda.check"), every)
     print(f"\n{len(every)} items in {time.monotonic() - begun:.0f} s")
-    for words, names in (("failed", outcome.failed), ("not begun in time", outcome.not_begun)):
-        if names:
-            print(f"{len(names)} {words}: {', '.join(names)}")
+    for words, of_them in (("failed", outcome.failed), ("not begun in time", outcome.not_begun)):
+        if of_them:
+            print(f"{len(of_them)} {words}: {', '.join(of_them)}")
     return 1 if outcome.failed or outcome.not_begun else 0
 
 

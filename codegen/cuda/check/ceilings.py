@@ -16,15 +16,7 @@ from .programs import chain, op, product, program_of
 
 def ceilings(card: Card) -> list[tuple[str, Callable[[], str]]]:
     """What the card, and the way to it, reach at most: names, and what measures each."""
-    return [
-        ("copy", partial(_copy, card)),
-        ("upload", partial(_transfer, card, "write")),
-        ("download", partial(_transfer, card, "read")),
-        ("product f4", partial(_products, card, "f4")),
-        ("product f8", partial(_products, card, "f8")),
-        ("launch", partial(_launch, card)),
-        ("graph", partial(_graph, card)),
-    ]
+    return [(name, partial(measure, card)) for name, measure in CEILINGS.items()]
 
 
 def _many(card: Card) -> int:
@@ -61,3 +53,14 @@ def _graph(card: Card) -> str:
     n = 2 if card.is_host else 64
     _, program = program_of("graph", chain, Type(np.dtype("f4"), (n, n)))
     return f"{1e6 * timed(program, card):.1f} us a call of 8 products of {n} x {n}"
+
+
+CEILINGS: dict[str, Callable[[Card], str]] = {
+    "copy": _copy,
+    "upload": partial(_transfer, way="write"),
+    "download": partial(_transfer, way="read"),
+    "product f4": partial(_products, dtype="f4"),
+    "product f8": partial(_products, dtype="f8"),
+    "launch": _launch,
+    "graph": _graph,
+}

@@ -104,8 +104,8 @@ _TEXTS = {
     }}""",
     "while loop": """program main(%0: f64[{n}]) {{
       %1: i64[] = constant {{dtype=i64, shape=(), value=0}}
-      %2: i64[], %3: f64[{n}] = while %1, %0 {{backward=(False,), carries=(2,),
-      condition=program f(%0: i64[], %1: f64[{n}]) {{
+      %2: i64[], %3: f64[{n}] = while %1, %0 {{backward=(False,), carries=(2,), """
+    """condition=program f(%0: i64[], %1: f64[{n}]) {{
         %2: i64[] = constant {{dtype=i64, shape=(), value=50}}
         %3: bool[] = lt %0, %2
         return %3

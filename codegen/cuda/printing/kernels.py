@@ -7,6 +7,7 @@ from collections.abc import Callable
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, Share
 from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Buffer
 
@@ -39,10 +40,36 @@ def function_text(
         for b in buffers:
             text = f"cuda.{where}.array({max(1, b.size)}, {numpy_type(b.dtype)})"
             lines.line(f"{buffer(b)} = {text}")
-    lines.body(kernel.body)
+    if any(isinstance(s, Repeat) for s in walk(kernel.body)):
+        _body_with_own_status(lines, len(places))
+    else:
+        lines.body(kernel.body)
     parameters = [*map(buffer, kernel.buffers), *([STATUS] if lines.can_fail else [])]
     header = f"@cuda.jit\ndef {name}({', '.join(parameters)}):"
     return "\n".join([header, *lines.lines]) + "\n", lines.can_fail
+
+
+def _body_with_own_status(lines: Statements, count: int) -> None:
+    """The statements of a kernel with a loop that ends where something has failed.
+
+    Each of its steps asks, and the status is the host's memory, about a microsecond away: the block
+    has its own meanwhile.
+    """
+    before = len(lines.lines)
+    lines.body(lines.kernel.body)
+    if not lines.can_fail:
+        return
+    body, lines.lines = lines.lines[before:], lines.lines[:before]
+    each, wait = f"for n in range({count}):", "cuda.syncthreads()"
+    lines.line("noted = status")
+    lines.line(f"status = cuda.shared.array({count}, np.int32)")
+    with lines.first_thread(), lines.block(each):
+        lines.line("status[n] = 0")
+    lines.line(wait)
+    lines.lines += body
+    lines.line(wait)
+    with lines.first_thread(), lines.block(each), lines.block("if status[n] != 0:"):
+        lines.line("noted[n] = 1")
 
 
 def key_of(kernel: DeviceKernel, words: Words, places: dict[str, int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from autojit.codegen.cuda.device_program.nodes import (
     DeviceKernel,
@@ -60,6 +60,11 @@ class Lines:
         if len(self.lines) == before:  # constants take no line
             self.line("pass")
         self._indent -= 1
+
+    def first_thread(self) -> AbstractContextManager[None]:
+        """Lines that the first thread of a block runs."""
+        alone = self.kernel.threads == 1
+        return nullcontext() if alone else self.block("if cuda.threadIdx.x == 0:")
 
     def scalar(self, s: Scalar) -> str:
         return self._scalars[s.number]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from autojit import grad, jit, trace
+from autojit import grad, jit, trace, while_loop
 from autojit.codegen.cuda import stages
 from autojit.codegen.cuda.source import print_source
 from autojit.codegen.loop_ir.errors import TargetError
@@ -24,6 +24,7 @@ from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
+from autojit.ir.passes.pipeline import optimize
 from autojit.ir.special.external import External
 from tests.codegen.test_random_programs import ALL_ON_CUDA
 from tests.sampling import share
@@ -108,6 +109,18 @@ def test_scatters_are_atomic() -> None:
     text = jit(grad(lambda x: np.sum(x[picked]))).lower(np.ones(9)).text("cuda")
     assert "cuda.atomic.add(out0, np.uint32(bounded(" in text
     assert "= out0[" not in text
+
+
+def test_steps_of_a_loop_do_not_ask_the_hosts_memory() -> None:
+    def f(x: Any, places: Any) -> Any:
+        return while_loop(lambda c: c[0] < 50, lambda c: (c[0] + 1, c[1][places]), (0, x))[1]
+
+    program = trace(f)(np.ones(100), np.zeros(100, int))
+    text = print_source(lower(optimize(program), CUDA)).text
+    begin, step = text.index("status = cuda.shared.array("), text.index("while True:")
+    end = text.index("noted[n] = 1")
+    assert begin < step < end
+    assert "noted" not in text[step : text.index("cuda.syncthreads()", text.rindex("trips"))]
 
 
 def test_an_unknown_statement_is_named() -> None:
