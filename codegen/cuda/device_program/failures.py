@@ -22,9 +22,11 @@ OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"
 #: repeated with longer ones.
 TAPE_IS_FULL = "tape is full"
 SINGULAR, NOT_POSITIVE = "singular", "not positive definite"
+NO_EIGENVALUES, NO_SVD = "no eigenvalues", "no singular values"
 _ERRORS = {
     OUT_OF_BOUNDS: errors.OUT_OF_BOUNDS, NEGATIVE_POWER: errors.NEGATIVE_POWER,
     SINGULAR: errors.SINGULAR, NOT_POSITIVE: errors.NOT_POSITIVE,
+    NO_EIGENVALUES: errors.NO_EIGENVALUES, NO_SVD: errors.NO_SVD,
 }  # fmt: skip
 
 
