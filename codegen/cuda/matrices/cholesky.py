@@ -24,12 +24,12 @@ def cholesky_tangent(
     substitute(code, factor, work.transposed, n, n, lower=True, unit=False)
     with code.loop(n) as i, code.loop(n) as j:
         with code.sums(n, dtype, 1) as (k, sums):
-            term = code.mul(code.load(factor, i, k), _halved(code, work.transposed, k, j, n))
+            term = code.mul(code.load(factor, i, k), halved(code, work.transposed, k, j, n))
             sums.add(code.select(code.within(i - k, 0, n), term, (zero,)))
         code.store(result, (i, j), sums.totals)
 
 
-def _halved(code: Code, x: Array, i: Affine, j: Affine, n: int) -> Number:
+def halved(code: Code, x: Array, i: Affine, j: Affine, n: int) -> Number:
     """An element of Φ(x)."""
     dtype = x.buffer.dtype
     value = code.load(x, i, j)
@@ -53,7 +53,7 @@ def cholesky_cotangent(
             sums.add(code.select(below, term, (zero,)))
         code.store(inner, (i, j), sums.totals)
     with code.loop(n) as i, code.loop(n) as j:
-        code.store(work, (i, j), _halved(code, inner, i, j, n))
+        code.store(work, (i, j), halved(code, inner, i, j, n))
     substitute(code, factor.transposed, work, n, n, lower=False, unit=False)
     substitute(code, factor.transposed, work.transposed, n, n, lower=False, unit=False)
     with code.loop(n) as i, code.loop(n) as j:
