@@ -80,10 +80,10 @@ def _has(needed: Collection[str], installed: Container[str], step: Any, seconds:
     if missing and notes is not None:
         ops = [op for origin in step.origins for op in origin.ops()]
         place = str(ops[0].source) if ops and ops[0].source else getattr(step, "name", "product")
-        times = f"{1e6 * seconds.own:.0f} us here, {1e6 * seconds.library:.0f} us there"
+        times = f"{1e6 * seconds.own:.0f} us, and {1e6 * seconds.library:.0f} us there"
         notes.add(
-            "cuda-libraries", place,
-            f"computed by our own kernels, since {TITLES[missing[0]]} is not installed (estimates "
-            f"for a whole A100: {times})", installing(missing[0]),
+            "libraries", place,
+            f"computed by kernels of ours, since {TITLES[missing[0]]} is not installed (estimated "
+            f"for an A100: {times})", installing(missing[0]),
         )  # fmt: skip
     return not missing

@@ -11,6 +11,6 @@
     fourier     transforms as sums
     expansion   the loops of a statement
 
-Libraries of NVIDIA's are faster for large matrices; these loops need none, and work in the body of
-a loop or a branch, too.
+Libraries of NVIDIA's are faster for large matrices (see ``libraries``); these loops need none, and
+work in the body of a loop or a branch, too.
 """

@@ -19,7 +19,7 @@ from tests.codegen.cuda.running import mapped
 def test_without_a_library_our_kernels_run_and_a_remark_says_so() -> None:
     with remarks.collecting() as notes:
         mapped(trace(lambda a: a @ a.T)(np.ones((1024, 1024))), Machine())
-    (note,) = [n for n in notes if n.by == "cuda-libraries"]
+    (note,) = [n for n in notes if n.by == "libraries"]
     assert "cuBLASLt is not installed" in note.reason
     assert note.way_out == "pip install nvidia-cublas"
 
