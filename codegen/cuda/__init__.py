@@ -8,7 +8,8 @@
     executor        device programs run by NumPy: the reference for launches
     source          the whole module, with the launches
     packaged        launches as the driver takes them
-    calling         launches with calls of libraries among them
+    calling         calls of libraries; ``capturing`` has launches with calls among them, also as
+                    CUDA graphs
     runtime         running it: arguments, results, failures; ``tapes`` is the memory of loops of
                     unknown length
     driver          CUDA's driver: memory, launches, graphs; or numba's simulator in its place, for

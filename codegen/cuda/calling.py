@@ -1,9 +1,9 @@
-"""Launches with calls of libraries among them."""
+"""Calls of libraries on the stream of a card."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from autojit.codegen.loop_ir.cost import itemsize
@@ -11,7 +11,6 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.locks import Lock
 
 from .device_program.calls import LibraryCall
-from .driver.launching import Launcher
 from .libraries.finding import Libraries, libraries
 from .libraries.session import Session
 
@@ -22,13 +21,17 @@ _sessions: WeakKeyDictionary[Card, dict[tuple[int, int], Session]] = WeakKeyDict
 _lock = Lock()
 
 
-def session_of(card: Card, opened: Libraries) -> Session:
-    """The handles of a card's stream, as it is now."""
-    key = card.stream, id(opened)
+class NotCaptured(Exception):
+    """A call that cannot be part of a graph for this memory."""
+
+
+def session_of(card: Card, opened: Libraries, stream: int) -> Session:
+    """The handles of a stream of a card."""
+    key = stream, id(opened)
     with _lock:
         found = _sessions.setdefault(card, {})
         if key not in found:
-            found[key] = Session(opened, card.stream)
+            found[key] = Session(opened, stream)
         return found[key]
 
 
@@ -52,11 +55,44 @@ class Calling:
 
     def run(self, addresses: Sequence[int]) -> None:
         """Call it on the card's stream, for these addresses in all slots."""
-        session = session_of(self.card, self._libraries)
+        session = session_of(self.card, self._libraries, self.card.stream)
         with session.lock, self.card:
-            for number in range(self._call.count):
-                places = [addresses[s] + first + number * step for s, first, step in self._places]
+            for places in self._each(addresses):
                 self._once(session, places)
+
+    def _each(self, addresses: Sequence[int]) -> Iterator[list[int]]:
+        """The addresses of the parts, call by call."""
+        for number in range(self._call.count):
+            yield [addresses[s] + first + number * step for s, first, step in self._places]
+
+    @property
+    def captures(self) -> bool:
+        """Whether it may be captured for a CUDA graph."""
+        return self._call.routine.captures
+
+    def prepared(
+        self, addresses: Sequence[int], stream: int, memory: list[Any]
+    ) -> Callable[[], None]:
+        """A function that only launches, on another stream; what it works in goes to ``memory``."""
+        routine = self._call.routine
+        session = session_of(self.card, self._libraries, stream)
+        ready = []
+        with session.lock:
+            kept = session.kept(routine)
+            for places in self._each(addresses):
+                if any(p % n for p, n in zip(places, routine.alignments(), strict=False)):
+                    raise NotCaptured
+                size = routine.workspace(session, kept, places)
+                work = self.card.memory(size) if size else None
+                memory.append(work)
+                ready.append((places, work.pointer if work is not None else 0))
+
+        def launch() -> None:
+            with session.lock:
+                for places, pointer in ready:
+                    routine.invoke(session, kept, places, pointer)
+
+        return launch
 
     def _once(self, session: Session, places: list[int]) -> None:
         """One call.  What it works in goes back to the pool at once: all later work on the card
@@ -85,21 +121,3 @@ class Calling:
                 places[k] = copy.pointer
                 copies.append(copy)
         return copies
-
-
-class Interleaved:
-    """Tables of launches, and calls between them; run as a ``Launcher`` is."""
-
-    def __init__(
-        self, card: Card, parts: Sequence[Launcher | Calling], fixed: Sequence[int]
-    ) -> None:
-        self.card = card
-        self.lock = Lock()
-        self._parts = list(parts)
-        self._fixed = list(fixed)
-
-    def run(self, addresses: Sequence[int]) -> None:
-        """Launch everything on the card's stream, with these addresses; hold the lock."""
-        every = [*addresses, *self._fixed]
-        for part in self._parts:
-            part.run(addresses if isinstance(part, Launcher) else every)

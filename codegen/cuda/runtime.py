@@ -19,7 +19,8 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
 from .arrays import DeviceArray, interned, to_host, uploaded
-from .calling import Calling, Interleaved
+from .calling import Calling
+from .capturing import Interleaved
 from .device_program.calls import LibraryCall
 from .device_program.failures import error_for
 from .driver.card import Card

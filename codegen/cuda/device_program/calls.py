@@ -27,6 +27,10 @@ class Routine(Protocol):
     def alignments(self) -> Sequence[int]:
         """Multiples of how many bytes the parts have to begin at."""
 
+    @property
+    def captures(self) -> bool:
+        """Whether it may be captured for a CUDA graph."""
+
     def prepared(self, session: Any) -> Any:
         """What a session keeps of it: sizes of workspaces, plans."""
 

@@ -22,8 +22,9 @@ PRODUCTS = {"c64": 4, "c128": 4}
 LAUNCH = 2e-6
 #: Our tiles read two numbers of shared memory for each multiplication, at 128 bytes a cycle.
 SHARED = 128
-#: The part of the peak that libraries reach on large matrices, in tiles of 64 x 64.
-REACHED, TILE = 0.9, 64
+#: The part of the peak that libraries reach on large matrices; the smallest tiles that they have
+#: (``CUBLASLT_MATMUL_TILE_32x32`` among those that keep most of it).
+REACHED, TILE = 0.9, 32
 #: Factorizations go by panels of so many columns, with some launches each (MAGMA's and cuSOLVER's
 #: blocked algorithms; Haidar et al., "Batched matrix computations on hardware accelerators", 2015).
 PANEL, LAUNCHES_OF_PANEL = 64, 6

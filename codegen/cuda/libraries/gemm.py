@@ -53,6 +53,7 @@ class Gemm(Routine):
     d: Stored
     batch: int
     library: ClassVar[str] = "cublasLt"
+    captures: ClassVar[bool] = True
 
     def compute(self, arrays: Sequence[np.ndarray]) -> None:
         for number in range(self.batch):

@@ -40,6 +40,7 @@ class Routine:
 
     dtype: str
     library: ClassVar[str] = "cusolver"
+    captures: ClassVar[bool] = False
 
     def alignments(self) -> Sequence[int]:
         """Elements may lie wherever their dtype may."""

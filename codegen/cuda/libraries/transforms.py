@@ -42,6 +42,7 @@ class Transform(Routine):
     source: Lines
     target: Lines
     library: ClassVar[str] = "cufft"
+    captures: ClassVar[bool] = True
 
     def alignments(self) -> Sequence[int]:
         """All begin where a complex number may (cuFFT's guide, section "Data Layout")."""

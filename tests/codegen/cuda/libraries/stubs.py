@@ -51,6 +51,10 @@ class Stubs:
         self.objects: dict[int, Any] = {}
         self.raised: list[BaseException] = []
         self.stream = 1
+        #: What is captured on streams now: the driver's.
+        self.capturing: dict[int, list[Any]] = {}
+        #: Whether nothing lets itself be captured.
+        self.refuses = False
         #: What a function returns instead, by name.
         self.failing: dict[str, int] = {}
         self._functions = {
@@ -69,17 +73,36 @@ class Stubs:
 
         def call(*arguments: Any) -> int:
             self.calls.append(name)
+            if self.refuses and self.capturing:
+                return 13
             if name in self.failing:
                 return self.failing[name]
             try:
                 assert function is not None, f"{name} is not expected"
-                function(*arguments)
+                self._run(name, function, arguments)
             except BaseException as error:
                 self.raised.append(error)
                 return 99
             return 0
 
         return ctypes.CFUNCTYPE(ctypes.c_int, *c_types(library, name))(call)
+
+    def _run(self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        """What is launched on a stream that is captured is run when the graph is."""
+        stream, captured = next(iter(self.capturing.items()), (self.stream, None))
+        if captured is None or name == "cufftSetWorkArea":
+            function(*arguments)
+        elif name == "cublasLtMatmul" or name.startswith("cufftExec"):
+            captured.append(lambda: self._replayed(stream, function, arguments))
+        else:
+            raise AssertionError(f"{name} while a stream is captured")
+
+    def _replayed(self, stream: int, function: Callable[..., Any], arguments: Any) -> None:
+        self.stream, before = stream, self.stream
+        try:
+            function(*arguments)
+        finally:
+            self.stream = before
 
     # -- checks -----------------------------------------------------------------------------
 

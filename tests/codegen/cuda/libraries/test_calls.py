@@ -109,6 +109,7 @@ class Checked:
         self.fake = fake
         self.memory: Memory | None = None
         self.stubs = Stubs(self.allocated)
+        self.stubs.capturing = fake.capturing
 
     def allocated(self, address: int, size: int) -> bool:
         arrays = [*self.fake._arrays.values()]
@@ -253,7 +254,41 @@ def test_failures_of_a_library_name_the_function(served: Checked) -> None:
 
 def test_handles_belong_to_a_stream(checked: Checked) -> None:
     card = card_of()
-    one = calling.session_of(card, checked.stubs)  # type: ignore[arg-type]
-    assert calling.session_of(card, checked.stubs) is one  # type: ignore[arg-type]
-    with card.on(77):
-        assert calling.session_of(card, checked.stubs) is not one  # type: ignore[arg-type]
+    stubs: Any = checked.stubs
+    one = calling.session_of(card, stubs, card.stream)
+    assert calling.session_of(card, stubs, card.stream) is one
+    assert calling.session_of(card, stubs, 77) is not one
+
+
+def test_products_and_transforms_become_parts_of_a_graph(served: Checked) -> None:
+    """Kernels and what libraries launch, in their order; handles of cuSOLVER are not captured."""
+
+    def f(a: Any) -> Any:
+        return np.fft.fft(np.tanh(a @ a.T @ a)).real * 2
+
+    fast, x = jit(f), device_put(drawn("f8", (24, 20)))
+    for _ in range(6):
+        fast(x)
+    served.stubs.calls.clear()
+    launched = len(served.fake.launches)
+    with served.fake.counted() as counts:
+        fast(x)
+    assert counts.pop("cuGraphLaunch") == 1
+    assert not counts
+    assert not served.stubs.calls
+    assert len(served.fake.launches) > launched
+    product = jit(lambda a: (a @ a.T) @ (a @ a.T) @ a)
+    for _ in range(6):
+        found = product(x)
+    a = np.asarray(x)
+    np.testing.assert_allclose(to_host([found])[0], (a @ a.T) @ (a @ a.T) @ a)
+
+
+def test_a_library_that_refuses_to_be_captured_is_called_instead(served: Checked) -> None:
+    f, x = jit(lambda a: (a @ a.T) @ (a @ a.T) @ a), device_put(drawn("f8", (24, 20)))
+    f(x)
+    served.stubs.refuses = True
+    for _ in range(5):
+        found = f(x)
+    a = np.asarray(x)
+    np.testing.assert_allclose(to_host([found])[0], (a @ a.T) @ (a @ a.T) @ a)
