@@ -1,8 +1,8 @@
 """Launches with calls of libraries among them, one by one or as a CUDA graph.
 
 A kernel is a node.  A call is captured on a stream of its own: what it launches there is not run
-but becomes a graph, which is a node of ours.  That is done for libraries that allow it: cuBLASLt and
-cuFFT with memory that they are given (cuBLAS's guide, "CUDA Graphs Support"; cuFFT's, the same).
+but becomes a graph, which is a node of ours.  That is done for libraries that allow it: cuBLASLt,
+and cuFFT with memory that it is given (cuBLAS's guide, "CUDA Graphs Support"; cuFFT's likewise).
 """
 
 from __future__ import annotations

@@ -56,7 +56,8 @@ def for_factorization(
     plan = _PLANS.get(s.name)
     if plan is None or not _is_taken(s):
         return None
-    seconds = of_factorization(s, processors, threads)
+    calls = spectral.calls_of_transform(s) if s.name == "fourier" else None
+    seconds = of_factorization(s, processors, threads, calls or 1)
     needed = _NEEDS.get(s.name, ("cusolver",))
     if not seconds.prefers_library or not _has(needed, installed, s, seconds):
         return None
@@ -67,7 +68,7 @@ def for_factorization(
 
 def _is_taken(s: Factorization) -> bool:
     if s.name == "fourier":
-        return s.is_some and spectral.is_transformable(s)
+        return s.is_some and spectral.calls_of_transform(s) is not None
     sides = s.k if s.name in ("solve", "triangular_solve") else 1
     constant = not any(o.offset.variables() for o in (*s.inputs, *s.outputs))
     return bool(s.is_some and sides and constant and s.dtype in LETTERS)

@@ -76,11 +76,14 @@ def _arithmetic(p: MatrixProduct, work: float, rate: float, tile: int, processor
     return work / (rate * min(processors, tiles) * CYCLES)
 
 
-def of_factorization(s: Factorization, processors: int, threads: int) -> Seconds:
-    """A block a matrix, whose threads wait at each step; or a library, matrix by matrix."""
+def of_factorization(s: Factorization, processors: int, threads: int, calls: int = 1) -> Seconds:
+    """A block a matrix, whose threads wait at each step; or a library, matrix by matrix.
+
+    ``calls`` are those that a transform takes.
+    """
     batch, long, few = prod(s.batch), max(s.m, s.n), min(s.m, s.n)
     if s.name == "fourier":
-        return _of_transform(s, batch, processors, threads)
+        return _of_transform(s, batch, processors * threads, calls)
     cubes, steps, in_memory = _WORK[s.name]
     columns = s.k if s.name in ("solve", "triangular_solve") else few
     volume = long * few * columns
@@ -95,10 +98,9 @@ def of_factorization(s: Factorization, processors: int, threads: int) -> Seconds
     return Seconds(own, batch * each)
 
 
-def _of_transform(s: Factorization, batch: int, processors: int, threads: int) -> Seconds:
+def _of_transform(s: Factorization, batch: int, at_once: int, calls: int) -> Seconds:
     """Ours is a product with a table that is computed: a sine and a cosine for each term."""
     n, lines = s.params["length"], batch * s.m
-    at_once = processors * threads
     own = LAUNCH + ceil(lines * n / at_once) * n * 4 * ELEMENT / CYCLES
     moved = 2 * lines * n * 16 / BANDWIDTH
-    return Seconds(own, 3 * LAUNCH + moved)
+    return Seconds(own, (2 + calls) * LAUNCH + moved)

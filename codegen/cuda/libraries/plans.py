@@ -110,17 +110,11 @@ class Plan:
                 body = [Loop(var, 0, var.extent, body, "map")]
             self.work.append(Loops([], body))
 
-    def call(self, routine: Routine, doc: str, *parts: Part) -> None:
-        """A call for each matrix."""
-        self._add(routine, doc, parts, self.count)
-
-    def call_once(self, routine: Routine, doc: str, *parts: Part) -> None:
-        """One call for the whole batch."""
-        self._add(routine, doc, parts, 1)
-
-    def _add(self, routine: Routine, doc: str, parts: Sequence[Part], count: int) -> None:
+    def call(self, routine: Routine, doc: str, *parts: Part, count: int | None = None) -> None:
+        """A call for each matrix, or so many."""
         doc = f"{doc} by {TITLES[routine.library]}."
-        made = LibraryCall(self.name, doc, routine, list(parts), count, self.step.origins)
+        times = self.count if count is None else count
+        made = LibraryCall(self.name, doc, routine, list(parts), times, self.step.origins)
         self.work.append(made)
 
     def product(self, a: Temp, b: Temp, c: Temp | int, *, turned: bool = False) -> None:

@@ -127,17 +127,35 @@ def pseudo_inverse(plan: Plan) -> None:
 # -- Fourier transforms ----------------------------------------------------------------
 
 
-def is_transformable(s: Factorization) -> bool:
-    """Whether cuFFT takes the layout of a transform: lines that are equally far apart."""
-    lines, outer = (*s.batch, s.m), len(s.batch)
+def _split(s: Factorization) -> int | None:
+    """How many of the outer axes are calls of their own: all other lines are equally far apart.
+
+    cuFFT takes such lines in one plan.  None where there is no such number.
+    """
+    lines = *s.batch, s.m
+    operands = s.outputs if s.params["kind"] == "half" else (*s.inputs, *s.outputs)
+    for k in range(len(lines)):
+        steps = [
+            step_of(shape, strides)
+            for o in operands
+            for shape, strides in ((lines[:k], o.strides[:k]), (lines[k:], o.strides[k:-1]))
+        ]
+        if all(step is not None and step >= 0 for step in steps):
+            return k
+    return None
+
+
+def calls_of_transform(s: Factorization) -> int | None:
+    """How many calls of cuFFT a transform is; None where it cannot be made of any."""
+    lines = *s.batch, s.m
+    split = _split(s)
+    if split is None or s.params["length"] > LARGEST:
+        return None
     for o in (*s.inputs, *s.outputs):
-        step = step_of(lines, o.strides[: outer + 1])
         reach = [abs(d) * (n - 1) for n, d in zip((*lines, s.n), o.strides, strict=True)]
-        if step is None or step < 0 or o.strides[-1] < 1 or sum(reach) > LARGEST:
-            return False
-        if o.offset.variables():
-            return False
-    return s.params["length"] <= LARGEST
+        if o.strides[-1] < 1 or sum(reach) > LARGEST or o.offset.variables():
+            return None
+    return prod(lines[:split])
 
 
 def fourier(plan: Plan) -> None:
@@ -145,9 +163,10 @@ def fourier(plan: Plan) -> None:
     s, length, scale = plan.step, plan.step.params["length"], plan.step.params["scale"]
     (x,), (y,) = s.inputs, s.outputs
     given, made = s.elements
-    kind, count = s.params["kind"], prod(s.batch) * s.m
+    kind, split, lines = s.params["kind"], _split(s), (*s.batch, s.m)
+    assert split is not None
+    calls, count = prod(lines[:split]), prod(lines[split:])
     points = length // 2 + 1 if kind == "real" else length
-    lines = (*s.batch, s.m)
     if kind == "half":
         copied = plan.temp(given, s.m, s.n)
 
@@ -156,12 +175,12 @@ def fourier(plan: Plan) -> None:
 
         plan.loops(before)
         source, reach = Lines(s.n, 1, s.n), count * s.n * 2
-        part = Part(copied.buffer, 0, reach, "rw")
+        part = Part(copied.buffer, 0, reach, "rw", reach)
     else:
-        source, part = _lines(x, lines, s.n, given, "r")
-    target, result = _lines(y, lines, points, made, "w")
+        source, part = _lines(x, lines, split, s.n, given, "r")
+    target, result = _lines(y, lines, split, points, made, "w")
     routine = Transform(given, made, length, kind in ("backward", "half"), count, source, target)
-    plan.call_once(routine, f"{count} transforms of {length} points", part, result)
+    plan.call(routine, f"{count} transforms of {length} points", part, result, count=calls)
     if scale != 1:
 
         def scaled(v: View) -> None:
@@ -188,9 +207,12 @@ def _spectrum(code: Code, v: View, copied: Temp, length: int) -> None:
 
 
 def _lines(
-    o: Operand, lines: Sequence[int], points: int, dtype: str, access: str
+    o: Operand, lines: Sequence[int], split: int, points: int, dtype: str, access: str
 ) -> tuple[Lines, Part]:
     *outer, stride = o.strides
-    step, parts, count = step_of(lines, outer) or 0, parts_of(dtype), prod(lines)
-    reach = ((count - 1) * step + (points - 1) * stride + 1) * parts
-    return Lines(points, stride, step), Part(o.buffer, o.offset.constant * parts, reach, access)
+    inner = lines[split:]
+    step, parts = step_of(inner, outer[split:]) or 0, parts_of(dtype)
+    reach = ((prod(inner) - 1) * step + (points - 1) * stride + 1) * parts
+    after = (step_of(lines[:split], outer[:split]) or 0) * parts
+    part = Part(o.buffer, o.offset.constant * parts, reach, access, after)
+    return Lines(points, stride, step), part

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from autojit.codegen.cuda.libraries import cost
+from autojit.codegen.cuda.libraries.prototypes import PROTOTYPES
 from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.cuda.source import print_device_source
 from autojit.codegen.loop_ir.errors import TargetError
@@ -13,6 +17,8 @@ from autojit.ir.passes import optimize
 from autojit.ir.special.external import External
 from tests.codegen.cuda.running import SMALL, check, mapped
 from tests.samples import SAMPLES, Sample
+from tests.samples.fft import FOURIER
+from tests.samples.linalg import COMPLEX_FACTORS, FACTORS
 from tests.test_programs import programs
 
 #: What is compiled for the CPU only: libraries there.
@@ -47,6 +53,13 @@ def test_samples_on_a_small_card(sample: Sample) -> None:
 @pytest.mark.parametrize("sample", SAMPLES[1::8], ids=lambda s: s.name)
 def test_samples_on_a_large_card(sample: Sample) -> None:
     run(sample, Machine())
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("sample", [*COMPLEX_FACTORS, *FACTORS, *FOURIER], ids=lambda s: s.name)
+def test_samples_by_libraries(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost.Seconds, "prefers_library", True)
+    run(sample, replace(SMALL, libraries=frozenset(PROTOTYPES)))
 
 
 @pytest.mark.slow

@@ -75,10 +75,11 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...], set[str]]] = {
     "svd reduced": (_reduced, (4, 7), {"Gesvd"}),
     "pinv": (lambda a: np.linalg.pinv(a), (18, 20), {"Gesvd", "Gemm"}),
     "fft": (lambda a: np.fft.fft(a, norm="ortho"), (4, 9), {"Transform"}),
-    "fft of columns": (lambda a: np.fft.ifft(a, axis=0), (4, 9), {"Transform"}),
+    "fft of columns": (lambda a: np.fft.ifft(a, axis=-2), (4, 9), {"Transform"}),
 }
 REAL = {
     "rfft": (lambda a: (np.fft.rfft(a), np.fft.irfft(np.fft.rfft(a) * 1j, 9)), (4, 9)),
+    "several axes": (lambda a: np.fft.irfftn(np.fft.rfftn(a.reshape(3, 4, 5)) * 1j), (12, 5)),
     "irfft even": (lambda a: np.fft.irfft(a[:, :5] * (1 + 1j), 8), (4, 9)),
     "gradient": (grad(lambda a: np.sum(np.sin(_cholesky(a)))), (18, 18)),
     "gradient of solve": (grad(lambda a: np.sum(np.sin(np.linalg.solve(a, a.T)))), (9, 9)),
