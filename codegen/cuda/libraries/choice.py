@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Container
 from typing import Any
 
 from autojit.codegen.cuda.device_program.calls import LibraryCall
+from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.ir.pass_manager import remarks
 
@@ -25,6 +26,7 @@ _PLANS: dict[str, Callable[[Plan], None]] = {
     "triangular_solve": factors.triangular_solve,
     "qr": factors.qr,
     "eigh": spectral.eigh,
+    "eig": spectral.eig,
     "svd": spectral.svd,
     "pinv": spectral.pseudo_inverse,
     "fourier": spectral.fourier,
@@ -33,6 +35,7 @@ _PLANS: dict[str, Callable[[Plan], None]] = {
 _NEEDS = {
     "triangular_solve": ("cublas",), "cholesky_tangent": ("cublas",),
     "cholesky_cotangent": ("cublas",), "fourier": ("cufft",),
+    "eig": ("cusolver", "cusolverEig"),
 }  # fmt: skip
 
 
@@ -56,14 +59,32 @@ def for_factorization(
     plan = _PLANS.get(s.name)
     if plan is None or not _is_taken(s):
         return None
+    needed = _NEEDS.get(s.name, ("cusolver",))
+    if s.name == "eig":  # there is no kernel of ours
+        _require(needed, installed, s)
+        return _planned(plan, s, name)
     calls = spectral.calls_of_transform(s) if s.name == "fourier" else None
     seconds = of_factorization(s, processors, threads, calls or 1)
-    needed = _NEEDS.get(s.name, ("cusolver",))
     if not seconds.prefers_library or not _has(needed, installed, s, seconds):
         return None
+    return _planned(plan, s, name)
+
+
+def _planned(plan: Callable[[Plan], None], s: Factorization, name: str) -> list[Work]:
     made = Plan(s, name)
     plan(made)
     return made.work
+
+
+def _require(needed: Collection[str], installed: Container[str], s: Factorization) -> None:
+    for library in needed:
+        if library not in installed:
+            ops = [op for origin in s.origins for op in origin.ops()]
+            raise TargetError(
+                f"{s.name} cannot be compiled for CUDA without {TITLES[library]}: "
+                f"{installing(library)}, or use jit(f, device='cpu')",
+                ops[0].source if ops else None,
+            )
 
 
 def _is_taken(s: Factorization) -> bool:

@@ -17,8 +17,13 @@ from .prototypes import PROTOTYPES, c_types
 
 #: The releases that have all functions, the latest first: those of CUDA 13, then of CUDA 12.
 _RELEASES = {
-    "cublasLt": (13, 12), "cublas": (13, 12), "cusolver": (12, 11), "cufft": (12, 11),
-}  # fmt: skip
+    "cublasLt": (13, 12),
+    "cublas": (13, 12),
+    "cusolver": (12, 11),
+    "cufft": (12, 11),
+}
+#: The file of those that are a part of another.
+_FILES = {"cusolverEig": "cusolver"}  # fmt: skip
 #: The wheel of each, without the suffix that names CUDA's release.
 _WHEELS = {
     "cublasLt": "nvidia-cublas", "cublas": "nvidia-cublas", "cusolver": "nvidia-cusolver",
@@ -28,10 +33,11 @@ _WHEELS = {
 
 def installing(library: str) -> str:
     """How to install a library."""
-    return f"pip install {_WHEELS[library]}"
+    return f"pip install {_WHEELS[_FILES.get(library, library)]}"
 
 
 def _names(library: str) -> list[str]:
+    library = _FILES.get(library, library)
     if os.name == "nt":
         return [f"{library}64_{release}.dll" for release in _RELEASES[library]]
     return [f"lib{library}.so.{release}" for release in _RELEASES[library]]

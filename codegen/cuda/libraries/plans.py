@@ -144,5 +144,6 @@ class Plan:
 
 #: What libraries are called.
 TITLES = {
-    "cublasLt": "cuBLASLt", "cublas": "cuBLAS", "cusolver": "cuSOLVER", "cufft": "cuFFT",
+    "cublasLt": "cuBLASLt", "cublas": "cuBLAS", "cusolver": "cuSOLVER",
+    "cusolverEig": "cuSOLVER (of CUDA 12.8 or later)", "cufft": "cuFFT",
 }  # fmt: skip

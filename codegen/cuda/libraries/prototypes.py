@@ -32,6 +32,10 @@ _GESVD = (
     *_SOLVER, "signed char", "signed char", "int64_t", "int64_t", *_MATRIX, *_VECTOR, *_MATRIX,
     *_MATRIX, "cudaDataType",
 )  # fmt: skip
+_GEEV = (
+    *_SOLVER, "cusolverEigMode_t", "cusolverEigMode_t", "int64_t", *_MATRIX, *_VECTOR, *_MATRIX,
+    *_MATRIX, "cudaDataType",
+)  # fmt: skip
 _ORGQR_SIZE = ("cusolverDnHandle_t", "int", "int", "int", "void *", "int", "void *", "int *")
 _ORGQR = (
     "cusolverDnHandle_t", "int", "int", "int", "void *", "int", "void *", "void *", "int", "int *",
@@ -90,6 +94,11 @@ PROTOTYPES: dict[str, dict[str, tuple[str, ...]]] = {
         **{f"cusolverDn{name}_bufferSize": _ORGQR_SIZE
            for name in ("Sorgqr", "Dorgqr", "Cungqr", "Zungqr")},
         **{f"cusolverDn{name}": _ORGQR for name in ("Sorgqr", "Dorgqr", "Cungqr", "Zungqr")},
+    },
+    # Of the same library, since CUDA 12.8.
+    "cusolverEig": {
+        "cusolverDnXgeev_bufferSize": (*_GEEV, *_SIZES),
+        "cusolverDnXgeev": (*_GEEV, *_WORK),
     },
     "cufft": {
         "cufftCreate": ("cufftHandle *",),

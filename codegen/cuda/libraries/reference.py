@@ -72,6 +72,15 @@ def syevd(a: np.ndarray, values: np.ndarray, info: np.ndarray, *, lower: bool) -
     values[: len(a)], a[...], info[0] = _lapack(name, a)(a.copy(), lower=lower)
 
 
+def geev(a: np.ndarray, values: np.ndarray, vectors: np.ndarray, info: np.ndarray) -> None:
+    """Eigenvalues and right eigenvectors; the matrix is lost."""
+    if not np.isfinite(a).all():
+        a[...], values[: len(a)], vectors[...], info[0] = np.nan, np.nan, np.nan, 0
+        return
+    values[: len(a)], _, vectors[...], info[0] = _lapack("geev", a)(a.copy(), compute_vl=0)
+    a[...] = np.nan
+
+
 def gesvd(
     a: np.ndarray, values: np.ndarray, u: np.ndarray, vt: np.ndarray, info: np.ndarray
 ) -> None:

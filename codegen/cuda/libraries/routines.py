@@ -19,6 +19,7 @@ from .prototypes import (
     LETTERS,
     LOWER,
     NO_TRANSPOSE,
+    NO_VECTORS,
     NOT_UNIT,
     RIGHT,
     TRANSPOSE,
@@ -213,6 +214,50 @@ class Syevd(Routine):
         a, values, info = addresses
         given = *self._given, self.kind, a, self.n, self.real, values, self.kind
         session.solve("cusolverDnXsyevd", given, kept, work, info)
+
+
+@dataclass(frozen=True)
+class Geev(Routine):
+    """Eigenvalues and eigenvectors of a complex matrix, which is lost:
+    (matrix, values, vectors, info).
+
+    Vectors have the length 1 and a real largest element, as LAPACK's.
+    """
+
+    n: int
+    library: ClassVar[str] = "cusolverEig"
+
+    def compute(self, arrays: Sequence[np.ndarray]) -> None:
+        a, values, vectors, info = arrays
+        matrices = self.matrix(a, self.n, self.n), self.matrix(vectors, self.n, self.n)
+        reference.geev(matrices[0], self.elements(values), matrices[1], info)
+
+    def _given(self, addresses: Sequence[int | None]) -> tuple[Any, ...]:
+        (a, values, vectors), kind, n = addresses, self.kind, self.n
+        return (
+            NO_VECTORS,
+            VECTORS,
+            n,
+            kind,
+            a,
+            n,
+            kind,
+            values,
+            kind,
+            None,
+            n,
+            kind,
+            vectors,
+            n,
+            kind,
+        )
+
+    def prepared(self, session: Session) -> Solving:
+        return session.solving("cusolverDnXgeev", *self._given([None] * 3), library=self.library)
+
+    def invoke(self, session: Session, kept: Solving, addresses: Sequence[int], work: int) -> None:
+        *arrays, info = addresses
+        session.solve("cusolverDnXgeev", self._given(arrays), kept, work, info, self.library)
 
 
 @dataclass(frozen=True)

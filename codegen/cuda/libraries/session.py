@@ -30,8 +30,8 @@ _STATUSES: dict[str, dict[int, str]] = {
         16: "not supported",
     },
 }  # fmt: skip
-_STATUSES["cublasLt"] = _STATUSES["cublas"]
-_NO_MEMORY = {"cublas": 3, "cublasLt": 3, "cusolver": 2, "cufft": 2}
+_STATUSES["cublasLt"], _STATUSES["cusolverEig"] = _STATUSES["cublas"], _STATUSES["cusolver"]
+_NO_MEMORY = {"cublas": 3, "cublasLt": 3, "cusolver": 2, "cusolverEig": 2, "cufft": 2}
 
 #: How handles are made.
 _CREATE = {
@@ -141,17 +141,20 @@ class Session:
             found = self._handles["parameters"] = self.asked("cusolver", "cusolverDnCreateParams")
         return handle, found
 
-    def solving(self, name: str, *given: Any) -> Solving:
+    def solving(self, name: str, *given: Any, library: str = "cusolver") -> Solving:
         """The memory that a routine of the 64-bit interface works in."""
         device, host = ctypes.c_size_t(), ctypes.c_size_t()
         sizes = ctypes.addressof(device), ctypes.addressof(host)
-        self.call("cusolver", f"{name}_bufferSize", *self.solver, *given, *sizes)
+        self.call(library, f"{name}_bufferSize", *self.solver, *given, *sizes)
         return Solving(int(device.value), int(host.value))
 
-    def solve(self, name: str, given: tuple[Any, ...], kept: Solving, work: int, info: int) -> None:
+    def solve(
+        self, name: str, given: tuple[Any, ...], kept: Solving, work: int, info: int,
+        library: str = "cusolver",
+    ) -> None:  # fmt: skip
         """Call such a routine; the status of the matrix is written to ``info`` on the card."""
         memory = work or None, kept.nbytes, kept.host, kept.on_host
-        self.call("cusolver", name, *self.solver, *given, *memory, info)
+        self.call(library, name, *self.solver, *given, *memory, info)
 
     # -- numbers --------------------------------------------------------------------------
 

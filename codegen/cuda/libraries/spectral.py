@@ -14,7 +14,7 @@ from autojit.codegen.loop_ir.values import Operand
 from .factors import turned_copy, zero_of
 from .layouts import step_of
 from .plans import Plan, Temp, View
-from .routines import Gesvd, Syevd
+from .routines import Geev, Gesvd, Syevd
 from .transforms import LARGEST, Lines, Transform
 
 
@@ -29,7 +29,7 @@ def _check(plan: Plan, info: Temp, values: Temp, words: str) -> None:
         code = v.code
         (found,) = code.load(v.of(info), 0)
         code.fail(code.compare("ne", found, code.constant(0, "i32")), words)
-        (first,) = code.load(v.of(values), 0)
+        first = code.load(v.of(values), 0)[0]
         code.fail(code.compare("ne", first, first), words)
 
     plan.loops(write, serial=True)
@@ -49,6 +49,33 @@ def eigh(plan: Plan) -> None:
         v.code.copy(v.of(values), v.outputs[0], n)
         turned_copy(v.code, v.of(work), v.outputs[1], n, n)
 
+    plan.loops(after)
+
+
+def eig(plan: Plan) -> None:
+    """In complex numbers whatever the matrix is, as the results are."""
+    s, n = plan.step, plan.step.n
+    dtype = s.elements[-1]
+    work, vectors = plan.temp(dtype, n, n), plan.temp(dtype, n, n)
+    values, info = plan.temp(dtype, n), plan.temp("i32", 1)
+
+    def before(v: View) -> None:
+        code, (a,) = v.code, v.inputs
+        with code.loop(n) as j, code.loop(n) as i:
+            x = code.load(a, i, j)
+            nothing = code.constant(0.0, a.buffer.dtype)
+            code.store(v.of(work), (j, i), x if len(x) == 2 else (*x, nothing))
+
+    def after(v: View) -> None:
+        v.code.copy(v.of(values), v.outputs[0], n)
+        turned_copy(v.code, v.of(vectors), v.outputs[1], n, n)
+
+    plan.loops(before)
+    plan.call(
+        Geev(dtype, n), f"geev of [{n}, {n}]", work.part("rw"), values.part("w"),
+        vectors.part("w"), info.part("w"),
+    )  # fmt: skip
+    _check(plan, info, values, NO_EIGENVALUES)
     plan.loops(after)
 
 

@@ -276,6 +276,26 @@ class Stubs:
         reference.gesvd(self.matrix(a, kind, m, n, lda), values, left, right, info)
         self.watch("gesvd")
 
+    def cusolverDnXgeev_bufferSize(  # type: ignore[no-untyped-def]
+        self, handle, p, left, right, n, kind, a, lda, of_w, w, of_l, vl, ldvl, of_r, vr, ldvr,
+        compute, *to,
+    ):  # fmt: skip
+        self._solver(handle, p)
+        self._sizes(5 * n, kind, *to)
+
+    def cusolverDnXgeev(  # type: ignore[no-untyped-def]
+        self, handle, p, left, right, n, kind, a, lda, of_w, w, of_l, vl, ldvl, of_r, vr, ldvr,
+        compute, *work,
+    ):  # fmt: skip
+        self._solver(handle, p)
+        assert (left, right) == (0, 1), "left vectors are not supported"
+        assert not vl
+        assert kind == of_w == of_r == compute
+        info, values = self._work(5 * n, kind, work), self.scalars(w, of_w, n)
+        matrix, vectors = self.matrix(a, kind, n, n, lda), self.matrix(vr, kind, n, n, ldvr)
+        reference.geev(matrix, values, vectors, info)
+        self.watch("geev")
+
     # -- cuBLAS -----------------------------------------------------------------------------
 
     cublasCreate_v2 = cusolverDnCreate
