@@ -17,7 +17,7 @@ from .libraries.session import Session
 if TYPE_CHECKING:
     from .driver.card import Card
 
-_sessions: WeakKeyDictionary[Card, dict[tuple[int, int], Session]] = WeakKeyDictionary()
+_sessions: WeakKeyDictionary[Card, dict[int, Session]] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -27,12 +27,12 @@ class NotCaptured(Exception):
 
 def session_of(card: Card, opened: Libraries, stream: int) -> Session:
     """The handles of a stream of a card."""
-    key = stream, id(opened)
     with _lock:
         found = _sessions.setdefault(card, {})
-        if key not in found:
-            found[key] = Session(opened, stream)
-        return found[key]
+        session = found.get(stream)
+        if session is None or session.opened is not opened:
+            session = found[stream] = Session(opened, stream)
+        return session
 
 
 class Calling:

@@ -76,7 +76,7 @@ class Session:
         self.stream = stream
         #: Handles are used by one thread at a time.
         self.lock = Lock()
-        self._opened = opened
+        self.opened = opened
         self._handles: dict[str, int] = {}
         self._kept: dict[Any, Any] = {}
         self._numbers: dict[tuple[str, int], Any] = {}
@@ -92,7 +92,7 @@ class Session:
 
     def call(self, library: str, name: str, *arguments: Any) -> None:
         """Call a function; LibraryError unless it succeeds, MemoryError where none is left."""
-        status = self._opened[library][name](*arguments)
+        status = self.opened[library][name](*arguments)
         if status:
             raise self.failed(library, name, status)
 

@@ -13,6 +13,7 @@ from autojit.codegen.cuda.driver.compiler import ENTRY, Kernel
 from autojit.codegen.cuda.driver.library import Library, of_python, write
 from autojit.codegen.cuda.driver.prototypes import LEGACY_STREAM, PROTOTYPES, c_types
 from autojit.codegen.cuda.driver.simulated import Handles, HostMemory, slots
+from autojit.codegen.cuda.libraries.finding import served_by
 from autojit.staging import execute
 
 
@@ -145,7 +146,7 @@ def installed(fake: Fake, library: Library | None = None) -> Iterator[Fake]:
     before = execute._executables.copy()
     execute._executables.clear()
     try:
-        with driven_by(library or fake.library(), fake.image):
+        with driven_by(library or fake.library(), fake.image), served_by(frozenset()):
             yield fake
     finally:
         execute._executables.clear()
