@@ -26,6 +26,8 @@ from autojit.ir.tools.interpreter import interpret
 from .arrays import to_host, uploaded
 from .driver.card import Card
 from .driver.cards import card as card_of
+from .libraries.finding import libraries
+from .libraries.prototypes import PROTOTYPES
 from .runtime import compile_for_cuda
 
 Make = Callable[..., Value]
@@ -70,6 +72,27 @@ def _scatter(updates: Value, places: Value) -> list[Value]:
     return [_op("scatter_add")(updates, places, axes=(0,), shape=shape)]
 
 
+def _factors(a: Value, b: Value) -> list[Value]:
+    """What is determined, signs too: factors, a solution, values."""
+    square = _op("dot")(a, a, contract=((1,), (1,)), batch=((), ()))
+    packed, pivots = _op("lu")(square)
+    solution = _op("solve")(square, packed, pivots, b, transpose=False)
+    q, r = _op("qr")(square)
+    values, _ = _op("eigh")(square, lower=True)
+    _, singular, _ = _op("svd")(b)
+    return [_op("cholesky")(square), packed, solution, q, r, values, singular]
+
+
+def _transforms(x: Value, z: Value) -> list[Value]:
+    rows, columns = x.shape
+    fourier = _op("fourier")
+    return [
+        fourier(x, axis=1, kind="real", length=columns, scale=1.0),
+        fourier(z, axis=0, kind="forward", length=rows, scale=1.0),
+        fourier(z, axis=1, kind="half", length=2 * columns - 2, scale=0.5),
+    ]
+
+
 def programs(n: int) -> list[tuple[str, Program]]:
     """What is checked, on arrays of about n x n elements."""
     made = []
@@ -83,6 +106,13 @@ def programs(n: int) -> list[tuple[str, Program]]:
             _program(f"product {dtype}", _product, *odd),
             _program(f"scatter {dtype}", _scatter, square, Type(np.dtype("i8"), (n,))),
         ]
+        few = max(4, n // 8)
+        small = square.with_shape((few, 4 * few)), square.with_shape((few, few // 2))
+        made += [
+            _program(f"factors {dtype}", _factors, *small),
+            _program(f"transforms {dtype}", _transforms, square, square.with_dtype(
+                np.dtype(f"c{2 * int(dtype[1])}"))),
+        ]  # fmt: skip
     return made
 
 
@@ -90,11 +120,14 @@ def arguments(program: Program) -> list[Any]:
     """Random arrays; integers are places below an eighth of their number."""
     rng = np.random.default_rng(0)
     return [
-        rng.integers(0, max(1, t.size // 8), t.shape)
-        if t.dtype.kind == "i"
-        else rng.normal(size=t.shape).astype(t.dtype)
+        rng.integers(0, max(1, t.size // 8), t.shape) if t.dtype.kind == "i" else _normal(rng, t)
         for t in program.in_types
     ]
+
+
+def _normal(rng: np.random.Generator, t: Type) -> np.ndarray:
+    real = rng.normal(size=t.shape)
+    return (real + 1j * rng.normal(size=t.shape) if t.dtype.kind == "c" else real).astype(t.dtype)
 
 
 def check(program: Program, card: Card) -> Checked:
@@ -192,6 +225,11 @@ def _timed(program: Program, card: Card) -> float:
     return seconds(lambda: executable.call(there), card)
 
 
+def _libraries(card: Card) -> list[str]:
+    """Those that are installed beside the card."""
+    return [] if card.is_host else [name for name in PROTOTYPES if name in libraries()]
+
+
 def main() -> int:
     """Print tables, and give the exit status."""
     try:
@@ -200,7 +238,8 @@ def main() -> int:
         print(failure, file=sys.stderr)
         return 1
     major, minor = card.capability
-    print(f"{card.model}, capability {major}.{minor}, {card.processors} processors\n")
+    print(f"{card.model}, capability {major}.{minor}, {card.processors} processors")
+    print(f"libraries: {', '.join(_libraries(card)) or 'none, all is computed by our kernels'}\n")
     n = 12 if card.is_host else 2000
     wrong = 0
     print(f"{'program':<18}{'error':>10}{'first call':>13}{'later':>12}   on {n} x {n}")
