@@ -38,6 +38,12 @@ def _op(name: str) -> Make:
     return kind
 
 
+def _several(name: str) -> Callable[..., Sequence[Value]]:
+    """An op of several results."""
+    kind: Callable[..., Sequence[Value]] = REGISTRY[name]
+    return kind
+
+
 def _program(name: str, make: Callable[..., list[Value]], *types: Type) -> tuple[str, Program]:
     builder = Builder()
     inputs = [Value(t) for t in types]
@@ -75,11 +81,11 @@ def _scatter(updates: Value, places: Value) -> list[Value]:
 def _factors(a: Value, b: Value) -> list[Value]:
     """What is determined, signs too: factors, a solution, values."""
     square = _op("dot")(a, a, contract=((1,), (1,)), batch=((), ()))
-    packed, pivots = _op("lu")(square)
+    packed, pivots = _several("lu")(square)
     solution = _op("solve")(square, packed, pivots, b, transpose=False)
-    q, r = _op("qr")(square)
-    values, _ = _op("eigh")(square, lower=True)
-    _, singular, _ = _op("svd")(b)
+    q, r = _several("qr")(square)
+    values = _several("eigh")(square, lower=True)[0]
+    singular = _several("svd")(b)[1]
     return [_op("cholesky")(square), packed, solution, q, r, values, singular]
 
 
