@@ -11,6 +11,7 @@ gemm         products by cuBLASLt
 transforms   transforms by cuFFT
 reference    the same by NumPy and LAPACK
 layouts      row-major operands as column-major ones
+epilogues    what a product's call does besides
 plans        a step of linear algebra as loops of ours and calls
 factors      such plans for LU, Cholesky, QR, and solving
 spectral     and for eigenvalues, singular values and transforms

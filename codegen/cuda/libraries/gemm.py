@@ -11,9 +11,12 @@ import numpy as np
 
 from . import reference
 from .prototypes import (
+    ADDS_BIAS,
     BATCH_COUNT,
     BATCH_OFFSET,
+    BIAS_POINTER,
     COMPUTE_TYPES,
+    EPILOGUE,
     MAX_WORKSPACE,
     MIN_ALIGNMENT,
     NO_TRANSPOSE,
@@ -46,22 +49,24 @@ class Stored:
 
 @dataclass(frozen=True)
 class Gemm(Routine):
-    """``d = op(a) op(b)`` for a batch: (a, b, d)."""
+    """``d = op(a) op(b)`` for a batch: (a, b, d), and a bias, one for each row, if it has one."""
 
     a: Stored
     b: Stored
     d: Stored
     batch: int
+    has_bias: bool = False
     library: ClassVar[str] = "cublasLt"
     captures: ClassVar[bool] = True
 
     def compute(self, arrays: Sequence[np.ndarray]) -> None:
+        *arrays, bias = arrays if self.has_bias else (*arrays, None)
         for number in range(self.batch):
             a, b, d = (
                 reference.matrix(self.elements(x)[number * s.step :], s.rows, s.columns, s.leading)
                 for x, s in zip(arrays, (self.a, self.b, self.d), strict=True)
             )
-            reference.gemm(a.T if self.a.turned else a, b.T if self.b.turned else b, d)
+            reference.gemm(a.T if self.a.turned else a, b.T if self.b.turned else b, d, bias)
 
     def prepared(self, session: Session) -> Prepared:
         return Prepared(session, self)
@@ -70,7 +75,8 @@ class Gemm(Routine):
         return int(kept.chosen(session, addresses).workspace)
 
     def invoke(self, session: Session, kept: Prepared, addresses: Sequence[int], work: int) -> None:
-        a, b, d = addresses
+        a, b, d = addresses[:3]
+        kept.set_bias(session, addresses)
         chosen = kept.chosen(session, addresses)
         one, zero = session.one(self.dtype), session.zero(self.dtype)
         of_a, of_b, of_d = kept.layouts
@@ -100,6 +106,9 @@ class Prepared:
             turn = TRANSPOSE if matrix.turned else NO_TRANSPOSE
             name = "cublasLtMatmulDescSetAttribute"
             session.set("cublasLt", name, self.product, attribute, ctypes.c_int32(turn))
+        if gemm.has_bias:
+            name = "cublasLtMatmulDescSetAttribute"
+            session.set("cublasLt", name, self.product, EPILOGUE, ctypes.c_uint32(ADDS_BIAS))
         self.layouts = []
         for matrix in (gemm.a, gemm.b, gemm.d):
             shape = matrix.rows, matrix.columns, matrix.leading
@@ -113,11 +122,18 @@ class Prepared:
 
     def chosen(self, session: Session, addresses: Sequence[int]) -> HeuristicResult:
         """The algorithm that cuBLASLt takes for the fastest at these alignments."""
-        a, b, d = (alignment(address) for address in addresses)
-        found = self.algorithms.get((a, b, d))
+        key = tuple(map(alignment, addresses))
+        found = self.algorithms.get(key)
         if found is None:
-            found = self.algorithms[a, b, d] = self._asked(session, (a, b, d, d))
+            self.set_bias(session, addresses)  # whose alignment counts, too
+            found = self.algorithms[key] = self._asked(session, (*key[:3], key[2]))
         return found
+
+    def set_bias(self, session: Session, addresses: Sequence[int]) -> None:
+        """Say where the bias is, if there is one."""
+        for address in addresses[3:]:
+            name = "cublasLtMatmulDescSetAttribute"
+            session.set("cublasLt", name, self.product, BIAS_POINTER, ctypes.c_void_p(address))
 
     def _asked(self, session: Session, aligned: Sequence[int]) -> HeuristicResult:
         name = "cublasLtMatmulPreferenceSetAttribute"

@@ -153,9 +153,11 @@ NOT_UNIT, UNIT = 0, 1
 #: ``cusolverEigMode_t``.
 NO_VECTORS, VECTORS = 0, 1
 #: Attributes of ``cublasLtMatmulDesc_t``, of layouts and of preferences.
-TRANSA, TRANSB = 3, 4
+TRANSA, TRANSB, EPILOGUE, BIAS_POINTER = 3, 4, 7, 8
 BATCH_COUNT, BATCH_OFFSET = 5, 6
 MAX_WORKSPACE, MIN_ALIGNMENT = 1, (5, 6, 7, 8)
+#: ``CUBLASLT_EPILOGUE_BIAS``.
+ADDS_BIAS = 4
 #: ``cufftType``, by the element given and the one made; directions.
 TRANSFORMS = {
     ("f32", "c64"): (42, "cufftExecR2C"), ("c64", "f32"): (44, "cufftExecC2R"),

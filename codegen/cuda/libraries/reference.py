@@ -107,9 +107,9 @@ def trsm(
     )
 
 
-def gemm(a: np.ndarray, b: np.ndarray, d: np.ndarray) -> None:
-    """A product."""
-    d[...] = a @ b
+def gemm(a: np.ndarray, b: np.ndarray, d: np.ndarray, bias: np.ndarray | None = None) -> None:
+    """A product; a bias has a number for each row."""
+    d[...] = a @ b if bias is None else a @ b + bias[: len(d), None]
 
 
 def transform(x: np.ndarray, y: np.ndarray, length: int, *, inverse: bool) -> None:

@@ -9,6 +9,7 @@ from autojit.codegen.cuda.device_program.calls import LibraryCall
 from autojit.codegen.cuda.device_program.failures import failures_of
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgram
 from autojit.codegen.cuda.libraries.choice import for_factorization, for_product
+from autojit.codegen.cuda.libraries.epilogues import with_bias
 from autojit.codegen.cuda.libraries.plans import Loops, Work
 from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, batch_of, steps_of_elements
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
@@ -29,9 +30,16 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
     for body in every:
         require_known(body)
     steps = Counter(b for body in every for b in buffers_of(body))
+    done = -1  # steps up to this one are part of a call
     for number, step in enumerate(loops.steps):
+        if number <= done:
+            continue
         if isinstance(step, MatrixProduct):
-            launches += _product(step, f"product{number}", machine)
+            made = _product(step, f"product{number}", machine)
+            if number + 1 < len(loops.steps) and made and isinstance(made[0], LibraryCall):
+                call = with_bias(made[0], step, loops.steps[number + 1], loops, steps)
+                made, done = (made, done) if call is None else ([call], number + 1)
+            launches += made
         elif isinstance(step, Factorization):
             launches += _matrices(step, f"{step.name}{number}", machine)
         else:

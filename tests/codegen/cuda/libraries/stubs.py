@@ -386,7 +386,11 @@ class Stubs:
             )  # fmt: skip
             left = left.T if settings[3] == 1 else left
             right = right.T if settings[4] == 1 else right
-            reference.gemm(left, right, made)
+            bias = None
+            if settings.get(7, 1) == 4:
+                assert count == 1
+                bias = self.scalars(settings[8], settings["scale"], layouts[2]["rows"])
+            reference.gemm(left, right, made, bias)
         self.watch("gemm")
 
     # -- cuFFT ------------------------------------------------------------------------------

@@ -181,6 +181,29 @@ def test_calls_of_real_functions(name: str, checked: Checked) -> None:
 
 
 @pytest.mark.parametrize(
+    ("f", "is_fused"),
+    [
+        (lambda a, b: a @ a.T + b, True),
+        (lambda a, b: b + a @ a.T, True),
+        (lambda a, b: np.tanh(a @ a.T + b), False),
+        (lambda a, b: a @ a.T + b[:, None], False),
+        (lambda a, b: ((p := a @ a.T) + b, p * 2), False),
+        (lambda a, b: a @ a.T - b, False),
+        (lambda a, b: np.tanh(a @ a.T + b) @ a + a[0], True),
+        (lambda a, b: (((a @ a.T + b) @ a @ a.T + b) @ a @ a.T + b) @ a, True),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_bias_is_added_by_the_product(
+    f: Any, is_fused: bool, dtype: str, checked: Checked
+) -> None:
+    a, b = drawn(dtype, (20, 18)), drawn(dtype, (20,))
+    program = trace(f)(a, b)
+    calls = same(program, arguments_of(program, [a, b]), checked)
+    assert any(c.routine.has_bias for c in calls) == is_fused  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
     ("f", "a", "words"),
     [
         (np.linalg.cholesky, -np.eye(9), "not positive definite"),
