@@ -60,11 +60,11 @@ class Gemm(Routine):
     captures: ClassVar[bool] = True
 
     def compute(self, arrays: Sequence[np.ndarray]) -> None:
-        *arrays, bias = arrays if self.has_bias else (*arrays, None)
+        bias = self.elements(arrays[3]) if self.has_bias else None
         for number in range(self.batch):
             a, b, d = (
                 reference.matrix(self.elements(x)[number * s.step :], s.rows, s.columns, s.leading)
-                for x, s in zip(arrays, (self.a, self.b, self.d), strict=True)
+                for x, s in zip(arrays[:3], (self.a, self.b, self.d), strict=True)
             )
             reference.gemm(a.T if self.a.turned else a, b.T if self.b.turned else b, d, bias)
 
