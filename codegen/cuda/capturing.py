@@ -11,6 +11,7 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.locks import Lock
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 _THREAD_LOCAL = 1
 #: ``CU_STREAM_NON_BLOCKING``.
 _NON_BLOCKING = 1
+
+
+#: The stream of each card on which calls are captured, one program's at a time.
+_streams: WeakKeyDictionary[Card, int] = WeakKeyDictionary()
+_lock = Lock()
 
 
 class Interleaved:
@@ -62,7 +68,6 @@ class Captured:
         self._parts = parts
         self._met: OrderedDict[tuple[int, ...], None] = OrderedDict()
         self._made: OrderedDict[tuple[int, ...], _Graph] = OrderedDict()
-        self._stream: int | None = None
         #: Whether a library has refused: then it is not asked again.
         self.is_refused = False
 
@@ -91,12 +96,13 @@ class Captured:
         return found.executable
 
     def _capture(self, given: int, addresses: tuple[int, ...]) -> _Graph | None:
-        library = self._card.library
-        with self._card:
-            if self._stream is None:
-                self._stream = library.asked("cuStreamCreate", ctypes.c_void_p, _NON_BLOCKING)
+        with _lock, self._card:
+            if self._card not in _streams:
+                _streams[self._card] = self._card.library.asked(
+                    "cuStreamCreate", ctypes.c_void_p, _NON_BLOCKING
+                )
             try:
-                return _Graph(self._card, self._parts, self._stream, given, addresses)
+                return _Graph(self._card, self._parts, _streams[self._card], given, addresses)
             except NotCaptured:
                 return None
             except (TargetError, MemoryError):

@@ -154,6 +154,7 @@ def same(program: Any, arrays: list[Any], through: Any) -> list[LibraryCall]:
     return [x for x in device.launches if isinstance(x, LibraryCall)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("batch", [(), (2,)], ids=["one", "several"])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("name", CASES)
