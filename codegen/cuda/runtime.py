@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 
 from .arrays import DeviceArray, interned, to_host, uploaded
+from .calling import Calling
+from .capturing import Interleaved
+from .device_program.calls import LibraryCall
 from .device_program.failures import error_for
 from .driver.card import Card
 from .driver.cards import card as card_of
@@ -28,6 +32,7 @@ from .driver.failures import Calls, Flags
 from .driver.launching import Launcher, Step
 from .driver.memory import Memory
 from .foreign import is_foreign, taken
+from .libraries.finding import libraries
 from .mapping.machine import Machine
 from .packaged import kernel_of, step_of
 from .source import Launch, Source, print_source
@@ -63,7 +68,7 @@ def machine(card: Card) -> Machine:
 
         add_warps()
         return SIMULATED
-    return Machine(processors=card.processors, resident=card.resident)
+    return Machine(processors=card.processors, resident=card.resident, libraries=libraries())
 
 
 def compile_for_cuda(
@@ -133,10 +138,27 @@ class CudaExecutable:
 
     def launcher(
         self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any
-    ) -> Launcher:
+    ) -> Launcher | Interleaved:
         """The launches, for buffers in these slots, of which the last ones are fixed."""
-        steps = [self._step(launch, by_value, slots) for launch in self.printed.launches]
-        return Launcher(self.card, steps, len(slots) - len(fixed), fixed)
+        parts: list[Launcher | Calling] = []
+        for is_call, group in groupby(self.printed.launches, lambda x: isinstance(x, LibraryCall)):
+            if is_call:
+                parts += [Calling(self.card, x, slots) for x in group if isinstance(x, LibraryCall)]
+                continue
+            steps = [self._step(x, by_value, slots) for x in group if isinstance(x, Launch)]
+            parts.append(Launcher(self.card, steps, len(slots) - len(fixed), fixed))
+        if not parts:
+            return Launcher(self.card, [], len(slots) - len(fixed), fixed)
+        only = parts[0]
+        if len(parts) == 1 and isinstance(only, Launcher):
+            return only
+        return Interleaved(self.card, parts, fixed)
+
+    @property
+    def called(self) -> frozenset[Buffer]:
+        """The buffers that libraries are given, which have to be memory."""
+        calls = (x for x in self.printed.launches if isinstance(x, LibraryCall))
+        return frozenset(b for call in calls for b in call.buffers)
 
     def kernels(self) -> list[Kernel]:
         """The kernels of the launches, each as a module of its own."""
@@ -211,8 +233,12 @@ class Bound:
         self._launcher = self._made_launcher()
 
     def _by_value(self, weak: Sequence[type | None]) -> list[type | None]:
-        """The types that are passed by value; complex numbers are two values."""
-        return [None if w is complex else w for w in weak]
+        """The types that are passed by value; complex numbers are two values, and libraries are
+        given memory."""
+        called = self.code.called
+        inputs = self.code.loops.inputs[: len(weak)]
+        pairs = zip(weak, inputs, strict=True)
+        return [None if w is complex or b in called else w for w, b in pairs]
 
     def _on_card(self, array: Any) -> DeviceArray:
         if isinstance(array, DeviceArray):
@@ -221,7 +247,7 @@ class Bound:
             return taken(array, self.card, copy=True)[0]
         return uploaded(np.asarray(array), self.card)
 
-    def _made_launcher(self) -> Launcher:
+    def _made_launcher(self) -> Launcher | Interleaved:
         loops, printed = self.code.loops, self.code.printed
         own = len(self._inputs)
         given = [*loops.inputs[:own], *loops.outputs, *self.code.layout.offsets, *printed.tapes]

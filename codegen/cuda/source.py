@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autojit.codegen.loop_ir.cost import itemsize
@@ -9,6 +10,7 @@ from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.values import Buffer
 
+from .device_program.calls import LibraryCall
 from .device_program.failures import TAPE_IS_FULL
 from .device_program.nodes import DeviceKernel, DeviceProgram
 from .mapping.machine import Machine
@@ -51,7 +53,7 @@ class Source:
     """
 
     text: str
-    launches: list[Launch]
+    launches: list[Launch | LibraryCall]
     buffers: list[Buffer]
     partials: list[Buffer]
     tapes: list[Buffer]
@@ -78,8 +80,11 @@ def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
     places = {failure: place for place, failure in enumerate(device.failures)}
     status = Buffer(STATUS, "i32", len(places), "temp")
     known: dict[str, Launch] = {}
-    launches = []
+    launches: list[Launch | LibraryCall] = []
     for kernel in device.launches:
+        if isinstance(kernel, LibraryCall):
+            launches.append(kernel)
+            continue
         key = key_of(kernel, words, places)
         same = known.get(key)
         if same is None:
@@ -94,7 +99,7 @@ def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
     buffers = [*program.inputs, *program.outputs, *program.temps]
     used = [status] if any(status in launch.buffers for launch in launches) else []
     arguments = [*buffers, *device.partials, *device.tapes, *used]
-    texts = [*words.helpers.texts.values(), *(launch.text for launch in launches if launch.text)]
+    texts = [*words.helpers.texts.values(), *_texts(launches)]
     texts.append(_run(launches, arguments))
     sections = [f'"""{program.name}: kernels by autojit."""\n\n{_imports(texts, machine)}', *texts]
     text = "\n\n".join(s for s in sections if s)
@@ -102,6 +107,12 @@ def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
     return Source(
         text, launches, buffers, device.partials, device.tapes, noted, device.failures, device
     )
+
+
+def _texts(launches: Sequence[Launch | LibraryCall]) -> list[str]:
+    """The functions, each once."""
+    kernels = (launch for launch in launches if isinstance(launch, Launch))
+    return [launch.text for launch in kernels if launch.text]
 
 
 def _launch(kernel: DeviceKernel, name: str, arguments: list[Buffer], text: str) -> Launch:
@@ -118,10 +129,13 @@ def _imports(texts: list[str], machine: Machine) -> str:
     )
 
 
-def _run(launches: list[Launch], buffers: list[Buffer]) -> str:
+def _run(launches: Sequence[Launch | LibraryCall], buffers: list[Buffer]) -> str:
     lines = [f"def run({', '.join(map(str, buffers))}):"]
     for launch in launches:
         arguments = ", ".join(map(str, launch.buffers))
+        if isinstance(launch, LibraryCall):
+            lines.append(f"    libraries[{launch.name!r}]({arguments})  # {launch.doc}")
+            continue
         lines.append(f"    {launch.name}[{launch.blocks}, {launch.block}]({arguments})")
     if not launches:
         lines.append("    pass")

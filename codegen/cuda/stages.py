@@ -8,6 +8,7 @@ from autojit.codegen.scheduling.traits import CUDA
 from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
 
+from .device_program.calls import LibraryCall
 from .driver.cards import is_simulated
 from .driver.compiler import Kernel, load_cuda
 from .driver.compiler import ptx as compiled
@@ -37,6 +38,8 @@ def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
     extraction = Extraction(source.text)
     found: dict[str, tuple[Kernel, list[str]]] = {}
     for launch in source.launches:
+        if isinstance(launch, LibraryCall):
+            continue
         kernel = kernel_of(extraction, launch)
         found.setdefault(kernel.key, (kernel, []))[1].append(launch.name)
     texts = [f"// {', '.join(names)}\n{compiled(k, capability)}" for k, names in found.values()]

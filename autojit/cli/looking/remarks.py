@@ -13,9 +13,17 @@ from autojit import jit
 from autojit.cli.common.failures import running
 from autojit.cli.common.terminal import console
 from autojit.codegen.cpu.llvm import vector_remarks
+from autojit.codegen.cuda.libraries.finding import libraries
+from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.mapping.program import device_program
 from autojit.codegen.driver.executable import Executable
+from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.traits import CUDA
+from autojit.ir.core.program import Program
 from autojit.ir.pass_manager.remarks import Remark, collecting
+from autojit.ir.passes.pipeline import optimize
 from autojit.session import transform_cache
+from autojit.session.devices import CPU, chosen
 from autojit.staging.execute import target_errors
 
 #: What passes are asked, by their names, in the order in which they run.
@@ -25,6 +33,7 @@ _QUESTIONS = {
     "fusion": "loops, not fused",
     "parallelize": "loops, not cut into tasks",
     "vectors": "loops, no vector code",
+    "libraries": "linear algebra on a GPU, not by NVIDIA's libraries",
 }
 
 
@@ -32,11 +41,20 @@ def collected(f: Callable[..., Any], args: Sequence[Any]) -> list[Remark]:
     """The remarks about a function, from its trace to its code, by pass."""
     transform_cache.clear()  # what was made before would not be looked at again
     with collecting() as remarks, running(getattr(f, "__name__", "the function")):
-        executable = Executable(jit(f).lower(*args).program)
+        program = jit(f).lower(*args).program
         with target_errors():
-            vector_remarks.remark(executable.loops, executable.llvm())
+            if is_for_gpu(program):
+                device_program(lower(optimize(program), CUDA), Machine(libraries=libraries()))
+            else:
+                executable = Executable(program)
+                vector_remarks.remark(executable.loops, executable.llvm())
     order = list(_QUESTIONS)
     return sorted(remarks, key=lambda remark: order.index(remark.by))
+
+
+def is_for_gpu(program: Program) -> bool:
+    """Whether a program asks for a GPU."""
+    return (chosen(program.devices) or CPU) != CPU
 
 
 def text(remarks: Sequence[Remark]) -> str:

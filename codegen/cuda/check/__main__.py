@@ -24,6 +24,8 @@ from autojit.codegen.cuda.driver.card import Card
 from autojit.codegen.cuda.driver.cards import card as card_of
 from autojit.codegen.cuda.driver.cards import count as cards_there
 from autojit.codegen.cuda.driver.compiler import Count
+from autojit.codegen.cuda.libraries.finding import libraries
+from autojit.codegen.cuda.libraries.prototypes import PROTOTYPES
 from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.program import Program
@@ -73,6 +75,12 @@ def _checked(name: str, program: Program, card: Card) -> str:
     )
 
 
+def _libraries(card: Card) -> str:
+    """Those that are installed beside the card."""
+    found = [] if card.is_host else [name for name in PROTOTYPES if name in libraries()]
+    return ", ".join(found) or "none, all is computed by our kernels"
+
+
 def items(card: Card) -> list[Item]:
     """All that is run, in its order."""
     n = 12 if card.is_host else 2000
@@ -100,6 +108,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         cards_there()
         if arguments[:1] == ["--from"]:
             card = card_of()
+            if arguments[1] == "0":
+                print(f"libraries: {_libraries(card)}", flush=True)
             run_items(items(card)[int(arguments[1]) :], partial(_is_usable, card))
             return 0
     except TargetError as failure:

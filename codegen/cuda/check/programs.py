@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,33 @@ def _scatter(updates: Value, places: Value) -> list[Value]:
     return [op("scatter_add")(updates, places, axes=(0,), shape=shape)]
 
 
+def _several(name: str) -> Callable[..., Sequence[Value]]:
+    """An op of several results."""
+    kind: Callable[..., Sequence[Value]] = REGISTRY[name]
+    return kind
+
+
+def _factors(a: Value, b: Value) -> list[Value]:
+    """What is determined, signs too: factors, a solution, values."""
+    square = op("dot")(a, a, contract=((1,), (1,)), batch=((), ()))
+    packed, pivots = _several("lu")(square)
+    solution = op("solve")(square, packed, pivots, b, transpose=False)
+    q, r = _several("qr")(square)
+    values = _several("eigh")(square, lower=True)[0]
+    singular = _several("svd")(b)[1]
+    return [op("cholesky")(square), packed, solution, q, r, values, singular]
+
+
+def _transforms(x: Value, z: Value) -> list[Value]:
+    rows, columns = x.shape
+    fourier = op("fourier")
+    return [
+        fourier(x, axis=1, kind="real", length=columns, scale=1.0),
+        fourier(z, axis=0, kind="forward", length=rows, scale=1.0),
+        fourier(z, axis=1, kind="half", length=2 * columns - 2, scale=0.5),
+    ]
+
+
 def programs(n: int) -> list[tuple[str, Program]]:
     """What is checked, on arrays of about n x n elements."""
     made = []
@@ -66,6 +93,13 @@ def programs(n: int) -> list[tuple[str, Program]]:
             program_of(f"sums {dtype}", _sums, square),
             program_of(f"product {dtype}", product, *odd),
             program_of(f"scatter {dtype}", _scatter, square, Type(np.dtype("i8"), (n,))),
+        ]
+        few = max(4, n // 8)
+        small = square.with_shape((few, 4 * few)), square.with_shape((few, few // 2))
+        both = square, square.with_dtype(np.dtype(f"c{2 * int(dtype[1])}"))
+        made += [
+            program_of(f"factors {dtype}", _factors, *small),
+            program_of(f"transforms {dtype}", _transforms, *both),
         ]
     return made
 
@@ -130,11 +164,14 @@ def arguments(program: Program) -> list[Any]:
     """Random arrays; integers are places below an eighth of their number."""
     rng = np.random.default_rng(0)
     return [
-        rng.integers(0, max(1, t.size // 8), t.shape)
-        if t.dtype.kind == "i"
-        else rng.normal(size=t.shape).astype(t.dtype)
+        rng.integers(0, max(1, t.size // 8), t.shape) if t.dtype.kind == "i" else _normal(rng, t)
         for t in program.in_types
     ]
+
+
+def _normal(rng: np.random.Generator, t: Type) -> np.ndarray:
+    real = rng.normal(size=t.shape)
+    return (real + 1j * rng.normal(size=t.shape) if t.dtype.kind == "c" else real).astype(t.dtype)
 
 
 def chain(x: Value) -> list[Value]:

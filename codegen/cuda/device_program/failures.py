@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.ops.checks import error_of, failure_of
 
+from .calls import LibraryCall
 from .nodes import DeviceKernel, Fail
 
 #: The failures that are no checks of the user's, which come first.
@@ -22,9 +24,11 @@ OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"
 #: repeated with longer ones.
 TAPE_IS_FULL = "tape is full"
 SINGULAR, NOT_POSITIVE = "singular", "not positive definite"
+NO_EIGENVALUES, NO_SVD = "no eigenvalues", "no singular values"
 _ERRORS = {
     OUT_OF_BOUNDS: errors.OUT_OF_BOUNDS, NEGATIVE_POWER: errors.NEGATIVE_POWER,
     SINGULAR: errors.SINGULAR, NOT_POSITIVE: errors.NOT_POSITIVE,
+    NO_EIGENVALUES: errors.NO_EIGENVALUES, NO_SVD: errors.NO_SVD,
 }  # fmt: skip
 
 
@@ -44,9 +48,10 @@ def failure_words(s: Any) -> str | None:
     return None
 
 
-def failures_of(launches: list[DeviceKernel]) -> list[str]:
+def failures_of(launches: Sequence[DeviceKernel | LibraryCall]) -> list[str]:
     """All that can go wrong, in the order in which it is raised; empty if nothing can."""
-    found = (failure_words(s) for kernel in launches for s in walk(kernel.body))
+    kernels = [launch for launch in launches if isinstance(launch, DeviceKernel)]
+    found = (failure_words(s) for kernel in kernels for s in walk(kernel.body))
     words = [w for w in dict.fromkeys(found) if w is not None]
     if not words:
         return []

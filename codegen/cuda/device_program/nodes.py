@@ -16,6 +16,8 @@ from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
 from autojit.ir.core.affine import Affine, Var
 
+from .calls import LibraryCall
+
 
 @declare(
     indices=lambda s: (s.first,),
@@ -134,7 +136,7 @@ class DeviceProgram:
     """The launches of a loop program in their order."""
 
     loops: LoopProgram
-    launches: list[DeviceKernel]
+    launches: list[DeviceKernel | LibraryCall]
     #: Memory besides that of the loop program: partial results.
     partials: list[Buffer]
     #: Buffers with a number of scalars for each step of a loop: as long as memory is given to them.

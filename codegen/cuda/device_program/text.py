@@ -8,6 +8,7 @@ from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_text.printer import BLOCKS, WRITERS, Names, print_body
 
+from .calls import LibraryCall
 from .nodes import Atomic, Barrier, Combine, DeviceKernel, DeviceProgram, Fail, Let, Share, When
 
 
@@ -46,9 +47,22 @@ def print_device_program(program: DeviceProgram) -> str:
     """The readable text of a device program: each launch with its kernel."""
     names = BufferNames()
     lines = [f"device program {program.loops.name}:"]
-    for kernel in program.launches:
-        lines += _kernel(kernel, names)
+    for launch in program.launches:
+        if isinstance(launch, LibraryCall):
+            lines += _call(launch, names)
+        else:
+            lines += _kernel(launch, names)
     return "\n".join(lines) + "\n"
+
+
+def _call(call: LibraryCall, names: BufferNames) -> list[str]:
+    """What is called, and what it reads (``r``) and writes (``w``) from which scalar on."""
+    again = f", {call.count} times" if call.count > 1 else ""
+    lines = [f"  call {call.name}{again}: {call.routine}"]
+    for p in call.parts:
+        step = f", next {p.step} on" if call.count > 1 else ""
+        lines.append(f"    {p.access} {names(p.buffer)}[{p.offset}..{p.offset + p.size}]{step}")
+    return lines
 
 
 def _kernel(kernel: DeviceKernel, names: BufferNames) -> list[str]:

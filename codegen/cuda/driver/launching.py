@@ -74,6 +74,10 @@ class Launcher:
             forks.refuse()
             self.card.library.check(code, "cuGraphLaunch" if self._work.graph else "cuLaunchKernel")
 
+    def fill(self, addresses: Sequence[int]) -> None:
+        """Put addresses into the slots, and launch nothing; hold the lock."""
+        self._pack(self._slots, 0, *addresses)
+
     def node(self, number: int) -> Any:
         """A launch with the parameters as they are in the slots."""
         return self._nodes[number]

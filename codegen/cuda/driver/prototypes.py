@@ -32,6 +32,9 @@ PROTOTYPES: dict[str, tuple[str, ...]] = {
     "cuPointerGetAttribute": ("void *", "CUpointer_attribute", "CUdeviceptr"),
     "cuStreamSynchronize": ("CUstream",),
     "cuStreamWaitEvent": ("CUstream", "CUevent", "unsigned int"),
+    "cuStreamCreate": ("CUstream *", "unsigned int"),
+    "cuStreamBeginCapture_v2": ("CUstream", "CUstreamCaptureMode"),
+    "cuStreamEndCapture": ("CUstream", "CUgraph *"),
     "cuEventCreate": ("CUevent *", "unsigned int"),
     "cuEventRecord": ("CUevent", "CUstream"),
     "cuEventDestroy_v2": ("CUevent",),
@@ -46,6 +49,9 @@ PROTOTYPES: dict[str, tuple[str, ...]] = {
     "cuGraphDestroy": ("CUgraph",),
     "cuGraphAddKernelNode_v2": (
         "CUgraphNode *", "CUgraph", "CUgraphNode *", "size_t", "CUDA_KERNEL_NODE_PARAMS *",
+    ),
+    "cuGraphAddChildGraphNode": (
+        "CUgraphNode *", "CUgraph", "CUgraphNode *", "size_t", "CUgraph",
     ),
     "cuGraphInstantiateWithFlags": ("CUgraphExec *", "CUgraph", "unsigned long long"),
     "cuGraphExecKernelNodeSetParams_v2": (
@@ -64,6 +70,7 @@ _C_TYPES: dict[str, Any] = {
     "CUresult": ctypes.c_int,
     "CUdevice": ctypes.c_int,
     "CUdevice_attribute": ctypes.c_int,
+    "CUstreamCaptureMode": ctypes.c_int,
     "CUpointer_attribute": ctypes.c_int,
 }
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from autojit.codegen.cuda.device_program.calls import LibraryCall
 from autojit.codegen.cuda.device_program.failures import TAPE_IS_FULL, error_for
 from autojit.codegen.cuda.device_program.nodes import DeviceProgram
 from autojit.codegen.loop_ir.values import Buffer
@@ -16,6 +17,8 @@ from autojit.codegen.loop_text.memory import Memory, poisoned
 from .coalescing import Coalescing
 from .launch import run_blocks
 
+Caller = Callable[[LibraryCall, Memory], None]
+
 #: Threads that are run at a time; the blocks of a launch do not know of each other.
 AT_A_TIME = 1 << 15
 #: The steps that tapes have room for at first.
@@ -23,17 +26,21 @@ LENGTH_OF_TAPES = 4
 
 
 def execute(
-    program: DeviceProgram, arrays: Sequence[Any], counter: Coalescing | None = None
+    program: DeviceProgram,
+    arrays: Sequence[Any],
+    counter: Coalescing | None = None,
+    call: Caller | None = None,
 ) -> list[np.ndarray]:
     """The outputs of a program, flat, for arrays of its inputs; a counter is told what is touched.
 
+    Calls of libraries are computed by NumPy and LAPACK, or done by ``call(node, memory)``.
     Temporaries, partial results and shared memory are poisoned before they are written.  Raises
     what the kernels check, ``RaceError`` where two threads meet, and ``LaunchError`` where threads
     of a team do not all come to a barrier.
     """
     steps = LENGTH_OF_TAPES
     while True:
-        outputs, failed = _run(program, arrays, steps, counter)
+        outputs, failed = _run(program, arrays, steps, counter, call)
         if failed is None:
             return outputs
         if failed != TAPE_IS_FULL:
@@ -41,8 +48,27 @@ def execute(
         steps *= 4
 
 
+def parts_of(call: LibraryCall, memory: Memory, number: int) -> list[np.ndarray]:
+    """What one of the calls of a node is given: the scalars of each part."""
+    found = []
+    for p in call.parts:
+        start = p.offset + number * p.step
+        found.append(memory.arrays[p.buffer][start : start + p.size])
+    return found
+
+
+def computed(call: LibraryCall, memory: Memory) -> None:
+    """Do what a library does."""
+    for number in range(call.count):
+        call.routine.compute(parts_of(call, memory, number))
+
+
 def _run(
-    program: DeviceProgram, arrays: Sequence[Any], steps: int, counter: Coalescing | None
+    program: DeviceProgram,
+    arrays: Sequence[Any],
+    steps: int,
+    counter: Coalescing | None,
+    call: Caller | None,
 ) -> tuple[list[np.ndarray], str | None]:
     """The outputs, and what went wrong, with tapes for so many steps."""
     loops = program.loops
@@ -60,6 +86,9 @@ def _run(
             new = [b for b in kernel.buffers if b not in known]
             known.update(new)
             memory.begin(new)
+            if isinstance(kernel, LibraryCall):
+                (call or computed)(kernel, memory)
+                continue
             blocks = max(1, AT_A_TIME // kernel.threads)
             shadows: dict[int, Any] = {}
             for first in range(0, kernel.grid, blocks):

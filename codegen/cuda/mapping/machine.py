@@ -9,6 +9,7 @@ processors is the card's: 108 (A100, NVIDIA's whitepaper) where none is asked.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 _IMPORTS = """\
@@ -34,6 +35,8 @@ class Machine:
     (Zhang et al., "A Study of Single and Multi-device Synchronization Methods in Nvidia GPUs",
     2020), in which a block of 256 threads waits for memory (about 500 cycles, Jia et al.,
     "Dissecting the NVIDIA Volta GPU Architecture", 2018) eight times.
+
+    ``libraries`` of NVIDIA's are installed beside it, by the names of ``libraries/prototypes.py``.
     """
 
     threads: int = 256
@@ -45,6 +48,7 @@ class Machine:
     row: int = 8
     few: int = 2048
     imports: str = _IMPORTS
+    libraries: Container[str] = frozenset()
 
     @property
     def most_blocks(self) -> int:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
+from autojit.codegen.cuda.device_program.calls import LibraryCall
 from autojit.codegen.cuda.device_program.failures import failures_of
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgram
+from autojit.codegen.cuda.libraries.choice import for_factorization, for_product
+from autojit.codegen.cuda.libraries.epilogues import with_bias
+from autojit.codegen.cuda.libraries.plans import Loops, Work
 from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, batch_of, steps_of_elements
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
@@ -20,14 +25,21 @@ from .products import in_tiles
 def device_program(loops: LoopProgram, machine: Machine | None = None) -> DeviceProgram:
     """The device program of a loop program that was lowered with the traits of CUDA."""
     machine = machine or Machine()
-    launches: list[DeviceKernel] = []
+    launches: list[DeviceKernel | LibraryCall] = []
     every = [step.body if isinstance(step, Kernel) else [step] for step in loops.steps]
     for body in every:
         require_known(body)
     steps = Counter(b for body in every for b in buffers_of(body))
+    done = -1  # steps up to this one are part of a call
     for number, step in enumerate(loops.steps):
+        if number <= done:
+            continue
         if isinstance(step, MatrixProduct):
-            launches += in_tiles(step, f"product{number}", machine)
+            made = _product(step, f"product{number}", machine)
+            if number + 1 < len(loops.steps) and made and isinstance(made[0], LibraryCall):
+                call = with_bias(made[0], step, loops.steps[number + 1], loops, steps)
+                made, done = (made, done) if call is None else ([call], number + 1)
+            launches += made
         elif isinstance(step, Factorization):
             launches += _matrices(step, f"{step.name}{number}", machine)
         else:
@@ -44,8 +56,41 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
     return DeviceProgram(loops, launches, partials, tapes, failures_of(launches))
 
 
-def _matrices(step: Factorization, name: str, machine: Machine) -> list[DeviceKernel]:
-    """Linear algebra on a batch: a block or a thread a matrix, or a thread an element."""
+def _product(
+    step: MatrixProduct, name: str, machine: Machine
+) -> Sequence[DeviceKernel | LibraryCall]:
+    """A product: a call of a library where that is faster, else our own kernel."""
+    call = for_product(step, name, machine.libraries, machine.processors, machine.tile)
+    return in_tiles(step, name, machine) if call is None else [call]
+
+
+def _matrices(
+    step: Factorization, name: str, machine: Machine
+) -> Sequence[DeviceKernel | LibraryCall]:
+    """Linear algebra on a batch: by libraries, or by our own kernels."""
+    given = machine.libraries, machine.processors, machine.threads
+    work = for_factorization(step, name, *given)
+    if work is None:
+        return _alone(step, name, machine)
+    launches: list[DeviceKernel | LibraryCall] = []
+    for number, each in enumerate(work):
+        launches += _mapped(each, f"{name}_{number}", machine)
+    return launches
+
+
+def _mapped(work: Work, name: str, machine: Machine) -> Sequence[DeviceKernel | LibraryCall]:
+    """A part of what a library does a part of."""
+    if isinstance(work, LibraryCall):
+        return [work]
+    if isinstance(work, MatrixProduct):
+        return _product(work, name, machine)
+    assert isinstance(work, Loops)
+    mapper = KernelMapper(Kernel(name, work.body, []), machine)
+    return mapper.matrices(work.batch, work.body) if work.serial else mapper.launch()
+
+
+def _alone(step: Factorization, name: str, machine: Machine) -> list[DeviceKernel]:
+    """A block or a thread a matrix, or a thread an element."""
     if step.name not in OF_ELEMENTS:
         return KernelMapper(Kernel(name, [], []), machine).matrices(*batch_of(step))
     launches: list[DeviceKernel] = []

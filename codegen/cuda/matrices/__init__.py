@@ -3,11 +3,14 @@
     builder     loop nests written by functions, with numbers that may be complex
     products    matrix products as plain loops
     triangular  LU, Cholesky, and solving with triangles
+    cholesky    the derivative of the Cholesky factor
     orthogonal  QR
+    jacobi      vectors made orthogonal by rotations
+    spectral    eigenvalues of Hermitian matrices, singular values, pseudo-inverses
     ordering    argsort: ranks within short runs, then runs merged
     fourier     transforms as sums
     expansion   the loops of a statement
 
-Libraries of NVIDIA's are faster for large matrices; these loops need none, and work in the body of
-a loop or a branch, too.
+Libraries of NVIDIA's are faster for large matrices (see ``libraries``); these loops need none, and
+work in the body of a loop or a branch, too.
 """

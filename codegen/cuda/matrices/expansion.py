@@ -12,7 +12,7 @@ from autojit.codegen.loop_ir.nodes import Loop
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from . import fourier, ordering, orthogonal, triangular
+from . import cholesky, fourier, ordering, orthogonal, spectral, triangular
 from .builder import Array, Code
 from .products import as_loops
 
@@ -23,7 +23,12 @@ _WRITERS: dict[str, Writer] = {
     "solve": triangular.solve,
     "triangular_solve": triangular.triangular_solve,
     "cholesky": triangular.cholesky,
+    "cholesky_tangent": cholesky.cholesky_tangent,
+    "cholesky_cotangent": cholesky.cholesky_cotangent,
     "qr": orthogonal.qr,
+    "eigh": spectral.eigh,
+    "svd": spectral.svd,
+    "pinv": spectral.pseudo_inverse,
     "argsort": ordering.argsort,
     "sort": ordering.sort,
     "fourier": fourier.fourier,

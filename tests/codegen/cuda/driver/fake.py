@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from autojit.codegen.cuda.driver.cards import driven_by
 from autojit.codegen.cuda.driver.compiler import ENTRY, Kernel
 from autojit.codegen.cuda.driver.library import Library, of_python, write
-from autojit.codegen.cuda.driver.prototypes import PROTOTYPES, c_types
+from autojit.codegen.cuda.driver.prototypes import LEGACY_STREAM, PROTOTYPES, c_types
 from autojit.codegen.cuda.driver.simulated import Handles, HostMemory, slots
+from autojit.codegen.cuda.libraries.finding import served_by
 from autojit.staging import execute
 
 
@@ -41,6 +42,8 @@ class Fake(HostMemory, Handles):
         self._cards = cards
         self._known: dict[bytes, Kernel] = {}
         self._loaded: dict[int, Any] = {}
+        #: What is captured on streams now, by their numbers.
+        self.capturing: dict[int, list[Any]] = {}
 
     def library(self) -> Library:
         functions = {name: self._counted(name) for name in PROTOTYPES if hasattr(self, name)}
@@ -84,6 +87,40 @@ class Fake(HostMemory, Handles):
     def cuLaunchKernel(self, *given: Any) -> None:
         self._launched(*given)
 
+    def cuStreamCreate(self, to: int, flags: int) -> None:
+        write(to, next(self._serial))
+
+    def cuStreamBeginCapture_v2(self, stream: int, mode: int) -> None:
+        assert stream != LEGACY_STREAM
+        assert stream not in self.capturing
+        self.capturing[stream] = []
+
+    def cuStreamEndCapture(self, stream: int, to: int) -> None:
+        graph = next(self._serial)
+        self._graphs[graph] = self.capturing.pop(stream)
+        write(to, graph)
+
+    def cuGraphAddChildGraphNode(
+        self, to: int, graph: int, before: int, count: int, child: int
+    ) -> None:
+        nodes = self._graphs[graph]
+        given = list((ctypes.c_uint64 * count).from_address(before)) if count else []
+        assert given == nodes[-1:]
+        number = next(self._serial)
+        self._nodes[number] = list(self._graphs[child])
+        nodes.append(number)
+        write(to, number)
+
+    def cuGraphLaunch(self, executable: int, stream: int) -> None:
+        every = self._executables[executable]
+        for number, node in every.items():
+            if isinstance(node, list):
+                for captured in node:
+                    captured()
+            else:
+                self._executables[0] = {number: node}
+                super().cuGraphLaunch(0, stream)
+
     def _launched(self, function: int, *rest: Any) -> None:
         kernel = self._loaded[function]
         passed = slots(rest[8], kernel.words)
@@ -109,7 +146,7 @@ def installed(fake: Fake, library: Library | None = None) -> Iterator[Fake]:
     before = execute._executables.copy()
     execute._executables.clear()
     try:
-        with driven_by(library or fake.library(), fake.image):
+        with driven_by(library or fake.library(), fake.image), served_by(frozenset()):
             yield fake
     finally:
         execute._executables.clear()

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from autojit.codegen.cuda.libraries import cost
+from autojit.codegen.cuda.libraries.prototypes import PROTOTYPES
 from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.cuda.source import print_device_source
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.program import Program
-from autojit.ir.linalg import cholesky, spectral
+from autojit.ir.linalg.spectral import Eig
 from autojit.ir.passes import optimize
 from autojit.ir.special.external import External
 from tests.codegen.cuda.running import SMALL, check, mapped
 from tests.samples import SAMPLES, Sample
+from tests.samples.fft import FOURIER
+from tests.samples.linalg import COMPLEX_FACTORS, FACTORS
 from tests.test_programs import programs
 
 #: What is compiled for the CPU only: libraries there.
-ON_THE_CPU = (
-    External, spectral.Eigh, spectral.SVD, spectral.PseudoInverse, spectral.Eig,
-    type(cholesky.cholesky_cotangent), type(cholesky.cholesky_tangent),
-)  # fmt: skip
+ON_THE_CPU = (External,)
 #: Samples that have a program among these; all others run.
-MOST_REFUSED = 64
+MOST_REFUSED = 24
 
 
-def is_refused(program: Program) -> bool:
-    return any(isinstance(op.kind, ON_THE_CPU) for op in optimize(program).ops)
+def is_refused(program: Program, machine: Machine = SMALL) -> bool:
+    """Without libraries, there is no `eig`."""
+    kinds = ON_THE_CPU if machine.libraries else (*ON_THE_CPU, Eig)
+    return any(isinstance(op.kind, kinds) for op in optimize(program).ops)
 
 
 def run(sample: Sample, machine: Machine) -> bool:
     """Whether all programs of a sample ran; those that do not are refused for their op."""
     every = True
     for program in programs(sample):
-        if is_refused(program):
+        if is_refused(program, machine):
             every = False
             with pytest.raises(TargetError, match="cannot be compiled for CUDA"):
                 print_device_source(mapped(program, machine), machine)
@@ -52,6 +57,13 @@ def test_samples_on_a_small_card(sample: Sample) -> None:
 @pytest.mark.parametrize("sample", SAMPLES[1::8], ids=lambda s: s.name)
 def test_samples_on_a_large_card(sample: Sample) -> None:
     run(sample, Machine())
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("sample", [*COMPLEX_FACTORS, *FACTORS, *FOURIER], ids=lambda s: s.name)
+def test_samples_by_libraries(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost.Seconds, "prefers_library", True)
+    run(sample, replace(SMALL, libraries=frozenset(PROTOTYPES)))
 
 
 @pytest.mark.slow

@@ -51,6 +51,66 @@ def test_matrices_that_have_no_factors() -> None:
         run(device, program, arrays)
 
 
+def turned(x: Any) -> Any:
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+def low_rank(dtype: str) -> Any:
+    """Equal columns, one of zeros, and values of very different sizes."""
+    a = matrices(dtype, 3, 5, 4)
+    a[0, :, 1], a[0, :, 2] = a[0, :, 0], 0
+    a[1] = 0
+    a[2] *= [1e120, 1, 1e-90, 0] if dtype[-1] in "86" and dtype != "c8" else [1e9, 1, 1e-9, 0]
+    return a
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_singular_values_and_vectors(dtype: str, wide: bool) -> None:
+    """Vectors are orthonormal where there are no directions, too: NumPy's have any phases."""
+    a = low_rank(dtype)
+    a = turned(a) if wide else a
+    program = trace(lambda a: (*np.linalg.svd(a), np.linalg.pinv(a, 1e-5)))(a)
+    u, s, vh, x = run(mapped(program), program, arguments_of(program, [a]))
+    wanted = np.linalg.svd(a, compute_uv=False)
+    eps = 20 * np.finfo(s.dtype).eps
+    tall = np.max(wanted, -1)[:, None, None]
+    assert (np.abs(s - wanted) <= eps * tall[..., 0]).all()
+    for q in (u, turned(vh)):
+        np.testing.assert_allclose(turned(q) @ q - np.eye(q.shape[-1]), 0, atol=eps)
+    rebuilt = (u[..., :4] * s[:, None, :]) @ vh[..., :4, :]
+    assert (np.abs(rebuilt - a) <= eps * tall).all()
+    np.testing.assert_allclose(x[:2], np.linalg.pinv(a[:2], 1e-5), 1e3 * eps, 1e3 * eps)
+
+
+@MACHINES
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+def test_eigenvalues_of_hermitian_matrices(dtype: str, machine: Machine) -> None:
+    """Of one triangle, with equal eigenvalues and with none but zeros."""
+    a = matrices(dtype, 3, 6, 6)
+    a[1] = np.ones((6, 6))
+    a[2] = 0
+    program = trace(lambda a: (np.linalg.eigh(a, "U"), np.linalg.eigvalsh(a)))(a)
+    w, v, again = run(mapped(program, machine), program, arguments_of(program, [a]))
+    whole = np.triu(a) + turned(np.triu(a, 1))
+    whole[:, np.arange(6), np.arange(6)] = whole[:, np.arange(6), np.arange(6)].real
+    eps = 60 * np.finfo(w.dtype).eps
+    np.testing.assert_allclose(w, np.linalg.eigvalsh(a, "U"), atol=eps)
+    np.testing.assert_allclose(again, np.linalg.eigvalsh(a), atol=eps)
+    np.testing.assert_allclose(whole @ v, v * w[:, None, :], atol=eps)
+    np.testing.assert_allclose(turned(v) @ v - np.eye(6), 0, atol=eps)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("eigvalsh", "Eigenvalues did"), ("svd", "SVD did not")]
+)
+def test_numbers_that_are_none_have_no_factors(name: str, words: str) -> None:
+    a = np.full((2, 3, 3), np.nan)
+    program = trace(getattr(np.linalg, name))(a)
+    with pytest.raises(np.linalg.LinAlgError, match=words):
+        run(mapped(program), program, arguments_of(program, [a]))
+
+
 @pytest.mark.sampled(2)
 @MACHINES
 @pytest.mark.parametrize("n", [0, 1, 5, 32, 33, 64, 100, 300])
