@@ -28,6 +28,7 @@ LENGTH_OF_TAPES = 4
 def execute(
     program: DeviceProgram,
     arrays: Sequence[Any],
+    *,
     counter: Coalescing | None = None,
     call: Caller | None = None,
 ) -> list[np.ndarray]:

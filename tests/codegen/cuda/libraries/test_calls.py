@@ -149,7 +149,7 @@ def same(program: Any, arrays: list[Any], through: Any) -> list[LibraryCall]:
     assert print_device_program(device)
     want = interpret(program, arrays)
     assert_same(run(device, program, arrays), want)
-    found = execute(device, arrays, through)
+    found = execute(device, arrays, call=through)
     assert_same([shaped(x, t) for x, t in zip(found, program.out_types, strict=True)], want)
     return [x for x in device.launches if isinstance(x, LibraryCall)]
 
@@ -232,10 +232,10 @@ def test_the_stubs_see_wrong_arguments(checked: Checked) -> None:
     good = call.routine
     call.routine = replace(good, a=replace(good.a, columns=99))  # type: ignore[type-var, attr-defined]
     with pytest.raises(AssertionError, match="are nobody's"):
-        execute(device, [a], checked)
+        execute(device, [a], call=checked)
     call.routine = replace(good, b=replace(good.b, leading=1))  # type: ignore[type-var, attr-defined]
     with pytest.raises(AssertionError):
-        execute(device, [a], checked)
+        execute(device, [a], call=checked)
 
 
 # -- the runtime -----------------------------------------------------------------------

@@ -54,7 +54,7 @@ def test_warps_touch_whole_sectors_and_wait_for_no_bank(dtype: str, width: int) 
     f, shapes = PROGRAMS["a transpose"]
     given = arrays(shapes, dtype)
     counter = Coalescing()
-    execute(mapped(trace(f)(*given), Machine()), given, counter)
+    execute(mapped(trace(f)(*given), Machine()), given, counter=counter)
     (sectors,), (turns,) = counter.sectors.values(), counter.turns.values()
     n = 64 * 96
     assert sectors == 2 * n * width // 32
@@ -64,7 +64,7 @@ def test_warps_touch_whole_sectors_and_wait_for_no_bank(dtype: str, width: int) 
 def test_without_tiles_each_element_takes_a_sector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Transposes, "in_tiles_of", lambda *_: False)
     given, counter = arrays([(64, 96)]), Coalescing()
-    execute(mapped(trace(lambda x: x.T + 0)(*given), Machine()), given, counter)
+    execute(mapped(trace(lambda x: x.T + 0)(*given), Machine()), given, counter=counter)
     assert sum(counter.sectors.values()) == 64 * 96 * (1 + 8 / 32)
 
 
