@@ -21,6 +21,7 @@ from .specialization import CacheInfo, Specialization
 
 if TYPE_CHECKING:
     from autojit.explanations.explanation import Explanation
+    from autojit.explanations.on_gpu import GpuExplanation
 
 
 class Inspected(Shown):
@@ -87,18 +88,19 @@ class Inspected(Shown):
         return Lowered(found.traced.program, found.device)
 
     @folded
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation | GpuExplanation:
         """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
 
+        For a GPU it says how each kernel is launched, and runs nothing.
         Where types stand in place of arrays (see ``lower``) nothing is run, so nothing is measured.
 
         >>> autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000)).flops
         2000
         """
-        from autojit.explanations.explaining import explain
+        from autojit.explanations.explaining import explain_anywhere
 
         (args, kwargs), has_types = pytrees.in_place_of_types((args, kwargs))
-        return explain(self, args, kwargs, run=not has_types)
+        return explain_anywhere(self, args, kwargs, run=not has_types)
 
     def is_ready(self, signature: Signature) -> bool:
         """Whether native code for a signature is in memory."""

@@ -17,6 +17,7 @@ from autojit.errors import UnsupportedTargetError
 from autojit.ir.core.program import Program
 from autojit.ir.pass_manager.remarks import Remarks, collecting
 from autojit.session import transform_cache
+from autojit.session.devices import CPU
 from autojit.session.progress import stage
 from autojit.staging.execute import executable, target_errors
 
@@ -24,10 +25,22 @@ from .bodies import add_bodies
 from .explanation import Explanation
 from .facts import TOO_GOOD, Reason
 from .lines import short
+from .on_gpu import GpuExplanation, explain_on_gpu
 from .steps import Lowering, steps_of
 
 #: Seconds for which calls are timed, and the fewest and the most of them.
 SECONDS, LEAST_CALLS, MOST_CALLS = 0.3, 3, 2000
+
+
+def explain_anywhere(
+    compiled: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, run: bool = True
+) -> Explanation | GpuExplanation:
+    """The explanation of a call, or of the launches where it is compiled for a GPU."""
+    _, found = compiled.specialize(args, kwargs)
+    if found.device == CPU:
+        return explain(compiled, args, kwargs, run=run)
+    with target_errors():
+        return explain_on_gpu(found.traced.program, found.device)
 
 
 def explain(
@@ -113,10 +126,11 @@ def _key(found: Any, program: Program) -> dict[str, Any] | None:
 
 
 def _check_device(device: str) -> None:
-    if device != "cpu":
+    if device != CPU:
         raise UnsupportedTargetError(
-            f"explain is about code for the CPU; this function is compiled for {device}:\n"
-            "    jit(f).explain(autojit.device_get(x))      # without device="
+            f"loops and vectors are those of code for the CPU; this function is compiled for "
+            f"{device}. Ask about the same function without device=:\n"
+            "    jit(f).explain(autojit.device_get(x))"
         )
 
 

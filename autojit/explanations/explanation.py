@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from .as_html import html
+from .as_html import html, page
 from .as_text import text
 from .facts import Facts
 
@@ -29,6 +29,10 @@ class Explanation(Facts):
     def html(self) -> str:
         """A piece of HTML that needs nothing else."""
         return html(self)
+
+    def page(self) -> str:
+        """A page of its own."""
+        return page(self)
 
     def json(self) -> str:
         """All that is known, as JSON."""

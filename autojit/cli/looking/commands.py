@@ -126,6 +126,9 @@ def explain(
         autojit explain functions.py:loss "f64[3]" "f64[1000,3]"
         autojit explain functions.py:loss "f64[3]" "f64[1000,3]" --grad --format html -o loss.html
 
+    Of a function that is compiled for a GPU by jit(f, device="cuda") it
+    says how each kernel is launched, and runs nothing.
+
     JSON:
         name              of the function
         signature         types of arguments and results

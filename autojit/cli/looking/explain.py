@@ -10,7 +10,6 @@ from autojit import jit
 from autojit.cli.common.failures import running
 from autojit.cli.common.terminal import EXPLANATION, colour, console, give
 from autojit.dispatch.compiled import CompiledFunction
-from autojit.explanations.as_html import page
 from autojit.explanations.as_text import NARROW, WIDE
 
 FORMATS = ("text", "html", "json")
@@ -24,7 +23,7 @@ def explain(f: Callable[..., Any], args: Sequence[Any], format: str, output: Pat
     if format == "json":
         give(found.json(), output)
     elif format == "html":
-        give(page(found), output)
+        give(found.page(), output)
     else:
         to = console()
         width = WIDE if output is not None else min(WIDE, max(NARROW, to.width))

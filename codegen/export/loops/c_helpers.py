@@ -18,6 +18,7 @@ from autojit.codegen.loop_ir.errors import (
 )
 
 from .c_matrix_helpers import MATRICES, SORTING
+from .c_orthogonal_helpers import ORTHOGONAL
 
 #: The bits of the status, by their names in C.
 STATUS = {
@@ -199,7 +200,7 @@ def _parts(text: str) -> dict[str, str]:
 
 
 _OF_FLOATS, _OF_INTEGERS, _OF_NONE = map(
-    _parts, (_FLOATS + MATRICES + SORTING, _INTEGERS + SORTING, _PLAIN)
+    _parts, (_FLOATS + MATRICES + ORTHOGONAL + SORTING, _INTEGERS + SORTING, _PLAIN)
 )
 #: The words of floats and of integers that are functions here.
 WORDS_OF_FLOATS = frozenset(name.removesuffix("_N") for name in _OF_FLOATS)

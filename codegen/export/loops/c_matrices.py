@@ -61,6 +61,10 @@ ARGUMENTS = {
     "solve": "n k packed pivots b+ transpose x status",
     "permutation": "n pivots+ rows status",
     "argsort": "n keys+ places status",
+    "eigh": "n a+ lower values vectors status",
+    "qr": "m n a+ q r status",
+    "svd": "m n a+ full u values vh status",
+    "pinv": "m n a+ rtol x status",
 }
 
 

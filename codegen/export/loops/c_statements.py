@@ -142,7 +142,8 @@ class Statements(Lines):
     def arguments(self, s: Factorization) -> str | None:
         if s.name == "fourier":
             return ""
-        return None if s.dtype[0] == "c" else matrices.ARGUMENTS.get(s.name)
+        is_other = s.dtype[0] == "c" or "complete" in s.params
+        return None if is_other else matrices.ARGUMENTS.get(s.name)
 
     def factorized(self, s: Factorization, index: list[str], arguments: str) -> str:
         if s.name == "fourier":
@@ -153,7 +154,7 @@ class Statements(Lines):
         return [" + ".join([buffer, *terms])]
 
     def setting(self, name: str, value: Any) -> str:
-        return "true" if value else "false"
+        return repr(float(value)) if name == "rtol" else "true" if value else "false"
 
     def call(self, s: Factorization, arguments: str) -> str:
         return f"{s.name}_{s.dtype}({arguments});"

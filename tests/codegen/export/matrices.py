@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+import autojit
+
 Case = tuple[Callable[..., Any], list[Any]]
 _RNG = np.random.default_rng(0)
 
@@ -53,6 +55,38 @@ OF_C: dict[str, Case] = {
 }
 _MATRIX = _normal(2, 4, 3)
 _SQUARE = _MATRIX @ np.swapaxes(_MATRIX, 1, 2)
+
+
+def _exponential(a: Any) -> Any:
+    values, vectors = np.linalg.eigh(a)
+    return (vectors * np.exp(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
+
+def _together(a: Any, full: bool) -> Any:
+    """A matrix put together again, its singular values, and what u and vh make of themselves."""
+    u, values, vh = np.linalg.svd(a, full_matrices=full)
+    size = values.shape[-1]
+    again = (u[..., :size] * values[..., None, :]) @ vh[..., :size, :]
+    return again, values, np.swapaxes(u, -1, -2) @ u, vh @ np.swapaxes(vh, -1, -2)
+
+
+#: Results that do not depend on the signs of vectors, which Jacobi's rotations choose otherwise.
+WITHOUT_SIGNS: dict[str, Case] = {
+    "exponential": (_exponential, [_SQUARE]),
+    "its gradient": (autojit.grad(lambda a: np.sum(_exponential(a)[0] ** 2)), [_SQUARE / 9]),
+    "svd": (partial(_together, full=True), [_MATRIX]),
+    "wide svd": (partial(_together, full=True), [np.swapaxes(_MATRIX, 1, 2)]),
+    "short svd": (partial(_together, full=False), [_MATRIX]),
+    "svd of zeros": (partial(_together, full=True), [np.zeros((3, 2))]),
+    "svd of rank 2": (partial(_together, full=True), [_MATRIX[0] @ _MATRIX[1].T[:3] + 0.0]),
+    "nuclear norm": (autojit.grad(lambda a: np.linalg.norm(a, "nuc")), [_MATRIX[0]]),
+    "svd in single": (partial(_together, full=True), [_MATRIX[0].astype(np.float32)]),
+    "qr": (np.linalg.qr, [_MATRIX]),
+    "wide qr": (np.linalg.qr, [np.swapaxes(_MATRIX, 1, 2)]),
+    "gradient of qr": (autojit.grad(lambda a: np.sum(np.linalg.qr(a)[0] ** 3)), [_MATRIX[0]]),
+    "pinv": (np.linalg.pinv, [np.swapaxes(_MATRIX, 1, 2)]),
+    "lstsq": (lambda a, b: np.linalg.lstsq(a, b)[0], [_MATRIX[0], _normal(4)]),
+}
 #: What Numba has of LAPACK.
 OF_LAPACK: dict[str, Case] = {
     "eigh": (np.linalg.eigh, [_SQUARE]),

@@ -1,0 +1,59 @@
+"""What is said of code for a GPU, without one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import grad, jit
+from autojit.explanations import on_gpu
+from autojit.explanations.on_gpu import GpuExplanation
+
+W, X = np.ones((64, 32)), np.ones((1000, 64))
+
+
+def loss(w: Any, x: Any) -> Any:
+    z = np.tanh(x @ w)  # line 0
+    return np.mean((z - z.mean(axis=1, keepdims=True)) ** 2)  # line 1
+
+
+FIRST = loss.__code__.co_firstlineno + 1
+
+
+def test_each_launch_says_who_does_what() -> None:
+    made = jit(grad(loss), device="cuda").explain(W, X)
+    assert isinstance(made, GpuExplanation)
+    assert made.signature == "f64[64,32], f64[1000,64] -> f64[64,32]"
+    product, rows, back = made.launches
+    assert "[1000, 64] @ [64, 32], a block for each tile" in product.mapping
+    assert "threads for each of 1000 rows" in rows.mapping
+    assert "[64, 1000] @ [1000, 32]" in back.mapping
+    assert product.read == 8 * (1000 * 64 + 64 * 32)
+    assert product.written == rows.read == rows.written == 8 * 1000 * 32
+    assert all(launch.threads % 32 == 0 and launch.shared > 0 for launch in made.launches)
+    assert [line.number for line in product.lines] == [FIRST]
+    assert {line.number for line in rows.lines} == {FIRST, FIRST + 1}
+    assert all(line.backward for line in back.lines)
+    # The same as text, HTML and objects.
+    for words in (made.text(100), made.html(), made.page()):
+        assert f"{rows.blocks} blocks of {rows.threads} threads" in words
+        assert rows.mapping in words
+    assert max(map(len, made.text(60).splitlines())) <= 60
+    assert json.loads(made.json())["launches"][1]["mapping"] == rows.mapping
+    # Registers, where they can be known.
+    pytest.importorskip("numba_cuda")
+    if shutil.which("ptxas"):
+        assert made.without_registers == ""
+        assert all(x.assembled and 0 < x.assembled.registers < 256 for x in made.launches)
+
+
+def test_without_ptxas_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_gpu.shutil, "which", lambda name: None)
+    made = jit(np.sin, device="cuda").explain(np.ones(1000))
+    assert made.launches[0].assembled is None
+    assert "ptxas, of the CUDA toolkit, is not on PATH" in made.text()
+    assert "not on PATH" in made.html()
