@@ -30,6 +30,11 @@ def _at_places(s: Any, **more: Any) -> Access:
     return Access(s.buffer, s.index, low, high, is_exact=False, **more)
 
 
+def _lines(s: Any) -> tuple[Affine, ...]:
+    """The forms of computed places that are known."""
+    return tuple(p.line for p in s.places if p.line is not None)
+
+
 @declare(defines=lambda s: s.result, uses=lambda s: s.args)
 @dataclass(slots=True)
 class Compute:
@@ -92,6 +97,7 @@ class Load:
 @declare(
     defines=lambda s: s.result,
     uses=lambda s: (*_guards(s), *(p.scalar for p in s.places)),
+    indices=_lines,
     reads=lambda s: (_at_places(s, guard=s.guard),),
     buffers=lambda s: (s.buffer,),
 )
@@ -112,6 +118,7 @@ class Gather:
 
 @declare(
     uses=lambda s: (s.value, *(p.scalar for p in s.places)),
+    indices=_lines,
     updates=lambda s: (_at_places(s, combine=s.combine),),
     buffers=lambda s: (s.buffer,),
 )

@@ -14,7 +14,7 @@ from .matrices import MatrixProduct
 from .nodes import Fill, Loop, RunTasks, Tasks
 from .origins import sources_of
 from .program import Kernel, LoopProgram
-from .values import Buffer, Operand, Scalar
+from .values import Buffer, Operand, Place, Scalar
 
 
 def bodies_of(statement: Any) -> list[list[Any]]:
@@ -68,7 +68,7 @@ def with_indices(statement: Any, change: Callable[[Affine], Affine]) -> Any:
 def _with_indices(value: Any, change: Callable[[Affine], Affine]) -> Any:
     if isinstance(value, Affine):
         return change(value)
-    if isinstance(value, Operand | Tasks) or type(value) in EFFECTS:
+    if isinstance(value, Operand | Place | Tasks) or type(value) in EFFECTS:
         return with_indices(value, change)
     if isinstance(value, list) or (isinstance(value, tuple) and any(map(_is_operand, value))):
         return type(value)(_with_indices(each, change) for each in value)
@@ -76,7 +76,7 @@ def _with_indices(value: Any, change: Callable[[Affine], Affine]) -> Any:
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, Operand)
+    return isinstance(value, Operand | Place)
 
 
 #: Memory that is elsewhere: the buffer that it is in, and how much greater indices are there.

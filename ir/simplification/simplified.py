@@ -28,9 +28,10 @@ def simplified(program: Program) -> Program:
 
     One walk reaches the fixed point: every rule looks only at an op and at the ops that make its
     operands, and the ops that rules emit are offered to the rules again.  Values are unchanged up
-    to rounding.  NaN, infinities and signed zeros are preserved except in sums of copies and of
-    updates (``moves``), products with repeated operands (``products``) or with unit matrices
-    (``units``), sums of windows (``windows``), and terms that cancel (``shifts``).
+    to rounding.  NaN, infinities and signed zeros are preserved except in sums of parts
+    (``masks``), of copies and of updates (``moves``), products with repeated operands
+    (``products``) or with unit matrices (``units``), sums of windows (``windows``), and terms that
+    cancel (``shifts``).
     """
     while True:
         rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
