@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autojit.torch.missing import missing
+from autojit.spelling import missing
 
 from .continuous import (
     Beta,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autojit.torch.missing import missing
+from autojit.spelling import missing
 
 from . import functional, init, utils
 from .activation import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.spelling import missing
 from autojit.torch.functions.arguments import checked as _checked
-from autojit.torch.missing import missing
 
 from . import activations as _activations
 from . import layers as _layers
