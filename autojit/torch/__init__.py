@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.spelling import missing
+from autojit.spelling import MissingName
 
 from . import amp, autograd, distributions, func, nn, optim, profiler, utils
 from .compiling import compile
@@ -156,7 +156,7 @@ def set_printoptions(**_: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(missing("torch", name, globals()))
+    raise MissingName("torch", name, globals())
 
 
 __all__ = [
