@@ -237,5 +237,5 @@ def test_a_missing_name_is_said_with_the_nearest() -> None:
         assert not hasattr(module, name)
         with pytest.raises(AttributeError, match=f"no attribute '{name}'. Near it: {near}"):
             getattr(module, name)
-    with pytest.raises(AttributeError, match="'zzzz'. It is not covered"):
-        torch.zzzz
+    with pytest.raises(AttributeError, match="It is not covered"):
+        getattr(torch, "zz" * 9)
