@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.spelling import MissingName
+
 from . import amp, autograd, distributions, func, nn, optim, profiler, utils
 from .compiling import compile
 from .engine.dtypes import (
@@ -57,8 +59,8 @@ from .functions.factories import FUNCTIONS as _FACTORIES
 from .functions.factories import Generator, e, inf, nan, pi
 from .functions.linalg import linalg
 from .functions.shaping import broadcast_to
+from .functions.transforms import fft, special
 from .methods import FUNCTIONS as _FUNCTIONS
-from .missing import missing
 from .saving import load, save
 
 bool: dtype = bool_
@@ -154,13 +156,14 @@ def set_printoptions(**_: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(missing("torch", name, globals()))
+    raise MissingName("torch", name, globals())
 
 
 __all__ = [
     "Generator", "Size", "Tensor", "amp", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
-    "device", "distributions", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
+    "device", "distributions", "dtype", "e", "enable_grad", "fft", "float16", "float32", "float64",
+    "func",
     "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
     "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi",
-    "profiler", "save", "set_default_dtype", "set_grad_enabled", "uint8", "utils",
+    "profiler", "save", "set_default_dtype", "set_grad_enabled", "special", "uint8", "utils",
 ]  # fmt: skip

@@ -66,9 +66,11 @@ class Surroundings:
             yield name, self._met(x)
         elif type(x) in _CONTAINERS:
             yield from self._items(name, x)
+        elif isinstance(x, (type, ModuleType)):
+            return
         elif hasattr(x, "forward") or (hasattr(x, "__code__") and hasattr(x, "__globals__")):
             yield from self._read(x)
-        elif not isinstance(x, (type, ModuleType)):
+        else:
             yield from self._attributes(x)
 
     def _items(self, name: str, x: Any) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autojit.torch.missing import missing
+from autojit.spelling import MissingName
 
 from .continuous import (
     Beta,
@@ -27,4 +27,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(missing("torch.distributions", name, __all__))
+    raise MissingName("torch.distributions", name, __all__)

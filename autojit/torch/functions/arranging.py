@@ -59,14 +59,13 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 def block_diag(*tensors_: Tensor) -> Tensor:
     """Matrices along a diagonal."""
     blocks = [t if t.ndim == 2 else reshape(t, 1, -1) for t in tensors(*tensors_)]
-    rows, columns = (sum(b.shape[k] for b in blocks) for k in (0, 1))
+    columns = sum(b.shape[1] for b in blocks)
     before, made = 0, []
-    from autojit.torch.nn.functional.resampling import pad
-
     for b in blocks:
-        made.append(pad(b, (before, columns - before - b.shape[1])))
+        ends = (before, columns - before - b.shape[1])
+        left, right = (b.new_zeros(b.shape[0], n) for n in ends)
+        made.append(cat([left, b, right], 1))
         before += b.shape[1]
-    assert sum(b.shape[0] for b in made) == rows
     return cat(made, 0)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autojit.torch.missing import missing
+from autojit.spelling import MissingName
 
 from . import functional, init, utils
 from .activation import (
@@ -112,7 +112,7 @@ from .transformer import MultiheadAttention, TransformerEncoder, TransformerEnco
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(missing("torch.nn", name, globals()))
+    raise MissingName("torch.nn", name, globals())
 
 
 __all__ = [

@@ -234,6 +234,21 @@ def distributions(t):
     return [*found, a.grad, b.grad, z.requires_grad, abs(z.mean().item()) < 0.2]
 
 
+def transforms(t):
+    x, y = data(t, 4, 6, grad=True), data(t, 3, 6, seed=1, low=0.1, high=0.9, grad=True)
+    F, S = t.fft, t.special
+    found = [F.rfft(x), F.irfft(F.rfft(x) * 2, n=6), F.fft2(x), F.fft(x, dim=0, norm="ortho")]
+    found += [F.ifft(F.fft(x)), F.rfftn(x), F.fftshift(x), F.fftfreq(5, 0.5)]
+    found += [S.expit(x), S.entr(y), S.ndtr(x), S.gammaln(y + 1), S.log_softmax(x, -1), S.i1(y)]
+    found += [S.log_ndtr(x), S.ndtri(y), S.erfcx(y), S.xlogy(y, y)]
+    rows = [x[0], x[1, :4], x[2, :1]]
+    found += [t.nn.utils.rnn.pad_sequence(rows, padding_value=-1.0)]
+    found += [t.nn.utils.rnn.pad_sequence(rows, batch_first=True)]
+    total = sum((f.abs() ** 2).sum() for f in found)
+    total.backward()
+    return [*found, x.grad, y.grad]
+
+
 PROGRAMS = [
     f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__
     and f.__code__.co_varnames[: f.__code__.co_argcount] == ("t",)

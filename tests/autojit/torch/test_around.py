@@ -227,3 +227,15 @@ def test_a_profile_has_all_operations(tmp_path: Path) -> None:
     assert len(prof.events()) == before
     with pytest.raises(NotImplementedError, match="profile_memory is not covered"):
         torch.profiler.profile(profile_memory=True)
+
+
+def test_a_missing_name_is_said_with_the_nearest() -> None:
+    for module, name, near in (
+        (torch, "softmaxx", "softmax"), (torch.nn, "Conv4d", "Conv2d"),
+        (torch.nn.functional, "relu7", "relu"), (torch.distributions, "Normall", "Normal"),
+    ):  # fmt: skip
+        assert not hasattr(module, name)
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'. Near it: {near}"):
+            getattr(module, name)
+    with pytest.raises(AttributeError, match="It is not covered"):
+        getattr(torch, "zz" * 9)

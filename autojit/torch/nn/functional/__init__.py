@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.spelling import MissingName
 from autojit.torch.functions.arguments import checked as _checked
-from autojit.torch.missing import missing
 
 from . import activations as _activations
 from . import layers as _layers
@@ -35,7 +35,7 @@ globals().update(_FUNCTIONS)
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(missing("torch.nn.functional", name, _FUNCTIONS))
+    raise MissingName("torch.nn.functional", name, _FUNCTIONS)
 
 
 def __dir__() -> list[str]:
