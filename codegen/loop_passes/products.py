@@ -77,7 +77,8 @@ def _part(product: MatrixProduct, size: int) -> int:
     if product.k <= most:
         return product.k
     sizes = range(most, most // 2, -1)
-    return next(s for s in sizes if product.k % s == 0 or product.k % s >= LEAST_STEPS)
+    even = (s for s in sizes if product.k % s == 0 or product.k % s >= LEAST_STEPS)
+    return next(even, most)
 
 
 def is_far(product: MatrixProduct) -> tuple[bool, bool]:

@@ -130,6 +130,7 @@ class Placement:
 
     def _locate(self, value: Value, location: Location) -> None:
         self.of[value] = location.buffer
+        self.base.pop(value, None)
         if location.offset != Affine(0):
             self.base[value] = location.offset
 

@@ -133,8 +133,7 @@ class _Order:
             return None
         if taken is before:
             return _Way()
-        # A later loop reads values from here, which are no operands.
-        if taken in (*self.schedule.program.outputs, *self.schedule.kept.same.values()):
+        if self._stays(taken):
             return None
         way = self.way(before, taken)
         return way and way._replace(together=(*way.together, (taken, after)))
@@ -173,6 +172,8 @@ class _Order:
         if under.combine is not None:
             return None
         for over in under.reads:
+            if self._stays(over):
+                continue
             chain = self.schedule.stored.get(over)
             if isinstance(chain, Stored) and chain.base is not None and self.safe(over, under):
                 first, copy = self._bottom(chain)
@@ -191,6 +192,11 @@ class _Order:
                 return under, None
             first, under = under, found
         return first, under
+
+    def _stays(self, value: Value) -> bool:
+        """Whether a value is read where it lies when the body has ended: as an output, or by a
+        later loop, of which it is no operand."""
+        return value in (*self.schedule.program.outputs, *self.schedule.kept.same.values())
 
     def _read_until(self, before: Value, first: Stored, copy: Stored) -> bool:
         """Whether nothing but a copy reads a value once the first update begins."""

@@ -15,7 +15,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from autojit.ir.core.declaration import Declaration, MaybeValue, full, require
-from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
+from autojit.ir.core.program import (
+    Builder,
+    Op,
+    Program,
+    Source,
+    Value,
+    building,
+    current_builder,
+)
 from autojit.ir.pass_manager.records import phase
 
 from .kept_errors import with_errors
@@ -128,17 +136,31 @@ class _Differentiated:
         place = self._places.of_derivative(op)
         with builder.at(op.source):
             results = builder.repeat(op, operands)
-        emitted = Op(op.kind, tuple(operands), op.params, results, op.source)
-
-        def rule() -> Sequence[MaybeValue]:
-            with builder.at(place):
-                return op.kind.jvp(emitted, tangents)
-
-        lists = (builder.ops,) if split is None else (builder.ops, split.linear_ops)
-        made, new = self._rules.run(op, (*operands, *results, *tangents), place, lists, rule)
+        values = (*operands, *results, *tangents)
+        if split is None:
+            lists: tuple[list[Op], ...] = (builder.ops,)
+        else:
+            lists, before = (builder.ops, split.linear_ops), len(split.linear_ops)
+        made = self._rules.run(
+            op, values, place, lists, self._derived, op, operands, results, tangents, place
+        )
         if split is not None:
-            split.linear.update([v for linear in new[1] for v in linear.results])
+            for linear in split.linear_ops[before:]:
+                split.linear.update(linear.results)
         return results, made
+
+    def _derived(
+        self,
+        op: Op,
+        operands: Sequence[Value],
+        results: tuple[Value, ...],
+        tangents: Sequence[MaybeValue],
+        place: Source | None,
+    ) -> Sequence[MaybeValue]:
+        """The tangents of the results, emitted."""
+        emitted = Op(op.kind, tuple(operands), op.params, results, op.source)
+        with self._builder.at(place):
+            return op.kind.jvp(emitted, tangents)
 
 
 def push_tangents(

@@ -42,8 +42,8 @@ class _Recording(NamedTuple):
     types: tuple[Type | None, ...]
 
 
-#: The values that a rule returns, and the ops that it has added to each list.
-Made = tuple[Sequence[MaybeValue], tuple[list[Op], ...]]
+#: What a rule returns.
+Made = Sequence[MaybeValue]
 
 _type = attrgetter("type")
 
@@ -60,39 +60,39 @@ class RecordedRules:
         values: Sequence[MaybeValue],
         place: Source | None,
         lists: tuple[list[Op], ...],
-        rule: Callable[[], Sequence[MaybeValue]],
+        rule: Callable[..., Made],
+        *arguments: Any,
     ) -> Made:
-        """Run ``rule()``, which adds ops to the lists, or add what it added for an op like this.
+        """Run ``rule(*arguments)``, which adds ops to the lists, or add what it added for an op
+        like this.
 
         ``values`` are all that the rule is handed, and ``place`` is the source of what it emits.
         """
-        if not op.kind.rules_by_type:
-            return _new(lists, rule)
+        kind, params = op.kind, op.params
+        if not kind.rules_by_type:
+            return rule(*arguments)
         numbers: dict[MaybeValue, int] = {}
+        number = numbers.setdefault
         form = (
-            op.kind,
-            op.kind.key(op.params) if op.params else (),
-            *[numbers.setdefault(v, len(numbers)) for v in values],
+            kind,
+            kind.key(params) if params else (),
+            *[number(v, len(numbers)) for v in values],
             *[v and id(v.type) for v in numbers],
         )
         known = self._known.get(form)
         if known is not None:
-            return _repeated(known, list(numbers), place, lists)
-        made, new = _new(lists, rule)
+            return _repeated(known, [*numbers], place, lists)
+        before = [len(ops) for ops in lists]
+        made = rule(*arguments)
         if form not in self._known:
+            new = [ops[start:] for ops, start in zip(lists, before, strict=True)]
             self._known[form] = _recorded(new, made, numbers, place)
-        return made, new
-
-
-def _new(lists: tuple[list[Op], ...], rule: Callable[[], Sequence[MaybeValue]]) -> Made:
-    before = [len(ops) for ops in lists]
-    made = rule()
-    return made, tuple([ops[start:] for ops, start in zip(lists, before, strict=True)])
+        return made
 
 
 def _recorded(
-    new: tuple[list[Op], ...],
-    made: Sequence[MaybeValue],
+    new: Sequence[Sequence[Op]],
+    made: Made,
     numbers: dict[MaybeValue, int],
     place: Source | None,
 ) -> _Recording | None:
@@ -104,14 +104,14 @@ def _recorded(
             if op.source is not place or any(v not in numbers for v in op.operands):
                 return None
             operands = tuple([numbers[v] for v in op.operands])
-            steps.append(
-                _Step(op.kind, operands, op.params, tuple(map(_type, op.results)), kept_in)
-            )
+            results = tuple(map(_type, op.results))
+            steps.append(_Step(op.kind, operands, op.params, results, kept_in))
             for v in op.results:
                 numbers[v] = len(numbers)
     if any(v is not None and v not in numbers for v in made):
         return None
-    return _Recording(tuple(steps), tuple([None if v is None else numbers[v] for v in made]), types)
+    returned = tuple([None if v is None else numbers[v] for v in made])
+    return _Recording(tuple(steps), returned, types)
 
 
 def _repeated(
@@ -120,15 +120,12 @@ def _repeated(
     place: Source | None,
     lists: tuple[list[Op], ...],
 ) -> Made:
-    new: tuple[list[Op], ...] = tuple([[] for _ in lists])
     for kind, operands, params, types, kept_in in recording.steps:
-        results = tuple(map(Value, types))
+        results = tuple([Value(type) for type in types])
         given = tuple([values[k] for k in operands])
-        new[kept_in].append(Op(kind, given, params, results, place))
+        lists[kept_in].append(Op(kind, given, params, results, place))
         values += results
-    for ops, more in zip(lists, new, strict=True):
-        ops += more
-    return [None if k is None else values[k] for k in recording.made], new
+    return [None if k is None else values[k] for k in recording.made]
 
 
 class Places:

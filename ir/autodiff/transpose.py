@@ -94,6 +94,7 @@ class _Cotangents:
     """Cotangents by value, and where they can be other than 0."""
 
     def __init__(self, rules: RecordedRules | None, places: Places) -> None:
+        self._builder = current_builder()
         self._rules = rules
         self._places = places
         self.of: dict[Value, Value] = {}
@@ -133,14 +134,12 @@ class _Cotangents:
         """As ``op.kind.transpose``."""
         if self._rules is None:
             return op.kind.transpose(op, cotangents, is_linear)
-        builder = current_builder()
+        builder = self._builder
         fixed = [None if linear else v for v, linear in zip(op.operands, is_linear, strict=True)]
-        values = (*fixed, *cotangents)
-        made, _ = self._rules.run(
-            op, values, builder.source, (builder.ops,),
-            lambda: op.kind.transpose(op, cotangents, is_linear),
+        return self._rules.run(
+            op, (*fixed, *cotangents), builder.source, (builder.ops,),
+            op.kind.transpose, op, cotangents, is_linear,
         )  # fmt: skip
-        return made
 
     def place(self, ops: Sequence[Op], op: Op, made_at: Mapping[Value, Source | None]) -> None:
         """Tell the ops that give cotangents of an op's operands where these were computed."""

@@ -245,3 +245,25 @@ def test_outputs_that_are_reshaped_are_written_where_they_go() -> None:
     agrees(lambda x: (np.sin(x), np.ravel(np.sin(x)), np.sin(x)[None]), SQUARE)
     agrees(lambda x: np.reshape(np.sum(x), (1, 1)), SQUARE)
     agrees(lambda x: np.reshape(np.sum(x[:1, :1], 1), ()), SQUARE)
+
+
+def test_what_a_tape_keeps_is_not_overwritten_by_the_next_carry() -> None:
+    """The gradient reads the array as it was updated, and the next one is computed from it."""
+
+    def f(x: Any) -> Any:
+        v, c = sum(x), x * 2.0
+        for i in range(1, 64):
+            near = 2.0 * np.eye(len(c)) + 0.3 * np.tanh(np.outer(c, c))
+            v[i % len(v)] = 0.5 * np.tanh(np.abs(np.linalg.slogdet(near)[1]))
+            c[(i + 1) % len(c)] += 0.5 * np.tanh(np.diagonal(c))
+            c[c > 0.2] = 2.0
+            if i % 2 == 0:
+                c = c - 0.1 * x
+        return np.sum(v * 0.5)
+
+    x, step = np.array([[0.379], [1.653]]), 1e-6
+    found = jit(grad(f))(x)
+    for k in range(2):
+        by = step * np.eye(2)[k][:, None]
+        want = (f(x + by) - f(x - by)) / (2 * step)
+        np.testing.assert_allclose(found[k, 0], want, atol=1e-8)
