@@ -88,8 +88,11 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    """Its first line; errors of our indexing have other words than NumPy's and Python's."""
+    """Its first line; errors of our indexing, and of None, have other words than NumPy's and
+    Python's."""
     words = str(error).partition("\n")[0]
+    if isinstance(error, TypeError) and "None" in words:
+        return "None"
     return "index" if isinstance(error, IndexError) else words
 
 
