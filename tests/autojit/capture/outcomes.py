@@ -73,6 +73,8 @@ def flat(x: Any) -> list[Any]:
         return ["dict", *(y for key in x for y in (key, *flat(x[key])))]
     if isinstance(x, (list, tuple)):
         return [type(x).__name__, *(y for part in x for y in flat(part))]
+    if x is None:
+        return ["None"]
     array = np.asarray(x)
     return [array.shape, *map(float, array.ravel())]
 
