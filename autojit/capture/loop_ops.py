@@ -32,7 +32,7 @@ from autojit.tracing.values import lift
 
 from .block import Block
 from .checks import add_checks, first_failing
-from .loop import COUNTER, Captured, Grown, Loop, key_of
+from .loop import COUNTER, Captured, Grown, Loop, key_of, refused
 from .truth import truth_of
 
 
@@ -165,6 +165,8 @@ def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Se
             held.append(lt(counter.own, lift(loop.length, counter.dtype)))
         if loop.holds is not None:
             held.append(_asked(captured, rest))
+            if condition.trace.checks:
+                raise refused(loop, _RAISING.format(condition.trace.checks[0][1].error))
         checks = len(operands) - len(captured.roots) - sum(len(c.types) for c in captured.carries)
         held += [x.own for x in rest[len(rest) - checks :]] if checks else []
         result = held[0]
@@ -184,6 +186,15 @@ def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Se
         },
     )  # fmt: skip
     return results[1:]
+
+
+_RAISING = (
+    "The condition of a loop may raise an exception when the compiled code runs: {}.\n"
+    "Ask in the loop:\n"
+    "    while True:                        # not: while x < limit(k)\n"
+    "        if not x < limit(k):\n"
+    "            break"
+)
 
 
 def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:

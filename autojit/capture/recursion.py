@@ -13,7 +13,9 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from autojit.capture.state.state import Before
+from autojit.dispatch.compiled import CompiledFunction
 from autojit.errors import CaptureError, raised
+from autojit.staging.numba_functions import python_function
 from autojit.tracing.context import Trace, current_trace
 
 from .block import Block
@@ -98,6 +100,14 @@ def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> A
         attempt.depth -= 1
 
 
+def undecorated(f: Any) -> Any:
+    """The function under `jit` or `njit`, by whose name it calls itself."""
+    if isinstance(f, CompiledFunction):
+        has_settings = f.static.given or f.static.names or f.asked is not None
+        return f if has_settings else undecorated(f.function)
+    return python_function(f)
+
+
 def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     """A call from elsewhere of a function that calls itself."""
     is_running(f)
@@ -108,7 +118,11 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     key = "recursion", id(getattr(twin, "__func__", twin).__code__)
     if key in trace.unrolled or (values is not None and values.knows_inputs()):
         return twin(*args, **kwargs)
-    found = _attempted(f, args, kwargs, twin)
+    loop = "recursion as a loop", key[1]
+    found = TooDeep(has_no_end=True) if loop in trace.unrolled else None
+    found = found or _attempted(f, args, kwargs, twin)
+    if found is not None and found.has_no_end:
+        trace.unrolled.add(loop)
     if found is not None:
         errors = len(raised.errors or ())
         try:

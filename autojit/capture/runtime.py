@@ -178,10 +178,12 @@ class Runtime(PlainRuntime):
         return result
 
     def call_self(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        def go() -> Any:
-            return calls.call(f, args, kwargs, twin)
+        function = recursion.undecorated(f)
 
-        result = recursion.called_by_itself(f, args, kwargs, go)
+        def go() -> Any:
+            return calls.call(function, args, kwargs, twin)
+
+        result = recursion.called_by_itself(function, args, kwargs, go)
         notice()
         return result
 

@@ -61,7 +61,7 @@ def _gufunc(f: Any, args: tuple[Any, ...], call: Call) -> Any:
         if unknown:
             words = f"{f.__name__} gives a result whose axis {min(unknown)} no argument has."
             raise UncoveredFunctionError(with_place(words, user_source()))
-        given = [
+        given: list[Any] = [
             x if names or not hasattr(t, "dtype") else np.reshape(x, (1,))
             for names, x, t in zip(takes, cores, types, strict=False)
         ]

@@ -13,6 +13,7 @@ import numpy as np
 
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
+from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.array_methods import OPERATORS
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray
@@ -132,6 +133,8 @@ class Heap:
             return x
         if kind in (Maybe, Optional):
             return (inner(x),)
+        if numba_kind(kind):
+            return ()  # compiled code changes none of Python's containers
         if kind is FunctionType:
             return of_function(x)
         if isinstance(x, (MethodType, BuiltinFunctionType)):

@@ -73,6 +73,8 @@ def flat(x: Any) -> list[Any]:
         return ["dict", *(y for key in x for y in (key, *flat(x[key])))]
     if isinstance(x, (list, tuple)):
         return [type(x).__name__, *(y for part in x for y in flat(part))]
+    if x is None:
+        return ["None"]
     array = np.asarray(x)
     return [array.shape, *map(float, array.ravel())]
 
@@ -88,8 +90,11 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    """Its first line; errors of our indexing have other words than NumPy's and Python's."""
+    """Its first line; errors of our indexing, and of None, have other words than NumPy's and
+    Python's."""
     words = str(error).partition("\n")[0]
+    if isinstance(error, TypeError) and "None" in words:
+        return "None"
     return "index" if isinstance(error, IndexError) else words
 
 

@@ -5,6 +5,7 @@ and returns what it has changed.  Many programs, beside plain Python::
 
     python -m tests.autojit.capture.random_programs 0 1000
     python -m tests.autojit.capture.random_programs 0 1000 --aliases
+    python -m tests.autojit.capture.random_programs 0 1000 --nones
 """
 
 from __future__ import annotations
@@ -340,9 +341,11 @@ def main() -> None:
 
     from .outcomes import check_program
     from .random_aliases import Aliases
+    from .random_nones import Nones
 
     first, count = int(sys.argv[1]), int(sys.argv[2])
-    writer = Aliases if "--aliases" in sys.argv else Program
+    writers = {"--aliases": Aliases, "--nones": Nones}
+    writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()
     for seed in range(first, first + count):
         for kind, words in check_program(seed, writer, thorough="--all" in sys.argv):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, trace
-from autojit.errors import HandledFailureError
+from autojit.errors import CaptureError, HandledFailureError
 from autojit.ir.regions.scan import scan
 
 
@@ -247,3 +247,32 @@ def test_a_flag_that_a_condition_tells_is_not_checked():
     """The loop carries the flag, and no check beside it."""
     (loop,) = (op for op in trace(index_of_largest)(1.0).ops if op.kind is scan)
     assert loop.params["carries"] == 4
+
+
+def limited(k):
+    if k > 2:
+        raise ValueError("too large")
+    return k < 10
+
+
+def asked_in_a_condition(x):
+    k = 0 * x
+    while limited(k):
+        k += 1
+    return k
+
+
+def asked_in_the_loop(x):
+    k = 0 * x
+    while True:
+        if not limited(k):
+            break
+        k += 1
+    return k
+
+
+def test_a_condition_of_a_loop_that_may_raise():
+    with pytest.raises(CaptureError, match="The condition of a loop may raise"):
+        jit(asked_in_a_condition)(1.0)
+    with pytest.raises(ValueError, match="too large"):
+        jit(asked_in_the_loop)(1.0)

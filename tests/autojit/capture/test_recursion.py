@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 import pytest
 
@@ -195,6 +196,23 @@ def test_what_is_known_ends_it_as_before():
 
     assert while_ not in {op.kind for op in trace(at)(2.0).ops}
     assert jit(at)(2.0) == 2.0**6
+
+
+@jit
+def decorated(n):
+    return 1.0 if n < 1 else n * decorated(n - 1)
+
+
+@numba.njit
+def numbas(n):
+    return 1.0 if n < 1 else n * numbas(n - 1)
+
+
+def test_a_function_that_knows_itself_by_its_decorated_name():
+    wanted = pytest.approx(5.25 * 4.25 * 3.25 * 2.25 * 1.25)
+    assert decorated(5.25) == wanted
+    assert jit(numbas)(5.25) == wanted
+    assert jit(lambda x: numbas(x) + 0 * decorated(x))(5.25) == wanted
 
 
 def test_exceptions():
