@@ -105,6 +105,7 @@ SINGULAR = 1e6 * np.finfo(float).eps
 
 def _singular_logpdf(deviations: Any, covariance: Any) -> Any:
     """The density on the space that a positive semidefinite matrix spans, by its pseudoinverse."""
+    s: Any
     s, vectors = np.linalg.eigh(as_tracer(covariance))
     limit = SINGULAR * np.max(np.abs(s))
     s = ensured(s, np.min(s) >= -limit, ValueError(
