@@ -98,8 +98,10 @@ def _loaded(package: str) -> int:
 
 @functools.cache
 def _table(module: str, count: int) -> dict[int, _Found]:
-    """The answers for the functions of a subpackage, by ids, when a module of it is loaded."""
-    prefix = ".".join(module.split(".")[:2]) + "."
+    """The answers for the functions of a subpackage, by ids, when a module of it is loaded; of all
+    for what SciPy defines in a place of its own."""
+    package = module.split(".")[1]
+    prefix = "scipy." if package.startswith("_") else f"scipy.{package}."
     table = {}
     for name, answer in FUNCTIONS.items():
         if name.startswith(prefix):

@@ -171,6 +171,10 @@ def check_result(leaf: Any, what: str, function: Any = None) -> Any:
     if is_part:
         part: Any = leaf
         part.refuse_as(what, made)
+    if hasattr(leaf, "tocoo"):
+        words = f"{what} contains a sparse matrix. Return its entries, or the full array:"
+        ways = "    return A.data\n    return A.toarray()"
+        raise NotArrayError(with_place(f"{words}\n{ways}", made or user_source()))
     raise NotArrayError(
         with_place(
             f"{what} contains {leaf!r:.60} of type {type(leaf).__name__}. The result of a "
@@ -194,6 +198,12 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
     if numbers is not None:
         raise NotArrayError(
             f"{path} is a {kind}, which is no array of NumPy's. Pass its numbers:\n    {numbers}"
+        )
+    if hasattr(leaf, "tocoo"):
+        raise NotArrayError(
+            f"{path} is a sparse matrix ({type(leaf).__name__}). Let the function close over it, "
+            "or pass its entries, and make it inside:\n"
+            "    M = scipy.sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)"
         )
     raise NotArrayError(
         f"{path} is {_shown(leaf)} of type {type(leaf).__name__}, which is neither an array nor a "

@@ -47,6 +47,13 @@ def _made(d):
     )
 
 
+def _new_data(k):
+    a = ARRAY.copy()
+    a.data = a.data * k[0]
+    twice = ARRAY * k[1]
+    return a @ X, (a + twice).toarray() if sparse.issparse(twice) else X
+
+
 def _stacked(d):
     a = sparse.diags_array(d)
     made = (
@@ -84,6 +91,7 @@ SPARSE = [
     row("sparse elementwise", _elementwise, D),
     row("sparse made of values", _made, D),
     row("sparse stacks", _stacked, D),
+    row("sparse data", _new_data, K),
     row("spsolve traced", lambda k: solvers.spsolve((ARRAY * k[0]).tocsc(), X * k[1]), K),
     row("spsolve traced and large", _heat, K, compiled=True),
     row("splu", lambda x: (FACTORS.solve(RIGHT * x[0]), FACTORS.solve(RIGHT * x[0], "T"),

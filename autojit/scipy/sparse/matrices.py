@@ -16,6 +16,7 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.ops.index import scatter_add
 from autojit.protocols.lifting import as_value, tracer
 from autojit.scipy.arguments import floating, known, refused
+from autojit.scipy.registry import original
 from autojit.tracing.created_arrays import MadeOfTraced, is_traced
 from autojit.tracing.source import user_source
 
@@ -249,11 +250,26 @@ def as_sparse(a: Any, matrix: bool = False) -> Sparse:
         full = np.atleast_2d(floating(a))
         row, col = (i.ravel() for i in np.indices(full.shape))
         return Sparse(np.reshape(full, (-1,)), row, col, full.shape, matrix, "coo")
-    entries = a.tocoo()
+    entries = _entries(a)
     if entries.ndim != 2:
         raise refused("a sparse array", "it needs two axes. Reshape it to one row:\n"
                       "    a.reshape(1, -1)")  # fmt: skip
     return Sparse(entries.data, entries.row, entries.col, a.shape, _is_matrix(a), a.format)
+
+
+def _entries(a: Any) -> Any:
+    """The matrix as a list of entries, also where ``A.data = …`` has made them traced."""
+    data = getattr(a, "data", None)
+    if not is_traced(data):
+        return a.tocoo()
+    if a.format not in ("csr", "csc"):
+        raise refused("an assignment to A.data", "make a matrix of the values:\n"
+                      "    scipy.sparse.coo_array((data, (A.row, A.col)), A.shape)")  # fmt: skip
+    numbered = original(f"scipy.sparse.{a.format}_array")(
+        (np.arange(len(a.indices)), a.indices, a.indptr), shape=a.shape
+    ).tocoo()
+    numbered.data = floating(data)[numbered.data]
+    return numbered
 
 
 def _is_matrix(a: Any) -> bool:

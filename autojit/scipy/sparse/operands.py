@@ -26,14 +26,20 @@ def _product_from_the_right(a: Sparse, x: Any) -> Any:
 
 
 def _answer(name: str, method: Callable[[Any, Any], Any]) -> None:
-    """Register a method of all formats, most of which share it."""
-
-    def answer(self: Any, other: Any) -> Any:
-        return method(as_sparse(self), other)
-
+    """Register a method of all formats, most of which share it.  The entries may have become traced
+    by ``A.data = …``, which no argument shows."""
     for format in ("csr", "coo", "dia", "dok", "lil"):
         for kind in ("array", "matrix"):
-            answers(f"scipy.sparse.{format}_{kind}.{name}")(answer)
+            _register(f"scipy.sparse.{format}_{kind}.{name}", method)
+
+
+def _register(theirs: str, method: Callable[[Any, Any], Any]) -> None:
+    def answer(self: Any, other: Any) -> Any:
+        if not is_traced((other, getattr(self, "data", None))):
+            return original(theirs)(self, other)
+        return method(as_sparse(self), other)
+
+    answers(theirs, always=True)(answer)
 
 
 for _name, _method in _OPERATORS.items():

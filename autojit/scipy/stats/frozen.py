@@ -40,18 +40,22 @@ class Frozen:
     def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         known = PARAMETERS[name]
         given = dict(zip(known, args, strict=False)) | kwargs
-        if given.pop("allow_singular", False):
+        allowed = given.pop("allow_singular", False)
+        if allowed and name != "multivariate_normal":
             uncovered("stats", f"{name} with allow_singular=True")
         if len(args) > len(known) or not given.keys() <= known.keys():
             raise TypeError(f"{name} takes {', '.join(known)}; got {', '.join(given)}")
         self.name: str = name
         self.parameters: dict[str, Any] = given
+        #: What methods of points are given besides.
+        self.settings = {"allow_singular": True} if allowed else {}
 
     def __getattr__(self, method: str) -> Any:
         answer = FUNCTIONS.get(f"scipy.stats.{self.name}.{method}")
         if answer is None or method.startswith("__"):
             uncovered("stats", f"{self.name}.{method}")
-        return functools.partial(answer, **self.parameters)
+        settings = self.settings if method in _OF_POINTS else {}
+        return functools.partial(answer, **self.parameters, **settings)
 
 
 def _freeze(name: str, /, *args: Any, **kwargs: Any) -> Frozen:

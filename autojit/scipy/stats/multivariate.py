@@ -1,6 +1,7 @@
 """Distributions of vectors and matrices, with SciPy's names, arguments and shapes of results.
 
-Covariances have to be positive definite: a traced one that is not gives NaN.  The formulas are
+Covariances have to be positive definite (but for `allow_singular`): a traced one that is not gives
+NaN.  The formulas are
 those of SciPy's documentation of each distribution.
 
 >>> from autojit import grad
@@ -11,12 +12,14 @@ array([1., 2.])
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import scipy.special as sc
 
 from autojit.errors import ShapeError, with_place
+from autojit.functions.checks import ensured
 from autojit.functions.linalg.factorizations import cholesky
 from autojit.protocols.lifting import as_tracer
 from autojit.scipy.linalg import solve_triangular
@@ -55,7 +58,10 @@ class Scatter:
             )
         self.dim: int = dim
         self.matrix: Any = matrix
-        self.factor: Any = cholesky(as_tracer(matrix))
+
+    @functools.cached_property
+    def factor(self) -> Any:
+        return cholesky(as_tracer(self.matrix))
 
     @property
     def log_det(self) -> Any:
@@ -93,16 +99,33 @@ def vectors(x: Any, dim: int) -> Any:
 # -- normal and t ----------------------------------------------------------------------------
 
 
-def _check_regular(allow_singular: Any) -> None:
-    if allow_singular:
-        uncovered("stats", "multivariate_normal with allow_singular=True")
+#: Eigenvalues below this share of the greatest are 0, as in SciPy.
+SINGULAR = 1e6 * np.finfo(float).eps
+
+
+def _singular_logpdf(deviations: Any, covariance: Any) -> Any:
+    """The density on the space that a positive semidefinite matrix spans, by its pseudoinverse."""
+    s: Any
+    s, vectors = np.linalg.eigh(as_tracer(covariance))
+    limit = SINGULAR * np.max(np.abs(s))
+    s = ensured(s, np.min(s) >= -limit, ValueError(
+        "The input matrix must be symmetric positive semidefinite."))  # fmt: skip
+    used = s > limit
+    log_det = np.sum(np.where(used, np.log(np.where(used, s, 1.0)), 0.0))
+    inverse = np.linalg.pinv(as_tracer(covariance), rcond=SINGULAR, hermitian=True)
+    distances = np.sum((deviations @ inverse) * deviations, axis=-1)
+    off = np.where(used, 0.0, deviations @ vectors)
+    inside = np.sqrt(np.sum(off**2, axis=-1)) < limit
+    result = -(np.sum(used) * LOG_2PI + log_det + distances) / 2
+    return np.where(inside, result, -np.inf)
 
 
 @answers("scipy.stats.multivariate_normal.logpdf")
 def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-    _check_regular(allow_singular)
     scatter = Scatter(cov, dimension(mean, cov), "cov")
     center = 0.0 if mean is None else number(mean)
+    if allow_singular:
+        return squeezed(_singular_logpdf(vectors(x, scatter.dim) - center, scatter.matrix))
     distances = scatter.distances(vectors(x, scatter.dim) - center)
     return squeezed(-(scatter.dim * LOG_2PI + scatter.log_det + distances) / 2)
 
@@ -132,7 +155,8 @@ def t_logpdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
 def t_pdf(
     x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False
 ) -> Any:
-    _check_regular(allow_singular)
+    if allow_singular:
+        uncovered("stats", "multivariate_t with allow_singular=True")
     return np.exp(t_logpdf(x, loc, shape, df))
 
 

@@ -159,11 +159,35 @@ def test_impossible_counts_and_probabilities() -> None:
     assert np.isnan(f(x, np.array([1.5, -0.5, 0.0]))).all()
 
 
+SINGULAR = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("cov", [SINGULAR, SINGULAR + np.eye(3)], ids=["singular", "regular"])
+def test_singular_covariances(cov: Any) -> None:
+    def f(mean: Any, scale: Any) -> Any:
+        points = np.array([[0.3, -0.2, 0.7], [1.0, 0.4, 0.7], [1.0, 0.4, 0.9]])
+        model = st.multivariate_normal(mean, scale * cov, allow_singular=True)
+        return model.logpdf(points), st.multivariate_normal.pdf(points, mean, cov, True)
+
+    arguments = np.array([0.1, 0.2, 0.7]), 1.3
+    for got, want in zip(jit(f)(*arguments), f(*arguments), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    first = lambda m, s: f(np.append(m, 0.7), s)[0][0]  # noqa: E731
+    given = (np.array([0.1, 0.2]), 1.3)
+    for i, found in enumerate(grad(first, (0, 1))(*given)):
+        for place in np.ndindex(np.shape(given[i])):
+            step = np.zeros(np.shape(given[i]))
+            step[place] = 1e-6
+            ends = [first(*(x + sign * step if i == j else x for j, x in enumerate(given)))
+                    for sign in (1, -1)]  # fmt: skip
+            assert abs(found[place] - (ends[0] - ends[1]) / 2e-6) < 1e-7
+
+
 REFUSED = {
     "scipy.stats.multivariate_normal.cdf": lambda x: st.multivariate_normal.cdf(x, MEAN),
     "scipy.stats.multivariate_normal.rvs": lambda x: st.multivariate_normal(x).rvs(),
-    "scipy.stats.multivariate_normal with allow_singular=True": (
-        lambda x: st.multivariate_normal.logpdf(x, MEAN, np.eye(3), allow_singular=True)
+    "scipy.stats.multivariate_t with allow_singular=True": (
+        lambda x: st.multivariate_t(x, np.eye(3), 2.0, allow_singular=True).logpdf(MEAN)
     ),
     "scipy.stats.vonmises_fisher.rvs": (
         lambda x: st.vonmises_fisher.rvs(np.array([0.0, 0.0, 1.0]), x[0])

@@ -6,15 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, interpolate, linalg, ndimage, optimize, signal, stats
+from scipy import integrate, interpolate, linalg, ndimage, optimize, signal, sparse, stats
 from scipy.spatial import distance
 
 from autojit import grad, jit, trace, vmap
-from autojit.errors import ConcreteValueError, ShapeError, TypeMismatch, UncoveredFunctionError
+from autojit.errors import (
+    ConcreteValueError,
+    NotArrayError,
+    ShapeError,
+    TypeMismatch,
+    UncoveredFunctionError,
+)
 from tests.autojit.scipy.checks import by_scipy, interpreted
 
 TIMES = "solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
+PLACES = sparse.csr_array(np.eye(2))
 REFUSED = {
+    "sparse number": (lambda x: (PLACES * x + 1.0).sum(), "A + x * scipy.sparse.eye_array(n)"),
+    "sparse entry": (lambda x: (PLACES * x).__setitem__((0, 1), x), "A = A + scipy.sparse."),
+    "sparse sum": (lambda x: (sparse.csr_matrix(PLACES) * x).sum(0), "A @ np.ones(A.shape[1])"),
+    "sections": (lambda x: signal.sosfiltfilt(
+        signal.butter(2, x / 2, output="sos"), np.arange(30.0))[0], "padlen=3 * (2 * len(sos)"),
     "steps": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, -1], TIMES),
     "events": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], t_eval=[1.0],
                                              events=lambda t, y: y[0]).y[0, 0],
@@ -210,3 +222,10 @@ def test_weights_of_means_are_those_of_the_last_axes() -> None:
         np.testing.assert_allclose(got, mean(x, weights=w))
         with pytest.raises(ValueError, match="broadcast"):
             trace(lambda x, w, m=mean: m(x, weights=w))(x, w[:3])
+
+
+def test_sparse_arguments_and_results_show_the_entries() -> None:
+    with pytest.raises(NotArrayError, match=r"argument 0 is a sparse matrix[^$]*A\.indptr"):
+        jit(lambda a: a @ np.ones(2))(PLACES)
+    with pytest.raises(NotArrayError, match=r"contains a sparse matrix[^$]*return A\.data"):
+        jit(lambda x: PLACES * x)(1.0)

@@ -47,7 +47,6 @@ _REASONS = {
         "test_tests.py::test_check_vjp_2nd_order_fail",
     ),
     "the square root is complex; traced, it is NaN": ("test_scipy.py::test_sqrtm",),
-    "densities of singular covariances are not covered": ("test_scipy.py::test_mvn_sing_cov",),
 }
 
 #: Test -> why it fails.
