@@ -10,23 +10,16 @@ from collections.abc import Sequence
 
 from .catalogue import Function
 
+_EIGENVALUES = "eigenvalues without symmetry (cuSOLVER has them)"
 #: What runs on the CPU alone, by the reason; all other covered functions compile.
 ON_THE_CPU: dict[str, dict[str, str]] = {
-    "numpy": {
-        "singular values and eigenvalues": "polyfit roots",
-        "SciPy's code in C": "i0",
-    },
-    "numpy.linalg": {
-        "singular values and eigenvalues": "cond eig eigh eigvals eigvalsh lstsq matrix_rank pinv "
-        "svd svdvals",
-    },
+    "numpy": {_EIGENVALUES: "roots", "SciPy's code in C": "i0"},
+    "numpy.linalg": {_EIGENVALUES: "eig eigvals"},
     "numpy.fft": {},
     "numpy.lib.stride_tricks": {},
     "numpy.polynomial": {
-        "singular values and eigenvalues": "chebyshev.chebfit chebyshev.chebroots hermite.hermfit "
-        "hermite.hermroots hermite_e.hermefit hermite_e.hermeroots laguerre.lagfit "
-        "laguerre.lagroots legendre.legfit legendre.legroots polynomial.polyfit "
-        "polynomial.polyroots",
+        _EIGENVALUES: "chebyshev.chebroots hermite.hermroots hermite_e.hermeroots "
+        "laguerre.lagroots legendre.legroots polynomial.polyroots",
     },
 }
 #: Functions that are formulas; all others of the namespace call SciPy's own code in C.
