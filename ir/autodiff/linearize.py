@@ -142,8 +142,9 @@ class _Differentiated:
         else:
             lists, before = (builder.ops, split.linear_ops), len(split.linear_ops)
         made = self._rules.run(
-            op, values, place, lists, self._derived, op, operands, results, tangents, place
-        )
+            op, values, place, lists, self._derived, op, operands, results, tangents, place,
+            linear=() if split is None else split.linear,
+        )  # fmt: skip
         if split is not None:
             for linear in split.linear_ops[before:]:
                 split.linear.update(linear.results)

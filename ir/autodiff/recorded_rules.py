@@ -1,9 +1,10 @@
 """What derivative rules emit, recorded: of a thousand products one runs the rule.
 
 A rule of a declaration with ``rules_by_type`` reads the types of the values that it is handed,
-which of them are the same, and the parameters, and nothing else.  These are the form of an op.  The
-first op of a form runs the rule, and what that emits is recorded with its values numbered.  For the
-others the recorded ops are made again: no rule runs, and no type is inferred.
+which of them are the same, and the parameters, and nothing else.  These are the form of an op, with
+which of the values are linear, as that sorts what is emitted.  The first op of a form runs the
+rule, and what that emits is recorded with its values numbered.  For the others the recorded ops are
+made again: no rule runs, and no type is inferred.
 
 Legal where the declaration says ``rules_by_type``.  What reads a value that the rule was not
 handed, or comes from another place than the one given, is not recorded.  The program is the same as
@@ -12,7 +13,7 @@ without recordings, op for op and place for place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -62,11 +63,13 @@ class RecordedRules:
         lists: tuple[list[Op], ...],
         rule: Callable[..., Made],
         *arguments: Any,
+        linear: Collection[Value] = (),
     ) -> Made:
         """Run ``rule(*arguments)``, which adds ops to the lists, or add what it added for an op
         like this.
 
         ``values`` are all that the rule is handed, and ``place`` is the source of what it emits.
+        Which of the lists an op belongs to follows from which values are ``linear``.
         """
         kind, params = op.kind, op.params
         if not kind.rules_by_type:
@@ -77,7 +80,7 @@ class RecordedRules:
             kind,
             kind.key(params) if params else (),
             *[number(v, len(numbers)) for v in values],
-            *[v and id(v.type) for v in numbers],
+            *[v and (id(v.type), v in linear) for v in numbers],
         )
         known = self._known.get(form)
         if known is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from autojit.ir.autodiff.linearize import jvp, vjp
+from autojit.ir.autodiff.linearize import _Split, jvp, vjp
 from autojit.ir.autodiff.recorded_rules import RecordedRules
 from autojit.ir.core.declaration import MaybeValue
 from autojit.ir.core.program import Builder, DerivedSource, Op, Program, Source, Value, building
@@ -137,3 +137,21 @@ def test_what_comes_from_another_place_is_not_recorded(line: int) -> None:
     for _ in range(2):
         recorded(arithmetic.neg, (Value(NUMBER),))
     assert recorded.calls == 2
+
+
+def test_where_an_op_belongs_is_not_repeated() -> None:
+    """A tangent may be a constant, as branches make them: then nothing of it is linear."""
+    number = Type(np.dtype(float), ())
+    x, moving, constant = (Value(number) for _ in range(3))
+    split, rules = _Split(), RecordedRules()
+    split.linear.add(moving)
+    lists = (split.ops, split.linear_ops)
+    with building(split):
+        for tangent in (moving, constant, moving):
+            op = Op(arithmetic.mul, (x, tangent), {}, (Value(number),), None)
+            rules.run(
+                op, op.operands, None, lists, lambda t: [arithmetic.mul(x, t)], tangent,
+                linear=split.linear,
+            )  # fmt: skip
+    assert [op.operands for op in split.ops] == [(x, constant)]
+    assert [op.operands for op in split.linear_ops] == [(x, moving)] * 2
