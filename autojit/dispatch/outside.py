@@ -56,6 +56,7 @@ class debug_stale:
     ...     y = double(1.0)
     >>> rates[0] = 3.0
     >>> with autojit.debug_stale(), warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     float(double(1.0)), len(caught)
     (2.0, 1)
     """

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from autojit.codegen.cuda.device_program.calls import LibraryCall
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgram
 from autojit.codegen.cuda.device_program.traffic import traffic
 from autojit.codegen.cuda.mapping.machine import Machine
@@ -31,6 +32,7 @@ from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
 from autojit.ir.core.program import Program
+from autojit.ir.core.types import dtype_from_name
 from autojit.ir.core.values import Source
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.tools.units import in_bytes, plural
@@ -50,12 +52,13 @@ class Assembled:
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """A kernel, and how it is launched.  Sizes are in bytes."""
+    """A kernel, and how it is launched, or a library's routine.  Sizes are in bytes."""
 
     name: str
-    blocks: int
-    threads: int
-    #: Which threads do what, and why so.
+    #: None for a library's routine, which decides by itself.
+    blocks: int | None
+    threads: int | None
+    #: Which threads do what, and why so; what a routine computes.
     mapping: str
     lines: list[Line]
     read: int
@@ -140,8 +143,11 @@ class GpuExplanation:
 def _rows(launch: Launch) -> Iterator[tuple[str, str]]:
     for line in launch.lines:
         yield "line", f"{line.file}:{line.number}  {line.text}{_way(line)}"
-    yield "launch", f"{launch.blocks} blocks of {launch.threads} threads"
-    yield "mapping", launch.mapping
+    if launch.blocks is None:
+        yield "library", launch.mapping
+    else:
+        yield "launch", f"{launch.blocks} blocks of {launch.threads} threads"
+        yield "mapping", launch.mapping
     moved = f"{in_bytes(launch.read)} read, {in_bytes(launch.written)} written"
     yield "memory", moved + (f", {in_bytes(launch.shared)} shared" if launch.shared else "")
     if launch.assembled is not None:
@@ -176,7 +182,11 @@ def explain_on_gpu(program: Program, device: str) -> GpuExplanation:
     )
 
 
-def _launch(made: DeviceProgram, kernel: DeviceKernel, known: Assembled | None) -> Launch:
+def _launch(
+    made: DeviceProgram, kernel: DeviceKernel | LibraryCall, known: Assembled | None
+) -> Launch:
+    if isinstance(kernel, LibraryCall):
+        return _called(kernel)
     moved = traffic(kernel)
     return Launch(
         name=kernel.name,
@@ -188,6 +198,27 @@ def _launch(made: DeviceProgram, kernel: DeviceKernel, known: Assembled | None) 
         written=moved.written,
         shared=footprint(kernel.shared),
         assembled=known,
+    )
+
+
+def _called(call: LibraryCall) -> Launch:
+    def size(access: str) -> int:
+        return sum(
+            call.count * p.size * dtype_from_name(p.buffer.dtype).itemsize
+            for p in call.parts
+            if access in p.access
+        )
+
+    return Launch(
+        name=call.name,
+        blocks=None,
+        threads=None,
+        mapping=call.doc,
+        lines=list(dict.fromkeys(line_of(source) for source in sources_of(call))),
+        read=size("r"),
+        written=size("w"),
+        shared=0,
+        assembled=None,
     )
 
 

@@ -25,8 +25,8 @@ TEXTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "scipy.integrate.solve_ivp(f, …)": (
         "kinetics (autojit.ode has it)", lambda x: resolve_name("scipy.integrate.solve_ivp")(
             lambda t, y: -x[0] * y, (0, 1), [1.0]).y),
-    "scipy.sparse.csr_matrix(m) @ x": (
-        "finite elements, graphs", lambda x: resolve_name("scipy.sparse.csr_matrix")(M) @ x),
+    "scipy.sparse.csgraph.shortest_path(m)": (
+        "networks", lambda x: resolve_name("scipy.sparse.csgraph.shortest_path")(M * x[0])),
     "np.ma.masked_array(x, mask)": (
         "missing data", lambda x: np.ma.masked_array(x, [0, 1, 0, 0]).sum()),
     "np.lib.stride_tricks.as_strided(x, …)": (

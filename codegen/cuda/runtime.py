@@ -162,7 +162,8 @@ class CudaExecutable:
 
     def kernels(self) -> list[Kernel]:
         """The kernels of the launches, each as a module of its own."""
-        return [kernel_of(self._extraction, launch) for launch in self.printed.launches]
+        launches = (x for x in self.printed.launches if isinstance(x, Launch))
+        return [kernel_of(self._extraction, launch) for launch in launches]
 
     def _step(self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
         kernel = kernel_of(self._extraction, launch, by_value)

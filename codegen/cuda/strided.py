@@ -19,7 +19,7 @@ from .driver.extraction import Extraction
 from .driver.launching import Launcher
 from .mapping.machine import Machine
 from .packaged import kernel_of, step_of
-from .source import Source, print_source
+from .source import Launch, Source, print_source
 
 if TYPE_CHECKING:
     from .driver.card import Card
@@ -87,5 +87,6 @@ def _made(card: Card, program: LoopProgram) -> Launcher:
     steps = [
         step_of(launch, card.function(kernel_of(extraction, launch), None), slots)
         for launch in source.launches
+        if isinstance(launch, Launch)
     ]
     return Launcher(card, steps, len(slots), [])

@@ -87,4 +87,5 @@ FORMS: dict[type, Form] = {
 REFUSED = {
     "callback": "it calls a function of this Python process, which a module has not",
     "custom_linear": "it is known by its transpose alone and has no value",
+    "order_statistics": "it stands in programs that are scheduled alone",
 }

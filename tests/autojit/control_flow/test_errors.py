@@ -125,10 +125,10 @@ def test_an_index_out_of_bounds_in_a_loop_is_said() -> None:
 
 def test_what_a_gpu_lacks_is_refused_in_loops_by_name() -> None:
     def step(i: Any, c: Any) -> Any:
-        return np.linalg.eigh(c)[1]
+        return np.real(np.linalg.eig(c)[1])
 
     lowered = jit(lambda x: fori_loop(0, 3, step, x), device="cuda").lower(np.eye(2))
-    with pytest.raises(errors.UnsupportedTargetError, match="eigh cannot be compiled") as caught:
+    with pytest.raises(errors.UnsupportedTargetError, match="eig cannot be compiled") as caught:
         lowered.text("cuda")
     assert "test_errors.py" in str(caught.value)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autojit import grad, jit
+from autojit.codegen.cuda.libraries.prototypes import PROTOTYPES
+from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.mapping.program import device_program
 from autojit.explanations import on_gpu
 from autojit.explanations.on_gpu import GpuExplanation
 
@@ -49,6 +53,18 @@ def test_each_launch_says_who_does_what() -> None:
     if shutil.which("ptxas"):
         assert made.without_registers == ""
         assert all(x.assembled and 0 < x.assembled.registers < 256 for x in made.launches)
+
+
+def test_routines_of_libraries_stand_among_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = replace(Machine(), libraries=frozenset(PROTOTYPES))
+    monkeypatch.setattr(on_gpu, "device_program", lambda loops: device_program(loops, installed))
+    monkeypatch.setattr(on_gpu.shutil, "which", lambda name: None)
+    made = jit(lambda x: np.sin(x @ x), device="cuda").explain(np.ones((1000, 1000)))
+    product, sine = made.launches
+    assert (product.blocks, product.threads) == (None, None)
+    assert (product.read, product.written) == (16 * 1000**2, 8 * 1000**2)
+    assert [line.text for line in product.lines] == [line.text for line in sine.lines]
+    assert f"library   {product.mapping}" in made.text(100)
 
 
 def test_without_ptxas_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from autojit.codegen.cuda import tapes
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.codegen.cuda.driver import launching
 from autojit.codegen.cuda.driver.prototypes import LEGACY_STREAM
+from autojit.errors import StaleValueWarning
 from tests.codegen.cuda.driver.fake import Fake, Stub, installed, with_stubs
 
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
@@ -88,7 +89,8 @@ def test_closed_over_arrays_are_copied_once_as_they_were(fake: Fake) -> None:
     f(x)
     w[:] = -1  # which the CPU's code does not see either
     with fake.counted() as counts:
-        f(x)
+        with pytest.warns(StaleValueWarning, match="`w` has changed"):
+            f(x)
         f(X)
     assert counts["cuMemcpyHtoDAsync_v2"] == 1  # of X
     kernel, passed = fake.launches[-1].kernel, fake.launches[-1].passed
