@@ -89,8 +89,9 @@ def _path_to_a_holder(tracers: _Own) -> _Own | None:
 def _with_referrers(level: _Own) -> _Own:
     """Paths with all that refers to where they end; the collector is asked once."""
     ends = {id(path[-1]): _Own() for path in level}
-    for x in gc.get_referrers(*(path[-1] for path in level)):
-        if not _is_ours(x):
+    asked = tuple(path[-1] for path in level)
+    for x in gc.get_referrers(*asked):
+        if x is not asked and not _is_ours(x):  # Python 3.13 finds it, too
             for number in {id(y) for y in gc.get_referents(x)} & ends.keys():
                 ends[number].append(x)
     return _Own((path, ends[id(path[-1])]) for path in level)
