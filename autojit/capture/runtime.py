@@ -21,6 +21,7 @@ from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
+from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import owned
 from autojit.tracing.hooks import hooks
@@ -259,7 +260,10 @@ def twin(f: Any) -> Any:
 
 
 def entry(f: Any) -> Any:
-    """The same of a function that is called from elsewhere, which may call itself."""
+    """The same of a function that is called from elsewhere, which may call itself, or be Numba's
+    for elements or cores of arrays."""
+    if numba_kind(type(f)):
+        return functools.wraps(f)(lambda *args, **kwargs: calls.call(f, args, kwargs, twin))
     made = twin(f)
     if not recursion.calls_itself(made):
         return made

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from autojit import grad, jit
+from autojit import grad, jit, jvp, vmap
 from autojit.errors import ArgumentChangedError, UncoveredFunctionError
 
 
@@ -92,3 +92,21 @@ def test_what_is_refused():
         jit(lambda x: doubled_in_place(x * 1))(ROWS[0])
     with pytest.raises(UncoveredFunctionError, match=r'@guvectorize\(\["\(float64'):
         jit(lambda x: without_types(x, np.zeros(2)))(ROWS)
+
+
+def test_it_is_transformed_by_itself_too():
+    @numba.vectorize(["float64(float64)"])
+    def squared(x):
+        return x**2
+
+    @numba.guvectorize(["(float64[:], float64[:])"], "(n)->(n)")
+    def squares(x, out):
+        for i in range(len(x)):
+            out[i] = x[i] ** 2
+
+    x = np.array([1.0, 2.0, 3.0])
+    for f in (squared, squares):
+        np.testing.assert_array_equal(jit(f)(x), x**2)
+        np.testing.assert_array_equal(jvp(f, (x,), (np.ones(3),))[1], 2 * x)
+        np.testing.assert_array_equal(vmap(f)(x[:, None]), x[:, None] ** 2)
+    assert grad(squared)(2.0) == 4.0
