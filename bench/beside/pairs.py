@@ -11,6 +11,8 @@ import numpy as np
 
 #: A batch of calls lasts so long, so that the clock's resolution and one interruption do not count.
 BATCH_SECONDS = 0.02
+#: Each is called so long before it counts: what runs often is compiled in the background.
+WARM_UP_SECONDS = 1.0
 
 
 class Pair(NamedTuple):
@@ -37,10 +39,14 @@ class Timed(NamedTuple):
 
 
 def timed(pair: Pair, rounds: int) -> Timed:
-    """The medians over rounds, in turns; the first call of each does not count."""
+    """The medians over rounds, in turns; the first second of each does not count."""
     got, want = pair.ours(), pair.theirs()
     wrong = "" if pair.tolerance is None else difference(got, want, pair.tolerance)
     both = (pair.ours, pair.theirs)
+    for f in both:
+        end = time.perf_counter() + WARM_UP_SECONDS
+        while time.perf_counter() < end:
+            f()
     counts = [max(1, round(BATCH_SECONDS / max(_batch(f, 1), 1e-9))) for f in both]
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
