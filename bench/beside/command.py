@@ -87,6 +87,6 @@ def main(argv: list[str], publish: Any) -> None:
         lines = [
             f"{machine.today()}, {machine.description()}; threads: 1. Load before: {load}.",
             ", ".join(f"{name} {version(name)}" for name in packages) + ".",
-            f"Medians of {options.rounds} rounds in turns; the first second of each does not count.",
+            f"Medians of {options.rounds} rounds in turns, after a second of warm-up.",
         ]
         publish(options, f"Beside: {title}", lines, [Table(title, COLUMNS, rows)])
