@@ -9,7 +9,9 @@ from typing import Any
 
 #: Of the code generator.
 CODEGEN: dict[str, tuple[Any, ...]] = {
+    "codegen.loop_passes.strip_mine.AGAIN": (1e-4, 10.0),
     "codegen.loop_passes.strip_mine.BLOCK": (2, 3, 8),
+    "codegen.loop_passes.strip_mine.LEAST": (2, 5),
     "codegen.loop_passes.strip_mine.WORTH_BLOCKS": (0,),
     "codegen.lowering.region_places.SMALL": (0, 2, 64),
     "codegen.scheduling.chains.LONGEST_CHOICE": (0, 2),
@@ -249,6 +251,7 @@ UNITS: dict[str, tuple[str, ...]] = {
     "iterations, steps or rows": (
         "ir.passes.loops.undo_tapes.PARTS",
         "codegen.loop_passes.strip_mine.BLOCK",
+        "codegen.loop_passes.strip_mine.LEAST",
         "codegen.cpu.llvm.counted.MOST_UNROLLED",
         "codegen.cpu.emit.nests.EVEN",
         "codegen.cpu.emit.nests.GRAIN",
@@ -425,6 +428,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "codegen.loop_passes.fission.HANDED",
         "codegen.loop_passes.products.FAR_PART",
         "codegen.loop_passes.rows.tile_cost.AGAIN",
+        "codegen.loop_passes.strip_mine.AGAIN",
         "codegen.loop_passes.rows.tile_cost.LARGEST",
         "codegen.loop_passes.rows.row_groups.LEAST",
         "codegen.loop_passes.rows.tile_cost.ROOM",

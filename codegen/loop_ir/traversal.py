@@ -33,6 +33,24 @@ def walk(body: list[Any]) -> Iterator[Any]:
                 yield from walk(inner)
 
 
+def with_bodies(statement: Any, change: Callable[[list[Any]], list[Any]]) -> Any:
+    """A statement with the lists of statements inside of it changed; itself, if none is."""
+    inside = bodies_of(statement)
+    if not inside:
+        return statement
+    made = {id(body): change(body) for body in inside}
+    if all(made[id(body)] is body for body in inside):
+        return statement
+    changes = {}
+    for f in fields(statement):
+        value = getattr(statement, f.name)
+        if id(value) in made:
+            changes[f.name] = made[id(value)]
+        elif isinstance(value, list) and value and all(id(each) in made for each in value):
+            changes[f.name] = [made[id(each)] for each in value]
+    return replace(statement, **changes)
+
+
 def statements(program: LoopProgram) -> Iterator[Any]:
     """Every statement of a program, library calls included."""
     for step in program.steps:

@@ -6,10 +6,15 @@ Legal where no other statements stand between two loops that share an accumulato
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
+from autojit.codegen.analysis.dependences import Touch, touches
+from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Finish, Loop
 from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.ir.core.affine import Var
 
 
 @dataclass
@@ -52,3 +57,25 @@ def stages_of(loop: Loop) -> list[Stage] | None:
                 stages.append(Stage(False))
             stages[-1].body.append(s)
     return stages
+
+
+def touched_again(stages: list[Stage], row: Var) -> int:
+    """The bytes of a row that more than one stage touches: a block of them is in the cache when
+    the next stage comes to it, or has left it."""
+    found: dict[Buffer, list[int]] = {}
+    for stage in stages:
+        sizes: dict[Buffer, int] = {}
+        for t in touches(stage.body):
+            if t.access is not None and row in t.access.index.variables():
+                sizes[t.memory] = max(sizes.get(t.memory, 0), _bytes(t))
+        for memory, size in sizes.items():
+            found.setdefault(memory, []).append(size)
+    return sum(max(sizes) for sizes in found.values() if len(sizes) > 1)
+
+
+def _bytes(t: Touch) -> int:
+    """How much a touch is of the row of one iteration."""
+    assert t.access is not None
+    inside = t.access.index.variables()
+    counts = [high - low + 1 for var, (low, high) in t.inner.items() if var in inside]
+    return prod(counts) * itemsize(t.memory.dtype)
