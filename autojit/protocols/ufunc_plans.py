@@ -183,14 +183,6 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
             given = ", ".join("x.astype(int)" if d.kind in "fc" else "n" for d in dtypes)
             words += f". Convert to whole numbers first:\n    {name_of(ufunc)}({given})"
         raise DtypeError(with_place(words, user_source())) from None
-    if loop[-1] != np.float16:  # half precision on the way to a truth value: any float does
-        loop = tuple(np.dtype(np.float32) if d == np.float16 else d for d in loop)
-    else:
-        words = (
-            f"{name_of(ufunc)} of {_listed(dtypes)} is float16 in NumPy, which autojit does not "
-            f"have. Convert first:\n    {name_of(ufunc)}(x.astype(float))"
-        )
-        raise MissingDtypeError(with_place(words, user_source()))
     return tuple(np.dtype(d) for d in loop)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.nodes import Compute, Constant, Gather, IndexValue, InRange, Load
 from autojit.codegen.loop_ir.values import Buffer, Place, Scalar
+from autojit.codegen.loop_ir.vocabulary import HALVES
 from autojit.codegen.scheduling.bufferization import Placement, parts_of, scalar_dtype
 from autojit.codegen.scheduling.element_walk import ElementWalk, Index
 from autojit.codegen.scheduling.fusion import Schedule
@@ -284,6 +285,9 @@ class ScalarCode(ElementWalk):
         if dtype == "bool":
             result: Scalar = self("ne", x, 0)
             return result
+        direct = ("f32", "f64") if dtype in HALVES else ("f32",)
+        if (dtype in HALVES and x.dtype not in direct) or (x.dtype in HALVES and dtype != "f32"):
+            return self.cast(self.word("convert", (x,), "f32"), dtype)
         return self.word("convert", (x,), dtype)
 
     def choose(self, op: Op, cases: list[tuple[Any, Any]]) -> Any:

@@ -60,6 +60,8 @@ class Declaration:
     ``fallible``   whether there are such errors: asked for each op that is recorded
     ``rules_by_type``  whether ``jvp`` and ``transpose`` read no more than the types of values,
                    which of these are the same, and the parameters
+    ``moves``      whether elements of results are elements of operands, zeros or parameters, or
+                   computed by programs and functions that the op calls
     """
 
     arity: int | None = None
@@ -68,6 +70,7 @@ class Declaration:
     commutative = False
     fallible = False
     rules_by_type = False
+    moves = False
 
     def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
         if name in REGISTRY:

@@ -20,6 +20,7 @@ DTYPE_NAMES: dict[np.dtype, str] = {
     np.dtype(np.uint16): "u16",
     np.dtype(np.uint32): "u32",
     np.dtype(np.uint64): "u64",
+    np.dtype(np.float16): "f16",
     np.dtype(np.float32): "f32",
     np.dtype(np.float64): "f64",
     np.dtype(np.complex64): "c64",
@@ -30,7 +31,7 @@ _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
 DTYPE_ALIASES = {
     **{dtype.name: name for dtype, name in DTYPE_NAMES.items() if dtype.name != name},
     "bool_": "bool", "boolean": "bool", "int": "i64", "long": "i64", "uint": "u64",
-    "single": "f32", "float": "f64", "float_": "f64", "double": "f64", "real": "f64",
+    "half": "f16", "single": "f32", "float": "f64", "float_": "f64", "double": "f64", "real": "f64",
     "csingle": "c64", "complex": "c128", "cdouble": "c128",
 }  # fmt: skip
 
@@ -75,6 +76,15 @@ def _known() -> str:
 def canonical_dtype(dtype: np.dtype) -> np.dtype:
     """The one dtype object in native byte order that stands for all equal ones."""
     return _DTYPES[dtype_name(np.dtype(dtype).newbyteorder("="))]
+
+
+def is_half(dtype: np.dtype) -> bool:
+    """Whether a dtype is a float of 16 bits: it is stored, and computed on in float32.
+
+    >>> is_half(np.dtype("float16")), is_half(np.dtype("int16"))
+    (True, False)
+    """
+    return dtype.itemsize == 2 and dtype.kind == "f"
 
 
 @dataclass(frozen=True, slots=True)

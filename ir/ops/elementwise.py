@@ -180,6 +180,8 @@ class MakeComplex(Elementwise):
 class Select(Elementwise):
     """``select(condition, x, y)``: x where the condition holds, else y."""
 
+    moves = True
+
     def mask(self, op: Op, operand: int) -> Literal | None:
         return (op.operands[0], operand == 1) if operand else None
 
@@ -196,6 +198,7 @@ class Select(Elementwise):
 class Convert(Elementwise):
     """``convert(x, dtype=d)``: x in another dtype, as ``astype`` does it."""
 
+    moves = True
     parameters = ("dtype",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:

@@ -55,6 +55,7 @@ class Gather(_Indexing):
     The result's axes are those of the indices, then the other axes of x.
     """
 
+    moves = True
     parameters = ("axes",)
 
     def work(self, op: Op) -> float:

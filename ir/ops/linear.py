@@ -45,6 +45,7 @@ class Linear(SingleResult):
 class Constant(SingleResult):
     """``constant(value=v, dtype=d, shape=s)``: every element is v, a Python number."""
 
+    moves = True
     arity = 0
     parameters = ("dtype", "shape", "value")
     sliding = ("value",)

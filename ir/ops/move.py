@@ -27,6 +27,8 @@ from .windows import slice_windows, window_places
 class Move(Linear):
     """Every element of the result is one of the operand."""
 
+    moves = True
+
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
         element: Scalar = scalars[0]
         return element
@@ -197,6 +199,7 @@ class Slice(Move):
 class Pad(Linear):
     """``pad(x, low=a, high=b, interior=i)``: zeros before, after and between, for each axis."""
 
+    moves = True
     parameters = ("high", "interior", "low")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
@@ -297,6 +300,7 @@ class Flip(Move):
 class Concatenate(SingleResult):
     """``concatenate(x, …, axis=k)``: operands one after the other along an axis."""
 
+    moves = True
     parameters = ("axis",)
 
     def work(self, op: Op) -> float:

@@ -177,7 +177,7 @@ def scaled_twice(op: Op, at: Rewriter) -> Value | None:
             if not (isinstance(c, float) and isinstance(d, float)):
                 continue
             exact = any(1 <= abs(s) <= 2**10 and abs(frexp(s)[0]) == 0.5 for s in (c, d))
-            if exact and all(2**-100 <= abs(s) <= 2**100 for s in (c, d)):
+            if inner.dtype.itemsize > 2 and exact and all(2**-100 <= abs(s) <= 2**100 for s in (c, d)):
                 return mul(x, full(c * d, op.result.type))
     return None
 
