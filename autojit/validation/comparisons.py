@@ -22,6 +22,9 @@ from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.tracing.known import Inputs
 
+#: The relative tolerance, at most: that of the shortest floats would pass anything.
+LOOSEST = 0.125
+
 MODES = {"fwd": "forward", "rev": "reverse"}
 
 Arrays = list[np.ndarray]
@@ -108,7 +111,7 @@ class Settings:
         kinds = [found.point[i].dtype for i in found.wrt]
         kinds += [t.dtype for t in found.program.out_types if t.is_inexact]
         epsilon = float(max(np.finfo(dtype).eps for dtype in kinds))
-        usual = 64 * epsilon**0.5
+        usual = min(64 * epsilon**0.5, LOOSEST)
         if found.wide is not None:  # only the derivative itself is rounded so
             usual, epsilon = min(usual, 4096 * epsilon), float(np.finfo(np.float64).eps)
         return Settings(

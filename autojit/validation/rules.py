@@ -17,7 +17,7 @@ from autojit.ir.tools.interpreter import interpret, watching
 
 from .comparisons import MODES, Arrays, Comparison, Map, Probe, Settings
 from .origins import Call, Calls, Frame
-from .widening import widened
+from .widening import is_narrow, widened
 
 #: How many runs of the bodies of one operation are looked into: the first ones and the last.
 MOST_RUNS = 4
@@ -151,8 +151,7 @@ def interpreted(program: Program, arrays: Sequence[Any]) -> Arrays:
 def wide_runner(program: Program) -> Any:
     """The same in double precision for a program in single precision; None where it has no such
     form, or needs none."""
-    single = (np.dtype(np.float32), np.dtype(np.complex64))
-    wide = widened(program) if any(v.dtype in single for v in program.inputs) else None
+    wide = widened(program) if any(is_narrow(v.dtype) for v in program.inputs) else None
     return None if wide is None else functools.partial(interpreted, wide)
 
 

@@ -10,11 +10,20 @@ from autojit.ir.core.errors import AutojitError
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type, TypeMismatch
 
-_WIDE = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(complex)}
+_WIDE = {
+    np.dtype(np.float16): np.dtype(np.float64),
+    np.dtype(np.float32): np.dtype(np.float64),
+    np.dtype(np.complex64): np.dtype(complex),
+}
+
+
+def is_narrow(dtype: np.dtype) -> bool:
+    """Whether a dtype has fewer digits than double precision."""
+    return dtype in _WIDE
 
 
 def widened(program: Program) -> Program | None:
-    """The program with float64 in the place of float32; None where it has no such form."""
+    """The program with float64 in the place of shorter floats; None where it has no such form."""
     try:
         return _widened(program)
     except (AutojitError, TypeMismatch, TypeError, ValueError):

@@ -11,7 +11,9 @@ from functools import lru_cache
 
 from autojit.ir.core.machine import Machine, ask_by, current
 
-__all__ = ["current", "has_cycle_counter", "has_fused", "has_halves", "has_masks", "number", "processors"]
+__all__ = [
+    "current", "has_cycle_counter", "has_fused", "has_halves", "has_masks", "number", "processors",
+]  # fmt: skip
 
 
 def number(setting: str | None, default: int) -> int:

@@ -283,7 +283,7 @@ class ScalarCode(ElementWalk):
         if x.dtype == dtype:
             return x
         if dtype == "bool":
-            result: Scalar = self("ne", x, 0)
+            result: Scalar = self("ne", self.cast(x, "f32") if x.dtype in HALVES else x, 0)
             return result
         direct = ("f32", "f64") if dtype in HALVES else ("f32",)
         if (dtype in HALVES and x.dtype not in direct) or (x.dtype in HALVES and dtype != "f32"):

@@ -21,6 +21,7 @@ import numpy as np
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import is_half
 from autojit.ir.ops.arithmetic import (
     absolute,
     add,
@@ -168,8 +169,11 @@ def neg_of_scaled(op: Op, at: Rewriter) -> Value | None:
 def scaled_twice(op: Op, at: Rewriter) -> Value | None:
     """(x * c) * d → x * (c * d) where c or d is a power of two of at least 1.
 
-    Nothing rounds anew then, short of subnormal numbers and of the overflow of x * c.
+    Nothing rounds anew then, short of subnormal numbers and of the overflow of x * c, which in
+    float16 are near.
     """
+    if is_half(op.result.dtype):
+        return None
     for inner, other in _pairs(op):
         d, scaled = at.scalar(other), at.definition(inner, mul)
         for x, constant in _pairs(scaled) if scaled else ():
@@ -177,7 +181,7 @@ def scaled_twice(op: Op, at: Rewriter) -> Value | None:
             if not (isinstance(c, float) and isinstance(d, float)):
                 continue
             exact = any(1 <= abs(s) <= 2**10 and abs(frexp(s)[0]) == 0.5 for s in (c, d))
-            if inner.dtype.itemsize > 2 and exact and all(2**-100 <= abs(s) <= 2**100 for s in (c, d)):
+            if exact and all(2**-100 <= abs(s) <= 2**100 for s in (c, d)):
                 return mul(x, full(c * d, op.result.type))
     return None
 

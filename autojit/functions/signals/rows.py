@@ -83,7 +83,9 @@ def i0(x: Any) -> Any:
     x = as_tracer(x)
     if x.dtype.kind == "c":
         raise TypeError("np.i0: not supported for complex values")
-    return scipy.special.i0(x if x.dtype.kind == "f" else x.astype(np.float64))
+    if x.dtype.kind != "f":
+        return scipy.special.i0(x.astype(np.float64))
+    return scipy.special.i0(x).astype(x.dtype)
 
 
 # -- filters --------------------------------------------------

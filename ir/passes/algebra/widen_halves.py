@@ -16,11 +16,12 @@ After::
     %8: f16[] = convert %7 {dtype=f16}
 
 So targets need no more of float16 than its loads, stores and conversions, and no pass below sees
-arithmetic on it.  A sum, a difference, a product, a quotient and a root are the same bits as if they
-were rounded once: float32 has more than twice the digits.  A reduction or a product of matrices
-adds up in float32 and is rounded once.
+arithmetic on it.  A sum, a difference, a product, a quotient and a root have the bits of one
+rounding: float32 has more than twice the digits.  A reduction or a product of matrices adds up in
+float32 and is rounded once.
 
-Legal anywhere: it is how NumPy computes each element.  What only moves elements stays as it is.
+Legal where operations compute; what only moves elements stays as it is.  Nothing changes in the
+results: it is how NumPy computes each element.
 """
 
 from __future__ import annotations
