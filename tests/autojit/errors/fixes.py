@@ -274,10 +274,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "n, f = 3, lambda x, n: np.sum(np.zeros(n) + x)\nx = 1.0\nL0(x, n)\nL1\n"
         "jit(lambda n: np.sum(L2))(3)",
     ),
-    "protocols/ufunc_plans.py: …(x.astype(float))": (
-        "jit(np.sqrt)(n.astype(np.int8))",
-        "FIX",
-    ),
     "profiling/profile.py: with autojit.profile() as p:": (
         "autojit.profile().seconds",
         "FIX",
