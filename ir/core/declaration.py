@@ -14,6 +14,7 @@ import numpy as np
 
 from .batching import Batched
 from .errors import no_derivative
+from .halves import number_of
 from .program import Op, Program, Value, current_builder, derivative_of, param_key
 from .registry import REGISTRY
 from .types import Type, TypeMismatch
@@ -288,7 +289,7 @@ _EXACT = {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 def full(scalar: Any, type: Type) -> Value:
     """A constant of one type, all elements equal."""
     known = _EXACT.get(scalar.__class__) is type.dtype
-    value = scalar if known else type.dtype.type(scalar).item()
+    value = scalar if known else number_of(scalar, type.dtype)
     constant = REGISTRY["constant"]
     params = {"value": value, "dtype": type.dtype, "shape": type.shape}
     return current_builder().add(constant, (), params, (type,))[0]

@@ -15,6 +15,7 @@ import numpy as np
 from autojit.ir.core import shapes
 from autojit.ir.core.batching import Batched, along, later
 from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full, require
+from autojit.ir.core.halves import number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.registry import declared
 from autojit.ir.core.types import Type, TypeMismatch
@@ -220,7 +221,7 @@ class Pad(Linear):
         return result
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
-        zero = op.result.dtype.type(0).item()
+        zero = number_of(0, op.result.dtype)
         return zero if repr(scalars[0]) == repr(zero) else None  # -0.0 is not the padding
 
     @staticmethod

@@ -16,6 +16,7 @@ import numpy as np
 from autojit.ir.core import shapes
 from autojit.ir.core.batching import Batched, later
 from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, TypeMismatch
 
@@ -54,7 +55,7 @@ class Reduce(SingleResult):
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,), axes = types, params["axes"]
-        kind = x.dtype.kind.replace("b", "?")
+        kind = kind_of(x.dtype).replace("b", "?")
         if kind not in self.kinds:
             raise TypeMismatch(f"{self.name} does not reduce {x}")
         if not (list(axes) == sorted(set(axes)) and all(0 <= a < x.ndim for a in axes)):

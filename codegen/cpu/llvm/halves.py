@@ -14,6 +14,7 @@ import numpy as np
 from llvmlite import ir
 
 from autojit.codegen.loop_ir.machine import has_halves
+from autojit.ir.core.halves import to_bfloat16
 
 I16, I32 = ir.IntType(16), ir.IntType(32)
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
@@ -23,19 +24,25 @@ _SIGN, _INFINITY = 0x80000000, 0x7F800000
 
 def bits(value: Any, dtype: str) -> ir.Constant:
     """A constant."""
+    if dtype == "bf16":
+        return ir.Constant(I16, int(to_bfloat16(value).view(np.uint16)))
     with np.errstate(over="ignore"):
         return ir.Constant(I16, int(np.float16(value).view(np.uint16)))
 
 
 def widened(b: ir.IRBuilder, x: ir.Value, dtype: str) -> ir.Value:
     """The float32 of the same value."""
+    if dtype == "bf16":
+        return b.bitcast(b.shl(b.zext(x, I32), _i32(16)), FLOAT)
     if has_halves():
         return b.fpext(b.bitcast(x, ir.HalfType()), FLOAT)
     return _widened(b, b.zext(x, I32))
 
 
 def narrowed(b: ir.IRBuilder, x: ir.Value, dtype: str) -> ir.Value:
-    """The nearest half float, of two the even one; the operand is a float32 or a float64."""
+    """The nearest half float, of two the even one, to a float32, or as float16 to a float64."""
+    if dtype == "bf16":
+        return b.trunc(_upper_half(b, x), I16)
     x = _to_odd(b, x) if x.type == DOUBLE else x
     if has_halves():
         return b.bitcast(b.fptrunc(x, ir.HalfType()), I16)
@@ -89,6 +96,16 @@ def _narrowed(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
     made = b.select(b.icmp_unsigned("<", size, _i32(113 << 23)), tiny, normal)
     made = b.select(b.icmp_unsigned(">=", size, _i32((127 + 16) << 23)), special, made)
     return b.or_(made, b.lshr(sign, _i32(16)))
+
+
+def _upper_half(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
+    """The bits of bfloat16.  NaN stays NaN: it is made quiet, and not rounded."""
+    number = b.bitcast(x, I32)
+    upper = b.lshr(number, _i32(16))
+    odd = b.and_(upper, _i32(1))
+    rounded = b.lshr(b.add(number, b.add(odd, _i32(0x7FFF))), _i32(16))
+    is_nan = b.fcmp_unordered("!=", x, x)
+    return b.select(is_nan, b.or_(upper, _i32(0x40)), rounded)
 
 
 def _i32(number: int) -> ir.Constant:

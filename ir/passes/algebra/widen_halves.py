@@ -27,12 +27,11 @@ results: it is how NumPy computes each element.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import is_half, widened_params
 from autojit.ir.core.program import Op, Program, Value
-from autojit.ir.core.types import is_half
 from autojit.ir.ops.arithmetic import convert
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 from autojit.ir.tools.program_passes import STRUCTURE, program_pass
@@ -57,10 +56,6 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
     if not _is_computed(op):
         return None
     operands = [convert(v, dtype=_WIDE) if is_half(v.dtype) else v for v in op.operands]
-    made = at.emit(op.kind, operands, {name: _widened(p) for name, p in op.params.items()})
+    made = at.emit(op.kind, operands, widened_params(op.params))
     pairs = zip(made, op.results, strict=True)
     return [convert(new, dtype=old.dtype) if is_half(old.dtype) else new for new, old in pairs]
-
-
-def _widened(param: Any) -> Any:
-    return _WIDE if isinstance(param, np.dtype) and is_half(param) else param

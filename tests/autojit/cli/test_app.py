@@ -213,7 +213,7 @@ MISUSE = [
     (
         ["dump", "functions.py:vector", "f8[3]"],
         "argument 'f8[3]': unknown dtype 'f8'; known: bool, i8, i16, "
-        "i32, i64, u8, u16, u32, u64, f16, f32, f64, c64, c128",
+        "i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128",
     ),
     (
         ["dump", "functions.py:vector", "f64[3"],
