@@ -10,6 +10,7 @@ import numpy as np
 from autojit.errors import MissingDtypeError, ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import is_half
 from autojit.ir.ops import arithmetic, move, reduce
@@ -193,7 +194,7 @@ def _count(shape: tuple[int, ...], axis: Any, where: Any = _MISSING, keepdims: A
 
 def _divided(total: Tracer, count: Any) -> Tracer:
     """A sum by a number of elements, in the dtype of the sum."""
-    if isinstance(count, Tracer) and total.dtype.kind in "fc":
+    if isinstance(count, Tracer) and kind_of(total.dtype) in "fc":
         return total / count.astype(total.dtype)
     quotient = total / (count if isinstance(count, Tracer) else _scalar(count, total))
     return quotient if quotient.dtype == total.dtype else quotient.astype(total.dtype)
@@ -220,7 +221,7 @@ def summed_in(dtype: np.dtype) -> np.dtype:
     """The dtype that a mean is computed in: sums of float16 may be too large for it."""
     if is_half(dtype):
         return np.dtype(np.float32)
-    return dtype if dtype.kind in "fc" else np.dtype(float)
+    return dtype if kind_of(dtype) in "fc" else np.dtype(float)
 
 
 def _as_given(made: Tracer, a: Any) -> Tracer:

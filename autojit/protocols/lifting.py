@@ -144,7 +144,7 @@ def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
         return value
     dtype = np.dtype(dtype)
     check_dtype(dtype)
-    return convert(value, dtype=dtype)
+    return convert(value, dtype=canonical_dtype(dtype))
 
 
 def contains_tracer(x: Any) -> bool:

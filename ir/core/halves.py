@@ -52,6 +52,8 @@ def to_bfloat16(x: Any) -> Any:
     >>> to_float32(to_bfloat16(np.array([1.00390625, 1.01171875, np.nan])))
     array([1.      , 1.015625,      nan], dtype=float32)
     """
+    if is_bfloat16(np.asarray(x).dtype):
+        return np.array(x).view(BFLOAT16)
     with np.errstate(all="ignore"):
         single = np.ascontiguousarray(x).astype(np.float32)
     bits = single.view(np.uint32)
@@ -60,6 +62,13 @@ def to_bfloat16(x: Any) -> Any:
     quiet = (bits >> np.uint32(16)) | np.uint32(0x40)
     made = np.where(np.isnan(single), quiet, rounded).astype(np.uint16)
     return made.view(BFLOAT16).reshape(np.shape(x))
+
+
+def converted(x: Any, dtype: np.dtype) -> Any:
+    """An array in another dtype, as a copy; either may be bfloat16."""
+    if is_bfloat16(dtype):
+        return np.array(x) if is_bfloat16(x.dtype) else to_bfloat16(x)
+    return to_float32(x).astype(dtype, copy=False) if is_bfloat16(x.dtype) else x.astype(dtype)
 
 
 def number_of(value: Any, dtype: np.dtype) -> Any:

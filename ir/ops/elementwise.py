@@ -19,7 +19,7 @@ import numpy as np
 
 from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Literal, MaybeValue, Scalar, SingleResult, require
-from autojit.ir.core.halves import is_bfloat16, kind_of, number_of, to_bfloat16, to_float32
+from autojit.ir.core.halves import converted, is_bfloat16, kind_of, number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, TypeMismatch
 
@@ -220,12 +220,7 @@ class Convert(Elementwise):
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
-            (x,) = arrays
-            if is_bfloat16(x.dtype):
-                x = to_float32(x)
-            if is_bfloat16(params["dtype"]):
-                return to_bfloat16(x)
-            return np.asarray(x).astype(params["dtype"])
+            return converted(np.asarray(arrays[0]), params["dtype"])
 
 
 class IntegerPower(Elementwise):

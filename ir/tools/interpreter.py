@@ -122,7 +122,7 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
         for op in program.ops:
             operands = [env[v] for v in op.operands]
             try:
-                results = _evaluated(op, operands)
+                results = evaluated(op, operands)
             except Exception as error:
                 name_line(error, op.source)
                 raise
@@ -135,7 +135,7 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
     return env
 
 
-def _evaluated(op: Op, operands: Sequence[Any]) -> Any:
+def evaluated(op: Op, operands: Sequence[Any]) -> Any:
     """The results by NumPy; what it cannot compute in bfloat16 is computed in float32."""
     halves = [is_bfloat16(v.dtype) for v in op.results]
     if op.kind.moves or not (any(halves) or any(is_bfloat16(v.dtype) for v in op.operands)):

@@ -10,6 +10,7 @@ import numpy as np
 from autojit.functions.reductions import check_ordered, safe_sqrt, squared, summed_in
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import is_half
 from autojit.ir.ops import arithmetic, move, reduce
@@ -94,7 +95,7 @@ def _extreme(function: Any, op: Any, name: str) -> Callable[..., Any]:
         least = op.identity(a.dtype)
         x = masked(as_value(a.storage), ranges, least)
         value = function(tracer(x), axes, keepdims=keepdims, initial=initial)
-        if a.dtype.kind == "f" and not _is_given(initial):
+        if kind_of(a.dtype) == "f" and not _is_given(initial):
             value = np.where(value == least, _shared(a, axes, least, keepdims), value)
         return wrapped(value, _rest(ranges, axes, keepdims))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from autojit.errors import DtypeError, ShapeError, with_place
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import TypeMismatch, is_half
 from autojit.ir.linalg import factorizations
@@ -37,7 +38,7 @@ def matrices(name: str, *arrays: Any) -> list[Value]:
     NumPy refuses float16, and SciPy computes in float32.
     """
     tracers = [as_tracer(a) for a in arrays]
-    kinds = [t.dtype if t.dtype.kind in "fc" else np.dtype(np.float64) for t in tracers]
+    kinds = [t.dtype if kind_of(t.dtype) in "fc" else np.dtype(np.float64) for t in tracers]
     dtype = np.result_type(*kinds)
     if is_half(dtype):
         if not name.startswith("scipy"):

@@ -8,6 +8,7 @@ import numpy as np
 
 from autojit.errors import with_place
 from autojit.functions.manipulation import along_one_axis
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.types import is_half
 from autojit.protocols.composites import composite
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
@@ -81,7 +82,7 @@ def _scaled(x: Any, exponent: Any) -> Any:
 
 def frexp(x: Any) -> tuple[Any, Any]:
     """``x = mantissa * 2**exponent``, with ``0.5 <= abs(mantissa) < 1``."""
-    x = as_tracer(x) if dtype_of(x).kind == "f" else as_tracer(x).astype(np.float64)
+    x = as_tracer(x) if kind_of(dtype_of(x)) == "f" else as_tracer(x).astype(np.float64)
     if is_half(x.dtype):
         mantissa, exponent = frexp(x.astype(np.float32))
         return mantissa.astype(x.dtype), exponent
