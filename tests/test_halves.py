@@ -6,6 +6,7 @@ results of arithmetic agree bit for bit; elementary functions may differ in the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,9 @@ from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm import halves
 from autojit.codegen.driver.executable import Executable
 from autojit.errors import DtypeError
+from autojit.ir.core import halves as short
+from autojit.ir.tools.interpreter import interpret
+from tests.codegen.cuda.running import mapped, run
 from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, UNARY
 from tests.samples.kinds import Sample
 from tests.samples.movement import INDEXING, MOVEMENT
@@ -277,3 +281,110 @@ def test_loops_carry_halves() -> None:
     assert_within(decay(FEW, 40), want, 0)
     filled = autojit.jit(lambda x: autojit.scan(lambda c, v: (c + v, c * v), x[0], x))(EACH[:999])
     assert filled[1].dtype == np.float16
+
+
+# -- bfloat16 -------------------------------------------------------------------
+
+
+BF16 = """program main(%0: bf16[4], %1: bf16[4]) {
+  %2: bf16[4] = add %0, %1
+  %3: bf16[4] = mul %2, %1
+  %4: bf16[] = sum %3 {axes=(0,)}
+  %5: bf16[4] = flip %3 {axes=(0,)}
+  %6: f32[4] = convert %5 {dtype=f32}
+  %7: bf16[4] = constant {dtype=bf16, shape=(4,), value=0.10009765625}
+  %8: bool[4] = lt %5, %7
+  return %4, %5, %6, %7, %8
+}"""
+
+
+def test_bfloat16_without_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter and compiled code, by our own dtype; PyTorch is the witness."""
+    pytorch = pytest.importorskip("torch")
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    program = autojit.parse(BF16)
+    assert autojit.parse(program.text()) == program
+    numbers = np.float32([[1.5, 2.25, -3, 3e38], [0.1, 1e-3, 7, 9]])
+    a, b = (pytorch.tensor(x).bfloat16() for x in numbers)
+    want = [((a + b) * b).sum(), ((a + b) * b).flip(0)]
+    given = [short.to_bfloat16(x) for x in numbers]
+    for results in (interpret(program, given), Executable(program).call(given)):
+        assert [r.dtype for r in results[:2]] == [short.BFLOAT16] * 2
+        for got, w in zip(results, [*want, want[1]], strict=False):
+            wide = short.to_float32(got) if got.dtype == short.BFLOAT16 else got
+            np.testing.assert_array_equal(wide, w.float().numpy())
+        np.testing.assert_array_equal(short.to_float32(results[3]), np.float32(0.10009765625))
+        np.testing.assert_array_equal(results[4], want[1].float().numpy() < 0.1)
+
+
+def test_each_bfloat16_converts_as_in_pytorch() -> None:
+    pytorch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    bits = np.concatenate([np.arange(1 << 16) << 16, rng.integers(0, 1 << 32, 50_000)])
+    ties = (np.arange(1 << 16) << 16) + 0x8000
+    x = np.concatenate([bits, ties, ties + 1, ties - 1]).astype(np.uint32).view(np.float32)
+    want = pytorch.tensor(x).bfloat16()
+    program = autojit.parse(f"""program main(%0: f32[{x.size}]) {{
+      %1: bf16[{x.size}] = convert %0 {{dtype=bf16}}
+      return %1
+    }}""")
+    for got in (short.to_bfloat16(x), Executable(program).call([x])[0], program(x)):
+        wide = short.to_float32(got)
+        np.testing.assert_array_equal(wide, want.float().numpy())
+        kept = wide[~np.isnan(wide)].view(np.uint32)
+        assert np.array_equal(kept, want.float().numpy()[~np.isnan(wide)].view(np.uint32))
+
+
+def ml_dtypes_or_skip() -> Any:
+    return pytest.importorskip("ml_dtypes").bfloat16
+
+
+def test_arrays_of_ml_dtypes() -> None:
+    kind = ml_dtypes_or_skip()
+    rng = np.random.default_rng(5)
+    x, y = (rng.normal(size=(4, 6)).astype(kind) for _ in range(2))
+
+    def f(x: Any, y: Any) -> Any:
+        z = x.copy()
+        z[0] = 2.5
+        z[1] = z[2]
+        return [
+            x + y, (x * y - x) / (y * y + 1), np.exp(x), x[1:, 2], x.T, x.astype(np.float32), z,
+            np.where(x > y, x, y), x + y.astype(np.float32), x + np.arange(6), -x, np.sqrt(x * x),
+            np.zeros(3, kind) + x[0, :3], np.maximum(x, 0), x * y[0, 0],
+        ]  # fmt: skip
+
+    for call in (autojit.jit(f), autojit.trace(f)(x, y)):
+        for k, (got, want) in enumerate(zip(call(x, y), f(x, y), strict=True)):
+            assert (got.dtype, got.shape) == (want.dtype, want.shape), k
+            np.testing.assert_array_equal(got.astype(float), want.astype(float), str(k))
+    total, product = autojit.jit(lambda x, y: (np.sum(x), x @ y.T))(x, y)
+    a, b = x.astype(float), y.astype(float)
+    assert total == a.sum().astype(np.float32).astype(kind)
+    np.testing.assert_array_equal(product, (a @ b.T).astype(np.float32).astype(kind))
+    assert autojit.jit(lambda x: x * 2.5)(x).dtype == kind
+    g = autojit.jit(autojit.grad(lambda x: np.sum(np.sin(x) * x)))(x)
+    assert g.dtype == kind
+    near = np.sin(a) + a * np.cos(a)
+    np.testing.assert_allclose(g.astype(float), near, rtol=0.02, atol=0.02)
+    rows = autojit.vmap(lambda r: np.sum(r * r))(x)
+    assert rows.dtype == kind
+    assert autojit.jit(lambda x: x + y)(x).dtype == kind  # captured
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_loops_without_a_card(kind: str) -> None:
+    """Device programs, in the executor: loads and stores of 16 bits."""
+    wide = np.random.default_rng(6).normal(size=(30, 40))
+    dtype = np.dtype(np.float16) if kind == "f16" else short.BFLOAT16
+    x = short.converted(wide, dtype)
+    program = autojit.parse(f"""program main(%0: {kind}[30,40]) {{
+      %1: {kind}[30,40] = mul %0, %0
+      %2: {kind}[30,40] = sin %1
+      %3: {kind}[30] = sum %2 {{axes=(1,)}}
+      %4: {kind}[40,30] = transpose %2 {{axes=(1, 0)}}
+      return %2, %3, %4
+    }}""")
+    for got, want in zip(run(mapped(program), program, [x]), interpret(program, [x]), strict=True):
+        a, b = (short.converted(np.asarray(v), np.dtype(float)) for v in (got, want))
+        np.testing.assert_allclose(a, b, rtol=2.0**-7 if kind == "bf16" else 2.0**-10)

@@ -43,7 +43,7 @@ _ALIGNED = 256
 #: What a scalar that is passed by value looks like in its slot of 8 bytes.
 _FORMATS = {
     "bool": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q", "u8": "B7x",
-    "u16": "H6x", "u32": "I4x", "u64": "Q", "f32": "f4x", "f64": "d",
+    "u16": "H6x", "u32": "I4x", "u64": "Q", "f16": "e6x", "bf16": "H6x", "f32": "f4x", "f64": "d",
 }  # fmt: skip
 
 Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
