@@ -71,6 +71,11 @@ def converted(x: Any, dtype: np.dtype) -> Any:
     return to_float32(x).astype(dtype, copy=False) if is_bfloat16(x.dtype) else x.astype(dtype)
 
 
+def limits_of(dtype: np.dtype) -> np.finfo[Any]:
+    """The smallest and the largest exponents of floats: bfloat16 has those of float32."""
+    return np.finfo(np.dtype(np.float32) if is_bfloat16(dtype) else dtype)
+
+
 def number_of(value: Any, dtype: np.dtype) -> Any:
     """The Python number that an element of a dtype is for a number.
 
@@ -103,8 +108,13 @@ def held_as(dtype: np.dtype) -> np.dtype:
     return _BITS if dtype is BFLOAT16 else dtype
 
 
+def shown_dtype(dtype: np.dtype) -> np.dtype:
+    """A dtype as users see it: bfloat16 is that of ml_dtypes, where that package is loaded."""
+    package = sys.modules.get("ml_dtypes") if dtype is BFLOAT16 else None
+    return dtype if package is None else np.dtype(package.bfloat16)
+
+
 def shown(x: Any) -> Any:
-    """An array of bfloat16 in the dtype of ml_dtypes, where that package is loaded."""
-    package = sys.modules.get("ml_dtypes")
-    dtype = BFLOAT16 if package is None else np.dtype(package.bfloat16)
+    """An array of bfloat16 in the dtype that users see."""
+    dtype = shown_dtype(BFLOAT16)
     return x if x.dtype is dtype else x.view(dtype)

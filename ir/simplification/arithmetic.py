@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import limits_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import is_half
 from autojit.ir.ops.arithmetic import (
@@ -203,7 +204,7 @@ def div_by_power_of_two(op: Op, at: Rewriter) -> Value | None:
     scalar = at.scalar(other)
     if not isinstance(scalar, float) or abs(frexp(scalar)[0]) != 0.5:
         return None
-    limits = np.finfo(other.dtype)
+    limits = limits_of(other.dtype)
     if not limits.tiny <= abs(1 / scalar) <= limits.max:
         return None
     return mul(x, full(1 / scalar, other.type))
