@@ -173,12 +173,9 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
     others.  bfloat16, which NumPy does not have, is promoted as float16 is, and with that to
     float32.
     """
-    given = [kind for kind in (*kinds, dtype) if isinstance(kind, np.dtype)]
-    if any(map(is_bfloat16, given)):
-        like = np.dtype(np.float32 if _HALF in given else _HALF)
-        kinds = tuple([like if _is_bfloat16(kind) else kind for kind in kinds])
-        loop = resolve(ufunc, kinds, like if _is_bfloat16(dtype) else dtype)
-        return tuple([BFLOAT16 if d == _HALF else d for d in loop])
+    present = [kind for kind in (*kinds, dtype) if isinstance(kind, np.dtype)]
+    if any(map(is_bfloat16, present)):
+        return _resolved_as_half(ufunc, kinds, dtype, present)
     dtypes = tuple([WEAK_TYPES.get(kind, kind) for kind in kinds])
     asked = dtypes if all(kind in WEAK_TYPES for kind in kinds) else kinds
     signature = None if dtype is None else (None,) * len(kinds) + (dtype,) * ufunc.nout
@@ -195,6 +192,19 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
 
 
 _HALF = np.dtype(np.float16)
+
+
+def _resolved_as_half(
+    ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None, present: list[np.dtype]
+) -> tuple[np.dtype, ...]:
+    """The dtypes where some are bfloat16, which stands in the place of float16."""
+    like = np.dtype(np.float32) if _HALF in present else _HALF
+    loop = resolve(
+        ufunc,
+        tuple([like if _is_bfloat16(kind) else kind for kind in kinds]),
+        like if _is_bfloat16(dtype) else dtype,
+    )
+    return tuple([BFLOAT16 if d == _HALF else d for d in loop])
 
 
 def _is_bfloat16(kind: Any) -> bool:
