@@ -171,7 +171,7 @@ def test_elementwise_samples() -> None:
             assert_within(one, want, 1 if "f" in np.asarray(want).dtype.kind else 0)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("sample", OTHERS, ids=lambda s: s.name)
 def test_other_samples(sample: Sample) -> None:
     arguments = in_half(sample)
