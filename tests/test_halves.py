@@ -372,6 +372,11 @@ def test_arrays_of_ml_dtypes() -> None:
     rows = autojit.vmap(lambda r: np.sum(r * r))(x)
     assert rows.dtype == kind
     assert autojit.jit(lambda x: x + y)(x).dtype == kind  # captured
+    branch = autojit.grad(lambda x: np.sum(x * x if np.sum(x) > 0 else -x))  # values at hand
+    want = 2 * a if a.sum() > 0 else -np.ones_like(a)
+    np.testing.assert_array_equal(branch(x).astype(float), want)
+    with pytest.raises(DtypeError, match="bfloat16 say little"):
+        autojit.testing.check_grads(lambda x: np.sum(x * x), (x,))
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.drawing.graphs.recorded import shown
+from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.ir.core.halves import is_bfloat16, kind_of
 from autojit.session.tracebacks import fold
 
@@ -17,7 +18,6 @@ from .engine.recording import counter_of, quiet, wrap
 from .engine.shapes import Device, Size
 from .engine.tensor import Tensor
 from .engine.views import alias, assign, check_in_place, check_overlap
-from .engine.widening import array_of
 from .functions import (
     arranging,
     factories,
@@ -291,7 +291,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _constant(value: Callable[..., Any]) -> Callable[..., Tensor]:
     def call(self: Tensor, *args: Any) -> Tensor:
-        return assign(self, wrap(array_of(value(*args), self._data.dtype)))
+        return assign(self, wrap(as_dtype(value(*args), self._data.dtype)))
 
     return call
 
@@ -300,7 +300,7 @@ def _drawn(draw: Callable[..., Any]) -> Callable[..., Tensor]:
     def call(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
         source = (generator or factories.default_generator).numbers
         drawn = draw(source, self._data.shape, *args, **named)
-        return assign(self, wrap(array_of(drawn, self._data.dtype)))
+        return assign(self, wrap(as_dtype(drawn, self._data.dtype)))
 
     return call
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from autojit.errors import AutojitError
 from autojit.ir.core.errors import with_place
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Op, Program, Source, Value
 from autojit.ir.regions.custom import custom_jvp, custom_vjp
 from autojit.ir.tools.interpreter import interpret, watching
@@ -133,7 +134,7 @@ def _alone(op: Op) -> Program:
 
 def map_of(program: Program, arrays: Sequence[Any], names: Sequence[str]) -> Map:
     """The function of a program, interpreted."""
-    point = [np.asarray(a, t.dtype) for a, t in zip(arrays, program.in_types, strict=True)]
+    point = [in_dtype(a, t.dtype) for a, t in zip(arrays, program.in_types, strict=True)]
 
     def evaluate(arrays: Arrays) -> Arrays:
         return interpreted(program, arrays)
@@ -144,7 +145,7 @@ def map_of(program: Program, arrays: Sequence[Any], names: Sequence[str]) -> Map
 def interpreted(program: Program, arrays: Sequence[Any]) -> Arrays:
     """The outputs of a program for all inputs but those that it captured."""
     everything = [*arrays, *program.captured]
-    given = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    given = [in_dtype(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
     return [np.asarray(a) for a in interpret(program, given)]
 
 

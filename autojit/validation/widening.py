@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.errors import AutojitError
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type, TypeMismatch
 
@@ -41,7 +42,7 @@ def _widened(program: Program) -> Program:
                 made = builder.emit(op.kind, [env[v] for v in op.operands], params)
             env.update(zip(op.results, made, strict=True))
     captured = [
-        np.asarray(c, v.dtype)
+        in_dtype(c, v.dtype)
         for c, v in zip(
             program.captured, inputs[len(inputs) - len(program.captured) :], strict=True
         )

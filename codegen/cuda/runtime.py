@@ -13,6 +13,7 @@ from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
@@ -175,7 +176,7 @@ class CudaExecutable:
             return array
         if hasattr(array, "copy_to_host"):  # numba's own, in the simulator
             array = array.copy_to_host()
-        return np.asarray(array, type.dtype)
+        return in_dtype(array, type.dtype)
 
 
 class _Layout(NamedTuple):

@@ -96,11 +96,13 @@ def widened_params(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_dtype(x: Any, dtype: np.dtype) -> Any:
-    """An array of a dtype; those of bfloat16 are so already, in the dtype of ml_dtypes or ours."""
-    if dtype is BFLOAT16:
-        array = np.asarray(x)
-        return array if array.dtype is BFLOAT16 else np.require(array, None, "C").view(BFLOAT16)
-    return np.asarray(x, dtype)
+    """Numbers as an array of a dtype, which may be bfloat16; ``np.asarray`` would take its bits."""
+    array = np.asarray(x)
+    if not (is_bfloat16(dtype) or is_bfloat16(array.dtype)):
+        return np.asarray(x, dtype)
+    if is_bfloat16(dtype) and is_bfloat16(array.dtype):
+        return array if array.dtype is dtype else np.require(array, None, "C").view(dtype)
+    return converted(array, dtype)
 
 
 def held_as(dtype: np.dtype) -> np.dtype:

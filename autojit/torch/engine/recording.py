@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.ir.core.halves import kind_of
 from autojit.session.watching import span
 from autojit.session.watching import state as watching
@@ -23,7 +24,6 @@ from autojit.transformations.derivatives import stop_gradient
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
 from .rules import Operation, Rule, rule_for, types_of
-from .widening import array_of
 
 _new = object.__new__
 
@@ -214,7 +214,7 @@ def counter_of(t: Any) -> list[int]:
 
 def constant(number: Any, dtype: np.dtype) -> Any:
     """A number as a tensor that nobody else has."""
-    made = wrap(array_of(number, dtype))
+    made = wrap(as_dtype(number, dtype))
     made._counter = FIXED
     return made
 

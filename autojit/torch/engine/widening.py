@@ -27,13 +27,6 @@ def plain(x: Any) -> Any:
     return cast(x, _WIDE) if is_bfloat16(x.dtype) else x
 
 
-def array_of(x: Any, dtype: np.dtype) -> Any:
-    """Numbers as an array of a dtype."""
-    if is_bfloat16(dtype) or is_bfloat16(np.asarray(x).dtype):
-        return converted(np.asarray(x), dtype)
-    return np.asarray(x, dtype)
-
-
 def wide(x: Any) -> Any:
     """Half floats as float32; all else as it is."""
     return cast(x, _WIDE) if has_halves([x]) else x

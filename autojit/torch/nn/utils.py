@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from autojit import nn
+from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.torch.engine.recording import counter_of, wrap
 from autojit.torch.engine.tensor import Tensor
-from autojit.torch.engine.widening import array_of, wide
+from autojit.torch.engine.widening import wide
 from autojit.torch.functions.shaping import FUNCTIONS
 
 
@@ -21,7 +22,7 @@ def _gradients(parameters: Any) -> list[Tensor]:
 
 def _replace(tensors: list[Tensor], arrays: Iterable[Any]) -> None:
     for t, new in zip(tensors, arrays, strict=True):
-        t._data[...] = array_of(new, t._data.dtype)
+        t._data[...] = as_dtype(new, t._data.dtype)
         counter_of(t)[0] += 1
 
 
