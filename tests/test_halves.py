@@ -375,6 +375,9 @@ def test_arrays_of_ml_dtypes() -> None:
     branch = autojit.grad(lambda x: np.sum(x * x if np.sum(x) > 0 else -x))  # values at hand
     want = 2 * a if a.sum() > 0 else -np.ones_like(a)
     np.testing.assert_array_equal(branch(x).astype(float), want)
+    compiled = autojit.jit(lambda x: np.sum(x * x))
+    compiled(x)
+    assert autojit.grad(compiled)(x).dtype == kind  # called with a traced array
     with pytest.raises(DtypeError, match="bfloat16 say little"):
         autojit.testing.check_grads(lambda x: np.sum(x * x), (x,))
 

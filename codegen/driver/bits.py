@@ -27,10 +27,10 @@ class OfBits:
     def __call__(self, *leaves: Any) -> Any:
         held = list(leaves)
         for i in self.taken:
-            x = np.asarray(held[i])
-            if not is_bfloat16(x.dtype):
+            x = held[i]
+            if not isinstance(x, (np.ndarray, np.generic)) or not is_bfloat16(x.dtype):
                 return None
-            held[i] = x.view(held_as(BFLOAT16))
+            held[i] = np.asarray(x).view(held_as(BFLOAT16))
         result = self.native(*held)
         if not self.given or result is None:
             return result

@@ -24,6 +24,7 @@ from autojit.transformations.derivatives import stop_gradient
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
 from .rules import Operation, Rule, rule_for, types_of
+from .widening import has_halves
 
 _new = object.__new__
 
@@ -149,7 +150,9 @@ def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ..
         if compiled is not None:
             return compiled(*arrays)
     with quiet():
-        return operation.on(operation.eager, arrays, static)
+        if has_halves(arrays):
+            return operation.on(operation.eager, arrays, static)
+        return operation.eager(*arrays, *static)
 
 
 def spoken(name: str) -> str:

@@ -46,7 +46,8 @@ def added(x: Any, y: Any) -> Any:
 
 def has_halves(arrays: Sequence[Any]) -> bool:
     """Whether any array is of half floats."""
-    return any([a.dtype.itemsize == 2 for a in arrays]) and any(is_half(a.dtype) for a in arrays)
+    # It is asked for each operation.
+    return 2 in [a.dtype.itemsize for a in arrays] and any(is_half(a.dtype) for a in arrays)
 
 
 def by_float32(function: Callable[..., Any], arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
