@@ -380,6 +380,7 @@ def test_arrays_of_ml_dtypes() -> None:
     assert autojit.grad(compiled)(x).dtype == kind  # called with a traced array
     with pytest.raises(DtypeError, match="bfloat16 say little"):
         autojit.testing.check_grads(lambda x: np.sum(x * x), (x,))
+    autojit.testing.check_grads(lambda x: np.sum(x * x), (x.astype(np.float32),))
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])

@@ -758,6 +758,9 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
         "transformations/custom.py: ….",
     ),
     "takes seconds to be met": ("staging/unrolled.py: f(np.array(weights))",),
+    "needs ml_dtypes, and is tried in tests/test_halves.py": (
+        "validation/comparisons.py: check_grads(f, (x.astype(np.float32),))",
+    ),
     "is for a shell, after a fault of autojit's own": (
         "validation/compilation.py: …=points",
         "validation/gradients.py: AUTOJIT_VERIFY=points",
