@@ -174,7 +174,8 @@ def of_gradients(t: Any, dtype: Any) -> list[Any]:
 
 def of_training(t: Any, dtype: Any) -> list[Any]:
     """A model in half precision."""
-    model = t.nn.Sequential(t.nn.Linear(4, 3), t.nn.ReLU(), t.nn.Linear(3, 1)).to(dtype)
+    model = t.nn.Sequential(t.nn.Linear(4, 3), t.nn.ReLU(), t.nn.Linear(3, 1))
+    model = model.half() if dtype is t.float16 else model.bfloat16()
     with t.no_grad():
         for p in model.parameters():
             p.fill_(0.25)
