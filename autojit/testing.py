@@ -43,7 +43,8 @@ def check_grads(
         order: how many derivatives are checked, in every combination of the modes.
         modes: ``"fwd"``, ``"rev"`` or both.
         rtol, atol: tolerances of the projected derivative; by default 64 times the square
-            root of the machine epsilon of the least precise dtype (1e-6 for float64).
+            root of the machine epsilon of the least precise dtype (1e-6 for float64), and no
+            more than 0.125.
         step: the step of the differences; by default the cube root of that epsilon, times
             the largest element of an argument where that is above 1.
         seed: of the random directions.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.driver.executable import canonical
+from autojit.ir.core.halves import in_dtype
 from autojit.session.background import Job
 from autojit.session.devices import CPU, is_on_card
 from autojit.session.watching import span
@@ -65,7 +66,7 @@ class Specialization:
     def on_card(self, leaves: Sequence[Any]) -> list[Any]:
         """The leaves as the code for a GPU takes them: arrays there stay as they are."""
         return [
-            leaf if is_on_card(leaf) or weak in (int, float) else np.asarray(leaf, type.dtype)
+            leaf if is_on_card(leaf) or weak in (int, float) else in_dtype(leaf, type.dtype)
             for leaf, (type, weak) in zip(leaves, self.signature.leaves, strict=True)
         ]
 
@@ -73,7 +74,7 @@ class Specialization:
         """The leaves as native code takes arrays."""
         with span("arguments", self.traced.program.name):
             return [
-                canonical(np.asarray(leaf, type.dtype), type.dtype)
+                canonical(in_dtype(leaf, type.dtype), type.dtype)
                 for leaf, (type, _) in zip(leaves, self.signature.leaves, strict=True)
             ]
 

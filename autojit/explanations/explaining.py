@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from autojit.codegen.driver.cache import user_cache
 from autojit.codegen.driver.executable import Executable, signature
 from autojit.codegen.driver.timed import TimedExecutable
 from autojit.codegen.loop_ir.cost import footprint
 from autojit.errors import UnsupportedTargetError
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Program
 from autojit.ir.pass_manager.remarks import Remarks, collecting
 from autojit.session import transform_cache
@@ -157,7 +156,7 @@ def _times_of_parts(
     if code.packing is not None:
         return {}
     pairs = zip(everything, program.in_types, strict=True)
-    arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
+    arrays = [in_dtype(leaf, t.dtype) for leaf, t in pairs]
 
     best: dict[tuple[int, ...], float] = {}
     begun, runs = time.perf_counter(), 0

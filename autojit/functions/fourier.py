@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import is_half
 from autojit.ir.core.program import Value
 from autojit.ir.linalg.factorizations import complex_of
 from autojit.ir.linalg.fourier import fourier as transform
@@ -45,6 +46,8 @@ def points(n: Any, default: int) -> int:
 def numbers(a: Any) -> Value:
     """An array in the dtype that it is transformed in: what is not a float is float64."""
     x = as_tracer(a)
+    if is_half(x.dtype):
+        return as_value(x, np.dtype(np.float32))
     return as_value(x) if x.dtype.kind in "fc" else as_value(x, np.dtype(np.float64))
 
 

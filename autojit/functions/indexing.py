@@ -8,6 +8,7 @@ import numpy as np
 
 from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import kind_of
 from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer, view
 from autojit.protocols.registry import any_bounded, implements, reject
 from autojit.tracing.created_arrays import bare, fresh
@@ -155,7 +156,7 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     reject("np.nan_to_num", copy=copy)
-    if x.dtype.kind not in "fc":
+    if kind_of(x.dtype) not in "fc":
         return np.copy(x)
     limits = np.finfo(x.dtype)
     x = np.where(np.isnan(x), x.dtype.type(nan), x)

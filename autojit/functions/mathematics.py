@@ -9,6 +9,7 @@ import numpy as np
 
 from autojit.errors import DtypeError, with_place
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import kind_of
 from autojit.ir.ops.arithmetic import make_complex
 from autojit.protocols.lifting import (
     as_tracer,
@@ -72,7 +73,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 def without_nan(a: Any, fill: Any) -> Any:
     """The array with a number for each NaN."""
-    if dtype_of(a).kind not in "fc":
+    if kind_of(dtype_of(a)) not in "fc":
         return a
     return np.where(np.isnan(a), dtype_of(a).type(fill), a)
 
@@ -94,7 +95,7 @@ def _nan_position(find: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     a, wide = as_tracer(a), keepdims is not _MISSING and bool(keepdims)
     worst = -np.inf if find is np.argmax else np.inf
     found = find(without_nan(a, worst), axis, keepdims=wide)
-    if a.dtype.kind not in "fc":
+    if kind_of(a.dtype) not in "fc":
         return found
     some = np.any(~np.isnan(a), axis, keepdims=wide)
     return ensured(found, some, ValueError("All-NaN slice encountered"))
@@ -122,7 +123,7 @@ def nanmin(a: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
 
 
 def _nan_where_all_are(a: Any, axis: Any, result: Any, kwargs: Any) -> Any:
-    if dtype_of(a).kind not in "fc" or kwargs.get("initial", _MISSING) is not _MISSING:
+    if kind_of(dtype_of(a)) not in "fc" or kwargs.get("initial", _MISSING) is not _MISSING:
         return result
     nothing = np.all(np.isnan(a), axis, keepdims=kwargs.get("keepdims", _MISSING))
     return np.where(nothing, dtype_of(a).type(np.nan), result)
@@ -149,7 +150,7 @@ def nanmean(
     where: Any = _MISSING,
 ) -> Any:  # fmt: skip
     reject("np.nanmean", out=out)
-    if dtype_of(a).kind not in "fc":
+    if kind_of(dtype_of(a)) not in "fc":
         return np.mean(a, axis, dtype, keepdims=keepdims, where=where)
     _check_inexact("np.nanmean", dtype)
     total, count = _sum_and_count(a, axis, dtype, keepdims, where)
@@ -164,7 +165,7 @@ def nanvar(
 ) -> Any:  # fmt: skip
     reject("np.nanvar", out=out)
     ddof = ddof if correction is _MISSING else correction
-    if dtype_of(a).kind not in "fc":
+    if kind_of(dtype_of(a)) not in "fc":
         return np.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
     _check_inexact("np.nanvar", dtype)
     if mean is _MISSING:
@@ -179,7 +180,7 @@ def nanvar(
 @implements(np.nanstd)
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any,
            **kwargs: Any) -> Any:  # fmt: skip
-    if dtype_of(a).kind not in "fc":
+    if kind_of(dtype_of(a)) not in "fc":
         return np.std(a, axis, dtype, out, *args, **kwargs)
     return safe_sqrt(nanvar(a, axis, dtype, out, *args, **kwargs))
 

@@ -10,7 +10,9 @@ import numpy as np
 from autojit.errors import MissingDtypeError, ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
+from autojit.ir.core.types import is_half
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.protocols.lifting import as_value, dtype_of, shape_of, to_dtype, tracer
 from autojit.protocols.registry import implements, reject, uncovered
@@ -192,7 +194,7 @@ def _count(shape: tuple[int, ...], axis: Any, where: Any = _MISSING, keepdims: A
 
 def _divided(total: Tracer, count: Any) -> Tracer:
     """A sum by a number of elements, in the dtype of the sum."""
-    if isinstance(count, Tracer) and total.dtype.kind in "fc":
+    if isinstance(count, Tracer) and kind_of(total.dtype) in "fc":
         return total / count.astype(total.dtype)
     quotient = total / (count if isinstance(count, Tracer) else _scalar(count, total))
     return quotient if quotient.dtype == total.dtype else quotient.astype(total.dtype)
@@ -209,11 +211,22 @@ def mean(
     where: Any = _MISSING,
 ) -> Tracer:
     reject("np.mean", out=out)
-    kind = np.dtype(dtype) if dtype else dtype_of(a)
-    if dtype is None and kind.kind not in "fc":
-        kind = np.dtype(float)
+    kind = np.dtype(dtype) if dtype else summed_in(dtype_of(a))
     total = sum(a, axis, kind, None, keepdims, where=where)
-    return _divided(total, _count(shape_of(a), axis, where, keepdims))
+    made = _divided(total, _count(shape_of(a), axis, where, keepdims))
+    return made if dtype else _as_given(made, a)
+
+
+def summed_in(dtype: np.dtype) -> np.dtype:
+    """The dtype that a mean is computed in: sums of float16 may be too large for it."""
+    if is_half(dtype):
+        return np.dtype(np.float32)
+    return dtype if kind_of(dtype) in "fc" else np.dtype(float)
+
+
+def _as_given(made: Tracer, a: Any) -> Tracer:
+    """A mean of half floats is one."""
+    return made.astype(dtype_of(a)) if is_half(dtype_of(a)) else made
 
 
 def _scalar(number: float, like: Tracer) -> Any:
@@ -261,9 +274,15 @@ def var(
 ) -> Tracer:
     reject("np.var", out=out)
     ddof = ddof if correction is _MISSING else correction
-    kind = np.dtype(dtype) if dtype else None
-    if kind is None and dtype_of(a).kind not in "fc":
-        kind = np.dtype(float)
+    made = _variance(a, axis, dtype, ddof, keepdims, where, mean)
+    return made if dtype else _as_given(made, a)
+
+
+def _variance(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any
+) -> Tracer:
+    """The variance, of float16 in float32."""
+    kind = np.dtype(dtype) if dtype else None if dtype_of(a).kind == "c" else summed_in(dtype_of(a))
     if mean is _MISSING:
         mean = _mean(a, axis, kind, keepdims=True, where=where)
     total = sum(squared(np.subtract(a, mean)), axis, kind, None, keepdims, where=where)
@@ -299,9 +318,11 @@ def std(
     keepdims: Any = _MISSING,
     **kwargs: Any,
 ) -> Tracer:
-    variance = var(a, axis, dtype, out, ddof, keepdims, **kwargs)
+    kind = dtype or (np.float32 if is_half(dtype_of(a)) else None)
+    variance = var(a, axis, kind, out, ddof, keepdims, **kwargs)
     root: Tracer = safe_sqrt(variance)
-    return root if root.dtype == variance.dtype else root.astype(variance.dtype)
+    root = root if root.dtype == variance.dtype else root.astype(variance.dtype)
+    return root if dtype else _as_given(root, a)
 
 
 @implements(np.ptp)
@@ -312,6 +333,10 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _MISSING) -> 
 # -- logarithms of sums -------------------------------------------------------
 
 
+#: Floats that logarithms of sums are computed in as they are.
+_NARROW = (np.dtype(np.float16), np.dtype(np.float32))
+
+
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -320,7 +345,7 @@ def logsumexp(
         raise uncovered("logsumexp", " with return_sign=")
     x = tracer(
         as_value(
-            a, np.result_type(dtype_of(a), np.float32 if dtype_of(a) == np.float32 else np.float64)
+            a, dtype_of(a) if dtype_of(a) in _NARROW else np.result_type(dtype_of(a), np.float64)
         )
     )
     axes = shapes.reduced_axes(axis, x.ndim)

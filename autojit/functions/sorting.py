@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import kind_of
 from autojit.ir.linalg import order as ordering
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from autojit.protocols.registry import implements, reject
@@ -161,11 +162,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 def _less(a: Any, b: Any) -> Any:
     """In NumPy's order, which has NaN last."""
-    return (a < b) | (np.isnan(b) & ~np.isnan(a)) if a.dtype.kind == "f" else a < b
+    return (a < b) | (np.isnan(b) & ~np.isnan(a)) if kind_of(a.dtype) == "f" else a < b
 
 
 def _not_greater(a: Any, b: Any) -> Any:
-    return (a <= b) | np.isnan(b) if a.dtype.kind == "f" else a <= b
+    return (a <= b) | np.isnan(b) if kind_of(a.dtype) == "f" else a <= b
 
 
 #: Up to this many elements, each is compared with.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import DtypeError, ShapeError, StructureError, with_place
+from autojit.ir.core.halves import kind_of
 from autojit.protocols.lifting import dtype_of
 from autojit.staging import pytrees
 from autojit.tracing.source import user_source
@@ -20,7 +21,7 @@ def leaves_of(params: Any) -> list[Any]:
     """
     leaves, _ = pytrees.flatten(params)
     for k, leaf in enumerate(leaves):
-        if not pytrees.is_array(leaf) or dtype_of(leaf).kind != "f":
+        if not pytrees.is_array(leaf) or kind_of(dtype_of(leaf)) != "f":
             kind = dtype_of(leaf) if pytrees.is_array(leaf) else type(leaf).__name__
             raise DtypeError(
                 with_place(

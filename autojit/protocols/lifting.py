@@ -12,6 +12,7 @@ from autojit.codegen.cuda.foreign import is_foreign
 from autojit.errors import ShapeError, TypeMismatch, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import is_bfloat16
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.ops.arithmetic import convert
@@ -143,8 +144,10 @@ def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
     if value.type.dtype == dtype:
         return value
     dtype = np.dtype(dtype)
+    if is_bfloat16(dtype) and is_bfloat16(value.type.dtype):
+        return value
     check_dtype(dtype)
-    return convert(value, dtype=dtype)
+    return convert(value, dtype=canonical_dtype(dtype))
 
 
 def contains_tracer(x: Any) -> bool:

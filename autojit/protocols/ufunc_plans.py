@@ -18,6 +18,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.declaration import ANSWERS, Declaration, full
+from autojit.ir.core.halves import BFLOAT16, is_bfloat16, kind_of
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
@@ -169,8 +170,12 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
     """The dtypes of NumPy's loop, results last.
 
     The kind of an operand is its dtype, or Python's type of a number, which adapts to the
-    others.
+    others.  bfloat16, which NumPy does not have, is promoted as float16 is, and with that to
+    float32.
     """
+    present = [kind for kind in (*kinds, dtype) if isinstance(kind, np.dtype)]
+    if any(map(is_bfloat16, present)):
+        return _resolved_as_half(ufunc, kinds, dtype, present)
     dtypes = tuple([WEAK_TYPES.get(kind, kind) for kind in kinds])
     asked = dtypes if all(kind in WEAK_TYPES for kind in kinds) else kinds
     signature = None if dtype is None else (None,) * len(kinds) + (dtype,) * ufunc.nout
@@ -179,19 +184,31 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
         loop: tuple[np.dtype, ...] = ufunc.resolve_dtypes(asked + (None,) * ufunc.nout, **kwargs)
     except TypeError as error:
         words = f"{name_of(ufunc)} does not take operands of dtype {_listed(dtypes)}: {error}"
-        if dtype is None and _of_integers(ufunc) and any(d.kind in "fc" for d in dtypes):
-            given = ", ".join("x.astype(int)" if d.kind in "fc" else "n" for d in dtypes)
+        if dtype is None and _of_integers(ufunc) and any(kind_of(d) in "fc" for d in dtypes):
+            given = ", ".join("x.astype(int)" if kind_of(d) in "fc" else "n" for d in dtypes)
             words += f". Convert to whole numbers first:\n    {name_of(ufunc)}({given})"
         raise DtypeError(with_place(words, user_source())) from None
-    if loop[-1] != np.float16:  # half precision on the way to a truth value: any float does
-        loop = tuple(np.dtype(np.float32) if d == np.float16 else d for d in loop)
-    else:
-        words = (
-            f"{name_of(ufunc)} of {_listed(dtypes)} is float16 in NumPy, which autojit does not "
-            f"have. Convert first:\n    {name_of(ufunc)}(x.astype(float))"
-        )
-        raise MissingDtypeError(with_place(words, user_source()))
     return tuple(np.dtype(d) for d in loop)
+
+
+_HALF = np.dtype(np.float16)
+
+
+def _resolved_as_half(
+    ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None, present: list[np.dtype]
+) -> tuple[np.dtype, ...]:
+    """The dtypes where some are bfloat16, which stands in the place of float16."""
+    like = np.dtype(np.float32) if _HALF in present else _HALF
+    loop = resolve(
+        ufunc,
+        tuple([like if _is_bfloat16(kind) else kind for kind in kinds]),
+        like if _is_bfloat16(dtype) else dtype,
+    )
+    return tuple([BFLOAT16 if d == _HALF else d for d in loop])
+
+
+def _is_bfloat16(kind: Any) -> bool:
+    return isinstance(kind, np.dtype) and is_bfloat16(kind)
 
 
 def _of_integers(ufunc: Any) -> bool:

@@ -14,6 +14,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.declaration import ANSWERS
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import current_builder
 from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import bare
@@ -197,7 +198,7 @@ def apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) ->
     """The op or formula that answers for a ufunc, on operands of NumPy's dtypes."""
     if ufunc is _POWER and inputs[1].__class__ is float and dtype is None:
         base, exponent = inputs
-        if exponent == 0.5 and base.dtype.kind in "fc":
+        if exponent == 0.5 and kind_of(base.dtype) in "fc":
             return weak_as(base, apply(_SQRT, (base,)))
     if ufunc in _COMPARISONS:
         a, b = inputs

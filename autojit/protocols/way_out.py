@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import AutojitError
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
 from autojit.tracing.context import outside_of_traces
 from autojit.tracing.created_arrays import bare, plain
@@ -110,7 +111,7 @@ def _example(x: Any) -> Any:
         return x
     if x.size > MOST_TRIED:
         raise ValueError("this takes too long")
-    if x.dtype.kind in "fc":
+    if kind_of(x.dtype) in "fc":
         made = np.linspace(0.1, 0.9, x.size).reshape(x.shape).astype(x.dtype)
     else:
         made = np.ones(x.shape, x.dtype)

@@ -14,6 +14,7 @@ from autojit.codegen.cuda.arrays import to_host
 from autojit.codegen.cuda.foreign import is_foreign, taken
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.errors import UnsupportedTargetError, with_place
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
@@ -120,7 +121,7 @@ def bound_inputs(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """The arrays of a program's inputs: the arguments, then what it captured."""
     everything = [*arguments, *program.captured]
     pairs = zip(everything, program.in_types, strict=True)
-    return [np.asarray(_own(a), t.dtype) for a, t in pairs]
+    return [in_dtype(_own(a), t.dtype) for a, t in pairs]
 
 
 def _own(x: Any) -> Any:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import kind_of
 from autojit.spelling import MissingName
 
 from . import amp, autograd, distributions, func, nn, optim, profiler, utils
@@ -120,7 +121,7 @@ def numel(input: Tensor) -> Any:
 
 def is_floating_point(input: Tensor) -> Any:
     """Whether a tensor holds floats."""
-    return input._data.dtype.kind == "f"
+    return kind_of(input._data.dtype) == "f"
 
 
 def is_complex(input: Tensor) -> Any:

@@ -1,8 +1,8 @@
 """``torch.amp``: products of matrices in half precision, and losses scaled so that gradients do not
 vanish in it.
 
-Half precision is emulated: numbers lie in float32, rounded to float16 or bfloat16, so that values
-and overflows are those of half precision, and the speed is that of float32.
+Numbers of half precision take 16 bits. Operations compute in float32 from them and round each
+result once, as PyTorch's do on a processor.
 
 >>> from autojit import torch
 >>> model = torch.nn.Linear(2, 1)
@@ -23,7 +23,8 @@ import numpy as np
 from .engine import dtypes
 from .engine.recording import counter_of
 from .engine.tensor import Tensor
-from .precision import HALVES, casting
+from .engine.widening import cast, plain
+from .precision import casting
 
 
 class autocast:
@@ -44,7 +45,7 @@ class autocast:
                 "'cpu'"
             )
         self._dtype = dtypes.bfloat16 if dtype is None else dtype
-        if self._dtype not in HALVES:
+        if self._dtype not in dtypes.HALVES:
             raise ValueError(f"autocast: dtype={dtype!r} is not torch.bfloat16 or torch.float16")
         self._enabled = enabled
         self._before: list[Any] = []
@@ -124,9 +125,11 @@ class GradScaler:
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if isinstance(p.grad, Tensor):
-                    bad = bad or not np.isfinite(p.grad._data).all()
+                    numbers = plain(p.grad._data)
+                    bad = bad or not np.isfinite(numbers).all()
                     with np.errstate(all="ignore"):
-                        p.grad._data *= p.grad._data.dtype.type(inverse)
+                        scaled = numbers * numbers.dtype.type(inverse)
+                    p.grad._data[...] = cast(scaled, p.grad._data.dtype)
                     counter_of(p.grad)[0] += 1
         self._found[id(optimizer)] = bad
 

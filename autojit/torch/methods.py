@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from autojit.drawing.graphs.recorded import shown
+from autojit.ir.core.halves import in_dtype as as_dtype
+from autojit.ir.core.halves import is_bfloat16, kind_of
 from autojit.session.tracebacks import fold
 
 from .engine import dtypes
@@ -106,7 +108,8 @@ def _is_plain(x: Tensor, other: Any) -> bool:
     y = other._data
     if not isinstance(y, np.ndarray) or (recording() and other.requires_grad):
         return False
-    return y.dtype == x._data.dtype and y.shape in (x._data.shape, ())
+    same = y.dtype == x._data.dtype and not is_bfloat16(y.dtype)
+    return same and y.shape in (x._data.shape, ())
 
 
 def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -288,7 +291,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _constant(value: Callable[..., Any]) -> Callable[..., Tensor]:
     def call(self: Tensor, *args: Any) -> Tensor:
-        return assign(self, wrap(np.asarray(value(*args), self._data.dtype)))
+        return assign(self, wrap(as_dtype(value(*args), self._data.dtype)))
 
     return call
 
@@ -297,7 +300,7 @@ def _drawn(draw: Callable[..., Any]) -> Callable[..., Tensor]:
     def call(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
         source = (generator or factories.default_generator).numbers
         drawn = draw(source, self._data.shape, *args, **named)
-        return assign(self, wrap(np.asarray(drawn, self._data.dtype)))
+        return assign(self, wrap(as_dtype(drawn, self._data.dtype)))
 
     return call
 
@@ -339,7 +342,7 @@ def _simple() -> None:
         "ndimension": lambda self: self.ndim,
         "contiguous": _contiguous, "cpu": lambda self: self,
         "is_contiguous": lambda self: bool(self._data.flags.c_contiguous),
-        "is_floating_point": lambda self: self._data.dtype.kind == "f",
+        "is_floating_point": lambda self: kind_of(self._data.dtype) == "f",
         "is_complex": lambda self: self._data.dtype.kind == "c",
         "stride": lambda self: tuple(s // self._data.itemsize for s in self._data.strides),
         "storage_offset": lambda self: 0,

@@ -24,6 +24,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.collection import seldom_collected
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Source, Value, building
 from autojit.ir.core.types import Type, canonical_dtype, dtype_name
 from autojit.ir.ops.move import reshape, slice_
@@ -167,7 +168,7 @@ def _unchanged(snapshot: Any, thing: Any) -> bool:
     if isinstance(snapshot, DeviceArray):
         return snapshot is thing
     return snapshot.dtype == thing.dtype and np.array_equal(
-        snapshot, thing, equal_nan=snapshot.dtype.kind in "fc"
+        snapshot, thing, equal_nan=kind_of(snapshot.dtype) in "fc"
     )
 
 

@@ -23,7 +23,9 @@ import numpy as np
 
 from autojit.errors import ConcreteValueError, with_place
 from autojit.ir.core.errors import name_line
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Op, Value
+from autojit.ir.tools.interpreter import evaluated
 
 from .context import CapturedView, Trace, active_traces, outside_of_traces
 from .protocol import TracedValue
@@ -155,7 +157,7 @@ class Known:
         if isinstance(source, CapturedView):
             outer = self.outer(source.tracer)
             return UNKNOWN if outer is None else outer.find(source.value)
-        return np.asarray(source, value.dtype)
+        return in_dtype(source, value.dtype)
 
     def _moves(self, source: Any) -> bool:
         """Whether an input has a derivative by something that an outer function is
@@ -179,14 +181,14 @@ class Known:
             self._found.update(dict.fromkeys(op.results, max(unknown)))
             return
         try:
-            results = op.kind.evaluate(*operands, **op.params)
+            results = evaluated(op, operands)
         except Exception as error:
             name_line(error, op.source)
             raise
         if len(op.results) == 1:
             results = (results,)
         for value, result in zip(op.results, results, strict=True):
-            self._found[value] = np.asarray(result, value.dtype)
+            self._found[value] = in_dtype(result, value.dtype)
 
 
 def _around(trace: Trace) -> Any:

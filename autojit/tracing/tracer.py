@@ -16,6 +16,7 @@ from autojit.errors import (
     UncoveredFunctionError,
     with_place,
 )
+from autojit.ir.core.halves import shown_dtype
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 from autojit.session.elsewhere import of_others
@@ -107,7 +108,8 @@ class Tracer(ArrayMethods):
 
     @property
     def dtype(self) -> np.dtype:
-        return self.own.type.dtype
+        dtype = self.own.type.dtype
+        return dtype if dtype.kind != "V" else shown_dtype(dtype)
 
     @property
     def ndim(self) -> int:

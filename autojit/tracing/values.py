@@ -10,6 +10,7 @@ import numpy as np
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.errors import NotArrayError, with_place
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import converted, is_bfloat16, to_float32
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.ops.arithmetic import convert
@@ -41,10 +42,12 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
         raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
     array = np.asarray(x)
     if dtype is not None and array.dtype != dtype:
-        array = np.asarray(x, dtype)
+        halves = is_bfloat16(dtype) or is_bfloat16(array.dtype)
+        array = converted(array, dtype) if halves else np.asarray(x, dtype)
     check_dtype(array.dtype)
     if array.ndim == 0:
-        return full(array[()], Type(canonical_dtype(array.dtype), ()))
+        number = to_float32(array).item() if is_bfloat16(array.dtype) else array[()]
+        return full(number, Type(canonical_dtype(array.dtype), ()))
     found = trace.capture_part(array) if array is x else None
     return found or trace.capture(
         x if array is x else array, Type(canonical_dtype(array.dtype), array.shape)
@@ -70,7 +73,7 @@ def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:
     """What the function has made itself."""
     array = plain(x)
     if dtype is not None and array.dtype != dtype:
-        array = x = array.astype(dtype)
+        array = x = converted(array, dtype)
     return known(array, x, trace)
 
 

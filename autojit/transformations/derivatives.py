@@ -14,6 +14,7 @@ from autojit.ir.autodiff.linearize import Linearized
 from autojit.ir.autodiff.linearize import jvp as jvp_program
 from autojit.ir.autodiff.linearize import linearize as linearize_program
 from autojit.ir.autodiff.transpose import transpose as transpose_program
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import stop_gradient as stop_op
 from autojit.session.devices import is_on_card
@@ -47,7 +48,7 @@ def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
     for leaf, path in zip(leaves, pytrees.call_paths(tuple(primals), {}), strict=True):
         pytrees.check_argument(leaf, path, f"{name}(lambda x: f(x, setting), x)")
         dtype = leaf_type(leaf).type.dtype
-        if dtype.kind not in "fc":
+        if kind_of(dtype) not in "fc":
             raise IntegerGradientError(
                 f"{name} of {_name(f)} at {path}, which is {dtype.name}: only floating-point "
                 "arguments have derivatives. Convert it, or close over it:\n"

@@ -14,6 +14,7 @@ from autojit.errors import (
     SettingError,
     StructureError,
 )
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.types import Type
 from autojit.ir.transforms.gradient import gradient
 from autojit.session.tracebacks import folded
@@ -323,7 +324,7 @@ class _Problem:
                 "    jacrev(f)(x)"
             )
         allowed = "fc" if self.holomorphic else "f"
-        if result.dtype.kind not in allowed:
+        if kind_of(result.dtype) not in allowed:
             raise NonScalarGradientError(
                 f"grad needs a real floating-point scalar, and {name} returns {result}. "
                 + (_OF_COMPLEX if result.dtype.kind == "c" else _OF_STEPS)

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from autojit.errors import IntegerGradientError, StructureError
+from autojit.ir.core.halves import kind_of
 from autojit.ir.transforms.jacobian import jacobian
 from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
@@ -168,7 +169,7 @@ def _check(f: Function, leaves: Sequence[Any], numbers: Sequence[int]) -> None:
     for leaf in leaves:
         pytrees.check_argument(leaf, f"an argument of {f}", "jacfwd(lambda x: f(x, setting))(x)")
         dtype = leaf_type(leaf).type.dtype
-        if dtype.kind != "f":
+        if kind_of(dtype) != "f":
             raise IntegerGradientError(
                 f"a Jacobian with respect to argument {numbers[0]}, which is {dtype.name}: only "
                 "real floating-point arguments are covered. Convert it:\n    x.astype(float)"

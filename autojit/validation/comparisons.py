@@ -14,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import IntegerGradientError, StructureError
+from autojit.errors import DtypeError, IntegerGradientError, StructureError
 from autojit.ir.autodiff.linearize import jvp, vjp
+from autojit.ir.core.halves import in_dtype, is_bfloat16
 from autojit.ir.core.program import Program
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.tracing.known import Inputs
+
+#: The relative tolerance, at most: that of the shortest floats would pass anything.
+LOOSEST = 0.125
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 
@@ -108,7 +112,7 @@ class Settings:
         kinds = [found.point[i].dtype for i in found.wrt]
         kinds += [t.dtype for t in found.program.out_types if t.is_inexact]
         epsilon = float(max(np.finfo(dtype).eps for dtype in kinds))
-        usual = 64 * epsilon**0.5
+        usual = min(64 * epsilon**0.5, LOOSEST)
         if found.wide is not None:  # only the derivative itself is rounded so
             usual, epsilon = min(usual, 4096 * epsilon), float(np.finfo(np.float64).eps)
         return Settings(
@@ -198,7 +202,12 @@ def _first_map(f: Callable[..., Any], args: Sequence[Any]) -> Map:
         results, _ = pytrees.flatten(f(*pytrees.unflatten(structure, given)))
         return [np.asarray(r) for r in results]
 
-    point = [np.asarray(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
+    if any(is_bfloat16(t.type.dtype) for t in types):
+        raise DtypeError(
+            "check_grads: differences of bfloat16 say little, which has 8 binary digits. Check "
+            "the function at float32:\n    check_grads(f, (x.astype(np.float32),))"
+        )
+    point = [in_dtype(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
     found = Map(evaluate, traced.program, point, names)
     if not found.wrt:
         raise IntegerGradientError(

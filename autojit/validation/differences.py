@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.ir.core.program import Program
+from autojit.ir.core.types import is_half
 
 from .rounding import noisy, parts, wrong_elements
+from .widening import is_narrow
 
-#: How close results are without a question, in double and in single precision.
-CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
+#: How close results are without a question, in double, single and half precision.
+CLOSE, CLOSE_SINGLE, CLOSE_HALF = 1e-11, 1e-5, 1e-2
 
 
 class Difference(NamedTuple):
@@ -34,7 +36,7 @@ def difference(
     program: Program, arrays: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
 ) -> Difference | None:
     """The first element that is wrong, by more than rounding; noise is asked only in doubt."""
-    close = CLOSE_SINGLE if _is_single(program) else CLOSE
+    close = _close(program)
     pairs = list(zip(wanted, got, strict=True))
     doubtful = [i for i, (w, g) in enumerate(pairs) if not _near(w, g, close)]
     if not doubtful:
@@ -63,10 +65,12 @@ def _unlike(want: Any, got: Any, others: Sequence[Any]) -> Any:
     return ~np.isfinite(want) & np.all([same(o) for o in others], axis=0) & ~same(got)
 
 
-def _is_single(program: Program) -> bool:
-    single = (np.dtype(np.float32), np.dtype(np.complex64))
+def _close(program: Program) -> float:
+    """How close results are without a question, in the shortest floats of a program."""
     values = [*program.inputs, *(v for op in program.ops for v in op.results)]
-    return any(v.dtype in single for v in values)
+    if any(is_half(v.dtype) for v in values):
+        return CLOSE_HALF
+    return CLOSE_SINGLE if any(is_narrow(v.dtype) for v in values) else CLOSE
 
 
 def _near(want: Any, got: Any, close: float) -> bool:

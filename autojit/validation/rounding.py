@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.declaration import Declaration
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Op, Program
 from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.linalg.order import Argsort
@@ -98,7 +99,7 @@ def noisy(
     program: Program, arguments: Sequence[Any], rng: np.random.Generator, sign: int
 ) -> list[Any]:
     """The interpreter's results with every rounded value moved by a few units in the last place."""
-    given = [np.asarray(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)]
+    given = [in_dtype(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)]
     with np.errstate(all="ignore"), watching(_Noise(rng, sign)):
         return interpret(program, given)
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from autojit.errors import AutojitError
 from autojit.ir.core.errors import with_place
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Op, Program, Source, Value
 from autojit.ir.regions.custom import custom_jvp, custom_vjp
 from autojit.ir.tools.interpreter import interpret, watching
 
 from .comparisons import MODES, Arrays, Comparison, Map, Probe, Settings
 from .origins import Call, Calls, Frame
-from .widening import widened
+from .widening import is_narrow, widened
 
 #: How many runs of the bodies of one operation are looked into: the first ones and the last.
 MOST_RUNS = 4
@@ -133,7 +134,7 @@ def _alone(op: Op) -> Program:
 
 def map_of(program: Program, arrays: Sequence[Any], names: Sequence[str]) -> Map:
     """The function of a program, interpreted."""
-    point = [np.asarray(a, t.dtype) for a, t in zip(arrays, program.in_types, strict=True)]
+    point = [in_dtype(a, t.dtype) for a, t in zip(arrays, program.in_types, strict=True)]
 
     def evaluate(arrays: Arrays) -> Arrays:
         return interpreted(program, arrays)
@@ -144,15 +145,14 @@ def map_of(program: Program, arrays: Sequence[Any], names: Sequence[str]) -> Map
 def interpreted(program: Program, arrays: Sequence[Any]) -> Arrays:
     """The outputs of a program for all inputs but those that it captured."""
     everything = [*arrays, *program.captured]
-    given = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    given = [in_dtype(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
     return [np.asarray(a) for a in interpret(program, given)]
 
 
 def wide_runner(program: Program) -> Any:
     """The same in double precision for a program in single precision; None where it has no such
     form, or needs none."""
-    single = (np.dtype(np.float32), np.dtype(np.complex64))
-    wide = widened(program) if any(v.dtype in single for v in program.inputs) else None
+    wide = widened(program) if any(is_narrow(v.dtype) for v in program.inputs) else None
     return None if wide is None else functools.partial(interpreted, wide)
 
 

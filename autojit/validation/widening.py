@@ -7,14 +7,24 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.errors import AutojitError
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type, TypeMismatch
 
-_WIDE = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(complex)}
+_WIDE = {
+    np.dtype(np.float16): np.dtype(np.float64),
+    np.dtype(np.float32): np.dtype(np.float64),
+    np.dtype(np.complex64): np.dtype(complex),
+}
+
+
+def is_narrow(dtype: np.dtype) -> bool:
+    """Whether a dtype has fewer digits than double precision."""
+    return dtype in _WIDE
 
 
 def widened(program: Program) -> Program | None:
-    """The program with float64 in the place of float32; None where it has no such form."""
+    """The program with float64 in the place of shorter floats; None where it has no such form."""
     try:
         return _widened(program)
     except (AutojitError, TypeMismatch, TypeError, ValueError):
@@ -32,7 +42,7 @@ def _widened(program: Program) -> Program:
                 made = builder.emit(op.kind, [env[v] for v in op.operands], params)
             env.update(zip(op.results, made, strict=True))
     captured = [
-        np.asarray(c, v.dtype)
+        in_dtype(c, v.dtype)
         for c, v in zip(
             program.captured, inputs[len(inputs) - len(program.captured) :], strict=True
         )

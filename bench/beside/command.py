@@ -1,6 +1,6 @@
 """`python -m bench beside [GROUP…]`: programs beside the library that their author would use else.
 
-Groups are `scipy`, `loops` and `networks`; each runs in a process of its own."""
+Groups are `scipy`, `loops`, `networks` and `halves`; each runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ GROUPS = {
     "scipy": ("scipy_pairs", "SciPy's functions", ["numpy", "scipy"]),
     "loops": ("loop_pairs", "Loops with slices", ["numpy", "numba"]),
     "networks": ("network_pairs", "Define-by-run", ["numpy", "torch"]),
+    "halves": ("half_pairs", "Half precision", ["numpy", "jax", "ml_dtypes"]),
 }
 RESULTS = Path(__file__).parents[1] / "RESULTS.md"
 COLUMNS = ("program", "ours, ms", "beside", "its ms", "ours / its", "at most")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autojit.ir.core.halves import BFLOAT16, converted, shown
 from autojit.ir.core.types import Type
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class DeviceArray:
         self.card.read(self.pointer, made)
         self.card.synchronize()
         self.check()
-        return made
+        return shown(made) if self.dtype is BFLOAT16 else made
 
     def check(self) -> None:
         """Raise what has failed in the calls that it comes from, as far as that is known."""
@@ -122,7 +123,7 @@ class DeviceArray:
                 "    np.asarray(x)                      # not: np.asarray(x, copy=False)"
             )
         made = self.host()
-        return made if dtype is None else made.astype(dtype, copy=False)
+        return made if dtype is None or made.dtype == dtype else converted(made, np.dtype(dtype))
 
     def item(self, *index: Any) -> Any:
         return self.host().item(*index)
@@ -275,4 +276,5 @@ def to_host(arrays: Sequence[DeviceArray]) -> list[Any]:
         card.synchronize()
     for array in arrays:
         array.check()
+    made = [shown(into) if into.dtype is BFLOAT16 else into for into in made]
     return [into if into.ndim else into[()] for into in made]

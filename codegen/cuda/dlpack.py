@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: Kinds of devices and of numbers in DLPack.
 CPU, CUDA = 1, 2
-_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6, "V": 4}
 
 
 class _Tensor(ctypes.Structure):

@@ -41,4 +41,6 @@ def numpy_dtype(dtype: str) -> np.dtype:
     """
     if dtype == "bool":
         return np.dtype(bool)
+    if dtype == "bf16":
+        return np.dtype(np.uint16)
     return np.dtype({"f": "float", "i": "int", "u": "uint"}[dtype[0]] + dtype[1:])

@@ -13,6 +13,7 @@ from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
@@ -43,7 +44,7 @@ _ALIGNED = 256
 #: What a scalar that is passed by value looks like in its slot of 8 bytes.
 _FORMATS = {
     "bool": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q", "u8": "B7x",
-    "u16": "H6x", "u32": "I4x", "u64": "Q", "f32": "f4x", "f64": "d",
+    "u16": "H6x", "u32": "I4x", "u64": "Q", "f16": "e6x", "bf16": "H6x", "f32": "f4x", "f64": "d",
 }  # fmt: skip
 
 Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
@@ -175,7 +176,7 @@ class CudaExecutable:
             return array
         if hasattr(array, "copy_to_host"):  # numba's own, in the simulator
             array = array.copy_to_host()
-        return np.asarray(array, type.dtype)
+        return in_dtype(array, type.dtype)
 
 
 class _Layout(NamedTuple):

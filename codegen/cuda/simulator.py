@@ -102,5 +102,7 @@ math = SimpleNamespace(
 )
 _ROUNDED = ("cbrt", "ceil", "exp2", "floor", "rint", "trunc")
 libdevice = SimpleNamespace(
-    **{name + suffix: getattr(np, name) for name in _ROUNDED for suffix in ("", "f")}
+    **{name + suffix: getattr(np, name) for name in _ROUNDED for suffix in ("", "f")},
+    int_as_float=lambda x: np.int32(x).view(np.float32),
+    float_as_int=lambda x: np.float32(x).view(np.int32),
 )

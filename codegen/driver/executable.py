@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autojit.ir.core.halves import BFLOAT16, held_as, in_dtype
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import canonical_dtype
@@ -158,12 +159,17 @@ class Executable:
         times: np.ndarray | None = None,
     ) -> Callable[..., Any]:
         code, out_types = self._native(convention), self.packed.out_types
-        native = builtin(code, out_types, bound, self.source.name, times)
-        if self.packing is None:
-            return native
-        from .packing import Caller
+        held = [np.asarray(a).view(held_as(a.dtype)) for a in bound]
+        native = builtin(code, out_types, held, self.source.name, times)
+        if self.packing is not None:
+            from .packing import Caller
 
-        return Caller(self.packing, native, weak)
+            native = Caller(self.packing, native, weak)
+        if all(t.dtype is not BFLOAT16 for t in (*self.in_types, *self.out_types)):
+            return native
+        from .bits import OfBits
+
+        return OfBits(native, self.in_types[: len(weak)], self.out_types)
 
     def key(
         self, weak: Sequence[type | None], captured: int, *, as_tuple: bool
@@ -293,6 +299,8 @@ def signature(program: Program) -> str:
 def canonical(array: Any, dtype: np.dtype) -> np.ndarray:
     """An aligned C-contiguous array of just this dtype object."""
     dtype = canonical_dtype(dtype)
+    if dtype is BFLOAT16:
+        return np.require(in_dtype(array, dtype), None, ["C_CONTIGUOUS", "ALIGNED"])
     array = np.require(_in_order(array, dtype), dtype, ["C_CONTIGUOUS", "ALIGNED"])
     return array if array.dtype is dtype else array.view(dtype)
 

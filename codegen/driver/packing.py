@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.core.halves import BFLOAT16
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type
 from autojit.ir.ops.move import concatenate, reshape, slice_
@@ -92,7 +93,7 @@ def packing(program: Program) -> Packing | None:
 def _side(types: Sequence[Type]) -> Side:
     places: dict[np.dtype, list[int]] = {}
     for i, type in enumerate(types):
-        if not type.shape:
+        if not type.shape and type.dtype is not BFLOAT16:
             places.setdefault(type.dtype, []).append(i)
     groups = tuple([Group(d, tuple(p)) for d, p in places.items() if len(p) >= LEAST])
     packed = {i for group in groups for i in group.places}

@@ -19,7 +19,7 @@ from .nodes import Compute, Constant, Gather, IndexValue, InRange, Load, Loop
 from .traversal import used
 from .values import Buffer, Scalar
 
-_SIZES = {"bool": 1, "f32": 4, "f64": 8}
+_SIZES = {"bool": 1, "bf16": 2, "f32": 4, "f64": 8}
 
 
 def itemsize(dtype: str) -> int:

@@ -11,7 +11,9 @@ from functools import lru_cache
 
 from autojit.ir.core.machine import Machine, ask_by, current
 
-__all__ = ["current", "has_cycle_counter", "has_fused", "has_masks", "number", "processors"]
+__all__ = [
+    "current", "has_cycle_counter", "has_fused", "has_halves", "has_masks", "number", "processors",
+]  # fmt: skip
 
 
 def number(setting: str | None, default: int) -> int:
@@ -88,6 +90,12 @@ def has_fused() -> bool:
     """Whether a product and a sum, rounded once, are one instruction."""
     is_arm = _triple().startswith(("aarch64", "arm64"))
     return is_arm or {"+fma", "+avx"} <= current().features
+
+
+def has_halves() -> bool:
+    """Whether conversions between float16 and float32 are instructions."""
+    is_arm = _triple().startswith(("aarch64", "arm64"))
+    return is_arm or {"+f16c", "+avx"} <= current().features
 
 
 def processors() -> int:

@@ -6,6 +6,9 @@ from typing import Any
 
 from .nodes import Compute, Constant, Finish, Gather, InRange, Load
 
+#: Floats of 16 bits: they are loaded, stored, selected and converted, to and from float32, and to
+#: float16 from float64, and no other word takes or gives them.
+HALVES = ("f16", "bf16")
 #: Words that are written between their operands.
 SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=",

@@ -40,6 +40,8 @@ from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar, Trips
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.declaration import declaration
+from autojit.ir.core.halves import converted as in_halves
+from autojit.ir.core.halves import is_bfloat16
 from autojit.ir.core.types import Type, dtype_from_name
 from autojit.ir.linalg.factorizations import Matrices
 
@@ -94,7 +96,9 @@ class _Function:
 
     def define(self, scalar: Scalar, value: Any) -> None:
         kind = dtype_from_name(scalar.dtype)
-        self.scalars[scalar.number] = np.asarray(value).astype(kind)[()]
+        array = np.asarray(value)
+        made = in_halves(array, kind) if is_bfloat16(kind) else array.astype(kind)
+        self.scalars[scalar.number] = made[()]
 
     def index(self, index: Affine) -> int:
         return index.constant + sum(c * self.atom(atom) for atom, c in index.terms)

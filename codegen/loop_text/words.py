@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import converted as in_halves
+from autojit.ir.core.halves import is_bfloat16
 from autojit.ir.core.types import dtype_from_name
 from autojit.ir.ops.checks import Failure, error_of, failure_of
 from autojit.ir.special.external import external
@@ -30,6 +32,8 @@ def evaluate(name: str, args: Sequence[Any], dtype: str) -> Any:
     np.float32(3.0)
     """
     kind = dtype_from_name(dtype)
+    if name == "convert" and (is_bfloat16(kind) or is_bfloat16(args[0].dtype)):
+        return in_halves(np.asarray(args[0]), kind)[()]
     result = converted(args[0], kind) if name == "convert" else function_of(name)(*args)
     return np.asarray(result).astype(kind)[()]
 

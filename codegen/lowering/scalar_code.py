@@ -16,10 +16,12 @@ import numpy as np
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.nodes import Compute, Constant, Gather, IndexValue, InRange, Load
 from autojit.codegen.loop_ir.values import Buffer, Place, Scalar
+from autojit.codegen.loop_ir.vocabulary import HALVES
 from autojit.codegen.scheduling.bufferization import Placement, parts_of, scalar_dtype
 from autojit.codegen.scheduling.element_walk import ElementWalk, Index
 from autojit.codegen.scheduling.fusion import Schedule
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.halves import number_of
 from autojit.ir.core.program import Op, Value, param_key
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name
@@ -282,16 +284,21 @@ class ScalarCode(ElementWalk):
         if x.dtype == dtype:
             return x
         if dtype == "bool":
-            result: Scalar = self("ne", x, 0)
+            result: Scalar = self("ne", self.cast(x, "f32") if x.dtype in HALVES else x, 0)
             return result
+        direct = ("f32", "f64") if dtype == "f16" else ("f32",)
+        if (dtype in HALVES and x.dtype not in direct) or (x.dtype in HALVES and dtype != "f32"):
+            return self.cast(self.word("convert", (x,), "f32"), dtype)
         return self.word("convert", (x,), dtype)
 
     def choose(self, op: Op, cases: list[tuple[Any, Any]]) -> Any:
         if cases and cases[-1][0] is None:
             *cases, (_, result) = cases
         else:
-            zero = self.number(op.result.dtype.type(0).real.item(), scalar_dtype(op.result.dtype))
-            result = Pair(zero, zero) if op.result.dtype.kind == "c" else zero
+            is_pair = op.result.dtype.kind == "c"
+            like = np.empty(0, op.result.dtype).real.dtype if is_pair else op.result.dtype
+            zero = self.number(number_of(0, like), scalar_dtype(like))
+            result = Pair(zero, zero) if is_pair else zero
         for condition, element in reversed(cases):
             result = self._select(condition, element, result)
         return result

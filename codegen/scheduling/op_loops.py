@@ -9,6 +9,7 @@ from typing import Any
 
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.halves import number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.linalg.factorizations import Matrices
@@ -147,7 +148,7 @@ def _scatter(op: Op) -> Stored:
     def places(walk: ElementWalk, index: Index) -> list[Any]:
         return [walk.walk(v, index[skip : skip + picked]) for v in indices]
 
-    zero = op.result.dtype.type(0).item()
+    zero = number_of(0, op.result.dtype)
     combine = op.kind.combine  # type: ignore[attr-defined]
     return Stored(op, extents, dims, element, combine, zero, places, axes, base)
 
@@ -202,7 +203,7 @@ def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:
     extents = tuple(n for n, *_ in loops)
     dims = tuple(d for _, d, *_ in loops)
     combine = "add" if ca else None
-    return Stored(op, extents, dims, element, combine, op.result.dtype.type(0).item())
+    return Stored(op, extents, dims, element, combine, number_of(0, op.result.dtype))
 
 
 def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .batching import Batched
 from .errors import no_derivative
+from .halves import number_of
 from .program import Op, Program, Value, current_builder, derivative_of, param_key
 from .registry import REGISTRY
 from .types import Type, TypeMismatch
@@ -60,6 +61,8 @@ class Declaration:
     ``fallible``   whether there are such errors: asked for each op that is recorded
     ``rules_by_type``  whether ``jvp`` and ``transpose`` read no more than the types of values,
                    which of these are the same, and the parameters
+    ``moves``      whether elements of results are elements of operands, zeros or parameters, or
+                   computed by programs and functions that the op calls
     """
 
     arity: int | None = None
@@ -68,6 +71,7 @@ class Declaration:
     commutative = False
     fallible = False
     rules_by_type = False
+    moves = False
 
     def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
         if name in REGISTRY:
@@ -285,7 +289,7 @@ _EXACT = {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 def full(scalar: Any, type: Type) -> Value:
     """A constant of one type, all elements equal."""
     known = _EXACT.get(scalar.__class__) is type.dtype
-    value = scalar if known else type.dtype.type(scalar).item()
+    value = scalar if known else number_of(scalar, type.dtype)
     constant = REGISTRY["constant"]
     params = {"value": value, "dtype": type.dtype, "shape": type.shape}
     return current_builder().add(constant, (), params, (type,))[0]

@@ -9,6 +9,9 @@ from math import prod
 
 import numpy as np
 
+from .halves import BFLOAT16, is_bfloat16
+from .halves import is_half as is_half
+
 #: The short name of every dtype that a program can hold.
 DTYPE_NAMES: dict[np.dtype, str] = {
     np.dtype(np.bool_): "bool",
@@ -20,6 +23,8 @@ DTYPE_NAMES: dict[np.dtype, str] = {
     np.dtype(np.uint16): "u16",
     np.dtype(np.uint32): "u32",
     np.dtype(np.uint64): "u64",
+    np.dtype(np.float16): "f16",
+    BFLOAT16: "bf16",
     np.dtype(np.float32): "f32",
     np.dtype(np.float64): "f64",
     np.dtype(np.complex64): "c64",
@@ -28,10 +33,10 @@ DTYPE_NAMES: dict[np.dtype, str] = {
 _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
 #: What others call them, by which one is found that was meant.
 DTYPE_ALIASES = {
-    **{dtype.name: name for dtype, name in DTYPE_NAMES.items() if dtype.name != name},
+    **{dtype.name: name for dtype, name in DTYPE_NAMES.items() if dtype.names is None},
     "bool_": "bool", "boolean": "bool", "int": "i64", "long": "i64", "uint": "u64",
-    "single": "f32", "float": "f64", "float_": "f64", "double": "f64", "real": "f64",
-    "csingle": "c64", "complex": "c128", "cdouble": "c128",
+    "half": "f16", "bfloat16": "bf16", "single": "f32", "float": "f64", "float_": "f64",
+    "double": "f64", "real": "f64", "csingle": "c64", "complex": "c128", "cdouble": "c128",
 }  # fmt: skip
 
 
@@ -49,9 +54,11 @@ def dtype_name(dtype: np.dtype) -> str:
     try:
         return DTYPE_NAMES[np.dtype(dtype)]
     except KeyError:
+        if is_bfloat16(np.dtype(dtype)):
+            return DTYPE_NAMES[BFLOAT16]
+        known = ", ".join("bfloat16" if d is BFLOAT16 else d.name for d in DTYPE_NAMES)
         raise TypeMismatch(
-            f"dtype {np.dtype(dtype).name} is not supported; supported are: "
-            + ", ".join(d.name for d in DTYPE_NAMES)
+            f"dtype {np.dtype(dtype).name} is not supported; supported are: {known}"
         ) from None
 
 
@@ -104,7 +111,7 @@ class Type:
     @property
     def is_inexact(self) -> bool:
         """Whether values of this type have derivatives (float or complex)."""
-        return self.dtype.kind in "fc"
+        return self.dtype.kind in "fc" or is_bfloat16(self.dtype)
 
     def with_shape(self, shape: tuple[int, ...]) -> Type:
         return Type(self.dtype, tuple(shape))
@@ -157,6 +164,4 @@ def _meant(text: str) -> str:
 def type_of(array: object) -> Type:
     """The type of an array or scalar, as NumPy sees it."""
     array = np.asarray(array)
-    dtype = array.dtype.newbyteorder("=")
-    dtype_name(dtype)
-    return Type(dtype, array.shape)
+    return Type(canonical_dtype(array.dtype), array.shape)

@@ -14,7 +14,7 @@ import numpy as np
 from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Declaration, MaybeValue, full, full_like, require
 from autojit.ir.core.program import Op, Value
-from autojit.ir.core.types import Type
+from autojit.ir.core.types import Type, is_half
 from autojit.ir.ops.arithmetic import conj, convert, gt, real, select
 from autojit.ir.ops.contract import dot
 from autojit.ir.ops.index import gather, scatter_add
@@ -234,8 +234,9 @@ class Solve(_LinearInRight):
 
 def check_matrix(name: str, a: Type) -> None:
     require(
-        a.dtype.kind in "fc" and a.ndim >= 2,
-        f"{name} takes floating-point or complex matrices in the last two axes; got {a}",
+        a.dtype.kind in "fc" and not is_half(a.dtype) and a.ndim >= 2,
+        f"{name} takes matrices of float32, float64 or complex numbers in the last two axes; "
+        f"got {a}",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import MaybeValue, full, require
 from autojit.ir.core.program import Op, Value
-from autojit.ir.core.types import Type
+from autojit.ir.core.types import Type, is_half
 from autojit.ir.linalg.factorizations import Matrices, complex_of, real_dtype
 from autojit.ir.ops.arithmetic import conj, convert, eq, select
 from autojit.ir.ops.linear import iota
@@ -66,7 +66,7 @@ class Fourier(Matrices):
         wanted = "f" if kind == "real" else "c"
         extent = n // 2 + 1 if kind == "half" else n
         require(
-            x.dtype.kind == wanted and x.shape[axis] == extent,
+            x.dtype.kind == wanted and not is_half(x.dtype) and x.shape[axis] == extent,
             f"fourier of kind {kind} and length {n} takes {extent} "
             f"{'real' if wanted == 'f' else 'complex'} numbers along axis {axis}; got {x}",
         )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.declaration import MaybeValue, require
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops.index import gather
@@ -110,7 +111,7 @@ def at_places(x: Value, places: Value) -> Value:
 
 def _check_rows(name: str, x: Type) -> None:
     require(
-        x.ndim > 0 and x.dtype.kind in "iuf",
+        x.ndim > 0 and kind_of(x.dtype) in "iuf",
         f"{name} takes an array of real numbers of at least one axis; got {x}",
     )
 

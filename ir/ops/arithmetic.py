@@ -312,10 +312,15 @@ def _make_complex(re: Any, im: Any) -> Any:
     return result
 
 
+def _like(x: Value, part: Value) -> Value:
+    """A part in the dtype of an operand, which may be shorter than that of parts."""
+    return part if part.dtype == x.dtype else convert(part, dtype=x.dtype)
+
+
 make_complex: MakeComplex = MakeComplex(
     "complex", _make_complex,
     [lambda t, y, a, b: make_complex(t, _zero(t)), lambda t, y, a, b: make_complex(_zero(t), t)],
-    adjoints=[lambda t, y, a, b: real(t), lambda t, y, a, b: -imag(t)],
+    adjoints=[lambda t, y, a, b: _like(a, real(t)), lambda t, y, a, b: _like(b, -imag(t))],
     kinds="f", kernel=lambda k, a, b: k.pair(a, b),
 )  # fmt: skip
 

@@ -35,6 +35,7 @@ BOOL = Type(np.dtype(np.bool_), ())
 class BodyOp(Declaration):
     """An op with programs among its parameters, which run as parts of it."""
 
+    moves = True
     fallible = True  # as its bodies are
 
     def initial(self, params: dict[str, Any]) -> range:

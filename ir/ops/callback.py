@@ -84,6 +84,7 @@ class Callback(Declaration):
     on the batch have one element (``expand_dims``) or are repeated (``broadcast_all``).
     """
 
+    moves = True
     parameters = ("function", "types", "batch", "vmap")
     fallible = True
 

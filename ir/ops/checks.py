@@ -132,6 +132,7 @@ class Ensure(Elementwise):
     a program that reads the derivative and not x fails as well.
     """
 
+    moves = True
     parameters = ("failure",)
     flags = ("derivatives",)
     fallible = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from autojit.ir.core.batching import Batched, later
 from autojit.ir.core.declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.machine import current
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
@@ -39,7 +40,7 @@ class Dot(SingleResult):
         a, b = types
         (ca, cb), (ba, bb) = params["contract"], params["batch"]
         require(
-            a.dtype == b.dtype and a.dtype.kind in "iufc",
+            a.dtype == b.dtype and kind_of(a.dtype) in "iufc",
             f"dot takes two operands of one numeric dtype; got {a} and {b}",
         )
         extents_a = [a.shape[i] for i in (*ba, *ca)]

@@ -19,6 +19,7 @@ import numpy as np
 
 from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Literal, MaybeValue, Scalar, SingleResult, require
+from autojit.ir.core.halves import converted, is_bfloat16, kind_of, number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, TypeMismatch
 
@@ -97,7 +98,7 @@ class Elementwise(SingleResult):
                     f"{self.name} takes operands of one shape and dtype; "
                     f"got {', '.join(map(str, types))}"
                 )
-        kind = first.dtype.kind
+        kind = kind_of(first.dtype)
         if kind not in self.kinds and (kind != "b" or "?" not in self.kinds):
             words = _KIND_NAMES[kind.replace("b", "?")]
             raise TypeMismatch(f"{self.name} does not take {words} operands (got {first})")
@@ -108,6 +109,8 @@ class Elementwise(SingleResult):
         return self.numpy(*arrays)
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        if any(is_bfloat16(v.dtype) for v in (*op.operands, op.result)):
+            return self._uniform_half(op, scalars)
         arrays = [np.asarray(s, v.dtype) for s, v in zip(scalars, op.operands, strict=True)]
         try:
             with np.errstate(all="ignore"):
@@ -118,6 +121,13 @@ class Elementwise(SingleResult):
             return None  # an integer to a negative power, say: the error belongs to the run
         element: Scalar = np.asarray(result, op.result.dtype).item()
         return element
+
+    def _uniform_half(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        """What is computed in float32 is not an element before it is rounded; conversions are."""
+        if "dtype" not in op.params or op.operands[0].dtype.kind == "c":
+            return None
+        found: Scalar = number_of(scalars[0], op.result.dtype)
+        return found
 
     def may_fail(self, op: Op) -> bool:
         return bool(self.fails) and any(v.dtype.kind in self.fails for v in op.operands)
@@ -180,6 +190,8 @@ class MakeComplex(Elementwise):
 class Select(Elementwise):
     """``select(condition, x, y)``: x where the condition holds, else y."""
 
+    moves = True
+
     def mask(self, op: Op, operand: int) -> Literal | None:
         return (op.operands[0], operand == 1) if operand else None
 
@@ -196,6 +208,7 @@ class Select(Elementwise):
 class Convert(Elementwise):
     """``convert(x, dtype=d)``: x in another dtype, as ``astype`` does it."""
 
+    moves = True
     parameters = ("dtype",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
@@ -207,7 +220,7 @@ class Convert(Elementwise):
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
-            return np.asarray(arrays[0]).astype(params["dtype"])
+            return converted(np.asarray(arrays[0]), params["dtype"])
 
 
 class IntegerPower(Elementwise):

@@ -15,6 +15,7 @@ import numpy as np
 from autojit.ir.core import shapes
 from autojit.ir.core.batching import Batched, along, later
 from autojit.ir.core.declaration import MaybeValue, SingleResult, full, require
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
@@ -55,6 +56,7 @@ class Gather(_Indexing):
     The result's axes are those of the indices, then the other axes of x.
     """
 
+    moves = True
     parameters = ("axes",)
 
     def work(self, op: Op) -> float:
@@ -166,7 +168,7 @@ def check_updates(
     _check_indices(name, indices, axes, len(shape))
     wanted = (*indices[0].shape, *shapes.without_axes(shape, axes))
     require(
-        updates.shape == wanted and updates.dtype.kind in kinds,
+        updates.shape == wanted and kind_of(updates.dtype) in kinds,
         f"{name} into shape {shape} takes updates of shape {wanted}; got {updates}",
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.halves import BFLOAT16, is_bfloat16, kind_of, to_bfloat16
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.registry import declared
 from autojit.ir.core.types import Type, TypeMismatch, dtype_name
@@ -45,6 +46,7 @@ class Linear(SingleResult):
 class Constant(SingleResult):
     """``constant(value=v, dtype=d, shape=s)``: every element is v, a Python number."""
 
+    moves = True
     arity = 0
     parameters = ("dtype", "shape", "value")
     sliding = ("value",)
@@ -80,7 +82,7 @@ class Constant(SingleResult):
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         dtype_name(params["dtype"])
-        wanted, got = _PYTHON_TYPES[params["dtype"].kind], type(params["value"])
+        wanted, got = _PYTHON_TYPES[kind_of(params["dtype"])], type(params["value"])
         if wanted is not got:
             raise TypeMismatch(
                 f"a {params['dtype']} constant takes a Python {wanted.__name__}, "
@@ -89,6 +91,8 @@ class Constant(SingleResult):
         return (Type(params["dtype"], params["shape"]),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        if is_bfloat16(params["dtype"]):
+            return np.full(params["shape"], to_bfloat16(params["value"]), BFLOAT16)
         return np.full(params["shape"], params["value"], params["dtype"])
 
 

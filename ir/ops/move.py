@@ -15,6 +15,7 @@ import numpy as np
 from autojit.ir.core import shapes
 from autojit.ir.core.batching import Batched, along, later
 from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full, require
+from autojit.ir.core.halves import number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.registry import declared
 from autojit.ir.core.types import Type, TypeMismatch
@@ -26,6 +27,8 @@ from .windows import slice_windows, window_places
 
 class Move(Linear):
     """Every element of the result is one of the operand."""
+
+    moves = True
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
         element: Scalar = scalars[0]
@@ -197,6 +200,7 @@ class Slice(Move):
 class Pad(Linear):
     """``pad(x, low=a, high=b, interior=i)``: zeros before, after and between, for each axis."""
 
+    moves = True
     parameters = ("high", "interior", "low")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
@@ -217,7 +221,7 @@ class Pad(Linear):
         return result
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
-        zero = op.result.dtype.type(0).item()
+        zero = number_of(0, op.result.dtype)
         return zero if repr(scalars[0]) == repr(zero) else None  # -0.0 is not the padding
 
     @staticmethod
@@ -297,6 +301,7 @@ class Flip(Move):
 class Concatenate(SingleResult):
     """``concatenate(x, …, axis=k)``: operands one after the other along an axis."""
 
+    moves = True
     parameters = ("axis",)
 
     def work(self, op: Op) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from autojit.ir.core import shapes
 from autojit.ir.core.batching import Batched, later
 from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full
+from autojit.ir.core.halves import is_bfloat16, kind_of, number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, TypeMismatch
 
@@ -54,7 +55,7 @@ class Reduce(SingleResult):
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,), axes = types, params["axes"]
-        kind = x.dtype.kind.replace("b", "?")
+        kind = kind_of(x.dtype).replace("b", "?")
         if kind not in self.kinds:
             raise TypeMismatch(f"{self.name} does not reduce {x}")
         if not (list(axes) == sorted(set(axes)) and all(0 <= a < x.ndim for a in axes)):
@@ -179,7 +180,7 @@ def exact_multiple(scalar: Any, count: int, dtype: np.dtype) -> Scalar | None:
         return wrapped
     if repr(scalar) == "0.0":
         return 0.0
-    if dtype.kind == "c" or scalar == 0 or not np.isfinite(scalar):
+    if dtype.kind == "c" or is_bfloat16(dtype) or scalar == 0 or not np.isfinite(scalar):
         return None
     numerator, _ = scalar.as_integer_ratio()
     odd_part = numerator // (numerator & -numerator)
@@ -195,13 +196,13 @@ def spread(reduced: Value, shape: shapes.Shape, axes: Sequence[int]) -> Value:
 
 
 def _lowest(dtype: np.dtype) -> Any:
-    if dtype.kind == "f":
+    if kind_of(dtype) == "f":
         return -np.inf
     return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
 
 
 def _highest(dtype: np.dtype) -> Any:
-    if dtype.kind == "f":
+    if kind_of(dtype) == "f":
         return np.inf
     return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
@@ -211,7 +212,7 @@ def _at_least_identity(numpy: Any, identity: Callable[[np.dtype], Any]) -> Calla
 
 
 def _constant(value: Any) -> Callable[[np.dtype], Any]:
-    return lambda dtype: dtype.type(value).item()
+    return lambda dtype: number_of(value, dtype)
 
 
 sum_ = Sum("sum", np.sum, "add", _constant(0), "iufc")

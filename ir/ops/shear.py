@@ -62,6 +62,7 @@ class Shear(Linear):
     """``shear(x, axis=a, along=b, by=s, start=c, extent=n)``: the element at i of axis a and j of
     axis b is that of x at i + s j + c and j, or zero where x has none; axis a has n elements."""
 
+    moves = True
     parameters = ("along", "axis", "by", "extent", "start")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:

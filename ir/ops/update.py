@@ -62,6 +62,7 @@ class Updating(SingleResult):
 class Update(Updating):
     """``update(x, v, start=a, stride=s)``: x with v in the window from a on, every s-th element."""
 
+    moves = True
     arity = 2
     parameters = ("start", "stride")
     sliding = ("start",)
@@ -215,6 +216,7 @@ class Scatter(_AtIndices):
     Where a place repeats, the last update in row-major order stays.
     """
 
+    moves = True
     combine = "set"
 
     @staticmethod

@@ -28,6 +28,7 @@ from .algebra import (
     shares,
     sorted_places,
     swap_products,
+    widen_halves,
 )
 from .loops import (
     begun_sums,
@@ -52,6 +53,11 @@ OPTIMIZE = Pipeline(
         Place(
             inline_calls.run,
             "All other passes look at operations, and a call hides those of its program.",
+        ),
+        _place(
+            widen_halves.run,
+            "All other passes see arithmetic on floats that targets compute with, and no two "
+            "roundings to float16 as one.",
         ),
         _place(
             branch_stores.run,

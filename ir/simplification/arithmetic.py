@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import limits_of
 from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import is_half
 from autojit.ir.ops.arithmetic import (
     absolute,
     add,
@@ -168,8 +170,11 @@ def neg_of_scaled(op: Op, at: Rewriter) -> Value | None:
 def scaled_twice(op: Op, at: Rewriter) -> Value | None:
     """(x * c) * d → x * (c * d) where c or d is a power of two of at least 1.
 
-    Nothing rounds anew then, short of subnormal numbers and of the overflow of x * c.
+    Nothing rounds anew then, short of subnormal numbers and of the overflow of x * c, which in
+    float16 are near.
     """
+    if is_half(op.result.dtype):
+        return None
     for inner, other in _pairs(op):
         d, scaled = at.scalar(other), at.definition(inner, mul)
         for x, constant in _pairs(scaled) if scaled else ():
@@ -199,7 +204,7 @@ def div_by_power_of_two(op: Op, at: Rewriter) -> Value | None:
     scalar = at.scalar(other)
     if not isinstance(scalar, float) or abs(frexp(scalar)[0]) != 0.5:
         return None
-    limits = np.finfo(other.dtype)
+    limits = limits_of(other.dtype)
     if not limits.tiny <= abs(1 / scalar) <= limits.max:
         return None
     return mul(x, full(1 / scalar, other.type))

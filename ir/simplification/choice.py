@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import is_bfloat16, is_half
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.arithmetic import (
     bitwise_and,
@@ -129,6 +130,10 @@ def convert_by_way_of_wider(op: Op, at: Rewriter) -> Value | None:
 
 def _holds(wider: np.dtype, dtype: np.dtype) -> bool:
     """Whether a dtype has every value of another (a float64 has not every int64)."""
+    if is_half(dtype):
+        return wider.kind in "fc" and wider.itemsize > 2
+    if is_half(wider):
+        return dtype.kind in "biu" and dtype.itemsize == 1 and not is_bfloat16(wider)
     lossy = dtype.kind in "iu" and dtype.itemsize == 8 and wider.kind in "fc"
     return np.can_cast(dtype, wider, "safe") and not lossy
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import is_half
 from autojit.ir.ops.arithmetic import add, mul
 from autojit.ir.ops.index import scatter_add
 from autojit.ir.ops.linear import iota
@@ -184,8 +185,10 @@ def reduce_broadcast(op: Op, at: Rewriter) -> Value | None:
     (x,), dims, shape = inner.operands, inner.params["dims"], inner.params["shape"]
     axes = op.params["axes"]
     copies = prod(shape[a] for a in axes if a not in dims)
-    # 0 copies of infinity are 0, and a complex product with a real mixes its parts.
-    if copies == 0 or (op.kind is sum_ and copies > 1 and x.dtype.kind == "c"):
+    # 0 copies of infinity are 0, a complex product with a real mixes its parts, and a sum of half
+    # floats is rounded once, however many there are.
+    unlike = x.dtype.kind == "c" or is_half(x.dtype)
+    if copies == 0 or (op.kind is sum_ and copies > 1 and unlike):
         return None
     own_axes = tuple(i for i, d in enumerate(dims) if d in axes)
     (value,) = at.emit(op.kind, (x,), {"axes": own_axes})

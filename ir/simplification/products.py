@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Op, Value
-from autojit.ir.core.types import Type
+from autojit.ir.core.types import Type, is_half
 from autojit.ir.ops.arithmetic import mul
 from autojit.ir.ops.contract import dot, free_axes
 from autojit.ir.ops.linear import constant
@@ -43,8 +43,11 @@ def _repeated(v: Value, at: Rewriter) -> _Repeated | None:
 
 @rules(dot)
 def dot_with_repeated(op: Op, at: Rewriter) -> Value | None:
-    """Along contracted axes: a' * sum(b); along free axes: the product once, repeated"""
-    if not op.result.type.is_inexact:
+    """Along contracted axes: a' * sum(b); along free axes: the product once, repeated
+
+    In half precision the sum would be rounded, and may be too large, before it is multiplied.
+    """
+    if not op.result.type.is_inexact or is_half(op.result.dtype):
         return None
     for side in (0, 1):
         v = op.operands[side]

@@ -11,6 +11,14 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.errors import name_line
+from autojit.ir.core.halves import (
+    in_dtype,
+    is_bfloat16,
+    shown,
+    to_bfloat16,
+    to_float32,
+    widened_params,
+)
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import TypeMismatch, type_of
 
@@ -106,7 +114,7 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
             raise TypeMismatch(
                 f"argument {position} of program {program.name} must be {value.type}, got {got}"
             )
-        env[value] = np.asarray(argument, value.dtype)
+        env[value] = in_dtype(argument, value.dtype)
     watch = _watching.watch
     if watch is not None:
         watch.entered(program, arguments)
@@ -114,7 +122,7 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
         for op in program.ops:
             operands = [env[v] for v in op.operands]
             try:
-                results = op.kind.evaluate(*operands, **op.params)
+                results = evaluated(op, operands)
             except Exception as error:
                 name_line(error, op.source)
                 raise
@@ -127,6 +135,20 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
     return env
 
 
+def evaluated(op: Op, operands: Sequence[Any]) -> Any:
+    """The results by NumPy; what it cannot compute in bfloat16 is computed in float32."""
+    halves = [is_bfloat16(v.dtype) for v in op.results]
+    if op.kind.moves or not (any(halves) or any(is_bfloat16(v.dtype) for v in op.operands)):
+        return op.kind.evaluate(*operands, **op.params)
+    wide = [to_float32(x) if is_bfloat16(x.dtype) else x for x in operands]
+    made = op.kind.evaluate(*wide, **widened_params(op.params))
+    results = made if len(op.results) > 1 else (made,)
+    rounded = [to_bfloat16(r) if h else r for r, h in zip(results, halves, strict=True)]
+    return rounded if len(op.results) > 1 else rounded[0]
+
+
 def _own(array: np.ndarray) -> Any:
     """A result that shares no memory with an input; 0-d ones become NumPy scalars."""
+    if is_bfloat16(array.dtype):
+        return shown(np.array(array))
     return array[()] if array.ndim == 0 else np.array(array)

@@ -332,11 +332,6 @@ def into_a_copy(x: Any) -> Any:
     return y
 
 
-def test_float16_is_said_of_the_function() -> None:
-    text = message(MissingDtypeError, np.sqrt, np.ones(3, np.uint8))
-    assert_says(text, "np.sqrt of uint8 is float16 in NumPy", "np.sqrt(x.astype(float))")
-
-
 @pytest.mark.parametrize("case", CONCRETE)
 def test_concrete_values(case: str) -> None:
     function, words = CONCRETE[case]

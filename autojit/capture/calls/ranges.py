@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autojit.functions.checks import ensured
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import floor_divide, maximum, select
 from autojit.protocols.lifting import as_value
@@ -102,7 +103,7 @@ def bound(x: Any) -> Any:
     if not is_traced(x):
         return x.__index__()
     if not is_integer(x):
-        name = "float" if x.dtype.kind == "f" and not np.shape(x) else f"traced {x.type}"
+        name = "float" if kind_of(x.dtype) == "f" and not np.shape(x) else f"traced {x.type}"
         raise TypeError(f"{name!r} object cannot be interpreted as an integer")
     return x if x.weak is int else python_number(as_value(x), int)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import in_dtype, is_bfloat16, kind_of
 from autojit.ir.core.types import DTYPE_ALIASES, DTYPE_NAMES, Type, TypeMismatch, parse_type
 
 from .failures import Failure
@@ -141,7 +142,7 @@ def fill(tree: Any, rng: np.random.Generator, low: float = 0.0, high: float = 1.
 
 def random_array(type: Type, rng: np.random.Generator, low: float, high: float) -> np.ndarray:
     """A random array of a type."""
-    kind, shape = type.dtype.kind, type.shape
+    kind, shape = kind_of(type.dtype), type.shape
     if kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     if kind in "iu":
@@ -149,14 +150,18 @@ def random_array(type: Type, rng: np.random.Generator, low: float, high: float) 
     values: Any = rng.uniform(low, high, shape)
     if kind == "c":
         values = values + 1j * rng.uniform(low, high, shape)
-    return np.asarray(values).astype(type.dtype)
+    return in_dtype(values, type.dtype)
 
 
 def show_results(
     name: str, results: Sequence[Any], types: Sequence[Type], format: str = "text"
 ) -> None:
     """Print what a program returned."""
-    found = list(zip(map(np.asarray, results), types, strict=True))
+    plain = [
+        in_dtype(r, np.dtype(np.float32)) if is_bfloat16(t.dtype) else np.asarray(r)
+        for r, t in zip(results, types, strict=True)
+    ]
+    found = list(zip(plain, types, strict=True))
     if format == "json":
         rows = [{"type": str(t), "value": _shaped(array, t)} for array, t in found]
         give_json({"program": name, "results": rows})

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.errors import SettingError, StructureError
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
@@ -245,7 +244,7 @@ def _arrays(program: Program, args: Sequence[Any]) -> list[Any]:
         raise StructureError(
             f"picture: program {program.name} takes {len(program.inputs)} inputs, got {len(args)}"
         )
-    return [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    return [in_dtype(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
 
 
 def _inputs(x: Any, args: Sequence[Any], argnums: Any, program: Program) -> list[int]:

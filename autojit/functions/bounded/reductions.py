@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from autojit.functions.reductions import check_ordered, safe_sqrt, squared
+from autojit.functions.reductions import check_ordered, safe_sqrt, squared, summed_in
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
+from autojit.ir.core.types import is_half
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.tracing.tracer import Tracer
@@ -93,7 +95,7 @@ def _extreme(function: Any, op: Any, name: str) -> Callable[..., Any]:
         least = op.identity(a.dtype)
         x = masked(as_value(a.storage), ranges, least)
         value = function(tracer(x), axes, keepdims=keepdims, initial=initial)
-        if a.dtype.kind == "f" and not _is_given(initial):
+        if kind_of(a.dtype) == "f" and not _is_given(initial):
             value = np.where(value == least, _shared(a, axes, least, keepdims), value)
         return wrapped(value, _rest(ranges, axes, keepdims))
 
@@ -120,12 +122,6 @@ def ptp(a: Bounded, axis: Any = None, out: Any = None, keepdims: Any = _MISSING)
     return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
 
 
-def _floating(a: Any, dtype: Any) -> np.dtype:
-    if dtype is not None:
-        return np.dtype(dtype)
-    return a.dtype if a.dtype.kind in "fc" else np.dtype(float)
-
-
 def _divided(total: Any, count: Any) -> Any:
     """A sum by a number of elements, in the dtype of the sum."""
     if not isinstance(count, Tracer):
@@ -140,8 +136,10 @@ def mean(
 ) -> Any:  # fmt: skip
     if _is_given(out) or _is_given(where):
         refuse("np.mean with out= or where=")
-    total = sum(a, axis, dtype=_floating(a, dtype), keepdims=keepdims)
-    return _divided(total, lengths(a, shapes.normalize_axes(axis, a.ndim)))
+    kind = np.dtype(dtype) if dtype is not None else summed_in(a.dtype)
+    total = sum(a, axis, dtype=kind, keepdims=keepdims)
+    made = _divided(total, lengths(a, shapes.normalize_axes(axis, a.ndim)))
+    return made.astype(a.dtype) if dtype is None and is_half(a.dtype) else made
 
 
 def var(

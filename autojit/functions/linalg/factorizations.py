@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import ShapeError, with_place
+from autojit.errors import DtypeError, ShapeError, with_place
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
-from autojit.ir.core.types import TypeMismatch
+from autojit.ir.core.types import TypeMismatch, is_half
 from autojit.ir.linalg import factorizations
 from autojit.ir.linalg.cholesky import cholesky as lower_factor
 from autojit.ir.ops import move
@@ -32,10 +33,19 @@ _SLOGDET = type(np.linalg.slogdet(np.eye(1)))
 
 
 def matrices(name: str, *arrays: Any) -> list[Value]:
-    """The operands in the dtype that ``np.linalg`` computes in: what is not a float is float64."""
+    """The operands in the dtype that ``np.linalg`` computes in: what is not a float is float64.
+
+    NumPy refuses float16, and SciPy computes in float32.
+    """
     tracers = [as_tracer(a) for a in arrays]
-    kinds = [t.dtype if t.dtype.kind in "fc" else np.dtype(np.float64) for t in tracers]
+    kinds = [t.dtype if kind_of(t.dtype) in "fc" else np.dtype(np.float64) for t in tracers]
     dtype = np.result_type(*kinds)
+    if is_half(dtype):
+        if not name.startswith("scipy"):
+            words = f"{name} does not take {dtype.name}, as in NumPy. Convert first:\n    "
+            words += f"{name}({', '.join('x.astype(np.float32)' for _ in arrays)})"
+            raise DtypeError(with_place(words, user_source()))
+        dtype = np.dtype(np.float32)
     return [as_value(t, dtype) for t in tracers]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.functions.reductions import safe_sqrt, squared
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
 from autojit.ir.linalg import factorizations, spectral
 from autojit.protocols.lifting import as_tracer, as_value, tracer
@@ -222,7 +223,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """Norms of vectors and matrices; the derivative at 0, and by elements that are 0, is 0 where
     there is no other finite one."""
     x = as_tracer(x)
-    if x.dtype.kind not in "fc":
+    if kind_of(x.dtype) not in "fc":
         x = x.astype(np.float64)
     axes = shapes.normalize_axes(axis, x.ndim)
     if ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.types import is_half
 from autojit.protocols.lifting import dtype_of
 from autojit.protocols.registry import PRODUCTS, implements
 
@@ -20,6 +21,8 @@ def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     terms = np.multiply(np.conj(x) if dtype_of(x).kind == "c" else x, y)
     if terms.dtype.kind == "b":
         return np.any(terms, axis=-1)
+    if is_half(terms.dtype):  # products are rounded once they are added up
+        return np.einsum("...i,...i->...", x, y)
     return np.sum(terms, axis=-1).astype(terms.dtype)
 
 

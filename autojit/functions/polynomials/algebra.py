@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import kind_of
+from autojit.ir.core.types import is_half
 from autojit.protocols.lifting import as_tracer, dtype_of, shape_of
 from autojit.protocols.registry import implements
 
@@ -114,7 +116,8 @@ def poly(seq_of_zeros: Any) -> Any:
         roots = np.linalg.eigvals(roots)
     elif len(shape_of(roots)) > 2:
         raise ValueError("np.poly: takes a row of roots, or a square matrix")
-    kind = dtype_of(roots) if dtype_of(roots).kind in "fc" else np.dtype(np.float64)
+    is_wide = kind_of(dtype_of(roots)) in "fc" and not is_half(dtype_of(roots))
+    kind = dtype_of(roots) if is_wide else np.dtype(np.float64)
     result: Any = np.ones(1, kind)
     for k in range(shape_of(roots)[0]):
         zero = np.zeros(1, kind)
@@ -128,7 +131,7 @@ def roots(p: Any) -> Any:
     c = as_tracer(np.atleast_1d(coefficients(p)))
     if c.ndim != 1:
         raise ValueError("np.roots: p must be a row of coefficients")
-    c = c if c.dtype.kind in "fc" else c.astype(np.float64)
+    c = c if kind_of(c.dtype) in "fc" else c.astype(np.float64)
     n = c.shape[0]
     if n < 2:
         return np.zeros(0)

@@ -8,6 +8,8 @@ import numpy as np
 
 from autojit.errors import with_place
 from autojit.functions.manipulation import along_one_axis
+from autojit.ir.core.halves import kind_of
+from autojit.ir.core.types import is_half
 from autojit.protocols.composites import composite
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from autojit.protocols.registry import PRODUCTS, implements
@@ -80,7 +82,10 @@ def _scaled(x: Any, exponent: Any) -> Any:
 
 def frexp(x: Any) -> tuple[Any, Any]:
     """``x = mantissa * 2**exponent``, with ``0.5 <= abs(mantissa) < 1``."""
-    x = as_tracer(x) if dtype_of(x).kind == "f" else as_tracer(x).astype(np.float64)
+    x = as_tracer(x) if kind_of(dtype_of(x)) == "f" else as_tracer(x).astype(np.float64)
+    if is_half(x.dtype):
+        mantissa, exponent = frexp(x.astype(np.float32))
+        return mantissa.astype(x.dtype), exponent
     usual = np.isfinite(x) & (x != 0)
     size = np.abs(np.where(usual, x, x.dtype.type(1)))
     # The logarithm is right but for rounding, which shows in the mantissa.
@@ -97,7 +102,10 @@ PRODUCTS[np.frexp] = frexp
 @composite(np.ldexp)
 def ldexp(x: Any, exponent: Any) -> Any:
     limit = 2 * (np.finfo(x.dtype).maxexp - np.finfo(x.dtype).minexp)
-    return as_value(_scaled(tracer(x), np.clip(tracer(exponent), -limit, limit)))
+    exponent = np.clip(tracer(exponent), -limit, limit)
+    if is_half(x.dtype):  # rounded once
+        return as_value(_scaled(tracer(x).astype(np.float32), exponent).astype(x.dtype))
+    return as_value(_scaled(tracer(x), exponent))
 
 
 def _step(x: Any) -> tuple[Any, Any]:
@@ -115,9 +123,12 @@ def _step(x: Any) -> tuple[Any, Any]:
 @composite(np.spacing)
 def spacing(x: Any) -> Any:
     value = tracer(x)
-    away, _ = _step(value)
+    away, inner = _step(value)
     away = np.where(value == 0, value.dtype.type(np.finfo(value.dtype).smallest_subnormal), away)
     result = np.copysign(away, np.where(value == 0, np.ones_like(value), value))
+    if is_half(value.dtype):  # in NumPy a distance upwards, and infinite from the largest number
+        result = np.where(value < 0, inner, away)
+        result = np.where(value == np.finfo(value.dtype).max, np.inf, result)
     return as_value(np.where(np.isfinite(value), result, value.dtype.type(np.nan)))
 
 

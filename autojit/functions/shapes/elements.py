@@ -11,6 +11,7 @@ import numpy as np
 from autojit.functions.checks import ensured
 from autojit.functions.indexing import take_along_axis
 from autojit.functions.methods import astype as cast
+from autojit.ir.core.halves import kind_of
 from autojit.protocols.lifting import as_tracer, common_shape, dtype_of, result_dtype, shape_of
 from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.known import value_of
@@ -112,4 +113,4 @@ def checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     x = as_tracer(a)
     x = x if dtype is None else x.astype(dtype)
     error = ValueError("array must not contain infs or NaNs")
-    return ensured(x, np.isfinite(x), error) if x.dtype.kind in "fc" else x
+    return ensured(x, np.isfinite(x), error) if kind_of(x.dtype) in "fc" else x

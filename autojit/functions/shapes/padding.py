@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.shapes import normalize_axis
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, tracer
@@ -116,7 +117,8 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
 
 def _statistic(part: Any, axis: int, mode: str) -> Any:
     value = _STATISTICS[mode](part, axis=axis, keepdims=True)
-    return np.rint(value) if dtype_of(part).kind in "iu" and dtype_of(value).kind == "f" else value
+    rounds = dtype_of(part).kind in "iu" and kind_of(dtype_of(value)) == "f"
+    return np.rint(value) if rounds else value
 
 
 def _ramps(array: Any, axis: int, widths: _Widths, ends: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.functions.manipulation import sliding_window_view
 from autojit.functions.mathematics import conjugate
+from autojit.ir.core.halves import kind_of
 from autojit.ir.core.shapes import normalize_axis
 from autojit.protocols.lifting import as_tracer, result_dtype, shape_of
 from autojit.protocols.registry import implements
@@ -83,7 +84,9 @@ def i0(x: Any) -> Any:
     x = as_tracer(x)
     if x.dtype.kind == "c":
         raise TypeError("np.i0: not supported for complex values")
-    return scipy.special.i0(x if x.dtype.kind == "f" else x.astype(np.float64))
+    if kind_of(x.dtype) != "f":
+        return scipy.special.i0(x.astype(np.float64))
+    return scipy.special.i0(x).astype(x.dtype)
 
 
 # -- filters --------------------------------------------------

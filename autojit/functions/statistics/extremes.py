@@ -10,6 +10,7 @@ import numpy as np
 from autojit.functions.reductions import max, min, sum
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
+from autojit.ir.core.halves import kind_of
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_value, shape_of, tracer
@@ -34,7 +35,7 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
             along = shapes.normalize_axis(axis, len(shape))
         x = tracer(as_value(a))
         hit = _attains(extreme, x, along)
-        hit = hit | np.isnan(x) if x.dtype.kind in "fc" else hit
+        hit = hit | np.isnan(x) if kind_of(x.dtype) in "fc" else hit
         index = np.dtype(np.int64)
         positions = iota(dtype=index, shape=x.shape, axis=along)
         beyond = full(x.shape[along], positions.type)

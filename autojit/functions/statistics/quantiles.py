@@ -17,6 +17,7 @@ from autojit.errors import DtypeError, with_place
 from autojit.functions.indexing import take_along_axis
 from autojit.functions.manipulation import moveaxis
 from autojit.ir.core import shapes
+from autojit.ir.core.halves import kind_of
 from autojit.protocols.lifting import as_tracer, dtype_of, shape_of
 from autojit.protocols.registry import implements, reject
 from autojit.tracing.source import user_source
@@ -34,7 +35,7 @@ def _sorted_last(
     axes = shapes.reduced_axes(axis, len(shape))
     kept = [i for i in range(len(shape)) if i not in axes]
     x = as_tracer(a)
-    if floating and x.dtype.kind not in "fc":
+    if floating and kind_of(x.dtype) not in "fc":
         x = x.astype(np.float64)
     ordered: Any = np.sort(_joined_last(x, kept, axes))
     return ordered, shapes.keep_axes(shape, axes) if keepdims else tuple(shape[i] for i in kept)
@@ -69,7 +70,7 @@ def nanmedian(
 ) -> Any:  # fmt: skip
     reject("np.nanmedian", out=out)
     keepdims = keepdims is not np._NoValue and bool(keepdims)
-    if dtype_of(a).kind not in "fc":
+    if kind_of(dtype_of(a)) not in "fc":
         return median(a, axis, keepdims=keepdims)
     ordered, shape = _sorted_last(a, axis, keepdims)
     if not ordered.shape[-1]:
@@ -185,7 +186,7 @@ def _quantile(a: Any, q: Any, asked: _Asked) -> Any:
     if not n:
         words = f"{asked.name} of no elements has no value: the reduced axes are empty"
         raise ValueError(words)
-    flat, has_nan = np.ravel(share), ordered.dtype.kind == "f"
+    flat, has_nan = np.ravel(share), kind_of(ordered.dtype) == "f"
     count: Any = n
     if asked.skips_nan and has_nan:
         count = np.sum(~np.isnan(ordered), axis=-1, keepdims=True)
@@ -243,7 +244,7 @@ def _weighted(a: Any, share: Any, asked: _Asked) -> Any:
     kept = [i for i in range(len(shape)) if i not in axes]
     x = _joined_last(a, kept, axes)
     weights = _joined_last(_weights_like(asked, shape, axes), kept, axes).astype(np.float64)
-    if asked.skips_nan and x.dtype.kind == "f":
+    if asked.skips_nan and kind_of(x.dtype) == "f":
         weights = np.where(np.isnan(x), 0.0, weights)
     order: Any = np.argsort(x)
     x = take_along_axis(x, order, -1)
@@ -253,7 +254,7 @@ def _weighted(a: Any, share: Any, asked: _Asked) -> Any:
     before = np.where(sought == 0, reached <= 0, reached < sought)
     places = np.minimum(np.sum(before, axis=-1), x.shape[-1] - 1)
     value = take_along_axis(x, places, -1)
-    if not asked.skips_nan and x.dtype.kind == "f":
+    if not asked.skips_nan and kind_of(x.dtype) == "f":
         value = np.where(np.isnan(x[..., -1:]), x[..., -1:], value)
     outer = shapes.keep_axes(shape, axes) if asked.keepdims else tuple(shape[i] for i in kept)
     return np.reshape(moveaxis(value, -1, 0), (*np.shape(share), *outer))

@@ -15,6 +15,7 @@ import numpy as np
 
 from autojit.functions import fourier
 from autojit.ir.core import shapes
+from autojit.ir.core.types import is_half
 from autojit.ir.linalg.factorizations import complex_of
 from autojit.protocols.lifting import as_value, tracer
 from autojit.protocols.registry import uncovered
@@ -151,6 +152,8 @@ def _transformed(
             for part in (x.real, x.imag)
         ]
         return parts[0] + parts[1] * x.dtype.type(1j)
+    if is_half(x.dtype):
+        x = x.astype(np.float32)
     if not forward:
         type = _INVERSE[type]
     orthogonal = norm == "ortho" if orthogonalize is None else bool(orthogonalize)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import kind_of
 from autojit.torch.engine.modes import no_grad, recording
 from autojit.torch.engine.nodes import SECOND_TIME, Node, changed_in_place
 from autojit.torch.engine.recording import counter_of, edge_of, from_saved, wrap
@@ -206,7 +207,7 @@ def _linked(cls: Any, context: Context, args: Any, needs: Any, made: Any) -> Any
         else:
             out = r
             saved_as[id(r)] = k
-        if id(r) not in context.not_differentiable and r._data.dtype.kind in "fc":
+        if id(r) not in context.not_differentiable and kind_of(r._data.dtype) in "fc":
             out._edge, out._needs = (node, k), True
         linked.append(out)
     node.saved = [_kept(t, saved_as) for t in context.to_save]

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.torch.engine.modes import no_grad
 from autojit.torch.engine.recording import wrap
 from autojit.torch.engine.shapes import Size
@@ -107,7 +108,7 @@ class Distribution:
 
 def drawn(array: Any, like: Tensor) -> Tensor:
     """Random numbers as a tensor of the dtype of another."""
-    made: Tensor = wrap(np.asarray(array, like._data.dtype))
+    made: Tensor = wrap(as_dtype(array, like._data.dtype))
     return made
 
 

@@ -23,6 +23,7 @@ from .recording import counter_of, from_saved, record, wrap
 from .replay import replayed
 from .rules import Rule
 from .sharing import is_fresh
+from .widening import added, cast, computable, has_halves, plain
 
 
 class Pass:
@@ -74,7 +75,7 @@ class Pass:
             self._cotangents[node] = {k: cotangent}
             heapq.heappush(self._waiting, (-node.number, id(node), node))
         elif k in held:
-            both = held[k] + cotangent
+            both = added(held[k], cotangent)
             held[k] = np.asarray(both) if isinstance(both, np.generic) else both
         else:
             held[k] = cotangent
@@ -148,7 +149,10 @@ class Pass:
         elif self.recorded or before._needs:
             x._grad = before + given
         else:
-            before._data += given._data
+            if has_halves([before._data]):
+                before._data[...] = added(before._data, given._data)
+            else:
+                before._data += given._data
             counter_of(before)[0] += 1
         if x._hooks is not None:
             for hook in list(x._hooks.get("after", {}).values()):
@@ -184,7 +188,7 @@ class Pass:
 
     def _check_nan(self, node: Node, results: Sequence[Any]) -> None:
         for k, r in enumerate(results):
-            if r is not None and np.isnan(r._data if self.recorded else r).any():
+            if r is not None and np.isnan(plain(r._data if self.recorded else r)).any():
                 if node.traceback:
                     sys.stderr.write(
                         f"Error detected in {node.name()}. Traceback of forward call that caused "
@@ -266,7 +270,8 @@ def initial(output: Any, given: Any) -> Any:
                 "    y.sum().backward()\n"
                 "    y.backward(torch.ones_like(y))"
             )
-        return wrap(np.ones(output._data.shape, output._data.dtype))
+        d = output._data.dtype
+        return wrap(cast(np.ones(output._data.shape, computable(d)), d))
     if tuple(given.shape) != tuple(output.shape):
         raise RuntimeError(
             f"Mismatch in shape: grad_output[0] has a shape of torch.Size({list(given.shape)}) "

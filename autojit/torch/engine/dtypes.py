@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import BFLOAT16, is_bfloat16, kind_of
+
+from .widening import computable
+
 
 class dtype:
     """A dtype of tensors; ``numpy`` is NumPy's."""
@@ -14,19 +18,12 @@ class dtype:
     def __init__(self, name: str, numpy: Any) -> None:
         self.name = name
         self.numpy: np.dtype[Any] = np.dtype(numpy)
-        self.is_floating_point: bool = self.numpy.kind == "f"
+        self.is_floating_point: bool = kind_of(self.numpy) == "f"
         self.is_complex: bool = self.numpy.kind == "c"
         self.itemsize: int = self.numpy.itemsize
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
-
-
-class Unsupported(dtype):
-    """A dtype that programs cannot hold, which is refused where a tensor is asked for in it."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, np.float16)
 
 
 float32: dtype = dtype("float32", np.float32)
@@ -39,12 +36,26 @@ int32: dtype = dtype("int32", np.int32)
 int64: dtype = dtype("int64", np.int64)
 uint8: dtype = dtype("uint8", np.uint8)
 bool_: dtype = dtype("bool", np.bool_)
-float16: Unsupported = Unsupported("float16")
-bfloat16: Unsupported = Unsupported("bfloat16")
+float16: dtype = dtype("float16", np.float16)
+bfloat16: dtype = dtype("bfloat16", BFLOAT16)
+#: Those of 16 bits.
+HALVES = (float16, bfloat16)
 
 DTYPES = {
     d.numpy: d
-    for d in (float32, float64, complex64, complex128, int8, int16, int32, int64, uint8, bool_)
+    for d in (
+        float32,
+        float64,
+        complex64,
+        complex128,
+        int8,
+        int16,
+        int32,
+        int64,
+        uint8,
+        bool_,
+        *HALVES,
+    )
 }
 #: Their other names.
 ALIASES = {
@@ -75,11 +86,6 @@ def get_default_dtype() -> dtype:
 
 def numpy_dtype(d: Any) -> np.dtype:
     """NumPy's dtype for one of ours, one of NumPy's, or one of Python's types."""
-    if isinstance(d, Unsupported):
-        raise NotImplementedError(
-            f"{d!r} tensors are not supported yet: programs have no such dtype. "
-            "Use torch.float32 instead."
-        )
     if isinstance(d, dtype):
         return d.numpy
     if d in _PYTHON:
@@ -92,6 +98,8 @@ def of(numpy: np.dtype) -> dtype:
     try:
         return DTYPES[numpy]
     except KeyError:
+        if is_bfloat16(numpy):
+            return bfloat16
         raise TypeError(f"can't convert np.ndarray of type {numpy} to a tensor") from None
 
 
@@ -101,10 +109,10 @@ _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 def _joined(dtypes: Iterable[np.dtype]) -> np.dtype | None:
     found: np.dtype | None = None
     for d in dtypes:
-        if found is None or found == d or (found.kind in "iu" and d.kind == "f"):
+        if found is None or found == d or (found.kind in "iu" and kind_of(d) == "f"):
             found = d
-        elif not (found.kind == "f" and d.kind in "iu"):
-            found = np.promote_types(found, d)
+        elif not (kind_of(found) == "f" and d.kind in "iub"):
+            found = np.promote_types(*[np.float32 if is_bfloat16(x) else x for x in (found, d)])
     return found
 
 
@@ -120,9 +128,9 @@ def result_type(operands: Iterable[Any]) -> np.dtype:
     found: np.dtype | None = None
     for group in groups:
         new = _joined(group)
-        if new is not None and (found is None or _ORDER[new.kind] > _ORDER[found.kind]):
-            if found is not None and new.kind == "c" and found.kind == "f":
-                new = np.promote_types(found, np.complex64)
+        if new is not None and (found is None or _ORDER[kind_of(new)] > _ORDER[kind_of(found)]):
+            if found is not None and new.kind == "c" and kind_of(found) == "f":
+                new = np.promote_types(computable(found), np.complex64)
             found = new
     assert found is not None
     return found

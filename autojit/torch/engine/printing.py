@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .widening import plain
 
 #: Digits after the point, elements from which a tensor is summarized, and how many are shown of
 #: each end of an axis then.
@@ -93,9 +94,9 @@ def text(x: Any) -> str:
     """
     name = type(x)._printed if hasattr(type(x), "_printed") else "tensor"
     prefix = f"{name}("
-    array = x._data
-    if not isinstance(array, np.ndarray):
-        return f"{prefix}{array!r})"
+    if not isinstance(x._data, np.ndarray):
+        return f"{prefix}{x._data!r})"
+    array = plain(x._data)
     end = []
     if array.size == 0:
         body = "[]"
@@ -110,4 +111,10 @@ def text(x: Any) -> str:
         end.append(f"grad_fn=<{x.grad_fn.name()}>")
     elif x.requires_grad:
         end.append("requires_grad=True")
-    return prefix + ", ".join([body, *end]) + ")"
+    made = prefix + body
+    room = WIDTH - len(made) + made.rfind("\n") - 1
+    for part in end:
+        fits = len(part) + 2 <= room
+        made += f", {part}" if fits else f",\n{' ' * len(prefix)}{part}"
+        room = room - len(part) - 2 if fits else WIDTH - len(prefix) - len(part)
+    return made + ")"

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import in_dtype as as_dtype
+from autojit.ir.core.halves import kind_of
 from autojit.session.watching import span
 from autojit.session.watching import state as watching
 from autojit.tracing.context import current_trace
@@ -22,6 +24,7 @@ from autojit.transformations.derivatives import stop_gradient
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
 from .rules import Operation, Rule, rule_for, types_of
+from .widening import has_halves
 
 _new = object.__new__
 
@@ -141,12 +144,14 @@ def _is_array(x: Any) -> bool:
 
 def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
     if current_trace() is not None:
-        return operation.impl(*arrays, *static)
+        return operation.on(operation.impl, arrays, static)
     if operation.compiled:
         compiled = operation.compiled.get((static, types_of(arrays)))
         if compiled is not None:
             return compiled(*arrays)
     with quiet():
+        if has_halves(arrays):
+            return operation.on(operation.eager, arrays, static)
         return operation.eager(*arrays, *static)
 
 
@@ -212,7 +217,7 @@ def counter_of(t: Any) -> list[int]:
 
 def constant(number: Any, dtype: np.dtype) -> Any:
     """A number as a tensor that nobody else has."""
-    made = wrap(np.asarray(number, dtype))
+    made = wrap(as_dtype(number, dtype))
     made._counter = FIXED
     return made
 
@@ -260,7 +265,7 @@ def from_saved(saved: Saved, edge: Edge | None) -> Any:
     """A tensor of what a node saved, linked into the graph."""
     made = wrap(saved[0])
     made._counter = saved[1]
-    if edge is not None and saved[0].dtype.kind in "fc":
+    if edge is not None and kind_of(saved[0].dtype) in "fc":
         made._needs = True
         made._edge = edge
     return made

@@ -15,16 +15,20 @@ import numpy as np
 
 from autojit.codegen.cpu.abi.results import POOLED, allocator
 from autojit.ir.autodiff.linearize import vjp
+from autojit.ir.core.halves import in_dtype, kind_of
 from autojit.ir.core.program import Op, Program, Value
-from autojit.ir.core.types import Type
+from autojit.ir.core.types import Type, canonical_dtype, is_half
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.passes.pipeline import optimize
+from autojit.ir.tools.interpreter import evaluated
 from autojit.session.transform_cache import cached_transform
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import LeafType, trace_function
 from autojit.tracing.values import inline, is_tracer
+
+from .widening import by_float32, has_halves
 
 
 class Operation:
@@ -35,10 +39,12 @@ class Operation:
     ``eager``  the same values from NumPy's arrays alone, sooner
     ``compiled``  the same by compiled code, by static arguments and types of arrays
     ``node``  the class of its nodes, once there is one
+    ``takes_halves``  whether ``impl`` takes arrays of half floats; the others get float32
     ``is_view``  whether results may share memory with operands, so that it is never compiled
     """
 
-    __slots__ = ("compiled", "eager", "impl", "is_view", "name", "node", "node_name")
+    __slots__ = ("compiled", "eager", "impl", "is_view", "name", "node", "node_name",
+                 "takes_halves")  # fmt: skip
 
     def __init__(
         self,
@@ -53,7 +59,14 @@ class Operation:
         self.compiled: dict[Any, Callable[..., Any]] = {}
         self.node: Any = None
         self.is_view = False
+        self.takes_halves = False
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
+
+    def on(self, function: Callable[..., Any], arrays: Sequence[Any], static: Any) -> Any:
+        """The results of its ``impl`` or ``eager``."""
+        if has_halves(arrays) and not (self.is_view or self.takes_halves):
+            return by_float32(function, arrays, static)
+        return function(*arrays, *static)
 
 
 #: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
@@ -122,7 +135,7 @@ def made_rule(
     saved = (*read, *more)
     return Rule(
         run, pull, sources, pull_sources, wrt, out_types, saved, len(read),
-        tuple(t.dtype.kind in "fc" for t in out_types), program, forward,
+        tuple(kind_of(t.dtype) in "fc" for t in out_types), program, forward,
     )  # fmt: skip
 
 
@@ -156,10 +169,10 @@ def _derived(
     operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...], needs: tuple[bool, ...]
 ) -> Rule:
     def flat(*leaves: Any) -> Any:
-        return operation.impl(*leaves, *static)
+        return operation.on(operation.impl, leaves, static)
 
     flat.__name__ = operation.name
-    types = [LeafType(Type(np.dtype(a.dtype), tuple(a.shape)), None) for a in arrays]
+    types = [LeafType(Type(canonical_dtype(a.dtype), tuple(a.shape)), None) for a in arrays]
     program = trace_function(flat, types, lambda f, leaves: f(*leaves)).program
     captured = program.captured  # constants that the function makes
     wrt = tuple(i for i, need in enumerate(needs) if need)
@@ -297,6 +310,8 @@ def work_of(program: Program) -> float:
 def _evaluation(op: Op) -> Callable[..., Any]:
     """What computes an operation by NumPy; large results lie in memory from the pool."""
     kind, type = op.kind, op.results[0].type
+    if any(is_half(v.dtype) for v in (*op.operands, *op.results)):
+        return lambda *x: evaluated(op, x)
     if type.nbytes >= POOLED and len(op.results) == 1:
         allocate = allocator(type.shape, type.dtype)
         if isinstance(kind, Elementwise) and isinstance(kind.numpy, np.ufunc) and not op.params:
@@ -339,7 +354,7 @@ def runner(
         if any(map(is_tracer, arrays)):
             return list(inline(program, arrays))
         if compiles or (often is not None and calls >= often):
-            return list(map(np.asarray, apply(program, arrays)))
+            return [in_dtype(r, d) for r, d in zip(apply(program, arrays), dtypes, strict=True)]
         calls += 1
         env = list(arrays)
         for evaluate, operands, is_single in steps:
@@ -348,6 +363,6 @@ def runner(
                 env.append(made)
             else:
                 env += made
-        return [np.asarray(env[k], d) for k, d in zip(outputs, dtypes, strict=True)]
+        return [in_dtype(env[k], d) for k, d in zip(outputs, dtypes, strict=True)]
 
     return run

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autojit.ir.core.halves import is_bfloat16, kind_of
 from autojit.session.tracebacks import fold, folded
 from autojit.tracing.tracer import Tracer
 
@@ -16,6 +17,7 @@ from .modes import enable_grad
 from .nodes import Edge, Handle, Node, add_hook
 from .recording import Kind, counter_of, edge_of, frozen, record, wrap
 from .shapes import Device, Size
+from .widening import plain
 
 
 class Tensor:
@@ -95,7 +97,7 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether operations on it are recorded, and return it."""
-        if requires_grad and self._data.dtype.kind not in "fc":
+        if requires_grad and kind_of(self._data.dtype) not in "fc":
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
             )
@@ -250,11 +252,11 @@ class Tensor:
             raise RuntimeError(
                 f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
             )
-        return self._data.item()
+        return plain(self._data).item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        return self._data.tolist()
+        return plain(self._data).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array, which shares its memory."""
@@ -264,6 +266,8 @@ class Tensor:
                 "instead."
             )
         data: np.ndarray = self._data
+        if is_bfloat16(data.dtype):  # NumPy has no such dtype, and PyTorch refuses too
+            raise TypeError("Got unsupported ScalarType BFloat16. Use tensor.float().numpy().")
         return data
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -293,7 +297,7 @@ class Tensor:
     def _number(self) -> Any:
         if self._data.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return self._data.item()
+        return plain(self._data).item()
 
     def __float__(self) -> float:
         return float(self._number())

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import kind_of
 from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import wrap
 from autojit.torch.engine.shapes import Device
 from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.widening import cast, computable, plain
 from autojit.tracing.tracer import Tracer
 
 
@@ -20,9 +22,10 @@ def _finished(array: Any, dtype: Any, requires_grad: bool, device: Any = None) -
     if device is not None:
         Device(str(device))
     if dtype is not None:
-        array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
+        kind = dtypes.numpy_dtype(dtype)
+        array = array if array.dtype == kind else cast(array, kind)
     made: Tensor = wrap(array)
-    if requires_grad and array.dtype.kind not in "fc":
+    if requires_grad and kind_of(array.dtype) not in "fc":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_() if requires_grad else made
 
@@ -38,7 +41,7 @@ def _array(data: Any) -> Any:
     if isinstance(data, (list, tuple)) and data and not _is_plain(data):
         return np.stack([_array(x) for x in data])
     array = np.array(data)
-    if array.dtype.kind == "f":
+    if kind_of(array.dtype) == "f":
         return array.astype(dtypes.default.float.numpy)
     if array.dtype.kind == "c":
         return array.astype(np.complex64)
@@ -93,7 +96,7 @@ def _factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
         if "size" in _:
             size = (_["size"],)
         kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
-        return _finished(make(_sizes(size), kind), None, requires_grad, device)
+        return _finished(make(_sizes(size), computable(kind)), kind, requires_grad, device)
 
     return call
 
@@ -107,7 +110,9 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of one number."""
     kind = dtypes.numpy_dtype(dtype or type(fill_value))
-    return _finished(np.full(_sizes((size,)), fill_value, kind), None, requires_grad, device)
+    return _finished(
+        np.full(_sizes((size,)), fill_value, computable(kind)), kind, requires_grad, device
+    )
 
 
 def arange(
@@ -116,7 +121,7 @@ def arange(
     """Numbers in steps."""
     kind = dtype or (float if any(isinstance(b, float) for b in bounds) else int)
     return _finished(
-        np.arange(*bounds, dtype=dtypes.numpy_dtype(kind)), None, requires_grad, device
+        np.arange(*bounds, dtype=computable(dtypes.numpy_dtype(kind))), kind, requires_grad, device
     )
 
 
@@ -124,20 +129,22 @@ def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device:
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers at equal distances, both ends among them."""
     kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
-    return _finished(np.linspace(start, end, steps, dtype=kind), None, requires_grad, device)
+    return _finished(
+        np.linspace(start, end, steps, dtype=computable(kind)), kind, requires_grad, device
+    )
 
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Tensor:
     """Powers at equal distances of their exponents."""
     kind = dtypes.numpy_dtype(options.pop("dtype", None) or dtypes.default.float)
-    return _finished(np.logspace(start, end, steps, base=base, dtype=kind), None, False)
+    return _finished(np.logspace(start, end, steps, base=base, dtype=computable(kind)), kind, False)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
         requires_grad: bool = False) -> Tensor:  # fmt: skip
     """The identity matrix."""
     kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
-    return _finished(np.eye(n, m, dtype=kind), None, requires_grad, device)
+    return _finished(np.eye(n, m, dtype=computable(kind)), kind, requires_grad, device)
 
 
 class Generator:
@@ -179,15 +186,14 @@ def _random(draw: Callable[..., Any]) -> Callable[..., Tensor]:
              requires_grad: bool = False) -> Tensor:  # fmt: skip
         source = (generator or default_generator).numbers
         kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
-        drawn = np.asarray(draw(source, _sizes(size), kind), kind)
-        return _finished(drawn, None, requires_grad, device)
+        wide = kind if kind.itemsize in (4, 8) else np.dtype(np.float32)
+        drawn = np.asarray(draw(source, _sizes(size), wide), wide)
+        return _finished(drawn, kind, requires_grad, device)
 
     return call
 
 
-rand: Callable[..., Tensor] = _random(
-    lambda g, size, d: g.random(size, d if d.itemsize in (4, 8) else np.float64)
-)
+rand: Callable[..., Tensor] = _random(lambda g, size, d: g.random(size, d))
 randn: Callable[..., Tensor] = _random(lambda g, size, d: g.standard_normal(size, d))
 
 
@@ -222,8 +228,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *,
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the given probabilities, else 0."""
     source = (generator or default_generator).numbers
-    drawn = source.random(input._data.shape) < input._data
-    return _finished(np.asarray(drawn, input._data.dtype), None, False)
+    drawn = source.random(input._data.shape) < plain(input._data)
+    return _finished(np.asarray(drawn), input._data.dtype, False)
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,

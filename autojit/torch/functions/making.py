@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.halves import kind_of
 from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import Kind, compute, constant, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.widening import cast
 
 NUMBERS = (bool, int, float, complex)
-_CAST = Operation("ToCopy", lambda x, d: x.astype(d))
+_CAST = Operation("ToCopy", cast)
+_CAST.takes_halves = True
 
 
 def in_dtype(x: Any, dtype: np.dtype) -> Tensor:
@@ -39,7 +42,7 @@ def floating(x: Any) -> Tensor:
     """A tensor of floats or complex numbers; whole numbers get the default dtype."""
     if not isinstance(x, Tensor):
         return in_dtype(x, dtypes.default.float.numpy)
-    return x if x._data.dtype.kind in "fc" else in_dtype(x, dtypes.default.float.numpy)
+    return x if kind_of(x._data.dtype) in "fc" else in_dtype(x, dtypes.default.float.numpy)
 
 
 def unary(name: str, impl: Callable[..., Any], *, floats: bool = True) -> Callable[..., Tensor]:

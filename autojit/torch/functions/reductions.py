@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.core.halves import kind_of
 from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
@@ -98,7 +99,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of all elements, or along axes."""
     x = input if dtype is None else in_dtype(input, dtypes.numpy_dtype(dtype))
-    if x._data.dtype.kind not in "fc":
+    if kind_of(x._data.dtype) not in "fc":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
             f"complex dtype. Got: {x.dtype.name.title()}"

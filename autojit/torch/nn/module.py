@@ -341,6 +341,10 @@ class Module:
         """All floats in float16."""
         return self._converted(dtypes.float16)
 
+    def bfloat16(self: Own) -> Own:
+        """All floats in bfloat16."""
+        return self._converted(dtypes.bfloat16)
+
     def cpu(self: Own) -> Own:
         """The module: it lies in the processor's memory."""
         return self

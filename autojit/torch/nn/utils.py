@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from autojit import nn
+from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.torch.engine.recording import counter_of, wrap
 from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.widening import wide
 from autojit.torch.functions.shaping import FUNCTIONS
 
 
@@ -20,7 +22,7 @@ def _gradients(parameters: Any) -> list[Tensor]:
 
 def _replace(tensors: list[Tensor], arrays: Iterable[Any]) -> None:
     for t, new in zip(tensors, arrays, strict=True):
-        t._data[...] = new
+        t._data[...] = as_dtype(new, t._data.dtype)
         counter_of(t)[0] += 1
 
 
@@ -31,7 +33,7 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
     if not grads:
         made: Tensor = wrap(np.zeros((), np.float32))
         return made
-    arrays = [g._data for g in grads]
+    arrays = [wide(g._data) for g in grads]
     clipped: Any = None
     if norm_type == 2.0:
         clipped, norm = nn.clip_by_global_norm(arrays, max_norm)
@@ -57,7 +59,7 @@ def _norm(arrays: list[Any], p: float) -> Any:
 
 def get_total_norm(tensors: Any, norm_type: float = 2.0) -> Tensor:
     """The norm of all numbers of tensors."""
-    made: Tensor = wrap(_norm([t._data for t in tensors], float(norm_type)))
+    made: Tensor = wrap(_norm([wide(t._data) for t in tensors], float(norm_type)))
     return made
 
 

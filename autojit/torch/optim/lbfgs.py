@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit import optim
+from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.torch.engine.modes import enable_grad
 from autojit.torch.engine.recording import counter_of, wrap
 from autojit.torch.engine.tensor import Tensor
@@ -77,5 +78,5 @@ class LBFGS(Optimizer):
 
 def _put(params: list[Any], arrays: list[Any]) -> None:
     for p, array in zip(params, arrays, strict=True):
-        p._data[...] = array
+        p._data[...] = as_dtype(array, p._data.dtype)
         counter_of(p)[0] += 1

@@ -17,6 +17,7 @@ from autojit.torch.engine.recording import counter_of, wrap
 from autojit.torch.engine.rules import MUCH, OFTEN
 from autojit.torch.engine.sharing import is_alone, is_fresh
 from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.widening import cast, has_halves, wide
 from autojit.tracing.values import is_tracer
 
 Group = dict[str, Any]
@@ -188,26 +189,30 @@ class Optimizer:
         return int(state["step"]._data) if self.counts else 1
 
     def _update(self, steps: _Steps, params: list[Any], step: int, group: Group) -> None:
-        arrays = [p._data for p in params]
+        arrays = [wide(p._data) for p in params]
         if step == 0:
             state = steps.init(arrays)
             kept = [name for name in state if name != "step"]
         else:
             kept = [name for name in self.state[params[0]] if name != "step"]
-            state = {n: [self.state[p][n]._data for p in params] for n in kept}
+            state = {n: [wide(self.state[p][n]._data) for p in params] for n in kept}
             state["step"] = np.int64(step)
-        grads = [p.grad._data for p in params]
+        grads = [wide(p.grad._data) for p in params]
         rate = group["lr"]
         rate = rate.item() if isinstance(rate, Tensor) else rate
         made, new = steps.update(arrays, grads, state, rate)
         del arrays
         for k, (p, array) in enumerate(zip(params, made, strict=True)):
+            is_half = has_halves([p._data])
+            array = cast(array, p._data.dtype) if is_half else array
             if is_fresh(array) and array.dtype == p._data.dtype and is_alone(p):
                 p._data = array
             else:
                 p._data[...] = array
             counter_of(p)[0] += 1
             slots: Group = {name: wrap(np.asarray(new[name][k])) for name in kept}
+            if is_half:  # as parameters are kept, so is what steps remember of them
+                slots = {n: wrap(cast(t._data, p._data.dtype)) for n, t in slots.items()}
             if self.counts:
                 slots = {"step": wrap(np.asarray(step + 1, np.float32)), **slots}
             if slots:
@@ -262,4 +267,4 @@ def _copied(value: Any, name: str, p: Tensor) -> Any:
     if not isinstance(value, Tensor):
         return value
     array = np.array(value._data)
-    return wrap(array if name == "step" else array.astype(p._data.dtype))
+    return wrap(array if name == "step" else cast(array, p._data.dtype))

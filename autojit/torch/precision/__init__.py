@@ -1,6 +1,5 @@
-"""Tensors of half precision, and where operations make them."""
+"""Where operations run in half precision."""
 
-from .autocasting import casting, lowered
-from .half import HALVES, HalfTensor, to_half, to_single
+from .autocasting import casting, lowered, raised
 
-__all__ = ["HALVES", "HalfTensor", "casting", "lowered", "to_half", "to_single"]
+__all__ = ["casting", "lowered", "raised"]

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from autojit.torch.engine import dtypes
 from autojit.torch.engine.tensor import Tensor
-
-from .half import to_half
+from autojit.torch.functions.making import in_dtype
 
 
 class _Casting(threading.local):
@@ -20,6 +20,13 @@ class _Casting(threading.local):
 casting = _Casting()
 
 
+def _lowered(x: Any, kind: Any) -> Any:
+    """Tensors of floats in half precision, but those of float64; all else as it is."""
+    if not isinstance(x, Tensor) or x.dtype not in (dtypes.float32, *dtypes.HALVES):
+        return x
+    return in_dtype(x, kind.numpy)
+
+
 def lowered(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of matrices that reads and returns half precision where autocast says so."""
 
@@ -28,8 +35,25 @@ def lowered(function: Callable[..., Any]) -> Callable[..., Any]:
         kind = casting.dtype
         if kind is None:
             return function(*args, **kwargs)
-        given = [to_half(a, kind) if isinstance(a, Tensor) else a for a in args]
-        named = {k: to_half(v, kind) if isinstance(v, Tensor) else v for k, v in kwargs.items()}
-        return to_half(function(*given, **named), kind)
+        given = [_lowered(a, kind) for a in args]
+        return function(*given, **{k: _lowered(v, kind) for k, v in kwargs.items()})
 
     return call
+
+
+def raised(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A loss, which autocast computes in float32 from half precision."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if casting.dtype is None:
+            return function(*args, **kwargs)
+        given = [_raised(a) for a in args]
+        return function(*given, **{k: _raised(v) for k, v in kwargs.items()})
+
+    return call
+
+
+def _raised(x: Any) -> Any:
+    is_half = isinstance(x, Tensor) and x.dtype in dtypes.HALVES
+    return in_dtype(x, dtypes.float32.numpy) if is_half else x

@@ -21,6 +21,7 @@ from llvmlite import ir
 from autojit.codegen.cpu.host import threads
 from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.halves import held_as as held_as
 from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
 
 from . import special_functions
@@ -181,8 +182,9 @@ def fixed_table() -> tuple[int, ...]:
     for name, position in _NUMPY.items():
         entries[name] = api[position] or 0
     for dtype, name in DTYPE_NAMES.items():
-        entries[f"descr_{name}"] = id(dtype)
-        entries[f"scalar_{name}"] = id(dtype.type)
+        held = held_as(dtype)
+        entries[f"descr_{name}"] = id(held)
+        entries[f"scalar_{name}"] = id(held.type)
     return tuple(entries[name] for name in SLOTS)
 
 

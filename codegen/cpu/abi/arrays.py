@@ -47,7 +47,7 @@ def new_array(b: ir.IRBuilder, table: ir.Value, type: Type) -> ir.Value:
     """A new array, or null and a Python exception."""
     function = library.plain_function(b.module, "new_array", _NEW, _write_new)
     shape = constant_array(b.module, type.shape)
-    numbers = [ir.Constant(I64, n) for n in (type.ndim, type.dtype.num)]
+    numbers = [ir.Constant(I64, n) for n in (type.ndim, abi.held_as(type.dtype).num)]
     return b.call(function, [table, numbers[0], shape, numbers[1]])
 
 

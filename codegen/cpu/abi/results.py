@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.loop_ir.program import ALIGNMENT
+from autojit.ir.core.halves import held_as
 from autojit.ir.core.locks import Lock
 
 #: Results of at least this many bytes come from the pool.
@@ -110,7 +111,7 @@ def allocator(
     shape: tuple[int, ...], dtype: np.dtype, pool: Pool = pool
 ) -> Callable[[], np.ndarray]:
     """A function that gives uninitialised arrays of one type from the pool."""
-    size, type = prod(shape) * dtype.itemsize, (shape, dtype.str)
+    size, type = prod(shape) * dtype.itemsize, (shape, held_as(dtype).str)
     take, array_of = pool.take, np.asarray
 
     def allocate() -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import platform
 import struct
 import sys
 import threading
@@ -73,6 +74,11 @@ def settings() -> dict[str, str]:
     return {name: os.environ[name] for name in SETTINGS if name in os.environ}
 
 
+#: LLVM would compute on float16 itself where the processor can, and contract a product and a sum
+#: into one rounding, so that results would differ from those of other processors.
+WIDE_HALVES = ",-avx512fp16" if platform.machine() in ("x86_64", "AMD64") else ",-fullfp16"
+
+
 def _machine(settings: dict[str, str], level: int) -> Any:
     """This processor, with the settings that Numba takes for it."""
     import llvmlite.binding as llvm
@@ -81,7 +87,7 @@ def _machine(settings: dict[str, str], level: int) -> Any:
     with_avx = bool(number(settings.get("NUMBA_ENABLE_AVX"), 1))
     return target.create_target_machine(
         cpu=settings.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(),
-        features=settings.get("NUMBA_CPU_FEATURES") or _host_features(with_avx),
+        features=(settings.get("NUMBA_CPU_FEATURES") or _host_features(with_avx)) + WIDE_HALVES,
         opt=level,
         reloc="static" if target.name.startswith("x86") else "default",
         codemodel="jitdefault",

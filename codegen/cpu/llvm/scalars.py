@@ -10,6 +10,9 @@ from llvmlite import ir
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.machine import has_fused
+from autojit.codegen.loop_ir.vocabulary import HALVES
+
+from . import halves
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.
 CONTRACT = ("contract",)
@@ -26,6 +29,8 @@ def llvm_type(dtype: str) -> ir.Type:
     """The type of a scalar in a register."""
     if dtype in _FLOATS:
         return _FLOATS[dtype]
+    if dtype in HALVES:
+        return halves.I16
     return _I1 if dtype == "bool" else ir.IntType(int(dtype[1:]))
 
 
@@ -39,6 +44,8 @@ def constant(value: Any, dtype: str) -> ir.Constant:
     kind = llvm_type(dtype)
     if dtype in _FLOATS:
         return ir.Constant(kind, float(value))
+    if dtype in HALVES:
+        return halves.bits(value, dtype)
     return ir.Constant(kind, int(value))
 
 
@@ -157,6 +164,10 @@ class Scalars:
     def convert(self, x: ir.Value, old: str, new: str) -> ir.Value:
         """A scalar in another dtype, as C converts; floats out of range saturate."""
         b, kind = self.builder, llvm_type(new)
+        if old in HALVES:
+            return halves.widened(b, x, old)
+        if new in HALVES:
+            return halves.narrowed(b, x, new)
         if is_float(old) and is_float(new):
             return b.fpext(x, kind) if new == "f64" else b.fptrunc(x, kind)
         if is_float(new) and old == "bool":  # a masked move, and no conversion

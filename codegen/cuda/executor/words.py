@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.loop_text.words import function_of
+from autojit.ir.core.halves import converted as in_halves
 from autojit.ir.core.types import dtype_from_name
 
 
@@ -26,7 +27,8 @@ def evaluate(name: str, args: Sequence[np.ndarray], dtype: str) -> np.ndarray:
         result = np.power(args[0], np.maximum(args[1], 0))
     else:
         result = function_of(name)(*args)
-    return np.asarray(result).astype(kind, copy=False)
+    made = np.asarray(result)
+    return made if made.dtype == kind else made.astype(kind)
 
 
 def converted(x: np.ndarray, kind: np.dtype) -> np.ndarray:
@@ -36,7 +38,7 @@ def converted(x: np.ndarray, kind: np.dtype) -> np.ndarray:
     array([2147483647,          0,         -2], dtype=int32)
     """
     if x.dtype.kind != "f" or kind.kind not in "iu":
-        return x.astype(kind)
+        return in_halves(x, kind)
     info = np.iinfo(kind)
     whole = np.trunc(np.where(np.isnan(x), 0, x))
     high, low = whole >= float(info.max), whole <= float(info.min)

@@ -234,6 +234,20 @@ def $name(value):
 """
 
 
+_WIDENED = """
+def $name(x):
+    return libdevice.int_as_float(np.int32(np.int64(x) << 16))
+"""
+_NARROWED = """
+def $name(x):
+    bits = int(libdevice.float_as_int(x)) & 0xFFFFFFFF
+    upper = bits >> 16
+    if x != x:
+        return np.uint16(upper | 64)
+    return np.uint16((bits + 0x7FFF + (upper & 1)) >> 16)
+"""
+
+
 def _carrier(dtype: str) -> str:
     """The dtype in which a scalar goes from thread to thread: there are four."""
     if dtype in ("f32", "f64"):
@@ -243,8 +257,8 @@ def _carrier(dtype: str) -> str:
 
 def numpy_type(dtype: str) -> str:
     """The NumPy type of a scalar dtype, as source."""
-    if dtype == "bool":
-        return "np.bool_"
+    if dtype in ("bool", "bf16"):  # bfloat16 is its bits
+        return "np.bool_" if dtype == "bool" else "np.uint16"
     names = {"f": "float", "i": "int", "u": "uint"}
     return f"np.{names[dtype[0]]}{dtype[1:]}"
 
@@ -284,6 +298,12 @@ class Helpers:
             "greatest": info.max,
         }
         return self._define(f"{old}_to_{new}", _SATURATE, fields)
+
+    def of_bfloat16(self, *, widens: bool) -> str:
+        """The function from the bits of bfloat16 to float32, or back to the nearest."""
+        if widens:
+            return self._define("widened_bf16", _WIDENED, {})
+        return self._define("narrowed_bf16", _NARROWED, {})
 
     def mask(self, width: int) -> str:
         """The function that tells which threads of a warp are in a team."""

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autojit.codegen.cuda.device_program.nodes import Combine
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.halves import to_bfloat16
 from autojit.ir.special.external import external
 
 from .helpers import Helpers, family, libdevice, numpy_type
@@ -63,6 +66,8 @@ class Words:
 
     def convert(self, x: str, old: str, new: str) -> str:
         """A scalar in another dtype; floats beyond an integer's range saturate, NaN gives 0."""
+        if "bf16" in (old, new):
+            return f"{self.helpers.of_bfloat16(widens=old == 'bf16')}({x})"
         if old[0] == "f" and new[0] in "iu":
             return f"{self.helpers.saturate(old, new)}({x})"
         return f"{numpy_type(new)}({x})"
@@ -123,6 +128,8 @@ def constant(value: Any, dtype: str) -> str:
     """A constant of a dtype as source."""
     if dtype == "bool":
         return str(bool(value))
+    if dtype == "bf16":
+        return f"np.uint16({int(to_bfloat16(value).view(np.uint16))})"
     if dtype[0] != "f":
         return f"{numpy_type(dtype)}({int(value)})"
     number = float(value)

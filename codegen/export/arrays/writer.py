@@ -20,6 +20,7 @@ from autojit.codegen.export.text.names import Names
 from autojit.codegen.export.text.python_lines import PythonLines
 from autojit.codegen.export.text.statements import Statement, Statements, is_backward
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.halves import is_bfloat16
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import Type
 from autojit.ir.core.values import DerivedSource, Source
@@ -295,6 +296,8 @@ def _word(op: Op, operands: Sequence[Expression]) -> str:
 
 def dtype_text(dtype: np.dtype) -> str:
     """``np.float64``."""
+    if is_bfloat16(dtype):
+        raise TargetError("bfloat16 cannot be written in NumPy, which does not have it")
     return f"np.{'bool_' if dtype.kind == 'b' else dtype.name}"
 
 

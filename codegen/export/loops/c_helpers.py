@@ -19,6 +19,7 @@ from autojit.codegen.loop_ir.errors import (
 
 from .c_matrix_helpers import MATRICES, SORTING
 from .c_orthogonal_helpers import ORTHOGONAL
+from .language import refuse_halves
 
 #: The bits of the status, by their names in C.
 STATUS = {
@@ -182,6 +183,7 @@ def c_type(dtype: str) -> str:
     >>> c_type("f32"), c_type("u8"), c_type("bool")
     ('float', 'uint8_t', 'bool')
     """
+    refuse_halves(dtype, "in C")
     kinds = {"bool": "bool", "f32": "float", "f64": "double"}
     return kinds.get(dtype) or f"{'u' if dtype[0] == 'u' else ''}int{dtype[1:]}_t"
 

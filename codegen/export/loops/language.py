@@ -6,8 +6,20 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from autojit.codegen.export.text.expressions import Expression
+from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.sequences import Keep, Recall, Release, Repeat, Swap
+from autojit.codegen.loop_ir.vocabulary import HALVES
+
+
+def refuse_halves(dtype: str, language: str) -> None:
+    """Raise TargetError for a dtype of 16 bits, which the languages lack or have in parts."""
+    if dtype in HALVES:
+        name = "float16" if dtype == "f16" else "bfloat16"
+        raise TargetError(
+            f"{name} cannot be written {language}. "
+            'target="numpy" writes float16; for others convert first: x.astype(np.float32)'
+        )
 
 
 class Language:

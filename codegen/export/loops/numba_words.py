@@ -11,6 +11,8 @@ from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.vocabulary import PREDICATES, SYMBOLS
 from autojit.ir.core.types import dtype_from_name
 
+from .language import refuse_halves
+
 #: Words that NumPy calls otherwise; others it calls the same.
 _NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
@@ -41,6 +43,7 @@ def dtype_name(dtype: str) -> str:
     >>> dtype_name("f32"), dtype_name("bool")
     ('np.float32', 'np.bool_')
     """
+    refuse_halves(dtype, "for Numba")
     return "np.bool_" if dtype == "bool" else f"np.{dtype_from_name(dtype).name}"
 
 

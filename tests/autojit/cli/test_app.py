@@ -211,9 +211,9 @@ MISUSE = [
         'functions.py:loss "f64[3]" "f64[3]"',
     ),
     (
-        ["dump", "functions.py:vector", "f16[3]"],
-        "argument 'f16[3]': unknown dtype 'f16'; known: bool, i8, i16, "
-        "i32, i64, u8, u16, u32, u64, f32, f64, c64, c128",
+        ["dump", "functions.py:vector", "f8[3]"],
+        "argument 'f8[3]': unknown dtype 'f8'; known: bool, i8, i16, "
+        "i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128",
     ),
     (
         ["dump", "functions.py:vector", "f64[3"],

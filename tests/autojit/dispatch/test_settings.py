@@ -113,7 +113,6 @@ def test_arrays_of_pandas_and_torch_are_named() -> None:
 @pytest.mark.parametrize(
     ("array", "fix"),
     [
-        (X.astype(np.float16), "x.astype(np.float32)"),
         (X.astype(object), "x.astype(float)"),
         (X.astype(np.longdouble), "x.astype(np.float64)"),
     ],

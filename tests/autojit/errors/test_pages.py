@@ -81,7 +81,6 @@ x, y, n = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([1, 2])
 PROVOKED: dict[str, tuple[str, type[Exception]]] = {
     "bits": ("jit(lambda x: x & 1)(x)", errors.DtypeError),
     "in place": ("jit(lambda n: (n + 0).__iadd__(0.5))(n)", errors.InPlaceError),
-    "bytes": ("jit(lambda x: np.sqrt(x))(n.astype(np.uint8))", errors.MissingDtypeError),
     "memory": ("jit(lambda x: x.tobytes())(x)", errors.UncoveredAttributeError),
     "array": ("grad(lambda x: x * 2)(x)", errors.NonScalarGradientError),
     "changed": ("jit(lambda x: x.__isub__(1))(x)", errors.ArgumentChangedError),

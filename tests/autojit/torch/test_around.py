@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -129,25 +130,96 @@ def test_state_dicts_are_npz_files_and_failures_leave_no_file(tmp_path: Path) ->
         torch.load(path)
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16"])
-def test_autocast_rounds_as_pytorch_does(name: str) -> None:
+def of_linear(t: Any, dtype: Any) -> list[Any]:
+    """Autocast: what is lowered, what stays, losses in float32, and gradients."""
     rng = np.random.default_rng(0)
-    w, x = (rng.standard_normal(s).astype(np.float32) for s in ((3, 4), (5, 4)))
-    results = []
-    for t in (torch, pytorch):
-        a, b = (t.tensor(v, requires_grad=True) for v in (w, x))
-        with t.amp.autocast("cpu", dtype=getattr(t, name)):
-            y = t.nn.functional.linear(b, a)
-            z = b @ a.T
-        assert str(y.dtype) == str(z.dtype) == f"torch.{name}"
-        (y.float().sin().sum() * 3).backward()
-        results.append([v.detach().float().numpy() for v in (y, z, a.grad, b.grad)])
-        assert a.grad.dtype is t.float32
-    precision = 2e-3 if name == "float16" else 2e-2
-    for ours, theirs in zip(*results, strict=True):
-        np.testing.assert_allclose(ours, theirs, precision, precision)
-    y = pytorch.from_numpy(results[0][0])
-    assert y.to(getattr(pytorch, name)).float().tolist() == y.tolist()
+    w, x = (t.tensor(rng.standard_normal(s).astype(np.float32)) for s in ((3, 4), (5, 4)))
+    w.requires_grad_()
+    x.requires_grad_()
+    with t.amp.autocast("cpu", dtype=dtype):
+        y = t.nn.functional.linear(x, w)
+        z, a = x @ w.T, t.relu(y)
+        s, n = t.softmax(a, -1), t.nn.functional.layer_norm(y, (3,))
+        m = t.nn.functional.mse_loss(a, t.zeros(5, 3))
+        c = t.nn.functional.cross_entropy(y, t.tensor([0, 1, 2, 0, 1]))
+    (y.float().sin().sum() * 3 + m + c).backward()
+    assert w.grad.dtype is t.float32
+    return [y, z, a, s, n, m, c, y + x[:, :3], w.grad, x.grad]
+
+
+def of_arithmetic(t: Any, dtype: Any) -> list[Any]:
+    """Tensors in half precision: operations, reductions, views, changes in place."""
+    x = t.linspace(-2, 2, 12).reshape(3, 4).to(dtype)
+    y = x.clone()
+    y += 1
+    y[0] = 3.0
+    y.mul_(0.5)
+    y[1].add_(1)
+    made = [x * 2.5, x / 3, x**2, x + t.ones(4), x * t.tensor(2.0), x * t.arange(4), x > 0, y]
+    made += [x.exp(), t.sigmoid(x), x.sum(), x.mean(0), x.std(), x.max(), x.argmax(1)]
+    made += [t.softmax(x, 1), x.sum(dtype=t.float32), x @ x.T, x.T, t.cat([x, y]), x.sort(1)[0]]
+    made += [t.zeros(2, dtype=dtype), t.full((2,), 0.1, dtype=dtype), t.arange(3, dtype=dtype)]
+    return [*made, t.where(x > 0, x, y), t.tensor([0.1, 3], dtype=dtype)]
+
+
+def of_gradients(t: Any, dtype: Any) -> list[Any]:
+    """Gradients of tensors in half precision, which are added up."""
+    x = t.linspace(-1, 1, 12).reshape(3, 4).to(dtype).requires_grad_()
+    w = t.linspace(0, 1, 12).reshape(3, 4).requires_grad_()
+    for _ in range(2):
+        ((x @ w.to(dtype).T).tanh() * x[:, :3]).sum().backward()
+        (x * x).mean().backward()
+    return [x.grad, w.grad]
+
+
+def of_training(t: Any, dtype: Any) -> list[Any]:
+    """A model in half precision."""
+    model = t.nn.Sequential(t.nn.Linear(4, 3), t.nn.ReLU(), t.nn.Linear(3, 1))
+    model = model.half() if dtype is t.float16 else model.bfloat16()
+    with t.no_grad():
+        for p in model.parameters():
+            p.fill_(0.25)
+    optimizer = t.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    x = t.linspace(-1, 2, 12).reshape(3, 4).to(dtype)
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = (model(x) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+    return [loss, *model.parameters()]
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("program", [of_linear, of_arithmetic, of_gradients, of_training])
+def test_half_precision_is_pytorchs(program: Callable[..., Any], name: str) -> None:
+    ours, theirs = (program(t, getattr(t, name)) for t in (torch, pytorch))
+    unit = 2.0**-10 if name == "float16" else 2.0**-7
+    for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        assert (str(a.dtype), tuple(a.shape)) == (str(b.dtype), tuple(b.shape)), k
+        got, want = (np.asarray(v.detach().float().numpy(), float) for v in (a, b))
+        np.testing.assert_allclose(got, want, atol=4 * unit * np.max(np.abs(want)), err_msg=f"{k}")
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_tensors_of_half_precision(name: str, tmp_path: Path) -> None:
+    values = np.float32([0.1, -2.5, 3e-3, 1e30])
+    ours, theirs = (t.tensor(values).to(getattr(t, name)) for t in (torch, pytorch))
+    assert ours.tolist() == theirs.tolist()
+    assert repr(ours[:3]) == repr(theirs[:3])
+    assert ours[1].item() == -2.5
+    assert (ours.element_size(), ours.dtype.itemsize) == (2, 2)
+    assert ours.is_floating_point()
+    torch.save({"x": ours}, tmp_path / "x.npz")
+    loaded = torch.load(tmp_path / "x.npz")["x"]
+    assert (loaded.dtype, loaded.tolist()) == (ours.dtype, ours.tolist())
+    assert (ours + torch.ones(4, dtype=torch.float16)).dtype is (
+        torch.float16 if name == "float16" else torch.float32
+    )
+    if name == "float16":
+        assert ours.numpy().dtype == np.float16
+    else:
+        with pytest.raises(TypeError, match="Got unsupported ScalarType BFloat16"):
+            ours.numpy()
 
 
 def test_scaled_losses_skip_steps_with_infinities() -> None:
@@ -180,14 +252,21 @@ def test_cotangents_overflow_in_half_precision() -> None:
         torch.amp.autocast("cpu", dtype=torch.float32)
 
 
-def test_compiled_modules_refuse_autocast_and_changes_of_statistics() -> None:
-    compiled = torch.compile(torch.nn.Linear(2, 3))
-    compiled(torch.ones(1, 2))
-    with (
-        torch.autocast("cpu"),
-        pytest.raises(NotImplementedError, match="half precision is not covered"),
-    ):
-        compiled(torch.ones(1, 2))
+def test_compiled_modules_under_autocast_and_changes_of_statistics() -> None:
+    model = torch.nn.Linear(2, 3)
+    compiled, x = torch.compile(model), torch.randn(4, 2)
+    for dtype in (torch.bfloat16, torch.float16):
+        with torch.autocast("cpu", dtype=dtype):
+            y = compiled(x)
+            assert y.dtype is dtype
+            assert y.tolist() == model(x).tolist()
+        model.zero_grad()
+        y.float().sum().backward()
+        kept = model.weight.grad.clone()
+        model.zero_grad()
+        with torch.autocast("cpu", dtype=dtype):
+            model(x).float().sum().backward()
+        assert model.weight.grad.tolist() == kept.tolist()
     norm = torch.nn.BatchNorm1d(3)
     with pytest.raises(RuntimeError, match=r"BatchNorm1d\(3, track_running_stats=False\)"):
         torch.compile(norm)(torch.ones(4, 3))

@@ -68,7 +68,7 @@ TRACING: dict[str, tuple[type[Exception], Callable[[Any], Any], type[TracingErro
     "index": (TypeError, eval("lambda x: range(x[0].astype(int))"), ConcreteValueError),
     "uncovered": (NotImplementedError, lambda x: np.may_share_memory(x, x), UncoveredFunctionError),
     "attribute": (AttributeError, lambda x: x.tobytes(), UncoveredAttributeError),
-    "dtype": (TypeError, lambda x: x.astype(np.float16), MissingDtypeError),
+    "dtype": (TypeError, lambda x: x.astype("S3"), MissingDtypeError),
     "converted": (Exception, eval("lambda x: plain_array([x[0], x[1]])"), ConcreteValueError),
     "assigned": (ValueError, assign_outside, ConcreteValueError),
     "picked": (Exception, eval("lambda x: plain_zeros(3)[x[0].astype(int)]"), ConcreteValueError),

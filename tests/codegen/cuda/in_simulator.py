@@ -21,6 +21,7 @@ from autojit.codegen.cuda.driver.cards import is_simulated
 from autojit.codegen.cuda.driver.simulated import Simulator
 from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.scheduling import op_loops
+from autojit.ir.core import halves
 from autojit.ir.core.program import Builder, Value, building
 from autojit.ir.core.types import Type
 from autojit.ir.ops.index import scatter_add
@@ -210,3 +211,18 @@ def test_tracebacks_show_the_generated_line() -> None:
         with pytest.raises(Exception, match="NoneType") as caught:
             executable.call([X])
     assert "s0 = in0[" in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_half_precision_is_loaded_and_stored(kind: str) -> None:
+    program = autojit.parse(f"""program main(%0: {kind}[9,18], %1: {kind}[]) {{
+      %2: {kind}[9,18] = broadcast %1 {{dims=(), shape=(9, 18)}}
+      %3: {kind}[9,18] = mul %0, %2
+      %4: {kind}[9] = sum %3 {{axes=(1,)}}
+      return %3, %4
+    }}""")
+    dtypes = [t.dtype for t in program.in_types]
+    given = [halves.converted(np.asarray(x), d) for x, d in zip((X, 0.3), dtypes, strict=True)]
+    for got, want in zip(compile_for_cuda(program).call(given), program(*given), strict=True):
+        a, b = (halves.converted(np.asarray(v), np.dtype(float)) for v in (got, want))
+        np.testing.assert_allclose(a, b, rtol=2.0**-7)

@@ -308,6 +308,31 @@ TABLE = [
       %b: f32[3] = convert %a {dtype=f32}
       return %b
     }""", ("f64", "f16x"), ("f32", "f64"), ("f16x", "f32")),
+    row("simplification.choice", "half precision rounds", """(%x: f16[3]) {
+      %a: f32[3] = convert %x {dtype=f32}
+      %b: f16[3] = convert %a {dtype=f16}
+      return %b
+    }""", ("f16", "f3x"), ("f32", "f16"), ("f3x", "f32")),
+    row("passes.algebra.widen_halves", "elements are moved only", """(%x: f16[3]) {
+      %a: f16[3] = neg %x
+      return %a
+    }""", ("neg %x", "flip %x {axes=(0,)}")),
+    row("simplification.arithmetic", "half precision is soon too large", """(%x: f32[3]) {
+      %c: f32[3] = constant {dtype=f32, shape=(3,), value=1024.0}
+      %y: f32[3] = mul %x, %c
+      %z: f32[3] = mul %y, %c
+      return %z
+    }""", ("f32", "f16")),
+    row("simplification.products", "half precision rounds each sum", """(%x: f32[9], %y: f32[]) {
+      %r: f32[9] = broadcast %y {dims=(), shape=(9,)}
+      %z: f32[] = dot %x, %r {batch=((), ()), contract=((0,), (0,))}
+      return %z
+    }""", ("f32", "f16")),
+    row("simplification.moves", "half precision rounds each sum", """(%x: f32[]) {
+      %r: f32[9] = broadcast %x {dims=(), shape=(9,)}
+      %z: f32[] = sum %r {axes=(0,)}
+      return %z
+    }""", ("f32", "f16")),
     row("simplification.choice", "float64 has not every int64", """(%x: i32[3]) {
       %a: f64[3] = convert %x {dtype=f64}
       %b: bool[3] = convert %a {dtype=bool}

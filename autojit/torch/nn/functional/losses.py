@@ -13,6 +13,7 @@ from autojit.nn.checks import reduced
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import reductions, shaping
 from autojit.torch.functions.kinks import binary_cross_entropies
+from autojit.torch.precision import raised
 
 from .shells import shell, spoken, together
 
@@ -56,6 +57,7 @@ def _reduction(reduction: str) -> str:
     return reduction
 
 
+@raised
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
              reduction: str = "mean") -> Tensor:  # fmt: skip
     """The squares of ``input - target``."""
@@ -64,6 +66,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     return made
 
 
+@raised
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
             reduction: str = "mean") -> Tensor:  # fmt: skip
     """The absolute values of ``input - target``."""
@@ -72,6 +75,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
     return made
 
 
+@raised
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
                delta: float = 1.0) -> Tensor:  # fmt: skip
     """Squares of small differences, and the absolute values of large ones."""
@@ -79,6 +83,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
     return made
 
 
+@raised
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
     """``huber_loss`` over ``beta``."""
@@ -87,6 +92,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     return made
 
 
+@raised
 def cross_entropy(input: Tensor, target: Tensor, weight: Any = None, size_average: Any = None,
                   ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
@@ -104,6 +110,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Any = None, size_averag
     return made
 
 
+@raised
 def nll_loss(input: Tensor, target: Tensor, weight: Any = None, size_average: Any = None,
              ignore_index: int = -100, reduce: Any = None,
              reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -124,6 +131,7 @@ def _check_batch(input: Tensor, target: Tensor) -> None:
         )
 
 
+@raised
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Any = None,
                          size_average: Any = None, reduce: Any = None,
                          reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -154,6 +162,7 @@ def _cross_entropy_of_two(x: Any, target: Any, weight: Any, reduction: str) -> A
 _CROSS_ENTROPY = shell("BinaryCrossEntropy", _cross_entropy_of_two)
 
 
+@raised
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Any = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Any = None,
@@ -169,6 +178,7 @@ def binary_cross_entropy_with_logits(
     return made
 
 
+@raised
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
            reduction: str = "mean", log_target: bool = False) -> Tensor:  # fmt: skip
     """The Kullback-Leibler divergence of log-probabilities."""
@@ -184,6 +194,7 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
     return reductions.mean(losses) if reduction == "mean" else reductions.sum(losses)
 
 
+@raised
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """``log(1 + exp(-target * input))``."""
@@ -195,6 +206,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, re
 _SHELLS_SOFT = shell("SoftMarginLoss", nn.softplus)
 
 
+@raised
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                         size_average: Any = None, reduce: Any = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -215,6 +227,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     return _reduced(losses + 0.5 * float(np.log(2 * np.pi)) if full else losses, reduction)
 
 
+@raised
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip

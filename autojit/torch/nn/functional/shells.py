@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autojit.ir.core.halves import kind_of
 from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import record
 from autojit.torch.engine.rules import Operation
@@ -58,7 +59,7 @@ def together(*operands: Any) -> tuple[Any, ...]:
 
 def floats(x: Tensor) -> Tensor:
     """Whole numbers in the default dtype."""
-    return x if x._data.dtype.kind in "fc" else in_dtype(x, dtypes.default.float.numpy)
+    return x if kind_of(x._data.dtype) in "fc" else in_dtype(x, dtypes.default.float.numpy)
 
 
 def settings(x: Any) -> Any:

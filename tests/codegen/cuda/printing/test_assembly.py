@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from autojit import trace
+from autojit import parse, trace
 from autojit.codegen.cuda import stages
 from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.cuda.source import print_device_source
@@ -104,6 +104,23 @@ def test_large_arrays_have_indices_of_64_bits(tmp_path: Path) -> None:
     assert "np.int64(k + 1)" in text
     assert "np.uint64(300000 * " in text
     assert "int32" not in text
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_half_precision_converts_where_it_is_loaded_and_stored(kind: str, tmp_path: Path) -> None:
+    found = assembled(
+        parse(f"""program main(%0: {kind}[300,400], %1: f64[300,400]) {{
+          %2: {kind}[300,400] = convert %1 {{dtype={kind}}}
+          %3: {kind}[300,400] = mul %0, %2
+          return %3
+        }}"""),
+        (9, 0),
+        tmp_path,
+    )
+    check(found)
+    (kernel,) = found
+    assert ("cvt.f32.f16" in kernel.text) == (kind == "f16")
+    assert "mul.f16" not in kernel.text
 
 
 @pytest.mark.slow
