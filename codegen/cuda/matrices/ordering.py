@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from math import ceil, log2
 
-from autojit.codegen.cuda.device_program.numbers import loaded
 from autojit.codegen.loop_ir.matrices import Factorization
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
@@ -64,7 +63,7 @@ def _ranks(code: Code, x: Array, target: Array, n: int) -> None:
         with code.loop(min(n, RUN), "reduce") as k:
             there = run * RUN + k
             inside = code.within(there, 0, n)
-            other = _guarded(code, x, there, inside)
+            other = code.load_where(inside, x, there)
             first, after = _before(code, other, mine), _before(code, mine, other)
             earlier = code.within(at - k, 1, RUN)
             tie = code.compute("and", code.compute("not", after), earlier)
@@ -73,12 +72,6 @@ def _ranks(code: Code, x: Array, target: Array, n: int) -> None:
         start = code.number(run * RUN)
         rank = code.compute("add", code.finish(count), start)
         code.store_row(target, rank, n, (), (code.number(i),))
-
-
-def _guarded(code: Code, x: Array, index: Affine, inside: Scalar) -> Number:
-    made = loaded(x.buffer, x.place([index]), inside)
-    code.body.append(made)
-    return (made.result,)
 
 
 def _merge(code: Code, x: Array, source: Array, target: Array, n: int, width: int) -> None:
