@@ -24,7 +24,7 @@ from autojit.codegen.cuda.driver.card import Card
 from autojit.codegen.cuda.driver.cards import card as card_of
 from autojit.codegen.cuda.driver.cards import count as cards_there
 from autojit.codegen.cuda.driver.compiler import Count
-from autojit.codegen.cuda.libraries.finding import libraries
+from autojit.codegen.cuda.libraries.finding import libraries, served_by
 from autojit.codegen.cuda.libraries.prototypes import PROTOTYPES
 from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.loop_ir.errors import TargetError
@@ -34,7 +34,7 @@ from autojit.ir.tools.interpreter import interpret
 from . import driver
 from .ceilings import CEILINGS, ceilings
 from .comparison import difference, poison, seconds
-from .programs import arguments, programs, texts
+from .programs import arguments, of_ours, programs, texts
 from .supervised import Item, run_items, supervise, this_module
 
 
@@ -75,6 +75,12 @@ def _checked(name: str, program: Program, card: Card) -> str:
     )
 
 
+def _checked_alone(name: str, program: Program, card: Card) -> str:
+    """The same as if no library of NVIDIA's was installed."""
+    with served_by({}):
+        return _checked(name, program, card)
+
+
 def _libraries(card: Card) -> str:
     """Those that are installed beside the card."""
     found = [] if card.is_host else [name for name in PROTOTYPES if name in libraries()]
@@ -88,13 +94,15 @@ def items(card: Card) -> list[Item]:
     small = texts(12 if card.is_host else 300)
     for name, program in [*small, *programs(n)]:
         found.append(Item(name, partial(_checked, name, program, card)))
+    for name, program in of_ours(n):
+        found.append(Item(name, partial(_checked_alone, name, program, card)))
     return found + [Item(_ceiling(name), run) for name, run in ceilings(card)]
 
 
 def names() -> list[str]:
     """What the items are called: known without a card, which only one process may have."""
     found = [f.__name__ for f in driver.ITEMS]
-    found += [name for name, _ in [*texts(8), *programs(8)]]
+    found += [name for name, _ in [*texts(8), *programs(8), *of_ours(8)]]
     return found + [_ceiling(name) for name in CEILINGS]
 
 
