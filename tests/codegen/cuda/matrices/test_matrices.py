@@ -126,6 +126,13 @@ def test_order(dtype: str, n: int, machine: Machine) -> None:
     check(program, [x], machine)
 
 
+def test_sorting_moves_nothing_but_elements() -> None:
+    x = RNG.normal(size=(2, 100)).astype("f4")
+    device = check(trace(lambda x: np.sort(x, 1))(x), [x], Machine())
+    assert {b.dtype for k in device.launches for b in k.buffers} == {"f32"}
+    assert len(device.launches) == 3
+
+
 @pytest.mark.sampled(5)
 @MACHINES
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 30, 34, 64, 67, 100, 125, 169])
