@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype, dtype_name
 
 from .arrays import DeviceArray, interned
@@ -49,8 +50,8 @@ def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int |
     """An array of another library's on this card as one of ours, and the stream on which it is made
     and used, where that is another one than ours.
 
-    It is in the same memory, unless a copy is asked for or its elements are not in the order of
-    rows: then they are copied now.
+    It is in the same memory, unless a copy is asked for, or its elements are not in the order of
+    rows, or complex ones not at multiples of their size: then they are copied now.
 
     Raises:
         TargetError: for strides that are no multiples of its elements.
@@ -60,7 +61,7 @@ def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int |
     stream = found.stream if found.stream not in (None, card.stream) else None
     if stream is not None:
         card.wait_for(stream)
-    if size and not _is_contiguous(found):
+    if size and (found.pointer % found.type.dtype.itemsize or not _is_contiguous(found)):
         return DeviceArray(found.type, _copied(found, card)), stream
     own = card.copy(found.pointer, size) if copy else None
     memory = own or Memory(card, found.pointer, size, keep=x)
@@ -71,7 +72,9 @@ def _copied(found: Foreign, card: Card) -> Memory:
     """A copy of an array in the order of rows; complex numbers are two."""
     from .strided import copied  # which imports what makes kernels
 
-    kind, shape, strides = found.type.dtype, found.type.shape, tuple(found.strides or ())
+    kind, shape = found.type.dtype, found.type.shape
+    rows = (kind.itemsize * step for step in row_major_strides(shape))
+    strides = tuple(rows if found.strides is None else found.strides)
     if kind.kind == "c":
         kind = np.dtype(f"f{kind.itemsize // 2}")
         shape, strides = (*shape, 2), (*strides, kind.itemsize)

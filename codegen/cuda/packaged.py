@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.values import Buffer
 
 from .driver.compiler import Kernel, Parameter
@@ -14,15 +15,32 @@ from .driver.launching import Step
 from .source import Launch
 from .tapes import STEPS
 
+#: The widest read of a thread, in bytes. All memory of ours begins at multiples of it: the pool's
+#: (``driver/memory.py:GRAIN``), temporaries in it, and flags of failures.
+WIDEST = 16
 
-def kernel_of(extraction: Extraction, launch: Launch, by_value: Collection[Buffer] = ()) -> Kernel:
-    """The kernel of a launch as a module of its own; some buffers are scalars passed by value."""
+
+def kernel_of(
+    extraction: Extraction, launch: Launch, by_value: Collection[Buffer] = (),
+    of_pairs: Collection[Buffer] = (),
+) -> Kernel:  # fmt: skip
+    """The kernel of a launch as a module of its own; some buffers are scalars passed by value, and
+    some inputs are complex numbers."""
     parameters = tuple(
-        Parameter(numpy_dtype(b.dtype).name, b.size, b in by_value, b.kind == "tape")
+        Parameter(
+            numpy_dtype(b.dtype).name, b.size, b in by_value, b.kind == "tape",
+            _aligned(b, is_of_pairs=b in of_pairs),
+        )
         for b in launch.buffers
-    )
+    )  # fmt: skip
     names = tuple(extraction.parameters(launch.name))
     return Kernel(extraction.module(launch.name), parameters, names)
+
+
+def _aligned(b: Buffer, *, is_of_pairs: bool) -> int:
+    """What addresses of a buffer are multiples of: those of arguments, of an element at least."""
+    own = itemsize(b.dtype) * (2 if is_of_pairs else 1)
+    return own if b.kind == "input" else WIDEST
 
 
 def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int]) -> Step:

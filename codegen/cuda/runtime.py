@@ -94,6 +94,8 @@ class CudaExecutable:
         self._lock = Lock()
         self._extraction = Extraction(self.printed.text)
         self._general: Bound | None = None
+        pairs = zip(self.loops.inputs, self.in_types, strict=True)
+        self._of_pairs = frozenset(b for b, t in pairs if t.dtype.kind == "c")
         self.layout = _layout(self.loops.temps, self.printed.partials)
 
     @property
@@ -164,10 +166,10 @@ class CudaExecutable:
     def kernels(self) -> list[Kernel]:
         """The kernels of the launches, each as a module of its own."""
         launches = (x for x in self.printed.launches if isinstance(x, Launch))
-        return [kernel_of(self._extraction, launch) for launch in launches]
+        return [kernel_of(self._extraction, x, (), self._of_pairs) for x in launches]
 
     def _step(self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
-        kernel = kernel_of(self._extraction, launch, by_value)
+        kernel = kernel_of(self._extraction, launch, by_value, self._of_pairs)
         return step_of(launch, self.card.function(kernel, self._kept), slots)
 
     def _array(self, array: Any, type: Type) -> Any:

@@ -4,7 +4,8 @@
 
 For a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs small ones in the simulator.
 Each program runs twice, in memory that holds NaN before. Items that are wrong, raise, hang or end
-the process are named, and the others go on; all of it takes less than eight minutes. The exit
+the process are named, and the others go on; all of it takes less than eight minutes. Where
+NVIDIA's libraries are installed, what they compute runs once by our own kernels, too. The exit
 status is 1 if one failed or was not begun. The table of samples runs the same way by
 ``python -m tests.codegen.cuda.check_samples``.
 """
@@ -24,7 +25,7 @@ from autojit.codegen.cuda.driver.card import Card
 from autojit.codegen.cuda.driver.cards import card as card_of
 from autojit.codegen.cuda.driver.cards import count as cards_there
 from autojit.codegen.cuda.driver.compiler import Count
-from autojit.codegen.cuda.libraries.finding import libraries
+from autojit.codegen.cuda.libraries.finding import libraries, served_by
 from autojit.codegen.cuda.libraries.prototypes import PROTOTYPES
 from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.loop_ir.errors import TargetError
@@ -34,7 +35,7 @@ from autojit.ir.tools.interpreter import interpret
 from . import driver
 from .ceilings import CEILINGS, ceilings
 from .comparison import difference, poison, seconds
-from .programs import arguments, programs, texts
+from .programs import arguments, of_ours, programs, texts
 from .supervised import Item, run_items, supervise, this_module
 
 
@@ -75,6 +76,12 @@ def _checked(name: str, program: Program, card: Card) -> str:
     )
 
 
+def _checked_alone(name: str, program: Program, card: Card) -> str:
+    """The same as if no library of NVIDIA's was installed."""
+    with served_by({}):
+        return _checked(name, program, card)
+
+
 def _libraries(card: Card) -> str:
     """Those that are installed beside the card."""
     found = [] if card.is_host else [name for name in PROTOTYPES if name in libraries()]
@@ -82,20 +89,22 @@ def _libraries(card: Card) -> str:
 
 
 def items(card: Card) -> list[Item]:
-    """All that is run, in its order."""
+    """All that is run, in its order: what tells most comes first, should time not last."""
     n = 12 if card.is_host else 2000
     found = [Item(f.__name__, partial(f, card)) for f in driver.ITEMS]
-    small = texts(12 if card.is_host else 300)
-    for name, program in [*small, *programs(n)]:
+    for name, program in texts(12 if card.is_host else 300):
         found.append(Item(name, partial(_checked, name, program, card)))
-    return found + [Item(_ceiling(name), run) for name, run in ceilings(card)]
+    found += [Item(_ceiling(name), run) for name, run in ceilings(card)]
+    for run, every in ((_checked, programs(n)), (_checked_alone, of_ours(n))):
+        found += [Item(name, partial(run, name, program, card)) for name, program in every]
+    return found
 
 
 def names() -> list[str]:
     """What the items are called: known without a card, which only one process may have."""
-    found = [f.__name__ for f in driver.ITEMS]
-    found += [name for name, _ in [*texts(8), *programs(8)]]
-    return found + [_ceiling(name) for name in CEILINGS]
+    found = [f.__name__ for f in driver.ITEMS] + [name for name, _ in texts(8)]
+    found += [_ceiling(name) for name in CEILINGS]
+    return found + [name for name, _ in [*programs(8), *of_ours(8)]]
 
 
 def _ceiling(name: str) -> str:

@@ -81,6 +81,31 @@ def _transforms(x: Value, z: Value) -> list[Value]:
     ]
 
 
+def _ordered(x: Value) -> list[Value]:
+    return [op("sort")(x), op("argsort")(x)]
+
+
+def _long_transform(z: Value) -> list[Value]:
+    return [op("fourier")(z, axis=0, kind="forward", length=z.shape[0], scale=1.0)]
+
+
+def of_ours(n: int) -> list[tuple[str, Program]]:
+    """What libraries compute where they are installed, and what is long: by our own kernels."""
+    made = []
+    for dtype in ("f4", "f8"):
+        square = Type(np.dtype(dtype), (n, n))
+        both = square, square.with_dtype(np.dtype(f"c{2 * int(dtype[1])}"))
+        long = both[1].with_shape((n * n // 4,)), square.with_shape((1, n * n // 4))
+        made += [
+            program_of(f"our transforms {dtype}", _transforms, *both),
+            program_of(f"our long row {dtype}", _long_transform, long[0]),
+            program_of(f"order of a row {dtype}", _ordered, long[1]),
+        ]
+    few = max(4, n // 8)
+    small = square.with_shape((few, 4 * few)), square.with_shape((few, few // 2))
+    return [*made, program_of("our factors f8", _factors, *small)]
+
+
 def programs(n: int) -> list[tuple[str, Program]]:
     """What is checked, on arrays of about n x n elements."""
     made = []

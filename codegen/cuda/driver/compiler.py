@@ -31,13 +31,14 @@ ENTRY = "autojit_kernel"
 
 class Parameter(NamedTuple):
     """A buffer of a kernel: its dtype, its elements, whether its one element is passed itself in
-    the place of its address, and whether it has so many elements for each of a number of steps,
-    which is passed after its address."""
+    the place of its address, whether it has so many elements for each of a number of steps,
+    which is passed after its address, and what its address is a multiple of, if that is known."""
 
     dtype: str
     size: int
     by_value: bool = False
     per_step: bool = False
+    aligned: int = 1
 
 
 class Kernel(NamedTuple):
@@ -155,7 +156,7 @@ def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
 
     too_old: Any = getattr(error, "CCSupportError", error.NvvmSupportError)
     try:
-        with quiet(), _device_of(capability), _buffers_apart():
+        with quiet(), _device_of(capability), _buffers_apart(kernel.buffers):
             text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability)
     except too_old as failure:
         raise TargetError(
@@ -268,22 +269,25 @@ def _device_of(capability: tuple[int, int]) -> Iterator[None]:
 
 
 @contextmanager
-def _buffers_apart() -> Iterator[None]:
+def _buffers_apart(buffers: Sequence[Parameter]) -> Iterator[None]:
     """Kernels say that no two of their buffers overlap, as is so: each has memory of its own while
-    a kernel runs, but for arguments, which are not written.
+    a kernel runs, but for arguments, which are not written; and what addresses are multiples of.
 
-    LLVM then reads what a kernel does not write by ``ld.global.nc``, and reads ahead of writes.
+    LLVM then reads what a kernel does not write by ``ld.global.nc``, and reads ahead of writes; it
+    reads and writes both parts of a complex number, and other neighbours, at once.
     """
     from unittest import mock
 
     from numba.cuda.cudadrv import nvvm
 
-    mark = nvvm.set_cuda_kernel
+    mark, given = nvvm.set_cuda_kernel, [b for b in buffers if not b.by_value]
 
     def mark_apart(function: Any) -> None:
-        for argument in function.args:
-            if argument.type.is_pointer:
-                argument.add_attribute("noalias")
+        pointers = [argument for argument in function.args if argument.type.is_pointer]
+        for argument, buffer in zip(pointers, given, strict=True):
+            argument.add_attribute("noalias")
+            if buffer.aligned > 1:
+                argument.attributes.align = buffer.aligned
         mark(function)
 
     with mock.patch.object(nvvm, "set_cuda_kernel", mark_apart):

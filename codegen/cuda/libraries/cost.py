@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, prod
 
+from autojit.codegen.cuda.matrices.butterflies import radices_of
+from autojit.codegen.cuda.matrices.fourier import LONGEST_SUM, passes_of
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 
 #: Cycles a second, and bytes a second of memory.
@@ -43,6 +45,11 @@ _WORK = {
 #: Sweeps that our rotations take, each of n rounds over all columns.
 SWEEPS = 8
 _ROTATING = ("eigh", "svd", "pinv")
+#: The first of our passes writes numbers of 16 bytes eight apart, and half of each sector of 32
+#: bytes is written by others: they move about twice what they need.
+APART = 2
+#: Bytes of shared memory a block (see ``mapping/machine.py``).
+SHARED_BYTES = 48 << 10
 
 
 @dataclass(frozen=True)
@@ -99,8 +106,11 @@ def of_factorization(s: Factorization, processors: int, threads: int, calls: int
 
 
 def _of_transform(s: Factorization, batch: int, at_once: int, calls: int) -> Seconds:
-    """Ours is a product with a table that is computed: a sine and a cosine for each term."""
+    """Memory or arithmetic of ours, and memory of the library's, which reads and writes once."""
     n, lines = s.params["length"], batch * s.m
-    own = LAUNCH + ceil(lines * n / at_once) * n * 4 * ELEMENT / CYCLES
+    launches, times = passes_of(s, SHARED_BYTES)
     moved = 2 * lines * n * 16 / BANDWIDTH
+    sums = n if n <= LONGEST_SUM and radices_of(n) is None else 0
+    arithmetic = ceil(lines * n / at_once) * sums * ELEMENT / CYCLES
+    own = launches * LAUNCH + max(APART * times * moved, arithmetic)
     return Seconds(own, (2 + calls) * LAUNCH + moved)

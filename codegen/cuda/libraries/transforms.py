@@ -64,7 +64,7 @@ class Transform(Routine):
     def invoke(self, session: Session, kept: Plan, addresses: Sequence[int], work: int) -> None:
         x, y = addresses
         _, name = TRANSFORMS[self.dtype, self.made]
-        session.call("cufft", "cufftSetWorkArea", kept.plan, work or None)
+        session.call("cufft", "cufftSetWorkArea", kept.plan, work)
         direction: tuple[Any, ...] = (INVERSE if self.inverse else FORWARD,)
         more = direction if self.dtype == self.made else ()
         session.call("cufft", name, kept.plan, x, y, *more)
@@ -96,4 +96,6 @@ class Plan:
             t.target.stride, t.target.step, kind, t.count, ctypes.addressof(size),
         )  # fmt: skip
         session.call("cufft", "cufftSetStream", self.plan, session.stream)
-        self.nbytes = int(size.value)
+        # One byte where it wants none: without auto-allocation a plan that was given no work area
+        # answers CUFFT_NO_WORKSPACE, and whether it takes a null one is not said.
+        self.nbytes = max(1, int(size.value))

@@ -26,12 +26,13 @@ from .launches import left_by_block
 from .passes import Passes
 from .prefix import PrefixSums, prefix_of
 from .scatters import Scatters, is_simple
-from .staging import MOST_BYTES, bytes_of, in_shared_memory, rows_of
+from .staging import bytes_of, in_shared_memory, rows_of
 from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
 from .teams import (
     block_for,
     first_reduction,
     longest,
+    power_below,
     split_of_rows,
     team_of,
     width_of,
@@ -151,11 +152,13 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         rows = rows_of(every[0], self.private) if len(every) == 1 and widths[0] > 1 else {}
         widths = [self._width_with(rows, every[0], widths[0])] if rows else widths
         threads = self.threads(widths)
+        if rows and bytes_of(rows) <= self.most:  # as many teams as have room
+            threads = min(threads, widths[0] * power_below(self.most // bytes_of(rows)))
         blocks = max(self.blocks(n.count * w, threads) for n, w in zip(every, widths, strict=True))
 
         def write(block: Var, thread: Var) -> list[Any]:
             here, slots = every, threads // widths[0]
-            if rows and bytes_of(rows) * slots <= MOST_BYTES:
+            if rows and bytes_of(rows) * slots <= self.most:
                 slot = affine.divide(affine.of(thread), widths[0], {})[0]
                 nest, shared = in_shared_memory(every[0], rows, slots, slot)
                 here = [nest]
@@ -202,8 +205,8 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         """How many threads share an iteration whose rows are to lie in shared memory: a block, if
         the rows of several teams would be too much."""
         slots, wide = self.threads([width]) // width, block_for(longest(nest.body), self.machine)
-        fits = bytes_of(rows) * slots <= MOST_BYTES
-        return width if fits or bytes_of(rows) > MOST_BYTES else max(width, wide)
+        fits = bytes_of(rows) * slots <= self.most
+        return width if fits or bytes_of(rows) > self.most else max(width, wide)
 
     # -- reductions to one value ----------------------------------------------------
 

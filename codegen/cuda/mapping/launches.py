@@ -15,16 +15,21 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .machine import Machine
+from .staging import MOST_BYTES
 
 
 class Launches:
     """The launches of a kernel, as they are made."""
 
-    def __init__(self, kernel: Kernel, machine: Machine, private: Collection[Buffer] = ()) -> None:
+    def __init__(
+        self, kernel: Kernel, machine: Machine, private: Collection[Buffer] = (),
+        most: int = MOST_BYTES,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.machine = machine
-        #: The temporaries that no other kernel touches.
+        #: The temporaries that no other kernel touches, and the bytes of them that a block keeps.
         self.private = private
+        self.most = most
         self.launches: list[DeviceKernel] = []
 
     def add(

@@ -11,7 +11,7 @@ from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgra
 from autojit.codegen.cuda.libraries.choice import for_factorization, for_product
 from autojit.codegen.cuda.libraries.epilogues import with_bias
 from autojit.codegen.cuda.libraries.plans import Loops, Work
-from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, batch_of, steps_of_elements
+from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, steps_of_elements, written
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
@@ -92,9 +92,13 @@ def _mapped(work: Work, name: str, machine: Machine) -> Sequence[DeviceKernel | 
 def _alone(step: Factorization, name: str, machine: Machine) -> list[DeviceKernel]:
     """A block or a thread a matrix, or a thread an element."""
     if step.name not in OF_ELEMENTS:
-        return KernelMapper(Kernel(name, [], []), machine).matrices(*batch_of(step))
+        made = written(step)
+        return KernelMapper(Kernel(name, [], []), machine).matrices(made.batch, made.body)
     launches: list[DeviceKernel] = []
-    for number, body in enumerate(steps_of_elements(step)):
+    bodies = steps_of_elements(step, machine.shared)
+    touched = Counter(b for body in bodies for b in buffers_of(body))
+    own = [b for b in touched if touched[b] == 1 and b not in step.buffers]
+    for number, body in enumerate(bodies):
         kernel = Kernel(f"{name}_{number}" if number else name, body, [])
-        launches += KernelMapper(kernel, machine).launch()
+        launches += KernelMapper(kernel, machine, own, machine.shared).launch()
     return launches

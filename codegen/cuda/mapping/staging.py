@@ -19,6 +19,7 @@ from typing import Any
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.effects import EFFECTS, Access, accesses
 from autojit.codegen.loop_ir.nodes import Load, Loop, Store
+from autojit.codegen.loop_ir.sequences import Branch
 from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine, Bounds
@@ -96,8 +97,11 @@ def in_shared_memory(
             return replace(s, buffer=shared[root], index=index)
         if isinstance(s, Loop):
             return replace(s, body=[moved(inner) for inner in s.body])
+        if isinstance(s, Branch):
+            return Branch(s.index, [[moved(inner) for inner in body] for body in s.bodies])
         return s
 
-    assert all(not EFFECTS[type(s)].bodies(s) or isinstance(s, Loop) for s in walk(nest.body))
+    nested = (s for s in walk(nest.body) if EFFECTS[type(s)].bodies(s))
+    assert all(isinstance(s, Loop | Branch) for s in nested)
     body = [moved(s) for s in nest.body]
     return Nest(nest.loops, nest.between, body), list(shared.values())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from autojit.codegen.loop_ir.effects import accesses
+from autojit.codegen.loop_ir.effects import EFFECTS, accesses
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Fill, Finish, Load, Loop, Store
-from autojit.codegen.loop_ir.traversal import in_sequence, walk
+from autojit.codegen.loop_ir.sequences import Branch
+from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
@@ -44,13 +45,16 @@ def _innermost_vars(body: list[Any]) -> set[Var]:
 
 
 def reads_along(nest: Nest) -> int:
-    """Loads of neighbours by the inner loops, less those by the nest's own last loop."""
+    """Loads of neighbours by the inner loops, less those by the nest's own last loop.
+
+    Neighbouring complex numbers are two scalars apart.
+    """
     inner, own = _innermost_vars(nest.body), nest.loops[-1].var
     votes = 0
     for s in walk(nest.body):
         if isinstance(s, Load):
-            along = any(s.index.coefficient(v) in (1, -1) for v in inner)
-            across = s.index.coefficient(own) in (1, -1)
+            along = any(abs(s.index.coefficient(v)) in (1, 2) for v in inner)
+            across = abs(s.index.coefficient(own)) in (1, 2)
             votes += along - across
     return votes
 
@@ -60,7 +64,14 @@ def can_share(nest: Nest) -> bool:
     for s in walk(nest.body):
         if isinstance(s, (*COMBINING, Fill)) or any(a.buffer.kind == "local" for a in accesses(s)):
             return False
-    return not in_sequence(nest.body)
+    return not any(EFFECTS[type(s)].in_turn(s) and not _chooses(s) for s in walk(nest.body))
+
+
+def _chooses(s: Any) -> bool:
+    """Whether a statement is a branch between statements without loops, for one thread."""
+    if not isinstance(s, Branch):
+        return False
+    return not any(EFFECTS[type(x)].bodies(x) for body in s.bodies for x in body)
 
 
 def width_of(nest: Nest, machine: Machine) -> int:
@@ -86,6 +97,15 @@ def width_of(nest: Nest, machine: Machine) -> int:
 def block_for(length: int, machine: Machine) -> int:
     """As many threads in a block as a loop has use for."""
     return max(machine.warp, min(machine.threads, _power(length)))
+
+
+def power_below(n: int) -> int:
+    """The largest power of two that is not above a number.
+
+    >>> power_below(8), power_below(7)
+    (8, 4)
+    """
+    return 1 << (n.bit_length() - 1)
 
 
 def _power(n: int) -> int:

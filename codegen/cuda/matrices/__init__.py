@@ -8,7 +8,8 @@
     jacobi      vectors made orthogonal by rotations
     spectral    eigenvalues of Hermitian matrices, singular values, pseudo-inverses
     ordering    argsort: ranks within short runs, then runs merged
-    fourier     transforms as sums
+    butterflies transforms of a few numbers, and passes of them
+    fourier     transforms in passes, as convolutions, and as sums
     expansion   the loops of a statement
 
 Libraries of NVIDIA's are faster for large matrices (see ``libraries``); these loops need none, and

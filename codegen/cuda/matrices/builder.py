@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Fail
-from autojit.codegen.cuda.device_program.numbers import accumulator, scalar
+from autojit.codegen.cuda.device_program.numbers import accumulator, loaded, scalar
 from autojit.codegen.loop_ir.matrices import parts_of
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -80,14 +80,28 @@ class Code:
 
     def __init__(self, matrices: int = 1, matrix: Affine = Affine(0)) -> None:  # noqa: B008
         self.body: list[Any] = []
+        #: What is done once for all matrices, before.
+        self.before: list[Any] = []
         #: How many matrices are worked on at the same time, and the number of this one.
         self.matrices, self.matrix = matrices, matrix
+        #: The bytes that the rows of one iteration of a loop may take in shared memory, where loops
+        #: over all elements are launches of their own.
+        self.shared = 0
 
     def workspace(self, dtype: str, parts: int, *shape: int) -> Array:
         """Memory to work in, for this matrix."""
         size, strides = prod(shape), row_major_strides(shape)
         made = Buffer("work", dtype, self.matrices * size * parts, "temp")
         return Array(made, self.matrix * size, strides, parts)
+
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """What is written inside is done once for all matrices."""
+        outside = self.body, self.matrices, self.matrix
+        self.body, self.matrices, self.matrix = [], 1, Affine(0)
+        yield
+        self.before += self.body
+        self.body, self.matrices, self.matrix = outside
 
     # -- loops and conditions ---------------------------------------------------------------
 
@@ -196,6 +210,13 @@ class Code:
         results = tuple(scalar(array.buffer.dtype) for _ in range(array.parts))
         self.body += [Load(r, array.buffer, place + k, None) for k, r in enumerate(results)]
         return results
+
+    def load_where(self, condition: Scalar, array: Array, *index: Index) -> Number:
+        """An element, or 0 where the condition does not hold."""
+        place = array.place(index)
+        made = [loaded(array.buffer, place + k, condition) for k in range(array.parts)]
+        self.body += made
+        return tuple(each.result for each in made)
 
     def store(self, array: Array, index: Sequence[Index], value: Number) -> None:
         """Set an element."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
@@ -37,8 +37,22 @@ _WRITERS: dict[str, Writer] = {
 OF_ELEMENTS = ("argsort", "sort", "fourier")
 
 
-def batch_of(s: Factorization) -> tuple[list[Var], list[Any]]:
-    """Variables of the batch, and what is done for one matrix."""
+class Written(NamedTuple):
+    """What is done once, the variables of the batch, and what is done for one matrix."""
+
+    once: list[Any]
+    batch: list[Var]
+    body: list[Any]
+
+    def around(self, body: list[Any]) -> list[Any]:
+        """A part of the work on one matrix in the loops over the batch."""
+        for var in reversed(self.batch):
+            body = [Loop(var, 0, var.extent, body, "map")]
+        return body
+
+
+def written(s: Factorization, shared: int = 0) -> Written:
+    """The work on a batch of matrices; of shared memory iterations may take so many bytes."""
     writer = _WRITERS.get(s.name)
     if writer is None:
         ops = [op for origin in s.origins for op in origin.ops()]
@@ -47,37 +61,32 @@ def batch_of(s: Factorization) -> tuple[list[Var], list[Any]]:
             ops[0].source if ops else None,
         )
     if not s.is_some:
-        return [], []
+        return Written([], [], [])
+    if s.name == "fourier":
+        s = fourier.with_near_lines(s)
     batch = [Var(extent) for extent in s.batch]
     number, below = Affine(0), prod(s.batch)
     for var in batch:
         below //= var.extent
         number = number + affine.of(var) * below
     code, here = Code(prod(s.batch), number), [affine.of(v) for v in batch]
+    code.shared = shared
     elements = iter(s.elements)
     inputs = [Array.of(o, here, next(elements)) for o in s.inputs]
     outputs = [Array.of(o, here, next(elements)) for o in s.outputs]
     writer(code, s, inputs, outputs)
-    return batch, code.body
+    return Written(code.before, batch, code.body)
 
 
 def expanded(s: MatrixProduct | Factorization) -> list[Any]:
     """The loops over the batch, with the work on one matrix inside; no loop where there is none."""
     if isinstance(s, MatrixProduct):
         return as_loops(s)
-    batch, body = batch_of(s)
-    for var in reversed(batch):
-        body = [Loop(var, 0, var.extent, body, "map")]
-    return body
+    made = written(s)
+    return [*made.once, *made.around(made.body)]
 
 
-def steps_of_elements(s: Factorization) -> list[list[Any]]:
+def steps_of_elements(s: Factorization, shared: int) -> list[list[Any]]:
     """Each loop over all elements by itself, with the loops over the batch around it."""
-    batch, body = batch_of(s)
-    steps = []
-    for each in body:
-        step = [each]
-        for var in reversed(batch):
-            step = [Loop(var, 0, var.extent, step, "map")]
-        steps.append(step)
-    return steps
+    made = written(s, shared)
+    return [*([each] for each in made.once), *(made.around([each]) for each in made.body)]

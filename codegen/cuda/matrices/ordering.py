@@ -1,15 +1,15 @@
 """The order of elements: ranks within short runs, then runs merged two by two.
 
 Within a run each element counts those before it.  A merge finds the place of an element by
-bisection in the other run.  Each element has a thread of its own.  Equal elements keep their order,
-and NaN comes last.
+bisection in the other run.  Each element has a thread of its own, and takes its place along, so
+that a step of the bisection reads once.  Equal elements keep their order, and NaN comes last.
 """
 
 from __future__ import annotations
 
 from math import ceil, log2
+from typing import NamedTuple
 
-from autojit.codegen.cuda.device_program.numbers import loaded
 from autojit.codegen.loop_ir.matrices import Factorization
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
@@ -21,29 +21,48 @@ from .builder import Array, Code, Number
 RUN = 32
 
 
+class Run(NamedTuple):
+    """Elements in the order so far, where they are needed, and their places, likewise."""
+
+    keys: Array | None
+    places: Array | None
+
+
 def argsort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
     """The permutation that sorts."""
     (x,), (result,), n = inputs, outputs, s.m
-    passes = max(0, ceil(log2(max(1, n) / RUN)))
-    spare = code.workspace("i64", 1, n) if passes else result
-    # The last pass writes the result.
-    source, target = (spare, result) if passes % 2 else (result, spare)
-    _ranks(code, x, source, n)
-    width = RUN
-    for _ in range(passes):
-        _merge(code, x, source, target, n, width)
-        source, target = target, source
-        width *= 2
+    passes = _passes(n)
+    if not passes:
+        _ordered(code, x, [Run(None, result)], n, 0)
+        return
+    # The last pass writes the first run, and no keys any more.
+    first = code.workspace(x.buffer.dtype, 1, n) if passes > 1 else None
+    second = Run(code.workspace(x.buffer.dtype, 1, n), code.workspace("i64", 1, n))
+    _ordered(code, x, [Run(first, result), second], n, passes)
 
 
 def sort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """The elements in their order."""
+    """The elements in their order; nobody asks for their places."""
     (x,), (result,), n = inputs, outputs, s.m
-    places = code.workspace("i64", 1, n)
-    argsort(code, s, inputs, [places])
-    with code.loop(n) as i:
-        (place,) = code.load(places, i)
-        code.store(result, (i,), code.load_row(x, place, n))
+    passes = _passes(n)
+    spare = [code.workspace(x.buffer.dtype, 1, n)] if passes else []
+    _ordered(code, x, [Run(keys, None) for keys in (result, *spare)], n, passes)
+
+
+def _passes(n: int) -> int:
+    """How many times runs are merged."""
+    return max(0, ceil(log2(max(1, n) / RUN)))
+
+
+def _ordered(code: Code, x: Array, runs: list[Run], n: int, passes: int) -> None:
+    """Order into the first of two runs by way of both."""
+    _ranks(code, x, runs[passes % len(runs)], n)
+    for number in range(passes):
+        left = passes - number  # the last pass writes the first run
+        source, target = runs[left % 2], runs[(left - 1) % 2]
+        if left == 1 and target.places is not None:
+            target = Run(None, target.places)
+        _merge(code, source, target, n, RUN << number)
 
 
 def _before(code: Code, x: Number, y: Number) -> Scalar:
@@ -55,7 +74,15 @@ def _before(code: Code, x: Number, y: Number) -> Scalar:
     return code.compute("or", less, code.compute("and", number, other))
 
 
-def _ranks(code: Code, x: Array, target: Array, n: int) -> None:
+def _put(code: Code, target: Run, rank: Scalar, n: int, key: Number, place: Scalar | None) -> None:
+    """An element at its place among the others."""
+    if target.keys is not None:
+        code.store_row(target.keys, rank, n, (), key)
+    if target.places is not None and place is not None:
+        code.store_row(target.places, rank, n, (), (place,))
+
+
+def _ranks(code: Code, x: Array, target: Run, n: int) -> None:
     """The places within each run of ``RUN``."""
     with code.loop(n) as i:
         mine = code.load(x, i)
@@ -64,7 +91,7 @@ def _ranks(code: Code, x: Array, target: Array, n: int) -> None:
         with code.loop(min(n, RUN), "reduce") as k:
             there = run * RUN + k
             inside = code.within(there, 0, n)
-            other = _guarded(code, x, there, inside)
+            other = code.load_where(inside, x, there)
             first, after = _before(code, other, mine), _before(code, mine, other)
             earlier = code.within(at - k, 1, RUN)
             tie = code.compute("and", code.compute("not", after), earlier)
@@ -72,22 +99,18 @@ def _ranks(code: Code, x: Array, target: Array, n: int) -> None:
             code.accumulate(count, code.compute("convert", found, dtype="i64"))
         start = code.number(run * RUN)
         rank = code.compute("add", code.finish(count), start)
-        code.store_row(target, rank, n, (), (code.number(i),))
+        _put(code, target, rank, n, mine, None if target.places is None else code.number(i))
 
 
-def _guarded(code: Code, x: Array, index: Affine, inside: Scalar) -> Number:
-    made = loaded(x.buffer, x.place([index]), inside)
-    code.body.append(made)
-    return (made.result,)
-
-
-def _merge(code: Code, x: Array, source: Array, target: Array, n: int, width: int) -> None:
+def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
     """Runs of ``width`` become runs of twice as many."""
+    keys = source.keys
+    assert keys is not None
     with code.loop(n) as i:
         pair, at = affine.divide(i, 2 * width, {})
         side, own = affine.divide(at, width, {})
-        (place,) = code.load(source, i)
-        mine = code.load_row(x, place, n)
+        mine = code.load(keys, i)
+        place = None if source.places is None else code.load(source.places, i)[0]
         is_right = code.compute("convert", code.number(side), dtype="bool")
         # The other run begins at 2 * width * pair + width * (1 - side), and may be short.
         begin = code.number(pair * (2 * width) + side * -width + width)
@@ -104,8 +127,7 @@ def _merge(code: Code, x: Array, source: Array, target: Array, n: int, width: in
             two, one = code.constant(2, "i64"), code.constant(1, "i64")
             middle = code.compute("floor_divide", code.compute("add", a, b), two)
             with code.when(code.compare("lt", a, b)):
-                (there,) = code.load_row(source, code.compute("add", begin, middle), n)
-                other = code.load_row(x, there, n)
+                other = code.load_row(keys, code.compute("add", begin, middle), n)
                 # Of equal ones, the left run's come first.
                 ahead = _before(code, other, mine)
                 not_behind = code.compute("not", _before(code, mine, other))
@@ -115,4 +137,4 @@ def _merge(code: Code, x: Array, source: Array, target: Array, n: int, width: in
                 code.store(bounds[1], (0,), (code.compute("select", first, b, middle),))
         (found,) = code.load(bounds[0], 0)
         here = code.number(pair * (2 * width) + own)
-        code.store_row(target, code.compute("add", here, found), n, (), (place,))
+        _put(code, target, code.compute("add", here, found), n, mine, place)

@@ -209,6 +209,22 @@ def test_arrays_that_are_not_contiguous_are_copied_by_a_kernel(fake: Fake) -> No
         f(odd)
 
 
+def test_arrays_that_begin_within_an_element_are_not_read_at_once(fake: Fake) -> None:
+    """A kernel reads both parts of a complex number together, from a multiple of its size."""
+    memory = np.zeros(26)
+    offset = 1 if memory.ctypes.data % 16 == 0 else 0
+    z = Foreign(fake, memory[offset : offset + 24].view(complex))
+    f = jit(lambda z: z * 2)
+    f(z)
+    copy, call = fake.launches[-2:]
+    assert copy.passed[0] == z.array.ctypes.data
+    assert copy.passed[1] == call.passed[0]
+    assert call.passed[0] % 16 == 0
+    odd = Foreign(fake, X.copy(), data=(z.array.ctypes.data + 4, False))
+    with pytest.raises(UnsupportedTargetError, match="multiples of their size"):
+        f(odd)
+
+
 def test_failures_of_arrays_of_other_libraries_name_the_line(fake: Fake) -> None:
     x, places = Foreign(fake, X.copy()), Foreign(fake, np.array([0, 9]))
     f = jit(lambda x, i: x[i])

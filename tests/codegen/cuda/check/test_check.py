@@ -29,7 +29,7 @@ def test_all_items_are_right_in_the_simulator() -> None:
     )  # fmt: skip
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [any(line.startswith(name) for line in lines) for name in names()] == [True] * 31
+    assert [any(line.startswith(name) for line in lines) for name in names()] == [True] * 42
 
 
 @pytest.mark.parametrize("item", [driver.values, driver.graphs, driver.threads, driver.failures])

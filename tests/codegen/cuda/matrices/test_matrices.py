@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from autojit import trace
+from autojit.codegen.cuda.device_program.calls import LibraryCall
+from autojit.codegen.cuda.device_program.traffic import traffic
 from autojit.codegen.cuda.mapping.machine import Machine
 from tests.codegen.cuda.running import SMALL, arguments_of, assert_same, check, mapped, run
 
@@ -124,12 +126,46 @@ def test_order(dtype: str, n: int, machine: Machine) -> None:
     check(program, [x], machine)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 30])
-def test_transforms(n: int) -> None:
+def test_sorting_moves_nothing_but_elements() -> None:
+    x = RNG.normal(size=(2, 100)).astype("f4")
+    device = check(trace(lambda x: np.sort(x, 1))(x), [x], Machine())
+    assert {b.dtype for k in device.launches for b in k.buffers} == {"f32"}
+    assert len(device.launches) == 3
+
+
+@pytest.mark.sampled(5)
+@MACHINES
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 30, 34, 64, 67, 100, 125, 169])
+def test_transforms(n: int, machine: Machine) -> None:
+    """Lengths of one pass and of several, of sums (34) and of a convolution (67)."""
     x = matrices("c16", 3, n)
     program = trace(lambda x: (np.fft.fft(x), np.fft.ifft(x, axis=0), np.fft.irfft(x, n)))(x)
-    check(program, [x])
-    check(trace(lambda x: np.fft.rfft(x))(x.real), [x.real])
+    check(program, [x], machine)
+    check(trace(lambda x: np.fft.rfft(x))(x.real), [x.real], machine)
+
+
+@pytest.mark.parametrize(("n", "launches"), [(1024, 2), (4096, 5), (1009, 14)])
+def test_long_transforms_are_as_exact_as_numpys(n: int, launches: int) -> None:
+    """Lines in shared memory are read and written once; longer ones once a pass of 8."""
+    x = matrices("c16", 2, n)
+    program = trace(lambda x: np.fft.fft(x))(x)
+    device = mapped(program, Machine())
+    (found,) = run(device, program, [x])
+    exact = np.fft.fft(x.astype(np.clongdouble))
+    errors = [float(np.abs(y - exact).max()) for y in (found, np.fft.fft(x))]
+    assert errors[0] <= 2 * errors[1]
+    assert len(device.launches) == launches
+    table = 16 * n
+    moved = [traffic(k).total - table for k in device.launches if not isinstance(k, LibraryCall)]
+    if n != 1009:
+        assert max(moved) <= 2 * x.nbytes + table
+
+
+def test_transforms_across_lines() -> None:
+    """Neighbouring threads have neighbouring lines where the numbers of one are far apart."""
+    x = matrices("c8", 5, 64, 7)
+    device = check(trace(np.fft.fftn)(x), [x], Machine())
+    assert len(device.launches) == 5
 
 
 def test_matrices_in_steps() -> None:
@@ -137,7 +173,11 @@ def test_matrices_in_steps() -> None:
     from autojit import scan
 
     def f(a: Any, b: Any) -> Any:
-        return scan(lambda c, r: (np.linalg.solve(a, c) + np.sort(r)[:, None], c), b, b.T)
+        def step(c: Any, r: Any) -> Any:
+            spectrum = np.abs(np.fft.fft(np.sort(r)))
+            return np.linalg.solve(a, c) + spectrum[:, None], c
+
+        return scan(step, b, b.T)
 
     a, b = matrices("f8", 6, 6) + 6 * np.eye(6), matrices("f8", 6, 6)
     program = trace(f)(a, b)

@@ -13,9 +13,12 @@ import pytest
 
 from autojit import parse, trace
 from autojit.codegen.cuda import stages
+from autojit.codegen.cuda.driver import compiler
 from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.cuda.source import print_device_source
 from autojit.ir.core.program import Program
+from tests.codegen.cuda.driver.fake import Fake, installed
 from tests.codegen.cuda.kernel_programs import PROGRAMS, like
 from tests.codegen.cuda.running import mapped
 
@@ -121,6 +124,20 @@ def test_half_precision_converts_where_it_is_loaded_and_stored(kind: str, tmp_pa
     (kernel,) = found
     assert ("cvt.f32.f16" in kernel.text) == (kind == "f16")
     assert "mul.f16" not in kernel.text
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(("dtype", "word"), [("c8", "f32"), ("c16", "f64")])
+def test_both_parts_of_complex_numbers_are_one_access(dtype: str, word: str) -> None:
+    """Compiled as it is called: arguments are known to lie at multiples of an element."""
+    pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+    with installed(Fake()):
+        program = trace(lambda z: z * z + 1)(np.zeros((64, 1000), dtype))
+        (kernel,) = compile_for_cuda(program).kernels()
+    text = compiler.ptx(kernel, (9, 0))
+    accesses = re.findall(r"\b(ld|st)\.global(?:\.nc)?(\S*)", text)
+    assert {kind for kind, _ in accesses} == {"ld", "st"}
+    assert {of for _, of in accesses} == {f".v2.{word}"}
 
 
 @pytest.mark.slow
