@@ -21,7 +21,7 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
-from .rules import Operation, Rule, rule_for, types_of
+from .rules import Operation, Rule, exact, plain, rule_for, types_of
 
 _new = object.__new__
 
@@ -80,6 +80,8 @@ def wrap(array: Any) -> Any:
 def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The results of an operation, as tensors."""
     arrays = [t._data for t in tensors]
+    if static:
+        static = plain(static)
     compute = _watched if watching.watchers else _computed
     result = compute(operation, arrays, static)
     if modes.lifting is not None:
@@ -143,7 +145,7 @@ def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ..
     if current_trace() is not None:
         return operation.impl(*arrays, *static)
     if operation.compiled:
-        compiled = operation.compiled.get((static, types_of(arrays)))
+        compiled = operation.compiled.get((exact(static), types_of(arrays)))
         if compiled is not None:
             return compiled(*arrays)
     with quiet():

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.cpu.abi.results import POOLED, allocator
+from autojit.dispatch.static import key_of
 from autojit.ir.autodiff.linearize import vjp
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import Type
@@ -136,7 +137,7 @@ def rule_for(
 ) -> Rule:
     """The rule for operands like these."""
     types = types_of(arrays)
-    key = (operation, static, types, needs)
+    key = (operation, exact(static), types, needs)
     found = _rules.get(key)
     if found is None:
         found = _rules[key] = _derived(operation, arrays, static, needs)
@@ -145,6 +146,18 @@ def rule_for(
     elif found.forward is not None:
         found.forward.count()
     return found
+
+
+def exact(static: tuple[Any, ...]) -> Any:
+    """Static arguments as a key: 1, 1.0 and True are told apart, and 0.0 and -0.0."""
+    return key_of(static) if static else static
+
+
+def plain(setting: Any) -> Any:
+    """A static argument with Python's numbers for NumPy's, which would decide dtypes."""
+    if setting.__class__ is tuple:
+        return tuple(map(plain, setting))
+    return setting.item() if isinstance(setting, np.generic) else setting
 
 
 def types_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -177,7 +190,7 @@ def _derived(
     forward = None
     often = times_before(program)
     if often is not None and not operation.is_view:
-        forward = Forward(operation, (static, types_of(arrays)), program, often)
+        forward = Forward(operation, (exact(static), types_of(arrays)), program, often)
     return made_rule(run, back, kept, kept, wrt, program.out_types, bound, forward)
 
 

@@ -106,15 +106,24 @@ empty: Callable[..., Tensor] = _factory(np.zeros)
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of one number."""
-    kind = dtypes.numpy_dtype(dtype or type(fill_value))
+    kind = dtypes.result_type([fill_value]) if dtype is None else dtypes.numpy_dtype(dtype)
     return _finished(np.full(_sizes((size,)), fill_value, kind), None, requires_grad, device)
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A number as a tensor without axes, in the default dtype."""
+    made: Tensor = full((), s, dtype=dtype or dtypes.default.float, device=device,
+                        requires_grad=requires_grad)  # fmt: skip
+    return made
 
 
 def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers in steps."""
-    kind = dtype or (float if any(isinstance(b, float) for b in bounds) else int)
+    kind = dtype or (float if any(isinstance(b, (float, np.floating)) for b in bounds) else int)
     return _finished(
         np.arange(*bounds, dtype=dtypes.numpy_dtype(kind)), None, requires_grad, device
     )
@@ -263,7 +272,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "multinomial": multinomial, "manual_seed": manual_seed, "zeros_like": _like(zeros),
     "ones_like": _like(ones), "empty_like": _like(empty), "full_like": full_like,
     "rand_like": _like(rand), "randn_like": _like(randn), "randint_like": _like(randint),
-    "complex": complex, "scalar_tensor": tensor,
+    "complex": complex, "scalar_tensor": scalar_tensor,
 }  # fmt: skip
 pi: float = math.pi
 inf: float = math.inf
