@@ -116,7 +116,7 @@ class _Met:
         self.program = joined(graph, roots)
         # A pass of little work saves some 5 us a node.
         self.often: int = times_before(self.program) or VERY_OFTEN
-        self.run = runner(self.program, tuple(self.program.captured), at_once=True)
+        self.run = runner(self.program, at_once=True)
 
 
 #: Structures by key: None until one is met a second time.

@@ -37,9 +37,11 @@ class Operation:
     ``compiled``  the same by compiled code, by static arguments and types of arrays
     ``node``  the class of its nodes, once there is one
     ``is_view``  whether results may share memory with operands, so that it is never compiled
+    ``is_strided``  whether they do so by strides alone, as a diagonal does: what is assigned to
+                    them goes to places that are looked up
     """
 
-    __slots__ = ("compiled", "eager", "impl", "is_view", "name", "node", "node_name")
+    __slots__ = ("compiled", "eager", "impl", "is_strided", "is_view", "name", "node", "node_name")
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class Operation:
         self.eager = eager or impl
         self.compiled: dict[Any, Callable[..., Any]] = {}
         self.node: Any = None
-        self.is_view = False
+        self.is_view = self.is_strided = False
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
@@ -78,7 +80,7 @@ class Forward:
         self._calls += 1
         if self._calls == self._often:
             compiled = self._operation.compiled
-            compiled[self._key] = applied(self._program, self._program.captured, at_once=True)
+            compiled[self._key] = applied(self._program, at_once=True)
             while len(compiled) > _MOST:
                 compiled.pop(next(iter(compiled)))
 
@@ -331,7 +333,12 @@ def _evaluation(op: Op) -> Callable[..., Any]:
 def runner(
     program: Program, constants: tuple[Any, ...] = (), *, at_once: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """What runs a program on arrays: NumPy op by op at first, or inlined into a trace."""
+    """What runs a program on arrays: NumPy op by op at first, or inlined into a trace.
+
+    ``constants``  the arrays of its last inputs; if none are given, those that it captured
+    """
+    constants = constants or tuple(program.captured)
+    program = program.bound_to(())
     numbers = {v: k for k, v in enumerate(program.inputs)}
     steps: list[Any] = []
     for op in program.ops:

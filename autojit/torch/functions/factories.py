@@ -27,8 +27,8 @@ def _finished(array: Any, dtype: Any, requires_grad: bool, device: Any = None) -
     return made.requires_grad_() if requires_grad else made
 
 
-def _array(data: Any) -> Any:
-    """Data in the dtype that PyTorch gives it."""
+def _array(data: Any, dtype: Any) -> Any:
+    """Data in the dtype that PyTorch gives it, or as they are where one is asked for."""
     if isinstance(data, Tensor):
         data = data._data
     if isinstance(data, Tracer):
@@ -36,15 +36,16 @@ def _array(data: Any) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         return np.array(data)
     if isinstance(data, (list, tuple)) and data and not _is_plain(data):
-        return np.stack([_array(x) for x in data])
+        return np.stack([_array(x, dtype) for x in data])
     array = np.array(data)
-    if array.dtype.kind == "f":
-        return array.astype(dtypes.default.float.numpy)
-    if array.dtype.kind == "c":
-        return array.astype(np.complex64)
     if array.dtype == object:
         raise TypeError(f"new(): data must be numbers or nested lists of numbers, not {data!r:.60}")
-    return array if array.size else array.astype(dtypes.default.float.numpy)
+    if dtype is not None:
+        return array
+    real: np.dtype = dtypes.default.float.numpy
+    if array.dtype.kind == "c":
+        return array.astype(np.result_type(real, np.complex64))
+    return array.astype(real) if array.dtype.kind == "f" or not array.size else array
 
 
 def _is_plain(data: Any) -> bool:
@@ -63,7 +64,7 @@ def tensor(
     >>> torch.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
-    return _finished(_array(data), dtype, requires_grad, device)
+    return _finished(_array(data, dtype), dtype, requires_grad, device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

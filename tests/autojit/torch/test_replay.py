@@ -243,3 +243,26 @@ def test_numbers_of_numpy_decide_no_dtype(number):
         torch.scalar_tensor(number), torch.arange(np.float32(number)),
     ]  # fmt: skip
     assert {y.dtype for y in made} == {torch.float32}
+
+
+CAPTURING = {
+    "cumsum": lambda x: x.cumsum(0),
+    "unfold": lambda x: x.unfold(1, 3, 2),
+    "interpolate": lambda x: F.interpolate(x[None], scale_factor=0.5, mode="linear"),
+}
+
+
+@pytest.mark.parametrize("name", CAPTURING)
+def test_operations_with_constants_of_their_own_are_compiled(soon, name):
+    x = torch.tensor(rng.standard_normal((4, 8)), requires_grad=True)
+    found = []
+    for _ in range(4):
+        y = CAPTURING[name](x)
+        (gradient,) = torch.autograd.grad((y * y).sum(), x, retain_graph=True)
+        x.grad = None
+        (y * y).sum().backward()
+        found.append((y.detach().numpy(), gradient.numpy(), x.grad.numpy()))
+    assert soon[-1]
+    for first, *others in zip(*found, strict=True):
+        for other in others:
+            np.testing.assert_allclose(first, other, rtol=1e-12)
