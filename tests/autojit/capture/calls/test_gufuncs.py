@@ -122,14 +122,14 @@ def test_it_is_transformed_by_itself_too():
 ])  # fmt: skip
 def test_axes_that_contradict_a_signature_raise_as_in_numpy(signature, f, args, words):
     g = np.vectorize(f, signature=signature)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"core dimension|sequence|outputs"):
         g(*args)
     with pytest.raises(ValueError, match=words):
         jit(lambda *x: g(*x))(*args)
 
 
 def test_axes_of_a_gufunc_agree():
-    with pytest.raises(ValueError, match="inconsistent size for core dimension .n.: 2 vs 3"):
+    with pytest.raises(ValueError, match=r"inconsistent size for core dimension .n.: 2 vs 3"):
         jit(lambda x: product(x, np.ones(2)))(np.ones((2, 3)))
     np.testing.assert_array_equal(
         jit(lambda x: np.vectorize(lambda a: a * 2, signature="(n)->(n)")(x))(np.ones((2, 0))),
