@@ -14,6 +14,7 @@ from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.engine.views import strided, view
 
+from .indexing import check_range
 from .making import axis, function, in_dtype, tensors
 from .shaping import FUNCTIONS as SHAPING
 from .shaping import broadcast_to, cat, expand, reshape, split, stack
@@ -181,6 +182,7 @@ def _at_least(ndim: int) -> Callable[..., Any]:
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with slices put at indices of an axis."""
+    check_range(index, input.shape[axis(dim, input.ndim)])
     made = input.clone()
     made[(slice(None),) * axis(dim, input.ndim) + (index,)] = source
     return made

@@ -203,3 +203,39 @@ def test_flipped_tensors_are_copies_under_transformations() -> None:
 
     x = torch.tensor([1.0, 2.0, 3.0])
     np.testing.assert_array_equal(torch.func.grad(f)(x).numpy(), [6.0, 4.0, 2.0])
+
+
+OUTSIDE = [
+    lambda t: t.zeros(3).index_add(0, t.tensor([-1]), t.ones(1)),
+    lambda t: t.zeros(3).index_copy(0, t.tensor([-1]), t.ones(1)),
+    lambda t: t.zeros(3).gather(0, t.tensor([-1])),
+    lambda t: t.nn.functional.one_hot(t.tensor([-1]), 3),
+    lambda t: t.distributions.Exponential(1.0).log_prob(t.tensor(-1.0)),
+    lambda t: t.distributions.Gamma(2.0, 1.0).log_prob(t.tensor(-1.0)),
+    lambda t: t.distributions.Beta(2.0, 1.0).log_prob(t.tensor(1.5)),
+    lambda t: t.distributions.LogNormal(2.0, 1.0).log_prob(t.tensor(0.0)),
+    lambda t: t.distributions.Uniform(0.0, 1.0).log_prob(t.tensor(1.5)),
+    lambda t: t.distributions.Normal(0.0, 1.0).log_prob(t.tensor(float("nan"))),
+    lambda t: t.distributions.Bernoulli(0.5).log_prob(t.tensor(2.0)),
+    lambda t: t.distributions.Poisson(2.0).log_prob(t.tensor(0.5)),
+    lambda t: t.distributions.Poisson(2.0).log_prob(t.tensor(float("inf"))),
+    lambda t: t.distributions.Categorical(t.tensor([0.5, 0.5])).log_prob(t.tensor(-1)),
+]
+
+
+@pytest.mark.parametrize("call", OUTSIDE)
+def test_values_outside_raise_as_in_pytorch(call: Any) -> None:
+    with pytest.raises((RuntimeError, IndexError, ValueError)) as expected:
+        call(pytorch)
+    with pytest.raises((RuntimeError, IndexError, ValueError)) as found:
+        call(torch)
+    kinds = {type(expected.value), type(found.value)}
+    assert len(kinds) == 1 or ValueError not in kinds
+
+
+def test_densities_outside_are_given_without_checks() -> None:
+    made = torch.distributions.LogNormal(0.0, 1.0, validate_args=False).log_prob(torch.tensor(-1.0))
+    assert np.isnan(made.item())
+    x = torch.tensor(-1.0)  # traced values are not looked at
+    slope = torch.func.grad(lambda x: torch.distributions.Exponential(2.0).log_prob(x))(x)
+    assert slope.item() == -2.0
