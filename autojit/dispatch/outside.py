@@ -40,6 +40,8 @@ from autojit.tracing.values import is_tracer
 SAMPLE = 4096
 #: Elements of a list or dict, functions that call each other, and containers in each other.
 MOST, FUNCTIONS, DEPTH = 64, 64, 3
+#: Values that are looked at under one name.
+LEAVES = 4096
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
@@ -223,7 +225,7 @@ def _values(
     functions, attributes = _reached(function, given)
     outer = [pair for each, names in functions for pair in _outer(each, names)]
     for name, value in (*given, *outer):
-        for path, inner in _leaves(name, value, attributes, DEPTH):
+        for path, inner in islice(_leaves(name, value, attributes, DEPTH), LEAVES):
             mark = _mark(inner)
             if mark is not None:
                 yield path, mark
@@ -248,7 +250,8 @@ def _reached(
         if not names.attributes <= attributes:  # which objects seen before may have, too
             attributes, new = attributes | names.attributes, held
         for name, value in new:
-            waiting += [x for _, x in _leaves(name, value, attributes, DEPTH) if _plain(x)]
+            inner = islice(_leaves(name, value, attributes, DEPTH), LEAVES)
+            waiting += [x for _, x in inner if _plain(x)]
     return found, attributes
 
 
