@@ -13,9 +13,18 @@ import dis
 import functools
 import sys
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
+from itertools import islice
+from types import (
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +40,8 @@ from autojit.tracing.values import is_tracer
 SAMPLE = 4096
 #: Elements of a list or dict, functions that call each other, and containers in each other.
 MOST, FUNCTIONS, DEPTH = 64, 64, 3
+#: Values that are looked at under one name.
+LEAVES = 4096
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
@@ -94,7 +105,7 @@ class Outside:
         self._calls = 0
 
     def _now(self) -> dict[str, Mark]:
-        return {**dict(_held(self.function, self.static)), **dict(_values(self.function))}
+        return dict(_values(self.function, self.static))
 
     def settle(self) -> bool:
         """Note what there is after the trace; whether there is anything to look at."""
@@ -205,44 +216,60 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
             yield from _with_inner(each)
 
 
-def _values(function: Callable[..., Any]) -> Iterator[tuple[str, Mark]]:
-    """What a function and those that it calls find outside, by how they name it."""
-    waiting, seen = [function], set[CodeType]()
+def _values(
+    function: Callable[..., Any], static: Sequence[tuple[Any, Any]]
+) -> Iterator[tuple[str, Mark]]:
+    """What a function and those that it calls find outside, in the object of a method, and in
+    static arguments, which may change inside; by how they name it."""
+    given = list(_given(function, static))
+    functions, attributes = _reached(function, given)
+    outer = [pair for each, names in functions for pair in _outer(each, names)]
+    for name, value in (*given, *outer):
+        for path, inner in islice(_leaves(name, value, attributes, DEPTH), LEAVES):
+            mark = _mark(inner)
+            if mark is not None:
+                yield path, mark
+
+
+def _reached(
+    function: Callable[..., Any], given: Sequence[tuple[str, Any]]
+) -> tuple[list[tuple[FunctionType, _Names]], frozenset[str]]:
+    """The functions that may be called, and the attributes that one of them reads."""
+    waiting, seen, found = [function], set[CodeType](), []
+    attributes: frozenset[str] = frozenset()
+    held = list(given)
     while waiting and len(seen) < FUNCTIONS:
         each = _plain(waiting.pop())
         if each is None or each.__code__ in seen or not _is_users(each.__code__.co_filename):
             continue
         seen.add(each.__code__)
         names = _names(each.__code__)
-        for name, value in _outer(each, names):
-            for path, inner in _leaves(name, value, names.attributes, DEPTH):
-                if (called := _plain(inner)) is not None:
-                    waiting.append(called)
-                mark = _mark(inner)
-                if mark is not None:
-                    yield path, mark
+        found.append((each, names))
+        new = list(_outer(each, names))
+        held += new
+        if not names.attributes <= attributes:  # which objects seen before may have, too
+            attributes, new = attributes | names.attributes, held
+        for name, value in new:
+            inner = islice(_leaves(name, value, attributes, DEPTH), LEAVES)
+            waiting += [x for _, x in inner if _plain(x)]
+    return found, attributes
 
 
-def _held(
+def _given(
     function: Callable[..., Any], static: Sequence[tuple[Any, Any]]
-) -> Iterator[tuple[str, Mark]]:
-    """What is in the object of a method and in static arguments, which may change inside."""
+) -> Iterator[tuple[str, Any]]:
+    """The object of a method and static arguments, if they have attributes."""
     plain = _plain(function)
     if plain is None:
         return
-    names, attributes = plain.__code__.co_varnames, _names(plain.__code__).attributes
+    names = plain.__code__.co_varnames
     method = getattr(function, "__self__", None)
     given = [(names[0], method)] if method is not None and names else []
     first = len(given)
     for where, value in static:
         at = where + first if isinstance(where, int) else 0
         given.append((where if isinstance(where, str) else names[min(at, len(names) - 1)], value))
-    for name, value in given:
-        if _has_attributes(value):
-            for path, inner in _leaves(name, value, attributes, DEPTH):
-                mark = _mark(inner)
-                if mark is not None:
-                    yield path, mark
+    yield from (pair for pair in given if _has_attributes(pair[1]))
 
 
 def _plain(function: Any) -> FunctionType | None:
@@ -274,28 +301,71 @@ def _outer(function: FunctionType, names: _Names) -> Iterator[tuple[str, Any]]:
 def _leaves(
     path: str, value: Any, attributes: frozenset[str], depth: int
 ) -> Iterator[tuple[str, Any]]:
-    """The values in a container, an object or a module that may change."""
-    if isinstance(value, (list, tuple)) and depth:
-        for at, each in enumerate(value[:MOST]):
-            yield from _leaves(f"{path}[{at}]", each, attributes, depth - 1)
-    elif type(value) is dict and depth:
-        for key in list(value)[:MOST]:
-            yield from _leaves(f"{path}[{key!r}]", value[key], attributes, depth - 1)
-    elif depth and _has_attributes(value):
-        held = vars(value)
-        for name in sorted(attributes & held.keys()):
-            yield from _leaves(f"{path}.{name}", held[name], attributes, depth - 1)
+    """The values in a container, an object or a module that may change, and the user's functions
+    that its class has."""
+    if not depth:
+        yield path, value
+        return
+    for inner_path, inner in _parts(path, value, attributes):
+        if inner is value:
+            yield path, value
+        else:
+            yield from _leaves(inner_path, inner, attributes, depth - 1)
+
+
+def _parts(path: str, value: Any, attributes: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """What a value is made of; a value that is not looked into is its own only part."""
+    if isinstance(value, (list, tuple, deque, set, frozenset)):
+        yield from ((f"{path}[{at}]", each) for at, each in enumerate(islice(value, MOST)))
+    elif isinstance(value, dict):
+        yield from ((f"{path}[{key!r}]", value[key]) for key in list(value)[:MOST])
+    elif isinstance(value, functools.partial):
+        yield f"{path}.func", value.func
+        yield f"{path}.args", value.args
+        yield f"{path}.keywords", value.keywords
+    elif isinstance(value, MethodType):
+        yield f"{path}.__func__", value.__func__
+        yield f"{path}.__self__", value.__self__
+    elif _has_attributes(value):
+        names = attributes | {"__call__"}
+        held = {**_of_class(value), **getattr(value, "__dict__", {})}
+        for name in sorted(names & held.keys()):
+            inner = held[name]
+            if isinstance(inner, MemberDescriptorType):
+                inner = getattr(value, name, None)
+            yield f"{path}.{name}", inner.fget if isinstance(inner, property) else inner
+    elif type(value).__module__.startswith("scipy."):
+        slots = [n for c in type(value).__mro__ for n in getattr(c, "__slots__", ())]
+        held = {n: getattr(value, n, None) for n in (*slots, *getattr(value, "__dict__", ()))}
+        data = {n.removeprefix("_"): x for n, x in held.items() if _is_data(x)}
+        yield from ((f"{path}.{n}", x) for n, x in data.items())
     else:
         yield path, value
 
 
+def _is_data(x: Any) -> bool:
+    """Whether an attribute of SciPy's holds numbers: of a sparse matrix, or of a spline."""
+    arrays = x if isinstance(x, tuple) else (x,)
+    return bool(arrays) and all(isinstance(each, np.ndarray) for each in arrays)
+
+
+def _of_class(value: Any) -> dict[str, Any]:
+    """What an object has by its class, if that is the user's."""
+    if isinstance(value, (type, ModuleType)):
+        return {}
+    ours = [vars(c) for c in reversed(type(value).__mro__) if _is_of_user(c.__module__)]
+    return {name: x for space in ours for name, x in space.items()}
+
+
 def _has_attributes(value: Any) -> bool:
-    """Whether a value is an object of a class of the user's, or a module of the user's."""
+    """Whether a value is a class of the user's, an object of one, or a module of the user's."""
     if isinstance(value, ModuleType):
         return _is_users(getattr(value, "__file__", None) or "<frozen>")
-    if isinstance(value, type) or callable(value) or not hasattr(value, "__dict__"):
+    if isinstance(value, type):
+        return _is_of_user(value.__module__)
+    if isinstance(value, (FunctionType, MethodType)) or is_tracer(value):
         return False
-    return not is_tracer(value) and _is_of_user(type(value).__module__)
+    return isinstance(value, SimpleNamespace) or _is_of_user(type(value).__module__)
 
 
 def _is_users(filename: str) -> bool:

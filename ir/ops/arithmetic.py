@@ -95,8 +95,8 @@ def _power_base_rule(t: Value, y: Value, x: Value, p: Value) -> Value:
 
 
 def _power_exponent_rule(t: Value, y: Value, x: Value, p: Value) -> Value:
-    # d/dp x**p = x**p log x, taken as 0 where x**p is 0 at x = 0.
-    at_zero = eq(x, 0)
+    # d/dp x**p = x**p log x, taken as 0 at x = 0 where x**p is 0 or p is; it is -inf where p < 0.
+    at_zero = bitwise_and(eq(x, 0), bitwise_or(eq(y, 0), eq(p, 0)))
     return t * select(at_zero, _zero(x), y * declared.log(select(at_zero, full(1, x.type), x)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -142,25 +143,62 @@ def by_signature(
 ) -> Any:  # fmt: skip
     """A function of arrays of the axes that a signature names, ``"(m,n),(n)->(m)"``, for all other
     axes, which broadcast."""
-    inputs = signature.replace(" ", "").partition("->")[0]
-    cores = [len([n for n in part.split(",") if n]) for part in inputs[1:-1].split("),(")]
+    cores, made = map(_axes, signature.replace(" ", "").split("->"))
     operands = [as_tracer(bare(np.asarray(x) if isinstance(x, (list, tuple)) else x)) for x in args]
     if len(operands) != len(cores):
         words = f"np.vectorize with the signature {signature!r} takes {len(cores)} arguments"
         raise TypeError(with_place(words, user_source()))
-    split = [x.ndim - core for x, core in zip(operands, cores, strict=True)]
+    sizes: dict[str, int] = {}
+    for x, names in zip(operands, cores, strict=True):
+        _check_core(shape_of(x), names, sizes)
+    split = [x.ndim - len(core) for x, core in zip(operands, cores, strict=True)]
     pairs = list(zip(operands, split, strict=True))
     loop = np.broadcast_shapes(*(x.shape[:at] for x, at in pairs))
+
+    def checked(*cores: Any) -> Any:
+        results = call(f, *cores)
+        several = results if isinstance(results, tuple) else (results,)
+        if len(several) != len(made):
+            words = (
+                f"the function returns {len(several)} results, and {signature!r} names {len(made)}"
+            )
+            raise ValueError(with_place(words, user_source()))
+        for result, names in zip(several, made, strict=True):
+            _check_core(shape_of(result), names, sizes)
+            if len(shape_of(result)) > len(names):
+                words = (
+                    f"a result of shape {shape_of(result)} has more axes than {signature!r} names"
+                )
+                raise ValueError(with_place(words, user_source()))
+        return results
+
     if not loop:
-        return call(f, *operands)
+        return checked(*operands)
+    count = math.prod(loop)
     rows = [
-        np.reshape(np.broadcast_to(x, (*loop, *x.shape[at:])), (-1, *x.shape[at:]))
+        np.reshape(np.broadcast_to(x, (*loop, *x.shape[at:])), (count, *x.shape[at:]))
         for x, at in pairs
     ]
-    results = vmap(lambda *cores: call(f, *cores))(*rows)
+    results = vmap(checked)(*rows)
     if isinstance(results, tuple):
         return tuple(np.reshape(r, (*loop, *shape_of(r)[1:])) for r in results)
     return np.reshape(results, (*loop, *shape_of(results)[1:]))
+
+
+def _axes(part: str) -> list[list[str]]:
+    """The names of the axes of each argument: ``"(m,n),()"`` is ``[["m", "n"], []]``."""
+    return [[n for n in names.split(",") if n] for names in part[1:-1].split("),(")]
+
+
+def _check_core(shape: tuple[int, ...], names: list[str], sizes: dict[str, int]) -> None:
+    """Note the sizes of the last axes; ValueError where they are missing or differ."""
+    if len(shape) < len(names):
+        words = f"an array of shape {shape} does not have the axes ({','.join(names)})"
+        raise ValueError(with_place(words, user_source()))
+    for name, size in zip(names, shape[len(shape) - len(names) :], strict=True):
+        if sizes.setdefault(name, size) != size:
+            words = f"inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}"
+            raise ValueError(with_place(words, user_source()))
 
 
 def _cast(result: Any, types: str) -> Any:

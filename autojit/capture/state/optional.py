@@ -132,7 +132,8 @@ class Optional:
         return np.logical_and(self.__aj_held__, self.__aj_value__ == other)
 
     def __ne__(self, other: Any) -> Any:
-        return hooks.negated(self == other)
+        same = self == other
+        return np.logical_not(same) if np.ndim(same) else hooks.negated(same)
 
     def __bool__(self) -> bool:
         return bool(self.__aj_truth__(bool))

@@ -169,6 +169,11 @@ def inv(A: Any) -> Sparse:
     return as_sparse(np.linalg.inv(full(A)))
 
 
+def _is_not_triangular(a: Sparse, lower: bool) -> bool:
+    other = a.row < a.col if lower else a.row > a.col
+    return bool(np.any(other if is_traced(a.data) else other & (a.data != 0)))
+
+
 @answers("scipy.sparse.linalg.spsolve_triangular")
 def spsolve_triangular(
     A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
@@ -182,4 +187,11 @@ def spsolve_triangular(
     >>> jit(lambda b: spsolve_triangular(csr_array([[2.0, 0.0], [1.0, 4.0]]), b))(np.ones(2))
     array([0.5  , 0.125])
     """
+    if is_sparse(A) and _is_not_triangular(as_sparse(A), lower):
+        side, triangle = ("above", "tril") if lower else ("below", "triu")
+        message = (
+            f"A is not triangular: it stores entries {side} the diagonal. Take its triangle:\n"
+            f"    spsolve_triangular(scipy.sparse.{triangle}(A), b, lower={lower})"
+        )
+        raise np.linalg.LinAlgError(with_place(message, user_source()))
     return solve_triangular(full(A), floating(b), lower=lower, unit_diagonal=unit_diagonal)

@@ -150,6 +150,19 @@ class Sparse(MadeOfTraced):
     def trace(self, offset: int = 0) -> Any:
         return np.sum(self.diagonal(offset))
 
+    # -- comparisons ------------------------------------------------------
+
+    def _compared(self, other: Any) -> Any:
+        raise refused(
+            "a comparison of a sparse matrix", "compare the full array:\n    A.toarray() == B"
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+
+    def __bool__(self) -> bool:
+        raise ValueError("The truth value of an array with more than one element is ambiguous. "
+                         "Use a.any() or a.all().")  # fmt: skip
+
     # -- arithmetic -------------------------------------------------------
 
     def __neg__(self) -> Sparse:

@@ -44,6 +44,8 @@ def _register(theirs: str, method: Callable[[Any, Any], Any]) -> None:
 
 for _name, _method in _OPERATORS.items():
     _answer(_name, _method)
+for _kind in ("array", "matrix"):  # of its own, for more axes
+    _register(f"scipy.sparse.coo_{_kind}.dot", Sparse.dot)
 _answer("_rmatmul_dispatch", _product_from_the_right)
 
 

@@ -60,6 +60,7 @@ class Normal(_Located):
         return source().standard_normal(shape)
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - _LOG_2PI / 2
 
     def entropy(self) -> Any:
@@ -87,12 +88,16 @@ class Normal(_Located):
 class LogNormal(_Located):
     """The distribution of ``exp`` of a normal number."""
 
+    support = "positive"
+
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         made: Tensor = Normal(self.loc, self.scale).rsample(sample_shape).exp()
         return made
 
     def log_prob(self, value: Tensor) -> Any:
-        return Normal(self.loc, self.scale).log_prob(value.log()) - value.log()
+        self._check_value(value)
+        normal = Normal(self.loc, self.scale, validate_args=False)
+        return normal.log_prob(value.log()) - value.log()
 
     def entropy(self) -> Any:
         return Normal(self.loc, self.scale).entropy() + self.loc
@@ -121,6 +126,7 @@ class Laplace(_Located):
         return source().laplace(size=shape)
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def entropy(self) -> Any:
@@ -135,6 +141,7 @@ class Laplace(_Located):
 class Uniform(Distribution):
     """The uniform distribution between two bounds."""
 
+    support = "between low and high"
     has_rsample = True
     arg_constraints: ClassVar[dict[str, str]] = {"low": "real", "high": "real"}
 
@@ -149,7 +156,14 @@ class Uniform(Distribution):
         made: Tensor = self.low + share * (self.high - self.low)
         return made
 
+    def _inside(self, value: np.ndarray) -> Any:
+        low, high = self.low._data, self.high._data
+        if not isinstance(low, np.ndarray):  # traced
+            return value == value
+        return (value >= low) & (value <= high)
+
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         inside: Any = (value >= self.low) & (value < self.high)
         return where(inside, -(self.high - self.low).log(), -math.inf)
 
@@ -170,6 +184,7 @@ class Uniform(Distribution):
 class Exponential(Distribution):
     """The exponential distribution."""
 
+    support = "not negative"
     has_rsample = True
     arg_constraints: ClassVar[dict[str, str]] = {"rate": "positive"}
 
@@ -183,6 +198,7 @@ class Exponential(Distribution):
         return made
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         return self.rate.log() - self.rate * value
 
     def entropy(self) -> Any:
@@ -202,6 +218,7 @@ class Exponential(Distribution):
 class Gamma(Distribution):
     """The gamma distribution."""
 
+    support = "not negative"
     arg_constraints: ClassVar[dict[str, str]] = {"concentration": "positive", "rate": "positive"}
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
@@ -213,6 +230,7 @@ class Gamma(Distribution):
         return drawn(source().standard_gamma(a, self._extended(sample_shape)) / b, self.rate)
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         a, b = self.concentration, self.rate
         return POINTWISE["xlogy"](a, b) + POINTWISE["xlogy"](a - 1, value) - b * value - a.lgamma()
 
@@ -234,6 +252,7 @@ class Gamma(Distribution):
 class Beta(Distribution):
     """The beta distribution."""
 
+    support = "in [0, 1]"
     arg_constraints: ClassVar[dict[str, str]] = {
         "concentration1": "positive",
         "concentration0": "positive",
@@ -253,6 +272,7 @@ class Beta(Distribution):
         return a.lgamma() + b.lgamma() - (a + b).lgamma()
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         a, b = self.concentration1, self.concentration0
         xlogy = POINTWISE["xlogy"]
         return xlogy(a - 1, value) + xlogy(b - 1, 1 - value) - self._log_beta()
@@ -311,6 +331,7 @@ class MultivariateNormal(Distribution):
         return self.scale_tril.diagonal(0, -2, -1).log().sum(-1)
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         rest = (value - self.loc).unsqueeze(-1)
         factor = self.scale_tril
         if rest.ndim != factor.ndim:

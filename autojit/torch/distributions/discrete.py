@@ -22,6 +22,7 @@ def _one_given(probs: Any, logits: Any) -> None:
 class Bernoulli(Distribution):
     """1 with a probability, else 0."""
 
+    support = "0 or 1"
     arg_constraints: ClassVar[dict[str, str]] = {"probs": "in [0, 1]", "logits": "real"}
 
     def __init__(self, probs: Any = None, logits: Any = None,
@@ -46,6 +47,7 @@ class Bernoulli(Distribution):
         return drawn(source().random(self._extended(sample_shape)) < p._data, p)
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         logits, given = together(self.logits, value)
         return -F["binary_cross_entropy_with_logits"](logits, given, reduction="none")
 
@@ -72,6 +74,8 @@ class Categorical(Distribution):
     (tensor([0.2500, 0.7500]), tensor(-0.2877))
     """
 
+    support = "the number of a class"
+
     def __init__(self, probs: Any = None, logits: Any = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         _one_given(probs, logits)
@@ -96,7 +100,11 @@ class Categorical(Distribution):
         made: Tensor = drawn(index, self.logits).long()
         return made
 
+    def _inside(self, value: np.ndarray) -> Any:
+        return (value >= 0) & (value < self.logits.shape[-1]) & (value == np.floor(value))
+
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         places = value.long().unsqueeze(-1)
         shape = np.broadcast_shapes(tuple(places.shape)[:-1], tuple(self.batch_shape))
         logits = self.logits.expand(*shape, self.logits.shape[-1])
@@ -118,6 +126,7 @@ class Categorical(Distribution):
 class Poisson(Distribution):
     """The Poisson distribution."""
 
+    support = "a whole number from 0 on"
     arg_constraints: ClassVar[dict[str, str]] = {"rate": "positive"}
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
@@ -128,6 +137,7 @@ class Poisson(Distribution):
         return drawn(source().poisson(self.rate._data, self._extended(sample_shape)), self.rate)
 
     def log_prob(self, value: Tensor) -> Any:
+        self._check_value(value)
         return POINTWISE["xlogy"](value, self.rate) - self.rate - (value + 1).lgamma()
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,16 @@ def source() -> np.random.Generator:
     return factories.default_generator.numbers
 
 
+_HOLDS: dict[str, Callable[[np.ndarray], Any]] = {
+    "positive": lambda x: x > 0,
+    "not negative": lambda x: x >= 0,
+    "in [0, 1]": lambda x: (x >= 0) & (x <= 1),
+    "0 or 1": lambda x: (x == 0) | (x == 1),
+    "a whole number from 0 on": lambda x: (x >= 0) & (x == np.floor(x)) & (x < np.inf),
+    "real": lambda x: x == x,
+}
+
+
 class Distribution:
     """A distribution of tensors.
 
@@ -40,29 +51,42 @@ class Distribution:
     has_rsample = False
     #: The parameters, and what has to hold for each.
     arg_constraints: ClassVar[dict[str, str]] = {}
+    #: What has to hold for a value whose density is asked for.
+    support: ClassVar[str] = "real"
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (),
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self.batch_shape: Size = Size(tuple(batch_shape))
         self.event_shape: Size = Size(tuple(event_shape))
-        if validate_args is not False:
+        self._validates = validate_args is not False
+        if self._validates:
             for name, constraint in self.arg_constraints.items():
                 value = self.__dict__.get(name)
                 if value is not None and isinstance(value._data, np.ndarray):
                     self._check(name, value, constraint)
 
     def _check(self, name: str, value: Tensor, constraint: str) -> None:
-        holds = {
-            "positive": lambda x: x > 0,
-            "in [0, 1]": lambda x: (x >= 0) & (x <= 1),
-            "real": lambda x: x == x,
-        }[constraint](value._data)
+        holds = _HOLDS[constraint](value._data)
         if not holds.all():
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
                 f"of distribution {type(self).__name__} to be {constraint}, but found invalid "
                 f"values:\n{value}"
             )
+
+    def _check_value(self, value: Tensor) -> None:
+        """Raise ValueError where the density of a value outside of the support is asked for."""
+        if self._validates and isinstance(value._data, np.ndarray):
+            inside = self._inside(value._data)
+            if not inside.all():
+                raise ValueError(
+                    f"Expected value argument ({type(value).__name__} of shape "
+                    f"{tuple(value.shape)}) to be within the support ({self.support}) of the "
+                    f"distribution {self!r}, but found invalid values:\n{value}"
+                )
+
+    def _inside(self, value: np.ndarray) -> Any:
+        return _HOLDS[self.support](value)
 
     def _extended(self, sample_shape: Any) -> tuple[int, ...]:
         return (*tuple(sample_shape), *self.batch_shape, *self.event_shape)

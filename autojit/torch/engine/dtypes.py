@@ -62,6 +62,7 @@ ALIASES = {
     "float": float32, "double": float64, "half": float16, "int": int32, "long": int64,
     "short": int16, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
+_NUMBERS = (bool, int, float, complex)
 _PYTHON = {float: None, int: int64, bool: bool_, complex: complex64}
 
 
@@ -121,8 +122,9 @@ def result_type(operands: Iterable[Any]) -> np.dtype:
     and numbers count only where they are of a higher kind than all before them."""
     groups: tuple[list[np.dtype], list[np.dtype], list[np.dtype]] = ([], [], [])
     for x in operands:
-        if isinstance(x, (bool, int, float, complex)):
-            groups[2].append(numpy_dtype(type(x)))
+        kind = next((k for k in _NUMBERS if isinstance(x, k)), None)  # np.float64 is a float too
+        if kind is not None:
+            groups[2].append(numpy_dtype(kind))
         else:
             groups[0 if x.shape else 1].append(x.dtype)
     found: np.dtype | None = None

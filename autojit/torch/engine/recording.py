@@ -23,7 +23,8 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
-from .rules import Operation, Rule, rule_for, types_of
+from .rules import Operation, Rule, exact, plain, rule_for, types_of
+from .sharing import is_fresh
 from .widening import has_halves
 
 _new = object.__new__
@@ -83,6 +84,8 @@ def wrap(array: Any) -> Any:
 def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The results of an operation, as tensors."""
     arrays = [t._data for t in tensors]
+    if static:
+        static = plain(static)
     compute = _watched if watching.watchers else _computed
     result = compute(operation, arrays, static)
     if modes.lifting is not None:
@@ -144,15 +147,33 @@ def _is_array(x: Any) -> bool:
 
 def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
     if current_trace() is not None:
-        return operation.on(operation.impl, arrays, static)
-    if operation.compiled:
-        compiled = operation.compiled.get((static, types_of(arrays)))
-        if compiled is not None:
-            return compiled(*arrays)
-    with quiet():
-        if has_halves(arrays):
-            return operation.on(operation.eager, arrays, static)
-        return operation.eager(*arrays, *static)
+        result = operation.on(operation.impl, arrays, static)
+    else:
+        if operation.compiled:
+            compiled = operation.compiled.get((exact(static), types_of(arrays)))
+            if compiled is not None:
+                return compiled(*arrays)
+        with quiet():
+            if has_halves(arrays):
+                result = operation.on(operation.eager, arrays, static)
+            else:
+                result = operation.eager(*arrays, *static)
+    if operation.is_view:
+        return result
+    if result.__class__ is tuple:
+        return tuple([apart(r, arrays) for r in result])
+    return apart(result, arrays)
+
+
+def apart(result: Any, arrays: Sequence[Any]) -> Any:
+    """A result in memory of its own, where NumPy gives a view of an operand."""
+    if isinstance(result, Tracer):
+        is_shared = result.base is not None or any([result is a for a in arrays])
+    elif result.__class__ is not np.ndarray or is_fresh(result):
+        is_shared = any([result is a for a in arrays])
+    else:
+        is_shared = any([np.may_share_memory(result, a) for a in arrays])
+    return np.copy(result) if is_shared else result
 
 
 def spoken(name: str) -> str:
@@ -208,7 +229,10 @@ FIXED = [0]
 
 
 def counter_of(t: Any) -> list[int]:
-    """How often a tensor's memory has been changed in place; made when it is first asked for."""
+    """How often a tensor's memory has been changed in place; made when it is first asked for.
+
+    It has a second element where a traced copy stands for a view of the memory.
+    """
     if t._counter is None:
         t._counter = [0]
     counter: list[int] = t._counter

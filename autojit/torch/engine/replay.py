@@ -1,9 +1,10 @@
 """Backward passes of graphs that are met again: one compiled program in the place of many nodes.
 
-The structure of a graph is its key: the rules of its nodes, the edges between them, and which of
-the arrays that they saved are the same one.  The programs of the rules are joined to one, from
-saved arrays to the gradients of leaves, which is optimised and compiled like any other.  What
-somebody may look at while it goes on, as hooks do, is passed node by node.
+The structure of a graph is its key: the rules of its nodes, the edges between them, which of the
+arrays that they saved are the same one, and the types of leaves, which no rule knows where a leaf
+is a root.  The programs of the rules are joined to one, from saved arrays to the gradients of
+leaves, which is optimised and compiled like any other.  What somebody may look at while it goes on,
+as hooks do, is passed node by node.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def graph_of(roots: Sequence[Edge]) -> Graph | None:
     arrays: list[Any] = []
     known: dict[int, int] = {}
     _add_edges(roots, places, nodes, key)
+    key += [tuple(node.out_types()) for node in nodes if node.rule is None]
     for node in nodes:  # it grows
         if len(nodes) > LARGEST or not _is_plain(node):
             return None
@@ -114,7 +116,7 @@ class _Met:
         self.program = joined(graph, roots)
         # A pass of little work saves some 5 us a node.
         self.often: int = times_before(self.program) or VERY_OFTEN
-        self.run = runner(self.program, tuple(self.program.captured), at_once=True)
+        self.run = runner(self.program, at_once=True)
 
 
 #: Structures by key: None until one is met a second time.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.cpu.abi.results import POOLED, allocator
+from autojit.dispatch.static import key_of
 from autojit.ir.autodiff.linearize import vjp
 from autojit.ir.core.halves import in_dtype, kind_of
 from autojit.ir.core.program import Op, Program, Value
@@ -41,9 +42,11 @@ class Operation:
     ``node``  the class of its nodes, once there is one
     ``takes_halves``  whether ``impl`` takes arrays of half floats; the others get float32
     ``is_view``  whether results may share memory with operands, so that it is never compiled
+    ``is_strided``  whether they do so by strides alone, as a diagonal does: what is assigned to
+                    them goes to places that are looked up
     """
 
-    __slots__ = ("compiled", "eager", "impl", "is_view", "name", "node", "node_name",
+    __slots__ = ("compiled", "eager", "impl", "is_strided", "is_view", "name", "node", "node_name",
                  "takes_halves")  # fmt: skip
 
     def __init__(
@@ -58,8 +61,7 @@ class Operation:
         self.eager = eager or impl
         self.compiled: dict[Any, Callable[..., Any]] = {}
         self.node: Any = None
-        self.is_view = False
-        self.takes_halves = False
+        self.is_view = self.is_strided = self.takes_halves = False
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
     def on(self, function: Callable[..., Any], arrays: Sequence[Any], static: Any) -> Any:
@@ -90,7 +92,7 @@ class Forward:
         self._calls += 1
         if self._calls == self._often:
             compiled = self._operation.compiled
-            compiled[self._key] = applied(self._program, self._program.captured, at_once=True)
+            compiled[self._key] = applied(self._program, at_once=True)
             while len(compiled) > _MOST:
                 compiled.pop(next(iter(compiled)))
 
@@ -149,7 +151,7 @@ def rule_for(
 ) -> Rule:
     """The rule for operands like these."""
     types = types_of(arrays)
-    key = (operation, static, types, needs)
+    key = (operation, exact(static), types, needs)
     found = _rules.get(key)
     if found is None:
         found = _rules[key] = _derived(operation, arrays, static, needs)
@@ -158,6 +160,18 @@ def rule_for(
     elif found.forward is not None:
         found.forward.count()
     return found
+
+
+def exact(static: tuple[Any, ...]) -> Any:
+    """Static arguments as a key: 1, 1.0 and True are told apart, and 0.0 and -0.0."""
+    return key_of(static) if static else static
+
+
+def plain(setting: Any) -> Any:
+    """A static argument with Python's numbers for NumPy's, which would decide dtypes."""
+    if setting.__class__ is tuple:
+        return tuple(map(plain, setting))
+    return setting.item() if isinstance(setting, np.generic) else setting
 
 
 def types_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -190,7 +204,7 @@ def _derived(
     forward = None
     often = times_before(program)
     if often is not None and not operation.is_view:
-        forward = Forward(operation, (static, types_of(arrays)), program, often)
+        forward = Forward(operation, (exact(static), types_of(arrays)), program, often)
     return made_rule(run, back, kept, kept, wrt, program.out_types, bound, forward)
 
 
@@ -333,7 +347,12 @@ def _evaluation(op: Op) -> Callable[..., Any]:
 def runner(
     program: Program, constants: tuple[Any, ...] = (), *, at_once: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """What runs a program on arrays: NumPy op by op at first, or inlined into a trace."""
+    """What runs a program on arrays: NumPy op by op at first, or inlined into a trace.
+
+    ``constants``  the arrays of its last inputs; if none are given, those that it captured
+    """
+    constants = constants or tuple(program.captured)
+    program = program.bound_to(())
     numbers = {v: k for k, v in enumerate(program.inputs)}
     steps: list[Any] = []
     for op in program.ops:

@@ -26,8 +26,17 @@ def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Te
         modes.off = off
     if isinstance(made._data, Tracer) or np.may_share_memory(made._data, base._data):
         made._counter = counter_of(base)
+        if operation.is_strided and isinstance(made._data, Tracer):
+            made._counter[1:] = [1]
         root, steps = (base, ()) if base._base is None else base._base[:2]
         made._base = (root, (*steps, (operation, static)), root._edge)
+    return made
+
+
+def strided(name: str, impl: Any, eager: Any) -> Operation:
+    """An operation whose views NumPy makes by strides, where traced arrays have copies."""
+    made = Operation(name, impl, eager=eager)
+    made.is_strided = True
     return made
 
 
@@ -60,6 +69,8 @@ def assign(x: Tensor, new: Tensor) -> Tensor:
         )
     if np.ndim(new._data):
         check_overlap(x)
+    if isinstance(x._data, Tracer) and len(counter_of(x)) > 1:
+        raise NotImplementedError(_STRIDED)
     needs = recording() and (x.requires_grad or new.requires_grad)
     if needs and x._base is not None:
         with _keeping(x), _keeping(x._base[0]):
@@ -71,6 +82,14 @@ def assign(x: Tensor, new: Tensor) -> Tensor:
     x._data[...] = new._data if modes.off is None else constants(new._data)
     counter_of(x)[0] += 1
     return x
+
+
+_STRIDED = (
+    "a tensor, or its diagonal() or unfold(), is changed in place in a compiled or transformed "
+    "function, where these are copies: the other one would not change. Make another tensor:\n"
+    "    y = x + torch.diag_embed(d)        # not: x.diagonal().add_(d)\n"
+    "    y = x * 2                          # not: x.mul_(2), after w = x.unfold(0, 2, 1)"
+)
 
 
 @contextmanager
@@ -124,6 +143,13 @@ def _rebase(x: Tensor, new: Tensor) -> None:
 
 def _copy_slices(base: Any, new: Any, steps: Any, dtype: Any) -> Any:
     made = np.copy(base, order="C")
+    if any(operation.is_strided for operation, _ in steps):
+        places = np.arange(made.size).reshape(made.shape)
+        for operation, static in steps:
+            places = operation.eager(places, *static)
+        flat = np.reshape(made, -1)
+        flat[places] = new
+        return np.reshape(flat, made.shape)
     part = made
     for operation, static in steps:
         part = operation.impl(part, *static)

@@ -12,7 +12,9 @@ from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import compute, record, wrap
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.views import strided, view
 
+from .indexing import check_range
 from .making import axis, function, in_dtype, tensors
 from .shaping import FUNCTIONS as SHAPING
 from .shaping import broadcast_to, cat, expand, reshape, split, stack
@@ -21,7 +23,6 @@ _TAKE_ALONG = function("Gather", lambda x, i, a: np.take_along_axis(x, i, a))
 _DIAG_EMBED = function("DiagEmbed", lambda x, k, a, b: _embedded(x, k, a, b))
 _ROT90 = function("Rot90", lambda x, k, axes: np.rot90(x, k, axes))
 _TENSORDOT = function("Tensordot", lambda a, b, axes: np.tensordot(a, b, axes))
-_WINDOWS = function("Unfold", lambda x, a, n, s: _windows(x, a, n, s))
 
 
 def _embedded(x: Any, offset: int, dim1: int, dim2: int) -> Any:
@@ -35,6 +36,14 @@ def _embedded(x: Any, offset: int, dim1: int, dim2: int) -> Any:
 def _windows(x: Any, a: int, n: int, step: int) -> Any:
     starts = np.arange(0, x.shape[a] - n + 1, step)
     return np.moveaxis(np.take(x, starts[:, None] + np.arange(n), axis=a), a + 1, -1)
+
+
+def _seen_windows(x: Any, a: int, n: int, step: int) -> Any:
+    seen = np.lib.stride_tricks.sliding_window_view(x, n, a, writeable=x.flags.writeable)
+    return seen[(slice(None),) * a + (slice(None, None, step),)]
+
+
+_WINDOWS = strided("Unfold", _windows, _seen_windows)
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
@@ -128,9 +137,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows along an axis, each along a new last one."""
-    made: Tensor = _WINDOWS((input,), axis(dimension, input.ndim), int(size), int(step))
-    return made
+    """A view of windows along an axis, each along a new last one."""
+    return view(_WINDOWS, input, (axis(dimension, input.ndim), int(size), int(step)))
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -174,6 +182,7 @@ def _at_least(ndim: int) -> Callable[..., Any]:
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with slices put at indices of an axis."""
+    check_range(index, input.shape[axis(dim, input.ndim)])
     made = input.clone()
     made[(slice(None),) * axis(dim, input.ndim) + (index,)] = source
     return made

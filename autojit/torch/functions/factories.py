@@ -30,8 +30,8 @@ def _finished(array: Any, dtype: Any, requires_grad: bool, device: Any = None) -
     return made.requires_grad_() if requires_grad else made
 
 
-def _array(data: Any) -> Any:
-    """Data in the dtype that PyTorch gives it."""
+def _array(data: Any, dtype: Any) -> Any:
+    """Data in the dtype that PyTorch gives it, or as they are where one is asked for."""
     if isinstance(data, Tensor):
         data = data._data
     if isinstance(data, Tracer):
@@ -39,15 +39,17 @@ def _array(data: Any) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         return np.array(data)
     if isinstance(data, (list, tuple)) and data and not _is_plain(data):
-        return np.stack([_array(x) for x in data])
+        return np.stack([_array(x, dtype) for x in data])
     array = np.array(data)
-    if kind_of(array.dtype) == "f":
-        return array.astype(dtypes.default.float.numpy)
-    if array.dtype.kind == "c":
-        return array.astype(np.complex64)
     if array.dtype == object:
         raise TypeError(f"new(): data must be numbers or nested lists of numbers, not {data!r:.60}")
-    return array if array.size else array.astype(dtypes.default.float.numpy)
+    if dtype is not None:
+        return array
+    real: np.dtype = dtypes.default.float.numpy
+    if array.dtype.kind == "c":
+        return array.astype(np.result_type(real, np.complex64))
+    is_real = kind_of(array.dtype) == "f"
+    return array.astype(real) if is_real or not array.size else array
 
 
 def _is_plain(data: Any) -> bool:
@@ -66,7 +68,7 @@ def tensor(
     >>> torch.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
-    return _finished(_array(data), dtype, requires_grad, device)
+    return _finished(_array(data, dtype), dtype, requires_grad, device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -109,17 +111,26 @@ empty: Callable[..., Tensor] = _factory(np.zeros)
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of one number."""
-    kind = dtypes.numpy_dtype(dtype or type(fill_value))
+    kind = dtypes.result_type([fill_value]) if dtype is None else dtypes.numpy_dtype(dtype)
     return _finished(
         np.full(_sizes((size,)), fill_value, computable(kind)), kind, requires_grad, device
     )
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A number as a tensor without axes, in the default dtype."""
+    made: Tensor = full((), s, dtype=dtype or dtypes.default.float, device=device,
+                        requires_grad=requires_grad)  # fmt: skip
+    return made
 
 
 def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers in steps."""
-    kind = dtype or (float if any(isinstance(b, float) for b in bounds) else int)
+    kind = dtype or (float if any(isinstance(b, (float, np.floating)) for b in bounds) else int)
     return _finished(
         np.arange(*bounds, dtype=computable(dtypes.numpy_dtype(kind))), kind, requires_grad, device
     )
@@ -269,7 +280,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "multinomial": multinomial, "manual_seed": manual_seed, "zeros_like": _like(zeros),
     "ones_like": _like(ones), "empty_like": _like(empty), "full_like": full_like,
     "rand_like": _like(rand), "randn_like": _like(randn), "randint_like": _like(randint),
-    "complex": complex, "scalar_tensor": tensor,
+    "complex": complex, "scalar_tensor": scalar_tensor,
 }  # fmt: skip
 pi: float = math.pi
 inf: float = math.inf

@@ -157,12 +157,12 @@ _GATHER = Operation("Gather", _gathered)
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Along an axis, the elements at indices."""
     a = axis(dim, input._data.ndim)
-    _check_range(index, input._data.shape[a] if input.shape else 1)
+    check_range(index, input._data.shape[a] if input.shape else 1)
     made: Tensor = record(_GATHER, (input, index), (a,))
     return made
 
 
-def _check_range(index: Tensor, n: int) -> None:
+def check_range(index: Tensor, n: int) -> None:
     data = index._data
     if isinstance(data, np.ndarray) and data.size and not (data.min() >= 0 and data.max() < n):
         wrong = data.max() if data.max() >= n else data.min()
@@ -195,7 +195,7 @@ def scatter(
 ) -> Tensor:
     """A copy with elements set at indices along an axis."""
     a = axis(dim, input._data.ndim)
-    _check_range(index, input._data.shape[a])
+    check_range(index, input._data.shape[a])
     source = in_dtype(src if value is None else value, input._data.dtype)
     made: Tensor = record(_SCATTER, (input, index, source), (a, False))
     return made
@@ -204,7 +204,7 @@ def scatter(
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with elements added at indices along an axis."""
     a = axis(dim, input._data.ndim)
-    _check_range(index, input._data.shape[a])
+    check_range(index, input._data.shape[a])
     made: Tensor = record(_SCATTER_ADD, (input, index, src), (a, True))
     return made
 
@@ -216,7 +216,7 @@ _TAKE_FLAT = Operation("Take", lambda x, i: x.reshape(-1)[i])
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """What lies at indices of an axis."""
     a = axis(dim, input._data.ndim)
-    _check_range(index, input._data.shape[a])
+    check_range(index, input._data.shape[a])
     made: Tensor = record(_TAKE, (input, index), (a,))
     return made
 
@@ -230,6 +230,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with slices added at indices of an axis."""
     a = axis(dim, input._data.ndim)
+    check_range(index, input._data.shape[a])
     items = ((_Slice((None, None, None)),) * a) + ("array",)
     made: Tensor = record(_PUT, (input, source, index), (items, True))
     return made

@@ -11,6 +11,7 @@ import numpy as np
 from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.views import view
 
 from .kinks import ATAN2, FMAX, FMIN, HYPOT, XLOGY
 from .making import (
@@ -48,8 +49,8 @@ _UNARY: dict[str, Callable[..., Any]] = {
 _PLAIN: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc,
-    "frac": lambda x: x - np.trunc(x), "conj": np.conj, "real": np.real, "imag": np.imag,
-    "positive": lambda x: +x, "nan_to_num": np.nan_to_num,
+    "frac": lambda x: x - np.trunc(x), "conj": np.conj,
+    "nan_to_num": np.nan_to_num,
 }  # fmt: skip
 _BINARY: dict[str, Callable[..., Any]] = {
     "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum, "fmod": np.fmod,
@@ -87,6 +88,27 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: comparison(f) for name, f in _COMPARISONS.items()},
     **{name: question(f) for name, f in _QUESTIONS.items()},
 }
+_REAL, _IMAG = Operation("Real", np.real), Operation("Imag", np.imag)
+
+
+def _of_complex(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function of complex tensors, which gives real ones themselves."""
+    return lambda input: function(input) if input._data.dtype.kind == "c" else input
+
+
+FUNCTIONS["conj"] = _of_complex(FUNCTIONS["conj"])
+FUNCTIONS["real"] = _of_complex(lambda input: view(_REAL, input))
+
+
+def _imag(input: Tensor) -> Tensor:
+    """A view of the imaginary parts."""
+    if input._data.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view(_IMAG, input)
+
+
+FUNCTIONS["imag"] = _imag
+FUNCTIONS["positive"] = lambda input: input
 _add, _sub = binary("Add", np.add), binary("Sub", np.subtract)
 _div = binary("Div", np.true_divide, floats=True)
 mul: Callable[..., Any] = FUNCTIONS["mul"]

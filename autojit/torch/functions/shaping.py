@@ -11,7 +11,7 @@ import numpy as np
 from autojit.torch.engine.recording import record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
-from autojit.torch.engine.views import view
+from autojit.torch.engine.views import strided, view
 
 from .making import axes, axis, tensors
 
@@ -72,7 +72,17 @@ def _expanded(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 _EXPAND = Operation("Expand", np.broadcast_to, eager=_expanded)
-_DIAGONAL = Operation("Diagonal", lambda x, k, a, b: np.diagonal(x, k, a, b))
+
+
+def _written(x: Any, k: int, a: int, b: int) -> Any:
+    """``np.diagonal`` that can be written to."""
+    made = np.diagonal(x, k, a, b)
+    if x.flags.writeable:
+        made.flags.writeable = True
+    return made
+
+
+_DIAGONAL = strided("Diagonal", lambda x, k, a, b: np.diagonal(x, k, a, b), _written)
 _MOVE = Operation("Permute", np.moveaxis)
 
 
@@ -127,10 +137,9 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of a matrix."""
+    """A view of the diagonal of a matrix."""
     n = input._data.ndim
-    made: Tensor = record(_DIAGONAL, (input,), (offset, axis(dim1, n), axis(dim2, n)))
-    return made
+    return view(_DIAGONAL, input, (offset, axis(dim1, n), axis(dim2, n)))
 
 
 _SELECT = Operation("Select", lambda x, a, i: x[(*(slice(None),) * a, i, ...)])

@@ -24,6 +24,7 @@ from types import (
 from typing import Any
 
 from autojit.errors import LeakedTracerError, with_place
+from autojit.ir.core.locks import Lock
 from autojit.tracing.context import RETURN_IT, Trace
 from autojit.tracing.created_arrays import TracedArray
 from autojit.tracing.hooks import hooks
@@ -35,6 +36,8 @@ _PASSING = (
 )  # fmt: skip
 #: How many steps a holder is followed.
 _FAR = 8
+#: One search at a time: the collector's lists of what another one has found hold traced values.
+_searching = Lock()
 
 
 class _Own(list[Any]):
@@ -48,12 +51,13 @@ def check_nothing_left(trace: Trace, known: int, name: str) -> None:
         return
     for release in hooks.releases:
         release()
-    if _path_to_a_holder(_living(trace)) is None:
-        return
-    if not _is_free_after(2, trace, known):  # the holder may be garbage of long ago
-        path = _path_to_a_holder(_living(trace))
-        if path is not None:
-            raise _error(name, path, trace)
+    with _searching:
+        if _path_to_a_holder(_living(trace)) is None:
+            return
+        if not _is_free_after(2, trace, known):  # the holder may be garbage of long ago
+            path = _path_to_a_holder(_living(trace))
+            if path is not None:
+                raise _error(name, path, trace)
 
 
 def _is_free_after(generation: int, trace: Trace, known: int) -> bool:

@@ -276,3 +276,13 @@ def test_a_condition_of_a_loop_that_may_raise():
         jit(asked_in_a_condition)(1.0)
     with pytest.raises(ValueError, match="too large"):
         jit(asked_in_the_loop)(1.0)
+
+
+@pytest.mark.parametrize("x", [1.0, -1.0])
+def test_arrays_that_may_be_none_compare_element_by_element(x):
+    def f(x):
+        y = array_or_none(x)
+        same, other = y == np.array([1.0, 2.0]), y != np.array([1.0, 3.0])
+        return np.sum(same) + 10 * np.sum(other)
+
+    assert jit(f)(x) == f(x)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import types
 import warnings
 from collections.abc import Callable
@@ -9,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
+from scipy.sparse import csr_array
 
 import autojit
 from autojit import grad, jit
@@ -19,17 +23,38 @@ class Layer:
     def __init__(self) -> None:
         self.rate, self.w, self.unused = 2.0, np.full(3, 2.0), 0
 
+    shared = 2.0
+
     def call(self, x: Any) -> Any:
         return self.w * x
+
+    @property
+    def double(self) -> Any:
+        return 2 * self.rate
+
+    def __call__(self, x: Any) -> Any:
+        return self.rate * x
 
 
 def world() -> dict[str, Any]:
     """A script with what a function may find outside: global variables, as the user has them."""
-    space: dict[str, Any] = {"np": np, "grad": grad, "Layer": Layer, "__name__": "__main__"}
+    space: dict[str, Any] = {
+        "np": np, "grad": grad, "Layer": type("Layer", (Layer,), {"shared": 2.0}),
+        "__name__": "__main__", "Namespace": types.SimpleNamespace, "deque": collections.deque,
+        "Counter": collections.Counter, "partial": functools.partial, "csr_array": csr_array,
+        "CubicSpline": CubicSpline,
+    }  # fmt: skip
     code = """
 scale, w, rates, layer, count, big = 2.0, np.full(3, 2.0), [2.0, 2.0], Layer(), 0, np.ones(100_000)
 def helper(x): return 2.0 * x
 def other(x): return 3.0 * x
+def read(object, x): return object.rate * x
+class Slotted: __slots__ = ("rate",)
+slotted = Slotted()
+slotted.rate = 2.0
+space, queue, counts, chosen = Namespace(rate=2.0), deque([2.0]), Counter(a=2), {2.0}
+part, sparse = partial(np.multiply, np.ones(3)), csr_array(np.eye(3))
+spline = CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)
 def closed():
     scale = 2.0
     def change():
@@ -56,6 +81,19 @@ CHANGED = {
     "in a gradient": ("grad(lambda x: scale * x)", "scale = 3.0", "`scale`"),
     "around": ("inner", "change_inner()", "`scale` (2.0, now 3.0)"),
     "of a method": ("layer.call", "layer.w = np.ones(3)", "`self.w`"),
+    "of another's method": ("lambda x: layer.call(x)", "layer.w = np.ones(3)", "`layer.w`"),
+    "read by a helper": ("lambda x: read(layer, x)", "layer.rate = 3.0", "`layer.rate`"),
+    "in a property": ("lambda x: layer.double * x", "layer.rate = 3.0", "`layer.rate`"),
+    "of a class": ("lambda x: Layer.shared * x", "Layer.shared = 3.0", "`Layer.shared`"),
+    "of an object that is called": ("lambda x: layer(x)", "layer.rate = 3.0", "`layer.rate`"),
+    "in a slot": ("lambda x: slotted.rate * x", "slotted.rate = 3.0", "`slotted.rate`"),
+    "in a namespace": ("lambda x: space.rate * x", "space.rate = 3.0", "`space.rate`"),
+    "in a deque": ("lambda x: queue[0] * x", "queue[0] = 3.0", "`queue[0]` (2.0, now 3.0)"),
+    "in a Counter": ("lambda x: counts['a'] * x", "counts['a'] = 3", "`counts['a']` (2, now 3)"),
+    "in a set": ("lambda x: sum(chosen) * x", "chosen.add(1.0)", "`chosen[1]`"),
+    "of a partial": ("lambda x: part(x)", "part.args[0][0] = 3.0", "`part.args[0]`"),
+    "a sparse matrix": ("lambda x: sparse @ (x * w)", "sparse.data *= 2", "`sparse.data`"),
+    "a spline": ("lambda x: spline(x)", "spline.c *= 2", "`spline.c`"),
 }
 #: What has changed and is not in the program.
 UNUSED = {

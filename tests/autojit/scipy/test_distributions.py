@@ -373,3 +373,10 @@ def test_densities_at_ends_that_depend_on_a_shape() -> None:
             if sign * c > 0 or d is st.genextreme:
                 got = interpreted(lambda x, c, d=d: d.logpdf(x, c), sign / c, c)
                 assert got == d.logpdf(sign / c, c), c
+
+
+@pytest.mark.parametrize("d", [st.alpha(3.57), st.alpha(2.0), st.nct(5.0, 0.3)])
+def test_quantiles_at_the_ends_are_the_ends_of_the_support(d: Any) -> None:
+    q = np.array([0.0, 0.3, 1.0])
+    for f in (d.ppf, d.isf):
+        np.testing.assert_allclose(jit(lambda q, f=f: f(q))(q), f(q), rtol=1e-9)

@@ -25,6 +25,8 @@ REFUSED = {
     "sparse number": (lambda x: (PLACES * x + 1.0).sum(), "A + x * scipy.sparse.eye_array(n)"),
     "sparse entry": (lambda x: (PLACES * x).__setitem__((0, 1), x), "A = A + scipy.sparse."),
     "sparse sum": (lambda x: (sparse.csr_matrix(PLACES) * x).sum(0), "A @ np.ones(A.shape[1])"),
+    "sparse equality": (lambda x: 1.0 * (PLACES * x == PLACES), r"A.toarray() == B"),
+    "sparse order": (lambda x: 1.0 * (PLACES * x > 1), r"A.toarray() == B"),
     "sections": (lambda x: signal.sosfiltfilt(
         signal.butter(2, x / 2, output="sos"), np.arange(30.0))[0], "padlen=3 * (2 * len(sos)"),
     "steps": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, -1], TIMES),
@@ -229,3 +231,15 @@ def test_sparse_arguments_and_results_show_the_entries() -> None:
         jit(lambda a: a @ np.ones(2))(PLACES)
     with pytest.raises(NotArrayError, match=r"contains a sparse matrix[^$]*return A\.data"):
         jit(lambda x: PLACES * x)(1.0)
+
+
+def test_triangular_solutions_take_triangles() -> None:
+    a, b = sparse.csr_array([[2.0, 1.0], [0.0, 4.0]]), np.ones(2)
+    solve = sparse.linalg.spsolve_triangular
+    with pytest.raises(np.linalg.LinAlgError, match=r"scipy\.sparse\.tril\(A\), b, lower=True"):
+        jit(lambda b: solve(a, b))(b)
+    with pytest.raises(np.linalg.LinAlgError, match=r"scipy\.sparse\.triu\(A\), b, lower=False"):
+        jit(lambda k: solve(k * a.T.tocsr(), b, lower=False))(1.0)
+    np.testing.assert_allclose(jit(lambda b: solve(a, b, lower=False))(b), solve(a, b, False))
+    explicit = sparse.csr_array(([2.0, 0.0, 4.0], ([0, 0, 1], [0, 1, 1])))
+    np.testing.assert_allclose(jit(lambda b: solve(explicit, b))(b), [0.5, 0.25])

@@ -137,3 +137,105 @@ def test_what_is_asked_of_permutations_and_derivatives() -> None:
             f(lambda x: (x, x), has_aux=True)
     with pytest.raises(NotImplementedError, match="has_aux=True"):
         torch.func.jvp(lambda x: (x, x), (x,), (x,), has_aux=True)
+
+
+def test_data_keep_their_digits_in_the_dtype_that_is_asked_for() -> None:
+    assert torch.tensor([0.1], dtype=torch.float64).item() == 0.1
+    assert (
+        torch.tensor([[0.1], [torch.tensor(0.1, dtype=torch.float64)]], dtype=torch.float64)[
+            0
+        ].item()
+        == 0.1
+    )
+    assert torch.tensor(0.1 + 0.2j, dtype=torch.complex128).item() == 0.1 + 0.2j
+    assert torch.tensor(2.0**40 + 1, dtype=torch.int64).item() == 2**40 + 1
+    assert torch.tensor(0.1, dtype=torch.float64).new_tensor([0.1]).item() == 0.1
+    assert torch.as_tensor([0.1], dtype=torch.float64).item() == 0.1
+
+
+SHARED = """x.flip(0) x.fliplr() x.rot90(2) torch.diff(x,0) x.matrix_power(1) x.diag() x.roll(0,0)
+x.diagonal() x.diagonal(-1) x.unfold(0,2,1) +x x.real x.conj() x.mH x.t() x[1:] x.clamp(-9,9)
+x.tril(9) x.triu(-9) torch.nn.functional.max_pool1d(x[None],1)[0] torch.diag(x) x.reshape(9)"""
+
+
+@pytest.mark.parametrize("text", SHARED.split())
+def test_results_share_memory_where_they_do_in_pytorch(text: str) -> None:
+    changed = []
+    for module in (pytorch, torch):
+        x = module.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+        y = eval(text, {"torch": module, "x": x})
+        y.fill_(-1)
+        changed.append(x.numpy())
+    np.testing.assert_array_equal(*changed)
+
+
+@pytest.mark.parametrize("change", [
+    lambda y, x: y.diagonal().mul_(3.0),
+    lambda y, x: y.diagonal(1).copy_(x[0, :2]),
+    lambda y, x: y.t().diagonal(-1)[0:1].add_(x[2, 2]),
+    lambda y, x: y.unfold(0, 2, 2)[..., 1].mul_(2.0),
+])  # fmt: skip
+def test_diagonals_and_windows_are_assigned_to(change: Any) -> None:
+    found = []
+    for module in (pytorch, torch):
+        x = module.tensor((np.arange(9.0).reshape(3, 3) ** 1.3).tolist(), requires_grad=True)
+        y = x * 1
+        change(y, x)
+        (y**3).sum().backward()
+        found.append(x.grad.numpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+
+    def traced(x: Any) -> Any:
+        y = x * 1
+        change(y, x)
+        return (y**3).sum()
+
+    with pytest.raises(NotImplementedError, match="these are copies"):
+        torch.func.grad(traced)(torch.ones(3, 3))
+
+
+def test_flipped_tensors_are_copies_under_transformations() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1
+        z = y.flip(0)
+        y.mul_(2.0)
+        return (z * x).sum()
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(torch.func.grad(f)(x).numpy(), [6.0, 4.0, 2.0])
+
+
+OUTSIDE = [
+    lambda t: t.zeros(3).index_add(0, t.tensor([-1]), t.ones(1)),
+    lambda t: t.zeros(3).index_copy(0, t.tensor([-1]), t.ones(1)),
+    lambda t: t.zeros(3).gather(0, t.tensor([-1])),
+    lambda t: t.nn.functional.one_hot(t.tensor([-1]), 3),
+    lambda t: t.distributions.Exponential(1.0).log_prob(t.tensor(-1.0)),
+    lambda t: t.distributions.Gamma(2.0, 1.0).log_prob(t.tensor(-1.0)),
+    lambda t: t.distributions.Beta(2.0, 1.0).log_prob(t.tensor(1.5)),
+    lambda t: t.distributions.LogNormal(2.0, 1.0).log_prob(t.tensor(0.0)),
+    lambda t: t.distributions.Uniform(0.0, 1.0).log_prob(t.tensor(1.5)),
+    lambda t: t.distributions.Normal(0.0, 1.0).log_prob(t.tensor(float("nan"))),
+    lambda t: t.distributions.Bernoulli(0.5).log_prob(t.tensor(2.0)),
+    lambda t: t.distributions.Poisson(2.0).log_prob(t.tensor(0.5)),
+    lambda t: t.distributions.Poisson(2.0).log_prob(t.tensor(float("inf"))),
+    lambda t: t.distributions.Categorical(t.tensor([0.5, 0.5])).log_prob(t.tensor(-1)),
+]
+
+
+@pytest.mark.parametrize("call", OUTSIDE)
+def test_values_outside_raise_as_in_pytorch(call: Any) -> None:
+    with pytest.raises((RuntimeError, IndexError, ValueError)) as expected:
+        call(pytorch)
+    with pytest.raises((RuntimeError, IndexError, ValueError)) as found:
+        call(torch)
+    kinds = {type(expected.value), type(found.value)}
+    assert len(kinds) == 1 or ValueError not in kinds
+
+
+def test_densities_outside_are_given_without_checks() -> None:
+    made = torch.distributions.LogNormal(0.0, 1.0, validate_args=False).log_prob(torch.tensor(-1.0))
+    assert np.isnan(made.item())
+    x = torch.tensor(-1.0)  # traced values are not looked at
+    slope = torch.func.grad(lambda x: torch.distributions.Exponential(2.0).log_prob(x))(x)
+    assert slope.item() == -2.0

@@ -204,3 +204,65 @@ def test_steps_of_an_optimiser_keep_what_others_see():
         np.testing.assert_array_equal(view.detach().numpy(), model.weight[0].detach().numpy())
         np.testing.assert_array_equal(outside, model.bias.detach().numpy())
     assert model.weight._version >= 3
+
+
+def test_leaves_that_are_roots_are_told_apart_by_their_types(soon):
+    def gradient(dtype, shape):
+        x = torch.ones(shape, dtype=dtype, requires_grad=True)
+        s = torch.tensor(2.0, requires_grad=True)
+        cotangents = [torch.tensor(1.0), torch.full(shape, 0.1, dtype=dtype)]
+        torch.autograd.backward([s * s, x], cotangents)
+        return x.grad.numpy()
+
+    for _ in range(4):
+        gradient(torch.float32, (2,))
+    assert soon[-1]
+    for _ in range(4):
+        np.testing.assert_array_equal(gradient(torch.float64, (2,)), np.full(2, 0.1), strict=True)
+    np.testing.assert_array_equal(gradient(torch.float64, (3,)), np.full(3, 0.1), strict=True)
+
+
+def test_settings_that_are_equal_are_told_apart(soon):
+    x = torch.tensor([-2.0, 1.0], requires_grad=True)
+    for slope in [0.0, -0.0, np.float64(2), 2, True] * 3:
+        y = F.leaky_relu(x, slope)
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+        for found, want in ((y, [-2.0 * slope, 1.0]), (gradient, [slope, 1.0])):
+            np.testing.assert_array_equal(found.detach().numpy(), np.array(want, "f"), strict=True)
+            np.testing.assert_array_equal(np.signbit(found.detach().numpy()), np.signbit(want))
+
+
+@pytest.mark.parametrize("number", [np.float64(0.5), np.int64(2), 0.5])
+def test_numbers_of_numpy_decide_no_dtype(number):
+    x = torch.tensor([1.0, 2.0])
+    made = [
+        torch.addcmul(x, x, x, value=number), F.softplus(x, number),
+        F.huber_loss(x, x, delta=number),
+        torch.where(torch.tensor([1, 0]) > 0, torch.tensor([1, 2]), np.float64(number)),
+        torch.full((2,), float(number)), torch.full((2,), np.float64(number)),
+        torch.scalar_tensor(number), torch.arange(np.float32(number)),
+    ]  # fmt: skip
+    assert {y.dtype for y in made} == {torch.float32}
+
+
+CAPTURING = {
+    "cumsum": lambda x: x.cumsum(0),
+    "unfold": lambda x: x.unfold(1, 3, 2),
+    "interpolate": lambda x: F.interpolate(x[None], scale_factor=0.5, mode="linear"),
+}
+
+
+@pytest.mark.parametrize("name", CAPTURING)
+def test_operations_with_constants_of_their_own_are_compiled(soon, name):
+    x = torch.tensor(rng.standard_normal((4, 8)), requires_grad=True)
+    found = []
+    for _ in range(4):
+        y = CAPTURING[name](x)
+        (gradient,) = torch.autograd.grad((y * y).sum(), x, retain_graph=True)
+        x.grad = None
+        (y * y).sum().backward()
+        found.append((y.detach().numpy(), gradient.numpy(), x.grad.numpy()))
+    assert soon[-1]
+    for first, *others in zip(*found, strict=True):
+        for other in others:
+            np.testing.assert_allclose(first, other, rtol=1e-12)

@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import functools
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from autojit.errors import (
     UnsupportedTargetError,
 )
 from autojit.tracing.context import current_trace
+from autojit.tracing.running import leaks
 
 
 class Point(NamedTuple):
@@ -725,3 +727,33 @@ def test_traced_program_is_a_function() -> None:
     program = autojit.trace(lambda x, y: x * y["k"])(X, {"k": 2.0})
     np.testing.assert_array_equal(program(X, 3.0), 3 * X)
     assert autojit.parse(str(program)) == program
+
+
+def test_threads_search_for_kept_values_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searching, most, errors = [0], [0], list[BaseException | None]()
+    search = leaks._path_to_a_holder
+
+    def slowly(tracers: Any) -> Any:
+        searching[0] += 1
+        most[0] = max(most[0], searching[0])
+        time.sleep(0.005)
+        found = search(tracers)
+        searching[0] -= 1
+        return found
+
+    def f(x: Any) -> Any:
+        try:
+            raise ValueError(x)
+        except ValueError as error:
+            errors.append(error)
+        return 2 * x
+
+    monkeypatch.setattr(leaks, "_path_to_a_holder", slowly)
+    threads = [threading.Thread(target=grad(f), args=(1.0,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]

@@ -24,7 +24,9 @@ alpha: Family = family(
     inside=1.0, is_open=True, valid=positive,
     cdf=lambda z, a: sc.ndtr(a - 1 / z) / sc.ndtr(a),
     logcdf=lambda z, a: sc.log_ndtr(a - 1 / z) - sc.log_ndtr(a),
-    ppf=lambda q, a: 1 / (a - sc.ndtri(q * sc.ndtr(a))),
+    ppf=lambda q, a: np.where(  # at 1 the difference is not quite 0
+        q == 1, np.inf, 1 / (a - sc.ndtri(np.where(q == 1, 0.5, q) * sc.ndtr(a)))
+    ),
     mean=lambda a: np.inf + 0.0 * a, var=lambda a: np.inf + 0.0 * a,
 )  # fmt: skip
 

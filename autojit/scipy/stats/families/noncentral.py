@@ -57,7 +57,9 @@ rice: Family = family(
 nct: Family = family(
     "nct", REAL, None, valid=lambda df, nc: (df > 0) & (nc == nc),
     cdf=lambda z, df, nc: sc.nctdtr(df, nc, z),
-    ppf=lambda q, df, nc: sc.nctdtrit(df, nc, q),
+    ppf=lambda q, df, nc: np.where(  # SciPy's function has inf at both ends
+        q == 0, -np.inf, sc.nctdtrit(df, nc, np.where(q == 0, 0.5, q))
+    ),
 )  # fmt: skip
 
 ncf: Family = family(

@@ -276,6 +276,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     count = int(tensor._data.max()) + 1 if num_classes < 0 else num_classes
     if tensor._data.size and tensor._data.max() >= count:
         raise RuntimeError("Class values must be smaller than num_classes.")
+    if tensor._data.size and tensor._data.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
     made: Tensor = compute(_ONE_HOT, (tensor,), (count,))
     return made
 

@@ -110,3 +110,28 @@ def test_it_is_transformed_by_itself_too():
         np.testing.assert_array_equal(jvp(f, (x,), (np.ones(3),))[1], 2 * x)
         np.testing.assert_array_equal(vmap(f)(x[:, None]), x[:, None] ** 2)
     assert grad(squared)(2.0) == 4.0
+
+
+@pytest.mark.parametrize(("signature", "f", "args", "words"), [
+    ("(n),(n)->()", lambda a, b: a[0] * b[0], (ROWS[0], np.ones(7)), "core dimension 'n'"),
+    ("(n),(n)->()", lambda a, b: a[0] * b[0], (ROWS, np.ones(1)), "core dimension 'n'"),
+    ("(m,n)->()", np.sum, (ROWS[0],), "does not have the axes"),
+    ("(n)->(n)", lambda a: a[:1], (ROWS,), "core dimension 'n'"),
+    ("(n)->()", lambda a: a, (ROWS,), "more axes than"),
+    ("(n)->()", lambda a: (a[0], a[1]), (ROWS,), "returns 2 results"),
+])  # fmt: skip
+def test_axes_that_contradict_a_signature_raise_as_in_numpy(signature, f, args, words):
+    g = np.vectorize(f, signature=signature)
+    with pytest.raises(ValueError, match=r"core dimension|sequence|outputs"):
+        g(*args)
+    with pytest.raises(ValueError, match=words):
+        jit(lambda *x: g(*x))(*args)
+
+
+def test_axes_of_a_gufunc_agree():
+    with pytest.raises(ValueError, match=r"inconsistent size for core dimension .n.: 2 vs 3"):
+        jit(lambda x: product(x, np.ones(2)))(np.ones((2, 3)))
+    np.testing.assert_array_equal(
+        jit(lambda x: np.vectorize(lambda a: a * 2, signature="(n)->(n)")(x))(np.ones((2, 0))),
+        np.ones((2, 0)),
+    )
