@@ -1,7 +1,7 @@
 """What derivative rules emit, recorded: of a thousand products one runs the rule.
 
-A rule of a declaration with ``rules_by_type`` reads the types of the values that it is handed,
-which of them are the same, and the parameters, and nothing else.  These are the form of an op, with
+A rule of a declaration with ``rules_by_type`` reads the types of the op's operands and of the
+values that it is handed, which of these are the same, and the parameters, and nothing else.  These are the form of an op, with
 which of the values are linear, as that sorts what is emitted.  The first op of a form runs the
 rule, and what that emits is recorded with its values numbered.  For the others the recorded ops are
 made again: no rule runs, and no type is inferred.
@@ -79,6 +79,7 @@ class RecordedRules:
         form = (
             kind,
             kind.key(params) if params else (),
+            *[id(v.type) for v in op.operands],
             *[number(v, len(numbers)) for v in values],
             *[v and (id(v.type), v in linear) for v in numbers],
         )
@@ -89,27 +90,28 @@ class RecordedRules:
         made = rule(*arguments)
         if form not in self._known:
             new = [ops[start:] for ops, start in zip(lists, before, strict=True)]
-            self._known[form] = _recorded(new, made, numbers, place)
+            self._known[form] = _recorded(op, new, made, numbers, place)
         return made
 
 
 def _recorded(
+    op: Op,
     new: Sequence[Sequence[Op]],
     made: Made,
     numbers: dict[MaybeValue, int],
     place: Source | None,
 ) -> _Recording | None:
     """None where an op reads what the rule was not handed, or comes from somewhere else."""
-    types = tuple([None if v is None else v.type for v in numbers])
+    types = tuple([None if v is None else v.type for v in (*op.operands, *numbers)])
     steps = []
     for kept_in, ops in enumerate(new):
-        for op in ops:
-            if op.source is not place or any(v not in numbers for v in op.operands):
+        for step in ops:
+            if step.source is not place or any(v not in numbers for v in step.operands):
                 return None
-            operands = tuple([numbers[v] for v in op.operands])
-            results = tuple(map(_type, op.results))
-            steps.append(_Step(op.kind, operands, op.params, results, kept_in))
-            for v in op.results:
+            operands = tuple([numbers[v] for v in step.operands])
+            results = tuple(map(_type, step.results))
+            steps.append(_Step(step.kind, operands, step.params, results, kept_in))
+            for v in step.results:
                 numbers[v] = len(numbers)
     if any(v is not None and v not in numbers for v in made):
         return None

@@ -120,7 +120,7 @@ def _find(loops: Sequence[Op], readers_of: Readers) -> Tape | None:
 def _ranges(loop: Op) -> list[RangeOf]:
     """The ranges of integers in a step, for each of some parts of the steps."""
     body, length = loop.params["body"], loop.params["length"]
-    if not body.has(While):
+    if not body.has(While) or not length:
         return []
     makers = {v: op for op in body.ops for v in op.results}
     index = body.inputs[loop.params["constants"]]

@@ -16,6 +16,8 @@ from autojit.ir.core.program import Builder, DerivedSource, Op, Program, Source,
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
 from tests.ir.autodiff.test_derivatives import INEXACT
 from tests.ir.random_programs import EXAMPLES, programs
@@ -109,6 +111,23 @@ def test_one_op_of_a_form_runs_the_rule() -> None:
     recorded(arithmetic.mul, (row, row))  # of another type
     recorded(arithmetic.add, (x, y))
     assert recorded.calls == 4
+
+
+def test_rules_read_the_types_of_operands_that_are_not_handed_over() -> None:
+    """Cotangents of conversions from two dtypes to one."""
+    program = parse("""program main(%0: f32[2]) {
+        %1: f64[2] = convert %0 {dtype=f64}
+        %2: c64[2] = convert %0 {dtype=c64}
+        %3: f32[2] = convert %1 {dtype=f32}
+        %4: f32[2] = convert %2 {dtype=f32}
+        %5: f32[2] = add %3, %4
+        return %5
+    }""")
+    with Thresholds({LEAST: 0}):
+        made = vjp(program, (0,))
+    verify(made)
+    x = np.ones(2, np.float32)
+    np.testing.assert_array_equal(interpret(made, [x, x])[1], 2 * x)
 
 
 def test_what_was_not_handed_to_a_rule_is_not_recorded() -> None:
