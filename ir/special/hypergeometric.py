@@ -113,7 +113,7 @@ def hyp1f1_by_parameters(a: Value, b: Value, z: Value) -> list[Value]:
 
 def hyp2f1_by_parameters(a: Value, b: Value, c: Value, z: Value) -> list[Value]:
     """The derivatives of hyp2f1 by a, b and c, to 1e-10 relative (tested for 0.1 < a, b, c < 30,
-    -15 < z <= 0.95); for z < 0 by Pfaff's transformation (DLMF 15.8.1)."""
+    -10 <= z <= 0.95); for z < 0 by Pfaff's transformation (DLMF 15.8.1)."""
     left = lt(z, zero(z))
     inner = select(left, z, zero(z))
     point = select(left, inner / (inner - 1), z)
