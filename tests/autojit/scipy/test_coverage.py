@@ -40,13 +40,13 @@ def test_every_covered_ufunc_has_points() -> None:
 
 
 def test_refusals_are_what_the_list_says() -> None:
-    assert refused()["jv"] == (0,)
+    assert refused()["struve"] == (0,)
     assert "gammaln" not in refused()
     x = np.array([1.0, 2.0])
-    with pytest.raises(errors.AutojitError, match=r"scipy\.special\.jv by its first argument"):
-        grad(lambda v: np.sum(special.jv(v, x)))(x)
+    with pytest.raises(errors.AutojitError, match=r"scipy\.special\.struve by its first argument"):
+        grad(lambda v: np.sum(special.struve(v, x)))(x)
     with pytest.raises(errors.AutojitError, match=r"stop_gradient\(p\)"):
-        autojit.jvp(lambda c: special.hyp2f1(0.5, 1.5, c, 0.1), (x,), (x,))
+        autojit.jvp(lambda b: special.hyperu(0.5, b, 0.1), (x,), (x,))
 
 
 def values(name: str, *arguments: Any) -> Any:
@@ -156,5 +156,5 @@ def test_code_on_disk_finds_the_functions_of_another_process(tmp_path: Path) -> 
 
 
 def test_points_say_what_is_differentiated() -> None:
-    assert differentiable("jv") == [1]
+    assert differentiable("struve") == [1]
     assert differentiable("betainc") == [0, 1, 2]

@@ -52,6 +52,14 @@ BETAS = [(0.5, 0.5, 0.3), (2, 3, 0.4), (2, 3, 0.9), (20, 5, 0.95), (0.1, 4, 0.01
          (0.01, 0.02, 0.5), (200, 300, 0.38), (200, 300, 0.45), (5, 0.5, 1e-3), (2e3, 3e3, 0.4),
          (0.05, 1, 1e-8)]  # fmt: skip
 ORDERS = [(0.5, 1e-3), (0.0, 1.0), (2.5, 0.3), (-1.5, 4.0), (20, 3.0), (45, 40.0), (0.7, 900.0)]
+WAVES = [(0.0, 1e-3), (0.3, 1.0), (-0.4, 5.0), (1.0, 0.1), (-3.0, 2.0), (2.5, 100.0),
+         (10.3, 20.0), (99.5, 1.0), (-30.5, 20.0), (50.0, 45.0), (0.3, 290.0),
+         (120.0, 170.0)]  # fmt: skip
+PAIRS = [(0.5, 1.5, 20), (0.5, 1.5, -20), (3, 0.5, 100), (0.2, 0.1, -3), (2.5, 7, -100),
+         (30, 20, 50), (-2.5, 0.7, 3), (-2, 1.5, 1), (2, 2, -3), (1e-3, 2, 1)]  # fmt: skip
+TRIPLES = [(1, 2, 3, 0.5), (0.5, 0.5, 1, 0.9), (0.5, 1.5, 2, 0.95), (1, 1, 2, -1),
+           (3, 5, 0.1, 0.3), (0.5, 2.5, 0.7, -10), (10, 0.3, 20, -3), (-2, 3, 1.5, 0.4),
+           (3, 2, 2.5, -0.5)]  # fmt: skip
 ZETAS = [(1.01, 1), (1.5, 0.1), (2, 3.5), (4, 30), (12, 0.7), (30, 2)]
 #: SciPy's function, the argument, mpmath's function, the points, the relative error.
 CASES: list[tuple[str, F, int, F, Any, float]] = [
@@ -67,6 +75,13 @@ CASES: list[tuple[str, F, int, F, Any, float]] = [
      lambda v, x: mpmath.besseli(v, x) * mpmath.exp(-x),
      [(0.5, 1e-3), (0.0, 1.0), (0.3, 0.02), (2.5, 0.3), (-0.3, 2.0), (-1.5, 4.0), (20, 3.0),
       (45, 40.0), (7.0, 150.0), (3.0, 900.0)], 1e-12),
+    ("jv by order", special.jv, 0, mpmath.besselj, WAVES, 1e-11),
+    ("yv by order", special.yv, 0, mpmath.bessely, WAVES, 1e-11),
+    ("hyp0f1 by b", special.hyp0f1, 0, mpmath.hyp0f1,
+     [(0.1, -20.0), (1.5, 0.0), (30.0, 5.0), (0.7, 1000.0)], 1e-10),
+    *[(f"hyp1f1 by {'ab'[k]}", special.hyp1f1, k, mpmath.hyp1f1, PAIRS, 1e-10) for k in (0, 1)],
+    *[(f"hyp2f1 by {'abc'[k]}", special.hyp2f1, k, mpmath.hyp2f1, TRIPLES, 1e-10)
+      for k in (0, 1, 2)],
     ("zeta by s", zeta, 0, mpmath.zeta, ZETAS, 1e-12),
     ("elliprd by x", special.elliprd, 0, mpmath.elliprd,
      [(1, 1, 1), (0.1, 2, 0.1), (1e-6, 3, 2), (1, 2, 1e-4)], 1e-11),
@@ -109,3 +124,25 @@ def test_second_derivatives_at_removable_singularities() -> None:
     assert second(lambda x: special.sici(x)[0], 0.0) == 0
     assert second(special.ellipk, 0.0) == pytest.approx(9 * np.pi / 64, rel=1e-12)
     assert second(special.exprel, 0.0) == pytest.approx(1 / 3, rel=1e-14)
+
+
+def test_what_is_not_known_is_no_number() -> None:
+    """Series that do not end, arguments that are too large, and second derivatives at factors of
+    0 give NaN or infinity."""
+
+    def slope(f: F, *given: float) -> Any:
+        return derivative(f, 0, *given)
+
+    assert np.isnan(slope(special.hyp2f1, 0.5, 1.5, 2.0, 0.999))
+    assert np.isnan(slope(special.hyp0f1, 1.5, -500.0))
+    assert np.isnan(slope(special.jv, 1.0, -2.0))
+    assert np.isnan(slope(special.yv, 100.0, 250.0))
+    by_a = autojit.grad(special.hyp1f1)
+    with autojit.disable_jit():
+        assert not np.isfinite(autojit.grad(by_a)(-2.0, 1.5, 1.0))
+        assert not np.isfinite(autojit.grad(autojit.grad(special.hyp1f1, 1))(-2.0, 1.5, 1.0))
+        mixed = mpmath.diff(mpmath.hyp1f1, (-2, 1.5, 1), (1, 1, 0))
+        assert autojit.grad(by_a, 1)(-2.0, 1.5, 1.0) == pytest.approx(float(mixed), rel=1e-8)
+        assert autojit.grad(by_a)(-2.5, 1.5, 1.0) == pytest.approx(
+            float(mpmath.diff(lambda a: mpmath.hyp1f1(a, 1.5, 1), -2.5, 2)), rel=1e-8
+        )
