@@ -116,6 +116,10 @@ def parse(text: str) -> Any:
     """
     from .ir.tools.text import parse as parse_text
 
+    if not isinstance(text, str):
+        from .errors import StructureError
+
+        raise StructureError(f"parse: text must be a str, not of type {type(text).__name__}.")
     return parse_text(text)
 
 

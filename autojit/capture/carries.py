@@ -164,8 +164,7 @@ def _same_as_rows(
 
 SAME_ARRAY = (
     "A loop appends one and the same array to a list again and again, or changes an array that is "
-    "in the list. Append copies:\n"
-    "    xs.append(x.copy())"
+    "in the list. Append copies: xs.append(x.copy())."
 )
 
 _APPENDED = (

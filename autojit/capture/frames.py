@@ -109,7 +109,7 @@ def _refused(f: Any, words: str) -> CaptureError:
 _NOT_ALONE = (
     "`{name}` calls itself as often as a traced value decides, and does so in a condition of a "
     "loop, in a comprehension, or through another function. Call it in a statement of its own:\n"
-    "    rest = {name}(n - 1)\n"
+    "    rest = {name}(n - 1)"
 )
 _IN_A_LOOP = (
     "`{name}` calls itself as often as a traced value decides, in a loop that is compiled as one. "
@@ -118,7 +118,7 @@ _IN_A_LOOP = (
 _CHANGES = (
     "`{name}` calls itself as often as a traced value decides, and changes an array, a list, an "
     "attribute or a variable of an outer function. Return what changes:\n"
-    "    total = total + {name}(n - 1)      # not: nonlocal total; total += 1\n"
+    "    total = total + {name}(n - 1)      # not: nonlocal total; total += 1"
 )
 _ENDLESS = "maximum recursion depth exceeded"
 _LARGE = (

@@ -206,7 +206,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     >>> float(switch(1, [np.sin, np.exp], 0.0))
     1.0
     """
-    if callable(branches):
+    if not isinstance(branches, (list, tuple)):
         raise StructureError(
             with_place("switch takes a list of branches: switch(index, [f, g], x)", user_source())
         )

@@ -57,7 +57,9 @@ def _values(leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
 
 
 def scalar(x: Any, what: str) -> Value:
-    """The value of a scalar, or ShapeError."""
+    """The value of a scalar, or ShapeError; StructureError for None."""
+    if x is None:
+        raise StructureError(with_place(f"{what} must be a scalar, not None.", user_source()))
     value = lift(x)
     if value.shape:
         raise ShapeError(

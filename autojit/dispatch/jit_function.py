@@ -142,7 +142,7 @@ def jit(
         )
     if device is not None:
         check_device(device)
-    if _as_tuple(donate_argnums):
+    if _as_tuple(donate_argnums, "donate_argnums=0"):
         warn_at(user_source(), DonationWarning, DONATED.format(donate_argnums))
     if tier not in TIERS:
         close = closest(str(tier), TIERS)
@@ -153,8 +153,8 @@ def jit(
         )
     return CompiledFunction(
         f,
-        _as_tuple(static_argnums),
-        _as_tuple(static_argnames),
+        _as_tuple(static_argnums, "static_argnums=0"),
+        _as_tuple(static_argnames, 'static_argnames="n"', str),
         device,
         tier,
         check,
@@ -171,5 +171,12 @@ def check_device(device: Any) -> None:
         )
 
 
-def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, (int, str)) else tuple(x)
+def _as_tuple(x: Any, example: str, kinds: Any = object) -> tuple[Any, ...]:
+    """A setting of one or several as several; SettingError if it holds something else."""
+    several = (x,) if isinstance(x, (int, np.integer, str)) else x
+    fits = isinstance(several, (list, tuple, set, frozenset, range))
+    if fits and all(isinstance(each, kinds) for each in several):
+        return tuple(several)
+    name = example.partition("=")[0]
+    raise SettingError(f"jit: {name} is {x!r:.60} of type {type(x).__name__}. Write:\n"
+                       f"    jit(f, {example})")  # fmt: skip

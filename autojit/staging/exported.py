@@ -15,6 +15,7 @@ from autojit.errors import AutojitError
 
 from . import pytrees
 from .execute import target_errors
+from .settings import need_function
 from .trace_function import Traced, leaf_type, trace_function
 from .transformed import Transformed
 
@@ -61,6 +62,7 @@ def source(f: Callable[..., Any], *args: Any, target: str = "numpy", name: str =
         return d_w
     <BLANKLINE>
     """
+    need_function(f, "source")
     if target not in TARGETS:
         raise AutojitError(f"target must be one of {', '.join(TARGETS)}; got {target!r}")
     from autojit.codegen.export.modules import module

@@ -13,6 +13,7 @@ from autojit.spelling import closest
 
 from . import pytrees
 from .execute import executable, target_errors
+from .settings import need_function
 from .shown import Shown
 from .trace_function import leaf_type, trace_function
 from .transformed import P
@@ -35,6 +36,8 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
       return %2
     }
     """
+
+    need_function(f, "trace")
 
     @folded
     def traced(*args: P.args, **kwargs: P.kwargs) -> Program:

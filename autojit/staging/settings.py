@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from autojit.errors import SettingError
+from autojit.errors import SettingError, StructureError
 from autojit.spelling import closest
 
 from .bodies import name_of
@@ -39,6 +39,17 @@ def parameters(f: Callable[..., Any]) -> Parameters | None:
         inspect.Parameter.VAR_POSITIONAL in kinds,
         inspect.Parameter.VAR_KEYWORD in kinds,
     )
+
+
+def need_function(f: Any, of: str) -> None:
+    """StructureError unless a function of the interface was given a function.
+
+    >>> need_function(np.sin, "trace")
+    """
+    if not callable(f):
+        raise StructureError(
+            f"{of}: f must be a function, not {f!r:.60} of type {type(f).__name__}."
+        )
 
 
 def argument_numbers(f: Callable[..., Any], given: Any, setting: str, by: str) -> tuple[int, ...]:

@@ -175,14 +175,15 @@ def _check_own(x: TracedValue | Foreign, part: str) -> None:
             with_place(
                 f"{part}{x.argument_path} is changed in place. In NumPy the caller's array would "
                 "change with it, and transformed functions never write to their arguments.\n"
-                f"{_instead(user_statement())}",
+                f"{_instead(user_statement(), is_argument=not part.startswith('What'))}",
                 user_source(),
             )
         )
 
 
-def _instead(statement: ast.stmt | None) -> str:
-    """What to write, in the names of the statement that changes an argument."""
+def _instead(statement: ast.stmt | None, *, is_argument: bool) -> str:
+    """What to write, in the names of the statement that changes an argument, or what may be a view
+    of one."""
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         name = statement.target.id
         right = ast.BinOp(statement.target, statement.op, statement.value)
@@ -196,7 +197,8 @@ def _instead(statement: ast.stmt | None) -> str:
         target = statement.target
     array = target.value if isinstance(target, ast.Subscript) else ast.Name("x")
     if isinstance(array, ast.Name):
-        line = f"{array.id} = {array.id}.copy()", "the function's first line"
+        where = "the function's first line" if is_argument else "before this line"
+        line = f"{array.id} = {array.id}.copy()", where
     else:
         line = f"y = {ast.unparse(array)}.copy()", "and change y"
     return f"Work on a copy:\n{_beside([line])}"

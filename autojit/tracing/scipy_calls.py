@@ -20,7 +20,10 @@ _BY_A_RULE = (
     "SciPy's own is called as it is:\n"
     "    @autojit.custom_jvp                            # or custom_vjp\n"
     "    def f(x):\n"
-    "        return autojit.pure_callback(g, y, x)      # g is SciPy's, y is like its result"
+    "        return autojit.pure_callback(g, y, x)      # g is SciPy's, y is like its result\n"
+    "    @f.defjvp\n"
+    "    def rule(primals, tangents):\n"
+    "        return f(*primals), slope(*primals) * tangents[0]"
 )
 _OURS = (
     "autojit has one that can be traced:\n"
@@ -32,7 +35,7 @@ _BY_THE_MODULE = (
     "autojit answers for it, but the source of the function that calls it is not known. Call it by "
     "the name in SciPy's module, which is followed while a function is traced:\n"
     "    import scipy.{package}\n"
-    "    scipy.{package}.{name}(...)        # not: from scipy.{package} import {name}"
+    "    f = scipy.{package}.{name:<26} # not: from scipy.{package} import {name}"
 )
 
 

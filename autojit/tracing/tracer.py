@@ -33,7 +33,7 @@ from .source import user_instruction, user_source
 _ASSIGN = (
     "If it is assigned into an array, make that array in the traced function, by the name in the "
     "module:\n"
-    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
+    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
 )
 STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
@@ -324,7 +324,7 @@ class Tracer(ArrayMethods):
             self._refuse(what, way_out(*function), by_c=True)
         self._refuse(
             "converting x to a NumPy array",
-            f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
+            f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}\n"
             "Convert by the name in the module, which is followed while a function is traced:\n"
             "    np.array([x, y])                   # not: from numpy import array\n"
             "    np.sum([x, y])                     # not: from numpy import sum",

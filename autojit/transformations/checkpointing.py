@@ -18,6 +18,7 @@ from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
+from autojit.staging.settings import need_function
 from autojit.staging.signatures import same
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
@@ -206,6 +207,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
     >>> saved_residuals(checkpoint(f), np.ones(3))
     []
     """
+    need_function(f, "saved_residuals")
     leaves, structure = pytrees.flatten(args)
     for leaf, path in zip(leaves, pytrees.call_paths(args, {}), strict=True):
         pytrees.check_argument(leaf, path, "saved_residuals(lambda x: f(x, setting), x)")
@@ -237,6 +239,7 @@ def peak_memory(f: Callable[..., Any]) -> Callable[..., int]:
     >>> peak_memory(grad(f))(x) // 800, peak_memory(grad(lambda x: f(x, 100)))(x) // 800
     (10003, 205)
     """
+    need_function(f, "peak_memory")
     traced = trace(f)
 
     @functools.wraps(f)

@@ -243,7 +243,8 @@ class custom_jvp(_WithRules[P, R]):
             raise StructureError(
                 with_place(
                     f"The result of {what} depends on the tangents. It must be the value of "
-                    f"{name}, computed from the primals:\n    return {name}(*primals), tangent_out",
+                    f"{name}, computed from the primals:\n"
+                    f"    return {name if name.isidentifier() else 'f'}(*primals), tangent_out",
                     user_source(),
                 )
             )

@@ -22,6 +22,7 @@ from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply, is_resident
+from autojit.staging.settings import need_function
 from autojit.staging.trace_function import Traced, leaf_type, trace_function
 from autojit.staging.transformed import R, Transformed
 from autojit.tracing.known import Inputs
@@ -42,8 +43,7 @@ class _Traced(NamedTuple):
 
 def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
     """Trace ``f(*primals)``; every leaf of the primals must have a derivative."""
-    if not callable(f):
-        raise StructureError(f"{name} takes a function first, not {f!r:.60}")
+    need_function(f, name)
     leaves, structure = pytrees.flatten(tuple(primals))
     for leaf, path in zip(leaves, pytrees.call_paths(tuple(primals), {}), strict=True):
         pytrees.check_argument(leaf, path, f"{name}(lambda x: f(x, setting), x)")

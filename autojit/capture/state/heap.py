@@ -257,8 +257,7 @@ def is_lost(x: Any) -> bool:
 
 _LENGTH = (
     "The length of a list is asked for in a loop that appends to the list, so it is another one in "
-    "each step. Count the steps, or keep a flag:\n"
-    "    for i, x in enumerate(xs): ...     # i, not len(found)"
+    "each step. Count the steps, or keep a flag: for i, x in enumerate(xs)."
 )
 
 
@@ -316,8 +315,7 @@ class Lost(Unread):
 
 _UNREAD = (
     "This element of a list is read or set in a loop that appends to the list, so it is another "
-    "one in each step. Keep what the next step needs in a variable:\n"
-    "    xs.append(x); last = x             # and last, not xs[-2]"
+    "one in each step. Keep what the next step needs in a variable: xs.append(x); last = x."
 )
 
 

@@ -40,7 +40,7 @@ def array_of(name: str, input: Any, output: Any) -> Any:
             f"scipy.ndimage.{name}",
             f"results for an image of type {x.dtype} are cut to that type, which has no "
             "derivative. Make the image floats first:\n"
-            f"    scipy.ndimage.{name}(image.astype(float), ...)",
+            f"    image = image.astype(float)        # before {name}",
         )
     return x
 
@@ -52,9 +52,9 @@ def same_type(name: str, x: Any, output: Any) -> Any:
     if output is not None and np.dtype(output) != x.dtype:
         raise refused(
             f"scipy.ndimage.{name}",
-            f"output= of another type than the image's, which is {x.dtype}. Convert the image, or "
-            "the result:\n"
-            f"    scipy.ndimage.{name}(image, ...).astype(np.float32)",
+            f"output= of another type than the image's, which is {x.dtype}. Convert the result, "
+            "and leave output= out:\n"
+            f"    result = result.astype(np.{np.dtype(output).name})",
         )
     return x
 

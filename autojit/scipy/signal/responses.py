@@ -82,7 +82,7 @@ def bode(system: Any, w: Any = None, n: int = 100) -> tuple[Any, Any, Any]:
     >>> grad(lambda a: bode(([1.0], [1.0, a]), [1.0])[2][0])(1.0).round(6)
     np.float64(28.64789)
     """
-    w, h = freqresp(system, w, n)
+    w, h = freqresp(system, _frequencies_of(w, "bode"), n)
     return (w, *_bode(h))
 
 
@@ -102,7 +102,7 @@ def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -
 @answers("scipy.signal.dbode", tuples=("system",))
 def dbode(system: Any, w: Any = None, n: int = 100) -> tuple[Any, Any, Any]:
     """``(w / dt, decibels, degrees)`` of :func:`dfreqresp`."""
-    w, h = dfreqresp(system, w, n)
+    w, h = dfreqresp(system, _frequencies_of(w, "dbode"), n)
     return (w / tuple(system)[-1], *_bode(h))
 
 

@@ -6,6 +6,8 @@ their comments; a row without a program runs the code as it is.
 
 from __future__ import annotations
 
+from tests.autojit.errors import fixes_scipy
+
 #: What both programs begin with.
 SETUP = """
 import dataclasses
@@ -644,95 +646,263 @@ FIXES: dict[str, tuple[str, str]] = {
         "from numba import guvectorize\nL0\ndef h(x, out):\n"
         "    for i in range(len(x)): out[i] = x[i]\njit(lambda x: h(x))(x)",
     ),
+    "array_api/creation.py: xp.asarray(x, dtype=dtype)": (
+        "@jit\ndef g(x):\n    xp = x.__array_namespace__()\n"
+        "    return xp.asarray(x, dtype=np.float32, copy=False)\ng(x)",
+        "@jit\ndef g(x):\n    xp, dtype = x.__array_namespace__(), np.float32\n    return L0\ng(x)",
+    ),
+    "callbacks/numba_functions.py: return result.astype(np.…)": (
+        "import numba\ng = numba.njit(lambda x: x * 1.5)\n"
+        "jit(lambda x: autojit.numba_callback(g, 'i64[2]', x))(x)",
+        "import numba\n@numba.njit\ndef g(x):\n    result = x * 1.5\n    FIX\n"
+        "jit(lambda x: autojit.numba_callback(g, 'i64[2]', x))(x)",
+    ),
+    "capture/calls/choice.py: np.uint64(n)": (
+        "@jit\ndef g(c, n, u):\n    return [n, u][c]\ng(1, np.int64(1), np.uint64(2))",
+        "@jit\ndef g(c, n, u):\n    return [L0, u][c]\ng(1, np.int64(1), np.uint64(2))",
+    ),
+    "capture/calls/choice.py: row = rows[i].copy()": (
+        "@jit\ndef g(x, i):\n    rows = [x + 1, 2 * x]\n    row = rows[i]\n"
+        "    rows[0][0] = 5.0\n    return row\ng(x, 1)",
+        "@jit\ndef g(x, i):\n    rows = [x + 1, 2 * x]\n    FIX\n    rows[0][0] = 5.0\n"
+        "    return row\ng(x, 1)",
+    ),
+    "capture/calls/iteration.py: table = np.array([0.1, 0.2]); table[i]": (
+        "jit(lambda i: {1: 0.1}.setdefault(i, 0.2))(1)",
+        "@jit\ndef g(i):\n    FIX\n    return table[i]\ng(1)",
+    ),
+    "capture/calls/logic.py: if found: ...": (
+        "@jit\ndef g(x):\n    if (x > 0) is True:\n        return x\n    return -x\ng(1.0)",
+        "@jit\ndef g(found, b):\n    L0\n    a = found\n    match (a, b):\n        L1\n"
+        "    return 1.0\ng(True, False)",
+    ),
+    "capture/calls/logic.py: case {'u': u} if u > 0: ...": (
+        "@jit\ndef g(x):\n    match {'u': x}:\n        case {'u': float(), **rest}:\n"
+        "            return x\n    return -x\ng(1.0)",
+        "@jit\ndef g(x):\n    match {'u': x}:\n        FIX\n    return -x\ng(1.0)",
+    ),
+    "capture/calls/ordering.py: sorted(xs, key=lambda x: x[0])": (
+        "jit(lambda x, y: sorted([x, y]))(x, y)",
+        "@jit\ndef g(x, y):\n    xs = [x, y]\n    return L0, L1\ng(x, y)",
+    ),
+    "capture/calls/ranges.py: fori_loop(0, n, lambda i, x: step(x, i), x)": (
+        "jit(lambda n: list(range(n)))(3)",
+        "step = lambda x, i: x + i\njit(lambda x, n: L0)(x, 3)",
+    ),
+    "capture/frames.py: rest = …(n - 1)": (
+        "def s(n):\n    if n <= 0: return 0.0\n"
+        "    return s(n - 1) + max([1, 2], key=lambda k: s(n - k))\njit(s)(3.0)",
+        "def s(n):\n    if n <= 0: return 0.0\n    L0\n    return rest + 1.0\njit(s)(3.0)",
+    ),
+    "capture/frames.py: total = total + …(n - 1)": (
+        "total = 0.0\ndef s(n):\n    global total\n    total = total + 1.0\n"
+        "    return 0.0 if n <= 0 else s(n - 1)\njit(s)(3.0)",
+        "def s(n):\n    if n <= 0: return 0.0\n    total = 1.0\n    L0\n    return total\n"
+        "jit(s)(3.0)",
+    ),
+    "capture/state/heap.py: ys = list(xs)": (
+        "@jit\ndef g(x):\n    xs, zs = [x, x], [x, 2 * x]\n    ys = xs\n    if x > 0:\n"
+        "        ys = zs\n    ys[0] = 3.0\n    return xs[0]\ng(1.0)",
+        "@jit\ndef g(x):\n    xs = [x, x]\n    L0\n    if x > 0: ys = [x, 2 * x]\n"
+        "    ys[0] = 3.0\n    xs = {'a': x}\n    L1\n    return xs['a'] + ys['a']\ng(1.0)",
+    ),
+    "capture/state/heap.py: y = np.array(table); y[i] = x": (
+        "table = np.ones(3)\n@jit\ndef g(x):\n    if x > 0:\n        table[0] = 5.0\n"
+        "    return x\ng(1.0)",
+        "table, n = np.ones(3), 3\n@jit\ndef g(x, i):\n    if x > 0:\n        L0\n"
+        "        return y[0]\n    return x\ng(1.0, 2)\nL1",
+    ),
+    "capture/state/sharing.py: is_first = True": (
+        "@jit\ndef g(x):\n    first, second = [x], [2 * x]\n    y = first\n    if x > 0:\n"
+        "        y = second\n    return 1.0 if y is first else 0.0\ng(1.0)",
+        "@jit\ndef g(x):\n    is_first = False\n    if x > 0:\n        L0\n    L1\n"
+        "    return x\ng(1.0)",
+    ),
+    "capture/state/state.py: grad(f)(x)": (
+        "@jit\ndef g(x):\n    y = 'a'\n    if x > 0:\n        y = x\n    return y\ng(1.0)",
+        "def f(x):\n    y = 0.0\n    if x > 0: y = x\n    return y\nx = 1.0\nL0\nFIX",
+    ),
+    "dispatch/once.py: fast(x)": (
+        "for _ in range(10):\n    jit(lambda x: x * 3.25)(1.0)",
+        "FIX",
+    ),
+    "dispatch/retraces.py: f(float(x))": (
+        "g = jit(lambda *xs: xs[0] * 2)\nfor k in range(16):\n"
+        "    g(*[1.0 if k >> j & 1 else np.float64(1.0) for j in range(4)])",
+        "f = jit(f)\nx = np.float64(1.0)\nFIX",
+    ),
+    "drawing/graphs/digraph.py: dot.save('graph.gv')": (
+        "autojit.make_dot(autojit.Value(1.0) * 2).pipe(format='png')",
+        "import os, tempfile\nos.chdir(tempfile.mkdtemp())\n"
+        "dot = autojit.make_dot(autojit.Value(1.0) * 2)\nFIX",
+    ),
+    'drawing/programs/picture.py: picture(f, x, stage="all", format="html")': (
+        "from autojit.drawing import picture\npicture(f, x, stage='all')",
+        "from autojit.drawing import picture\nFIX",
+    ),
+    "functions/assignment.py: y = x.copy()": (
+        "z = np.zeros(2)\njit(lambda x: np.put(z, 0, x[0]))(x)",
+        "@jit\ndef g(x):\n    FIX\n    np.put(y, 0, x[0])\n    return y\ng(x)",
+    ),
+    "functions/assignment.py: value.astype(…)": (
+        "@jit\ndef g(x):\n    z = np.zeros(2, int)\n    np.add.at(z, 0, x[0])\n    return z\ng(x)",
+        "@jit\ndef g(value):\n    z = np.zeros(2, int)\n    np.add.at(z, [0, 1], L0)\n"
+        "    return z\ng(x)",
+    ),
+    "functions/indices.py: np.where(mask, x, 0)": (
+        "jit(lambda x: x['a'])(x)",
+        "@jit\ndef g(x):\n    mask = x > 1\n    L1\n    return L0\ng(x)",
+    ),
+    "interception/promotion.py: y = np.array(x); y[i] = value": (
+        "@jit\ndef g(x):\n    z = np.zeros(2)\n    z.flags.writeable = False\n    z[0] = x[0]\n"
+        "    return z\ng(x)",
+        "value = 3.0\n@jit\ndef g(x):\n    FIX\n    return y\ng(x)",
+    ),
+    "interception/promotion.py: out = np.zeros(n); out[:] = x": (
+        "from numpy import array\n"
+        "c_code = eval('lambda z: array(z, float)', {'array': array})\n@jit\ndef g(x):\n"
+        "    z = np.zeros(2)\n    z[0] = x[0]\n    return c_code(z)\ng(x)",
+        "n = 2\n@jit\ndef g(x):\n    FIX\n    return out\ng(x)",
+    ),
+    "nn/attention.py: rng=generator.integers(2**63, size=4)": (
+        "from autojit import nn\np = nn.init_transformer_encoder_layer(0, 6, 24)\n"
+        "nn.transformer_encoder_layer(p, np.ones((5, 6)), num_heads=2, dropout_p=0.5, rng=3)",
+        "from autojit import nn\n"
+        "p, generator = nn.init_transformer_encoder_layer(0, 6, 24), rng\n"
+        "jit(lambda rng: nn.transformer_encoder_layer(p, np.ones((5, 6)), "
+        "num_heads=2, dropout_p=0.5, rng=rng))(**dict(L0))",
+    ),
+    "nn/random.py: step(params, x, rng.integers(2**63))": (
+        "from autojit import nn\njit(lambda x: nn.dropout(x, 0.5, rng))(x)",
+        "from autojit import nn\nstep = jit(lambda p, x, seed: nn.dropout(x, 0.5, seed))\n"
+        "params = 1.0\nFIX",
+    ),
+    "optim/lbfgs.py: opt.step(jit(value_and_grad(loss)), params, state)": (
+        "opt = autojit.optim.lbfgs()\nstate = opt.init(x)\n"
+        "jit(lambda p: opt.step(value_and_grad(f), p, state))(x)",
+        "loss = lambda p: np.sum(p**2)\nopt = autojit.optim.lbfgs()\nparams = x\n"
+        "state = opt.init(x)\nFIX",
+    ),
+    "protocols/ufunc_plans.py: …(…)": (
+        "jit(lambda x: np.bitwise_and(x, 1))(x)",
+        "n = 1\njit(lambda x: L0)(x)",
+    ),
+    "protocols/way_out.py: autojit.pure_callback(…)": (
+        "jit(lambda x: np.from_dlpack(x))(x)",
+        "jit(lambda x: L1)(x)",
+    ),
+    'protocols/way_out.py: autojit.pure_callback(f, "f64[3]", x)': (
+        "from numpy import array\ng = eval('lambda x: array([x, x])', {'array': array})\n"
+        "jit(g)(1.0)",
+        "f, x = (lambda x: x * np.ones(3)), 2.0\nL3",
+    ),
+    "scalar/walking.py: out = Value(..., (x,), 'op')": (
+        "from autojit import Value\nv = Value(2.0)\nw = Value(4.0, (v,), 'sq')\nw.backward()",
+        "from autojit import Value\nx = Value(2.0)\nFIX",
+    ),
+    "staging/containers.py: import copy": (
+        "@jit\ndef g(p):\n    p['w'][0] = p['w'][0] * 2\n    return p['w'][0]\ng({'w': [1.0]})",
+        "@jit\ndef g(p):\n    FIX\n    p['w'][0] = p['w'][0] * 2\n    return p['w'][0]\n"
+        "g({'w': [1.0]})",
+    ),
+    "torch/autograd/function.py: @autojit.custom_vjp": (
+        "import autojit.torch as torch\nclass Sq(torch.autograd.Function):\n    @staticmethod\n"
+        "    def forward(ctx, x): return x * x\n    @staticmethod\n"
+        "    def backward(ctx, g): return g\n"
+        "grad(lambda x: Sq.apply(torch.as_tensor(x)).sum())(x)",
+        "forward, backward = (lambda x: (x * x, x)), (lambda x, g: (2 * x * g,))\nL0\n"
+        "def f(x): return x * x\nL2\ngrad(lambda x: f(x).sum())(x)",
+    ),
+    "torch/compiling.py: compiled(x, torch.rand_like(x))": (
+        "import autojit.torch as torch\n"
+        "torch.compile(lambda x: x * torch.rand_like(x))(torch.ones(2))",
+        "import autojit.torch as torch\ncompiled = torch.compile(lambda x, noise: x * noise)\n"
+        "x = torch.ones(2)\nFIX",
+    ),
+    "torch/nn/normalization.py: …(…, track_running_stats=False)": (
+        "import autojit.torch as torch\nm = torch.nn.BatchNorm1d(2)\n"
+        "torch.compile(lambda x: m(x))(torch.ones(3, 2))",
+        "import autojit.torch as torch\nfrom autojit.torch.nn import BatchNorm1d\nm = L0\n"
+        "torch.compile(lambda x: m(x))(torch.ones(3, 2))",
+    ),
+    ("torch/optim/kinds.py: params, state = autojit.optim.sgd(lr).update(params, grads, state)"): (
+        "import autojit.torch as torch\n"
+        "torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=0.1, differentiable=True)",
+        "lr, params, grads = 0.1, x, y\nstate = autojit.optim.sgd(lr).init(params)\nFIX",
+    ),
+    "torch/saving.py: torch.save(model.state_dict(), path)": (
+        "import autojit.torch as torch\n"
+        "torch.save(torch.nn.Linear(2, 2), '/tmp/no-such-folder/x.pt')",
+        "import autojit.torch as torch, os, tempfile\nmodel = torch.nn.Linear(2, 2)\n"
+        "path = os.path.join(tempfile.mkdtemp(), 'x.pt')\nFIX",
+    ),
+    "tracing/aliasing.py: y = x.reshape(-1).copy()": (
+        "@jit\ndef g(x):\n    x = x * 1\n    z = x.T.reshape(-1)\n    z[0] = 5.0\n"
+        "    return x\ng(np.ones((2, 2)))",
+        "@jit\ndef g(x, c):\n    L0\n    L1\n    a, b = x, 2 * x\n    L2\n    return y\n"
+        "g(np.ones((2, 2)), True)",
+    ),
+    "tracing/known.py: np.stack([f(x) for x in xs])": (
+        "g = eval('lambda x: float(x)')\nvmap(g)(x)",
+        "f, xs = (lambda x: float(x)), x\nL2",
+    ),
+    "tracing/known.py: y = autojit.stop_gradient(x)": (
+        "g = eval('lambda x: float(x) * x')\ngrad(g)(2.0)",
+        "@grad\ndef g(x):\n    L2\n    return float(y) * x\ng(2.0)",
+    ),
+    "tracing/recording.py: y = jit(f)(x)": (
+        "@jit\ndef g(x):\n    with np.errstate(all='raise'):\n        return x / 2\ng(x)",
+        "FIX",
+    ),
+    "tracing/scipy_calls.py: @autojit.custom_jvp": (
+        "import scipy.spatial\njit(lambda x: scipy.spatial.ConvexHull(x).volume)(np.ones((3, 2)))",
+        "g, y, slope = np.sin, 'f64[2]', np.cos\nFIX\njit(f)(x); grad(lambda x: f(x).sum())(x)",
+    ),
+    "tracing/scipy_calls.py: import scipy.…": (
+        "import scipy.special\nfrom scipy.linalg import expm\n"
+        "g = eval('lambda A: expm(A)', {'expm': expm})\njit(g)(np.eye(2))",
+        "@jit\ndef g(A):\n    L0\n    L1\n    return f(A)\ng(np.eye(2))",
+    ),
+    "tracing/source.py: x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)": (
+        "from autojit.tracing import source\nsource.warn_while_tracing(None)",
+        "step, w = (lambda x, r: x + r), np.ones((2, 2))\nn = 2\nFIX",
+    ),
+    "tracing/tracer.py: out = np.zeros(3); out[0] = x": (
+        "g = eval('lambda x: float(x)')\njit(g)(1.0)",
+        "@jit\ndef g(x):\n    L0\n    L1\n    return out + y\ng(1.0)",
+    ),
+    "tracing/tracer.py: y = y0.copy(); y[0] = x": (
+        "y0 = np.zeros(2)\n@jit\ndef g(x):\n    y0[0] = x\n    return x\ng(1.0)",
+        "y0 = np.zeros(2)\n@jit\ndef g(x):\n    FIX\n    return y\ng(1.0)",
+    ),
+    "tracing/tracer.py: np.array([x, y])": (
+        "from numpy import array\ng = eval('lambda x: array([x, x])', {'array': array})\n"
+        "jit(g)(1.0)",
+        "@jit\ndef g(x, y):\n    L0\n    return L1 + L2\ng(1.0, 2.0)",
+    ),
+    "tracing/tracer.py: torch.from_dlpack(jit(f)(x))": (
+        "jit(lambda x: np.from_dlpack(x))(x)",
+        "torch = __import__('pytest').importorskip('torch')\nf = lambda x: 2 * x\nL0",
+    ),
+    "tracing/tracer.py: y = np.sin(x)": (
+        "g = eval('lambda x: float(x)')\njit(g)(1.0)",
+        "@jit\ndef g(x):\n    L0\n    return y\ng(1.0)",
+    ),
+    "tracing/tracer.py: print(f'{f(x):…}')": (
+        "jit(lambda x: f'{x:.3f}')(1.0)",
+        "x = 1.0\nL0\nL1",
+    ),
+    "transformations/custom.py: return …(*primals), tangent_out": (
+        "f = autojit.custom_jvp(lambda x: x * 2.0)\n"
+        "f.defjvp(lambda p, t: (f(*p) + t[0], 2 * t[0]))\ngrad(f)(1.0)",
+        "f = autojit.custom_jvp(lambda x: x * 2.0)\n@f.defjvp\ndef rule(primals, tangents):\n"
+        "    tangent_out = 2 * tangents[0]\n    FIX\ngrad(f)(1.0)",
+    ),
+    **fixes_scipy.FIXES,
 }
 
-#: Places without a row, by why; "not tried" is an invitation.
+#: Places without a row, by why.
 _WITHOUT: dict[str, tuple[str, ...]] = {
-    "not tried": (
-        "scipy/sparse/matrices.py: a.reshape(1, -1)",
-        "capture/frames.py: rest = …(n - 1)",
-        "capture/frames.py: total = total + …(n - 1)",
-        "scipy/sparse/construct.py: scipy.sparse.coo_array((data, (row, col)), shape=(m, n))",
-        "scipy/sparse/operands.py: k * (A @ x)",
-        "scipy/sparse/matrices.py: scipy.sparse.coo_array((data, (A.row, A.col)), A.shape)",
-        "array_api/creation.py: xp.asarray(x, dtype=dtype)",
-        "callbacks/numba_functions.py: return result.astype(np.…)",
-        "capture/calls/choice.py: np.uint64(n)",
-        "capture/calls/choice.py: row = rows[i].copy()",
-        "capture/calls/iteration.py: table = np.array([0.1, 0.2]); table[i]",
-        "capture/calls/logic.py: if found: ...",
-        "capture/calls/logic.py: case {'u': u} if u > 0: ...",
-        "capture/calls/ordering.py: sorted(xs, key=lambda x: x[0])",
-        "capture/calls/ranges.py: fori_loop(0, n, lambda i, x: step(x, i), x)",
-        "capture/carries.py: xs.append(x.copy())",
-        "capture/state/heap.py: for i, x in enumerate(xs): ...",
-        "capture/state/heap.py: xs.append(x); last = x",
-        "capture/state/heap.py: ys = list(xs)",
-        "capture/state/heap.py: y = np.array(table); y[i] = x",
-        "capture/state/sharing.py: is_first = True",
-        "capture/state/state.py: grad(f)(x)",
-        "dispatch/once.py: fast(x)",
-        "dispatch/retraces.py: f(float(x))",
-        "drawing/graphs/digraph.py: dot.save('graph.gv')",
-        'drawing/programs/picture.py: picture(f, x, stage="all", format="html")',
-        "functions/assignment.py: y = x.copy()",
-        "functions/assignment.py: value.astype(…)",
-        "functions/indices.py: np.where(mask, x, 0)",
-        "interception/promotion.py: y = np.array(x); y[i] = value",
-        "interception/promotion.py: out = np.zeros(n); out[:] = x",
-        "nn/attention.py: rng=generator.integers(2**63, size=4)",
-        "nn/random.py: step(params, x, rng.integers(2**63))",
-        "optim/lbfgs.py: opt.step(jit(value_and_grad(loss)), params, state)",
-        "protocols/ufunc_plans.py: …(…)",
-        "protocols/way_out.py: autojit.pure_callback(…)",
-        'protocols/way_out.py: autojit.pure_callback(f, "f64[3]", x)',
-        "scalar/walking.py: out = Value(..., (x,), 'op')",
-        (
-            "scipy/integrate/initial_value.py: solve_ivp(fun, t_span, y0, "
-            "t_eval=np.linspace(t0, t1, 100))"
-        ),
-        "scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)",
-        "scipy/linalg/matrix_functions.py: w, v = np.linalg.eigh(A); (v * f(w)) @ v.T",
-        "scipy/ndimage/correlation.py: scipy.ndimage.…(image.astype(float), ...)",
-        "scipy/ndimage/correlation.py: scipy.ndimage.…(image, ...).astype(np.float32)",
-        (
-            "scipy/ndimage/correlation.py: np.abs(scipy.ndimage.gaussian_filter1d(image, "
-            "sigma, axis=0, order=1))"
-        ),
-        (
-            "scipy/optimize/roots.py: vmap(lambda c: scipy.optimize.brentq(lambda x: "
-            "f(x, c), a, b))(cs)"
-        ),
-        "scipy/public.py: from … import",
-        "scipy/signal/forms.py: cont2discrete(signal.zpk2ss(z, p, k), dt)",
-        "scipy/signal/responses.py: …(system, w=np.logspace(-1, 1, 100))",
-        "scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))",
-        "scipy/signal/systems.py: …(system, T=np.linspace(0, 10, 100))",
-        "scipy/signal/uneven.py: lombscargle(x, y - y.mean(), freqs)",
-        "staging/containers.py: import copy",
-        "torch/autograd/function.py: @autojit.custom_vjp",
-        "torch/compiling.py: compiled(x, torch.rand_like(x))",
-        "torch/nn/normalization.py: …(…, track_running_stats=False)",
-        (
-            "torch/optim/kinds.py: params, state = autojit.optim.sgd(lr).update(params, "
-            "grads, state)"
-        ),
-        "torch/saving.py: torch.save(model.state_dict(), path)",
-        "tracing/aliasing.py: y = x.reshape(-1).copy()",
-        "tracing/known.py: np.stack([f(x) for x in xs])",
-        "tracing/known.py: y = autojit.stop_gradient(x)",
-        "tracing/recording.py: y = jit(f)(x)",
-        "tracing/scipy_calls.py: @autojit.custom_jvp",
-        "tracing/scipy_calls.py: import scipy.…",
-        "tracing/source.py: x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)",
-        "tracing/tracer.py: out = np.zeros(3); out[0] = x",
-        "tracing/tracer.py: y = y0.copy(); y[0] = x",
-        "tracing/tracer.py: np.array([x, y])",
-        "tracing/tracer.py: torch.from_dlpack(jit(f)(x))",
-        "tracing/tracer.py: y = np.sin(x)",
-        "tracing/tracer.py: print(f'{f(x):…}')",
-        "transformations/custom.py: return …(*primals), tangent_out",
-    ),
     "no message, but code or a table": (
         "callbacks/numba_functions.py: r = f(…)",
         "callbacks/numba_functions.py: return python(p, status)",

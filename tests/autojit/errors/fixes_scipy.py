@@ -1,0 +1,104 @@
+"""Mistakes in calls of SciPy's functions, and programs into which the code of their messages is
+pasted, as in `fixes`."""
+
+from __future__ import annotations
+
+FIXES: dict[str, tuple[str, str]] = {
+    (
+        "scipy/integrate/initial_value.py: solve_ivp(fun, t_span, y0, "
+        "t_eval=np.linspace(t0, t1, 100))"
+    ): (
+        "import scipy.integrate\n"
+        "jit(lambda y: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), y).y)(x)",
+        "from scipy.integrate import solve_ivp\n"
+        "fun, t_span, t0, t1 = (lambda t, y: -y), (0, 1), 0, 1\njit(lambda y0: L0.y)(x)",
+    ),
+    "scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)": (
+        "import scipy.interpolate\njit(lambda w: scipy.interpolate.lagrange(x, w))(y)",
+        "from scipy.interpolate import BarycentricInterpolator\npoints = np.array([1.5])\n"
+        "jit(lambda w: L0)(y)",
+    ),
+    "scipy/linalg/matrix_functions.py: w, v = np.linalg.eigh(A); (v * f(w)) @ v.T": (
+        "import scipy.linalg\njit(lambda A: scipy.linalg.funm(A, np.sin))(np.eye(2))",
+        "f = np.sin\n@jit\ndef g(A):\n    FIX\n    return v\ng(np.eye(2))",
+    ),
+    (
+        "scipy/ndimage/correlation.py: "
+        "np.abs(scipy.ndimage.gaussian_filter1d(image, sigma, axis=0, order=1))"
+    ): (
+        "import scipy.ndimage\n"
+        "jit(lambda im: scipy.ndimage.gaussian_gradient_magnitude(im, 1.0, "
+        "axes=0))(np.ones((3, 3)))",
+        "import scipy.ndimage\nsigma = 1.0\njit(lambda image: L0)(np.ones((3, 3)))",
+    ),
+    (
+        "scipy/optimize/roots.py: vmap(lambda c: scipy.optimize.brentq(lambda x: "
+        "f(x, c), a, b))(cs)"
+    ): (
+        "import scipy.optimize.elementwise\n"
+        "jit(lambda c: scipy.optimize.elementwise.find_root(lambda x, c: x - c, "
+        "(0.0, 4.0), args=(c,)).x)(x)",
+        "import scipy.optimize\nf, a, b, cs = (lambda x, c: x - c), 0.0, 4.0, x\nFIX",
+    ),
+    "scipy/public.py: from … import": (
+        "import autojit.scipy.special\nautojit.scipy.special.test",
+        "FIX",
+    ),
+    "scipy/signal/forms.py: cont2discrete(signal.zpk2ss(z, p, k), dt)": (
+        "import scipy.signal\njit(lambda k: scipy.signal.cont2discrete(([], [-1.0], k), 0.1))(1.0)",
+        "from scipy import signal\nfrom scipy.signal import cont2discrete\n"
+        "z, p, dt = [], [-1.0], 0.1\njit(lambda k: L0[0])(1.0)",
+    ),
+    "scipy/signal/responses.py: …(system, w=np.logspace(-1, 1, 100))": (
+        "import scipy.signal\njit(lambda k: scipy.signal.bode(([k], [1.0, 1.0])))(1.0)",
+        "from scipy.signal import bode\n@jit\ndef g(k):\n    system = ([k], [1.0, 1.0])\n"
+        "    return L0\ng(1.0)",
+    ),
+    "scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))": (
+        "import scipy.signal\njit(lambda k: scipy.signal.freqs_zpk([], [-1.0], k))(1.0)",
+        "from scipy.signal import freqs_zpk\nz, p = [], [-1.0]\njit(lambda k: L0)(1.0)",
+    ),
+    "scipy/signal/systems.py: …(system, T=np.linspace(0, 10, 100))": (
+        "import scipy.signal\njit(lambda k: scipy.signal.step(([k], [1.0, 1.0])))(1.0)",
+        "from scipy.signal import step\n@jit\ndef g(k):\n    system = ([k], [1.0, 1.0])\n"
+        "    return L0\ng(1.0)",
+    ),
+    "scipy/signal/uneven.py: lombscargle(x, y - y.mean(), freqs)": (
+        "import scipy.signal\n"
+        "jit(lambda y: scipy.signal.lombscargle(x, y, [1.0], precenter=True))(y)",
+        "from scipy.signal import lombscargle\nfreqs = [1.0]\njit(lambda y: L0)(y)",
+    ),
+    "scipy/sparse/construct.py: scipy.sparse.coo_array((data, (row, col)), shape=(m, n))": (
+        "jit(lambda d: scipy.sparse.lil_array((d, [0], [0, 1])) @ x)(np.ones((1, 2, 2)))",
+        "row, col, m, n = [0, 1], [1, 0], 2, 2\njit(lambda data: L0 @ x)(y)",
+    ),
+    "scipy/sparse/matrices.py: a.reshape(1, -1)": (
+        "a = scipy.sparse.coo_array([1.0, 0.0, 2.0])\njit(lambda k: (k * a) @ np.ones(3))(2.0)",
+        "a = scipy.sparse.coo_array([1.0, 0.0, 2.0])\njit(lambda k: (k * L0) @ np.ones(3))(2.0)",
+    ),
+    "scipy/sparse/matrices.py: scipy.sparse.coo_array((data, (A.row, A.col)), A.shape)": (
+        "@jit\ndef g(d):\n    A = scipy.sparse.eye_array(2, format='dia')\n    A.data = d\n"
+        "    return A @ x\ng(y)",
+        "A = scipy.sparse.eye_array(2, format='coo')\njit(lambda data: L0 @ x)(y)",
+    ),
+    "scipy/sparse/operands.py: k * (A @ x)": (
+        "import scipy.sparse.linalg\nA = scipy.sparse.linalg.aslinearoperator(np.eye(2))\n"
+        "jit(lambda k: A.dot(k))(2.0)",
+        "import scipy.sparse.linalg\nA = scipy.sparse.linalg.aslinearoperator(np.eye(2))\n"
+        "jit(lambda k: L0)(2.0)",
+    ),
+    "scipy/ndimage/correlation.py: image = image.astype(float)": (
+        "import scipy.ndimage\n"
+        "jit(lambda im: scipy.ndimage.gaussian_filter(im, 1.0))(np.ones((3, 3), int))",
+        "import scipy.ndimage\n@jit\ndef g(image):\n    L0\n"
+        "    return scipy.ndimage.gaussian_filter(image, 1.0)\ng(np.ones((3, 3), int))",
+    ),
+    "scipy/ndimage/correlation.py: result = result.astype(np.…)": (
+        "import scipy.ndimage\n"
+        "jit(lambda im: scipy.ndimage.gaussian_filter(im, 1.0, "
+        "output=np.float32))(np.ones((3, 3)))",
+        "import scipy.ndimage\n@jit\ndef g(image):\n"
+        "    result = scipy.ndimage.gaussian_filter(image, 1.0)\n    L0\n    return result\n"
+        "g(np.ones((3, 3)))",
+    ),
+}
