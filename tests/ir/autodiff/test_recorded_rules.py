@@ -118,16 +118,17 @@ def test_rules_read_the_types_of_operands_that_are_not_handed_over() -> None:
     program = parse("""program main(%0: f32[2]) {
         %1: f64[2] = convert %0 {dtype=f64}
         %2: c64[2] = convert %0 {dtype=c64}
-        %3: f32[2] = convert %1 {dtype=f32}
-        %4: f32[2] = convert %2 {dtype=f32}
-        %5: f32[2] = add %3, %4
-        return %5
+        %3: f64[2] = mul %1, %1
+        %4: f32[2] = convert %3 {dtype=f32}
+        %5: f32[2] = convert %2 {dtype=f32}
+        %6: f32[2] = add %4, %5
+        return %6
     }""")
     with Thresholds({LEAST: 0}):
         made = vjp(program, (0,))
     verify(made)
     x = np.ones(2, np.float32)
-    np.testing.assert_array_equal(interpret(made, [x, x])[1], 2 * x)
+    np.testing.assert_array_equal(interpret(made, [x, x])[1], 3 * x)
 
 
 def test_what_was_not_handed_to_a_rule_is_not_recorded() -> None:
