@@ -57,6 +57,9 @@ class Gather(_Indexing):
 
     parameters = ("axes",)
 
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        return True
+
     def work(self, op: Op) -> float:
         return op.result.type.size
 
