@@ -74,14 +74,17 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     before = Before(access)
     facts = [implied(test, bool(holds)) for holds in range(len(ways))]
     traced = [_traced(way, before, known) for way, known in zip(ways, facts, strict=True)]
-    if all(way.error is not None for way in traced):
-        raise traced[1].error or AssertionError
-    _emit(held, traced, before)
-    for way, holds in zip(traced, (False, True), strict=True):
-        if way.error is not None:
-            failing(
-                held if holds else np.logical_not(held), way.error, raised_at(way.error, access)
-            )
+    if any(way.error is None or way.block.trace.checks for way in traced):
+        _emit(held, traced, before)
+    otherwise, then = (way.error for way in traced)
+    if then is None or otherwise is None:
+        for way, error in ((held, then), (np.logical_not(held), otherwise)):
+            if error is not None:
+                failing(way, error, raised_at(error, access))
+        return
+    if (type(then), str(then)) != (type(otherwise), str(otherwise)):
+        failing(np.logical_not(held), otherwise, raised_at(otherwise, access))
+    raise then  # no way leads on
 
 
 def raised_at(error: Exception, access: Access) -> Source | None:
@@ -213,8 +216,8 @@ def _is_free(program: Program) -> bool:
 def _check_grown(ways: Sequence[_Way], before: Before) -> None:
     """Raise unless all ways append as many elements to each list."""
     some = [way for way in ways if way.error is None]
-    common = frozenset.intersection(*(way.grown for way in some))
     for way in some:
+        common = frozenset.intersection(*(other.grown for other in some))
         for k in way.grown - common:
             place = way.changes[k][0].place
             assert place is not None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
 from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
@@ -30,11 +31,11 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls, frames, recursion
-from .branches import capture_branch, capture_choice, raised_at
+from .branches import capture_branch, capture_choice
 from .checks import failing
 from .loop import Loop
 from .loop_ops import emit
-from .loops import trace_if_begun, trace_loop
+from .loops import trace_if_begun
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
@@ -141,7 +142,7 @@ class Runtime(PlainRuntime):
             may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
             is_long = may_end and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
-                emit(trace_loop(loop))
+                _emit_begun(loop)
                 return
             is_first = False
             body()
@@ -199,6 +200,8 @@ class Runtime(PlainRuntime):
             return True
         if type(a) is Optional or type(b) is Optional:
             return calls.is_optional(a, b)
+        if any_one_of((a, b)):
+            return calls.is_one_of(a, b)
         calls.check_singleton(a, b)
         check_apart(a, b)
         return False
@@ -222,15 +225,20 @@ class Runtime(PlainRuntime):
         return calls.in_(x, container)
 
     def item(self, x: Any, index: Any) -> Any:
+        if any_one_of((x, index)):
+            return resolved([x, index], calls.item)
         return calls.item(without_none(x, _NO_ITEM), without_none(index, _NO_INDEX))
 
     def set_item(self, x: Any, index: Any, value: Any) -> None:
-        calls.set_item(without_none(x, _NO_ITEM), without_none(index, _NO_INDEX), value)
+        if any_one_of((x, index)):
+            resolved([x, index], lambda x, index: calls.set_item(x, index, value))
+        else:
+            calls.set_item(without_none(x, _NO_ITEM), without_none(index, _NO_INDEX), value)
         notice()
 
     def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
         x, index = without_none(x, _NO_ITEM), without_none(index, _NO_INDEX)
-        calls.update_item(x, index, operator, value)
+        resolved([x, index], lambda x, index: calls.update_item(x, index, operator, value))
         notice()
 
     @contextmanager
@@ -271,12 +279,27 @@ def entry(f: Any) -> Any:
 
 
 def _emit_if_begun(loop: Loop, begins: Tracer) -> None:
-    """Record a loop; where its first step raises an exception in any case, that alone."""
+    """Record a loop; where its first step raises an exception in any case, that step alone."""
     found = trace_if_begun(loop)
     if isinstance(found, Exception):
-        failing(truth_of(begins), found, raised_at(found, loop.access))
+        capture_branch(begins, (_nothing, lambda: _first_step(loop, found)), loop.access)
     else:
         emit(found)
+
+
+def _emit_begun(loop: Loop) -> None:
+    """The same of a loop that surely has a step."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        _first_step(loop, found)
+    else:
+        emit(found)
+
+
+def _first_step(loop: Loop, error: Exception) -> None:
+    """A step that raises an exception, unless what it does before that raises another one."""
+    loop.step(0)
+    raise error
 
 
 def _noticing(item: Callable[[Any], Any]) -> Callable[[Any], Any]:

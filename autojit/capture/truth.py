@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.heap import check_length
+from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Optional
 from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
@@ -26,6 +27,8 @@ def unknown(test: Any) -> Tracer | None:
     """A condition as a traced array if it is traced and its value is not known."""
     if type(test) is Optional:
         test = test.__aj_truth__(scalars.truth)
+    elif type(test) is OneOf:
+        test = test.__aj_where__(bool)
     if not is_tracer(test):
         array_of = WRAPPERS.get(type(test))
         if array_of is not None and hasattr(test, "__bool__"):  # else it is true as an object
@@ -41,6 +44,8 @@ def truth(test: Any) -> bool:
     """The truth of a condition that is known."""
     if type(test) is Optional:
         test = test.__aj_truth__(scalars.truth)
+    elif type(test) is OneOf:
+        test = test.__aj_where__(bool)
     return bool(value_of(bare(test)) if is_tracer(test) else test)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.codegen.cuda.foreign import is_foreign
-from autojit.errors import MissingDtypeError
+from autojit.errors import AutojitError, MissingDtypeError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, current_trace
@@ -98,8 +98,18 @@ def trace_function(
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
         twin = hooks.converted(python_function(function))
-        results, structure = pytrees.flatten(hooks.returned(call(watched(twin), tracers)))
         trace = current_trace()
+        try:
+            found = hooks.returned(call(watched(twin), tracers))
+        except AutojitError:
+            raise
+        except Exception as error:
+            if trace is None or not trace.checks:
+                raise
+            # one that may come first is raised as the code runs, and so is this one behind it
+            hooks.fail_where(np.True_, error)
+            found = 0.0
+        results, structure = pytrees.flatten(found)
         constructs.update(trace.constructs if trace is not None else ())
         return [pytrees.check_result(r, f"The result of {name}", function) for r in results]
 

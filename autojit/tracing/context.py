@@ -52,6 +52,9 @@ class Trace:
         self.unrolled: set[Any] = set() if outer is None else outer.unrolled
         #: The loops that have been captured so far, by where they are written.
         self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
+        #: Objects of which a traced condition chooses one: their codes are their places in it.
+        self.coded: list[Any] = [] if outer is None else outer.coded
+        self._first_coded = len(self.coded)
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         #: What asks for a device in it, by the device.
         self.devices: dict[str, Request] = {}
@@ -143,6 +146,8 @@ class Trace:
         self.peers.clear()
         self.containers.clear()
         self.facts.clear()
+        if self.around is None:  # not a block, whose objects are used behind it
+            del self.coded[self._first_coded :]
 
 
 class CapturedView:

@@ -26,11 +26,12 @@ from autojit.ir.core.program import (
     building,
     current_builder,
 )
-from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, select
+from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, ne, select
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.pass_manager.records import phase
 
 from .partition import needed, parted
+from .poles import Poles
 from .recorded_rules import LEAST, Places, RecordedRules
 
 
@@ -99,6 +100,9 @@ class _Cotangents:
         self._places = places
         self.of: dict[Value, Value] = {}
         self.mask: dict[Value, Mask] = {}
+        #: Values of which elements may not be read: their cotangents are 0 there.
+        self.partial: set[Value] = set()
+        self._poles = Poles(self._builder)
 
     def reach(self, op: Op) -> bool:
         return not self.of.keys().isdisjoint(op.results)
@@ -118,7 +122,9 @@ class _Cotangents:
         if list(outgoing).count(None) == len(outgoing):
             raise _not_linear(op)
         elementwise = isinstance(op.kind, Elementwise)
-        mask = self.mask.get(op.results[0], _EVERYWHERE) if elementwise else _EVERYWHERE
+        known = self.mask.get(op.results[0], _EVERYWHERE)
+        mask = known if elementwise else _EVERYWHERE
+        partial = not self.partial.isdisjoint(op.results) or known != mask
         for k, (value, cotangent) in enumerate(zip(op.operands, outgoing, strict=True)):
             if cotangent is None:
                 continue
@@ -126,7 +132,20 @@ class _Cotangents:
             if mask and own is None and not all(is_linear):
                 # A factor, which may be infinite outside of the mask.
                 cotangent = select(_holds(mask), cotangent, full(0, cotangent.type))
+            elif partial and elementwise and self._poles.of(renamed, is_linear):
+                arrived = incoming[0]
+                assert arrived is not None
+                read = ne(arrived, full(0, arrived.type))
+                cotangent = select(read, cotangent, full(0, cotangent.type))
+            self._note(value, partial or op.kind.leaves_out(op, k))
             self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
+
+    def _note(self, value: Value, partial: bool) -> None:
+        """An op reads a value, maybe not all its elements."""
+        if not partial:
+            self.partial.discard(value)
+        elif value not in self.of:
+            self.partial.add(value)
 
     def _transposed(
         self, op: Op, cotangents: Sequence[MaybeValue], is_linear: list[bool]

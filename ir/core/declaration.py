@@ -231,6 +231,14 @@ class Declaration:
         """The condition under which an operand reaches the result, if there is one."""
         return None
 
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        """Whether there may be elements of an operand that the op does not read."""
+        return False
+
+    def has_poles(self, op: Op) -> bool:
+        """Whether the result may be infinite where the operands are finite, by a division."""
+        return False
+
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
     ) -> Sequence[MaybeValue]:

@@ -60,11 +60,12 @@ mul = Elementwise(
 div = Elementwise(
     "div", np.true_divide, [lambda t, y, a, b: t / b, lambda t, y, a, b: -((t / b) * y)],
     answers=[np.true_divide], kinds=INEXACT, complex_kernel=complex_kernels.divide, cost=4,
+    poles=True,
 )  # fmt: skip
 #: Of complex numbers, whose zeros and infinities differ from those of 1 / z in NumPy.
 reciprocal = Elementwise(
     "reciprocal", np.reciprocal, [lambda t, y, z: -(t * (y * y))], kinds="c",
-    complex_kernel=complex_kernels.reciprocal, cost=4,
+    complex_kernel=complex_kernels.reciprocal, cost=4, poles=True,
 )  # fmt: skip
 neg = Elementwise(
     "neg", np.negative, [lambda t, y, x: -t], answers=[np.negative], kinds=NUMBER,
@@ -104,7 +105,7 @@ power = Elementwise(
     "power", np.power, [_power_base_rule, _power_exponent_rule],
     answers=[np.power], kinds=NUMBER,
     kernel=lambda k, x, p: k("pow", x, p), complex_kernel=complex_kernels.power, cost=30,
-    fails="i",
+    fails="i", poles=True,
 )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ class Elementwise(SingleResult):
     ``cost``     rough cost of one element in additions; decides what is recomputed
     ``commutative``  whether the two operands may change places, down to the sign of a zero
     ``fails``    dtype kinds of operands for some values of which it raises
+    ``poles``    whether it may divide by an operand
     """
 
     rules_by_type = True
@@ -69,8 +70,10 @@ class Elementwise(SingleResult):
         cost: int = 1,
         commutative: bool = False,
         fails: str = "",
+        poles: bool = False,
     ) -> None:
         super().__init__(name, answers)
+        self.poles = poles
         self.numpy = numpy
         self.rules = tuple(rules)
         self.arity = len(self.rules)
@@ -84,6 +87,9 @@ class Elementwise(SingleResult):
 
     def work(self, op: Op) -> float:
         return self.cost * op.result.type.size
+
+    def has_poles(self, op: Op) -> bool:
+        return self.poles
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         """The dtype of the result for that of the operands; here, the same."""
@@ -227,6 +233,9 @@ class IntegerPower(Elementwise):
     """``integer_power(x, exponent=n)``: x to a constant integer power."""
 
     parameters = ("exponent",)
+
+    def has_poles(self, op: Op) -> bool:
+        return bool(op.params["exponent"] < 0)
 
     def may_fail(self, op: Op) -> bool:
         return op.params["exponent"] < 0 and super().may_fail(op)

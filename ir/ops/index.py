@@ -59,6 +59,9 @@ class Gather(_Indexing):
     moves = True
     parameters = ("axes",)
 
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        return True
+
     def work(self, op: Op) -> float:
         return op.result.type.size
 

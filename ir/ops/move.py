@@ -186,6 +186,9 @@ class Slice(Move):
         ranges = zip(index, params["start"], params["stride"], strict=True)
         return [Source(0, tuple(i * step + start for i, start, step in ranges))]
 
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        return op.result.type.size < op.operands[0].type.size
+
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
         start, stop, stride = (op.params[k] for k in ("start", "stop", "stride"))
         return self(operands[0].value, start=(0, *start), stop=(size, *stop), stride=(1, *stride))

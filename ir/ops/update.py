@@ -50,6 +50,9 @@ class Updating(SingleResult):
             result[1] = self.pull_back_updates(cotangent, op)
         return result
 
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        return operand == 0
+
     def pull_back_array(self, cotangent: Value, op: Op) -> Value:
         """The cotangent of the array: nothing of it is left where it was replaced."""
         return self(cotangent, full(0, op.operands[1].type), *op.operands[2:], **op.params)
@@ -253,6 +256,9 @@ class AddAt(_AtIndices):
 
     combine = "add"
     kinds = "iufc"
+
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        return False
 
     @staticmethod
     def put(places: Any, indices: tuple[Any, ...], updates: Any) -> None:

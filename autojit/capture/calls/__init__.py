@@ -6,9 +6,18 @@ give for the numbers that it stands for, and what Python would not evaluate is n
 
 from .calling import NUMPY_NAMES, call
 from .items import item, set_item, update_item
-from .logic import and_, check_singleton, check_subject, in_, is_optional, not_, or_
+from .logic import (
+    and_,
+    check_singleton,
+    check_subject,
+    in_,
+    is_one_of,
+    is_optional,
+    not_,
+    or_,
+)
 
 __all__ = [
-    "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "in_", "is_optional", "item",
-    "not_", "or_", "set_item", "update_item",
+    "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "in_", "is_one_of",
+    "is_optional", "item", "not_", "or_", "set_item", "update_item",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer, uncovered_of
@@ -44,6 +45,10 @@ _BUILTIN = types.BuiltinFunctionType
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
     """``f(*args, **kwargs)``, in which ``converted(g)`` is the twin of a function g."""
     found = ANSWERS.get(id(f))
+    if type(f) is OneOf or (
+        type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))
+    ):
+        return _resolved(f, args, kwargs, converted)
     if found is not None:
         if id(f) not in _TAKE_NONE:
             args, kwargs = _present(f, args, kwargs)
@@ -55,6 +60,35 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
     if way is None:
         way = _ways[kind] = _way(kind)
     return way(f, args, kwargs, converted)
+
+
+def _resolved(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
+    """A call of one of some functions, or of one that is not the user's with one of some
+    objects."""
+    if type(f) is OneOf:
+        return each(f, lambda known: call(known, args, kwargs, converted))
+    if f is len and type(args[0]) is OneOf:
+        return len_of(args[0])
+    if isinstance(f, (type, types.MethodType)) and _is_users(f):
+        return _ways.setdefault(type(f), _way(type(f)))(f, args, kwargs, converted)
+    if f in (list.append, print) or getattr(f, "__name__", "") in _STORE:
+        return f(*args, **kwargs)
+
+    def known(*values: Any) -> Any:
+        named = zip(kwargs, values[len(args) :], strict=True)
+        return call(f, values[: len(args)], dict(named), converted)
+
+    return resolved([*args, *kwargs.values()], known)
+
+
+def _is_users(f: Any) -> bool:
+    """Whether a class or a method is written in Python."""
+    code = vars(f).get("__init__") if isinstance(f, type) else f.__func__
+    return isinstance(code, _FUNCTION) or hasattr(f, "_fields")
+
+
+#: Methods of containers that keep what they are given.
+_STORE = frozenset({"append", "appendleft", "insert", "extend"})
 
 
 #: Answers that None may be given to.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.one_of import OneOf, resolved
 from autojit.capture.state.optional import Facts, Optional, flag, implied
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
 from autojit.protocols.lifting import as_value, dtype_of, tracer
@@ -95,6 +97,10 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 def in_(x: Any, container: Any) -> Any:
     """``x in container``."""
+    if type(x) is OneOf:
+        return x.__aj_where__(lambda known: in_(known, container))
+    if type(container) is OneOf:
+        return container.__aj_where__(lambda known: in_(x, known))
     if isinstance(container, (range, TracedRange)):
         return _in_range(x, container) if _needs_care(x, container) else x in container
     if is_traced(container) or (is_traced(x) and isinstance(container, np.ndarray)):
@@ -224,6 +230,14 @@ def check_singleton(a: Any, b: Any) -> None:
             "    if found: ...                      # not: if found is True\n"
             "    case (a, b) if a and not b: ...    # not: case (True, False)",
         )
+
+
+def is_one_of(a: Any, b: Any) -> Any:
+    """``a is b`` of two objects, each of which may be one of some."""
+    one, other = (a, b) if type(a) is OneOf else (b, a)
+    if type(other) is OneOf:
+        return resolved([one, other], operator.is_)
+    return one.__aj_where__(lambda x: x is other)
 
 
 def is_optional(a: Any, b: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Flag, Optional
 from autojit.errors import with_place
 from autojit.ir.core.declaration import full
@@ -50,7 +51,7 @@ def is_traced(x: Any) -> bool:
 
 def is_undecided(x: Any) -> bool:
     """Whether a value may have a truth that is not known."""
-    return isinstance(x, (*TRACED, Optional))
+    return isinstance(x, (*TRACED, Optional, OneOf))
 
 
 def any_traced(xs: Any) -> bool:
@@ -65,6 +66,8 @@ def truth(x: Any) -> Any:
     """``bool(x)``: a bool where x is known, else a traced one."""
     if type(x) is Optional:
         return x.__aj_truth__(truth)
+    if type(x) is OneOf:
+        return x.__aj_where__(bool)
     if type(x) is Flag:
         return x
     if not isinstance(x, TRACED):

@@ -13,6 +13,8 @@ from .context import Site
 class Unbound:
     """The value of a name that is not bound."""
 
+    __aj_internal__ = True
+
     def __repr__(self) -> str:
         return "<unbound>"
 

@@ -35,6 +35,7 @@ from .holders import (
     values_of,
 )  # fmt: skip
 from .maybe import Maybe
+from .one_of import OneOf, alternatives
 from .optional import Optional, inner
 
 #: What holds nothing that can be changed, or is found by other means.
@@ -131,8 +132,8 @@ class Heap:
         kind = type(x)
         if isinstance(x, tuple):
             return x
-        if kind in (Maybe, Optional):
-            return (inner(x),)
+        if kind in (Maybe, Optional, OneOf):
+            return alternatives(x) if kind is OneOf else (inner(x),)
         if numba_kind(kind):
             return ()  # compiled code changes none of Python's containers
         if kind is FunctionType:
@@ -280,6 +281,7 @@ class Spent(CaptureError):
 class Unread:
     """An element of a list that grows in a loop: which one it is differs from step to step."""
 
+    __aj_internal__ = True
     #: So that those below this module know lists that grow.
     list_grows = True
 

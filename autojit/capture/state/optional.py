@@ -21,6 +21,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .maybe import Maybe
+from .one_of import OneOf, refuse_result
 
 #: Flags, and whether they hold.
 Facts = tuple[tuple[Any, bool], ...]
@@ -306,14 +307,16 @@ optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMES
 def returned(tree: Any) -> Any:
     """The result of a traced function, which raises where something of it is None."""
     leaves, structure = optree.tree_flatten(tree, is_leaf=_is_optional, namespace=NAMESPACE)
-    if not any(map(_is_optional, leaves)):
+    for leaf in leaves:
+        refuse_result(leaf)
+    if not any(type(leaf) is Optional for leaf in leaves):
         return tree
     values = [returned(without_none(leaf, _RETURNED)) for leaf in leaves]
     return optree.tree_unflatten(structure, values)
 
 
 def _is_optional(x: Any) -> bool:
-    return type(x) is Optional
+    return type(x) in (Optional, OneOf)
 
 
 _RETURNED = (

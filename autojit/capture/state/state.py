@@ -24,6 +24,7 @@ from autojit.tracing.context import current_trace
 from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_same_content
 from .maybe import Maybe
+from .one_of import with_codes
 from .optional import Optional, inner, with_inner
 
 
@@ -192,6 +193,8 @@ def _thawed(value: Any, shared: set[int]) -> Any:
 class Same:
     """A list or dict that is the same one on all ways: a leaf."""
 
+    __aj_internal__ = True
+
     def __init__(self, container: Any) -> None:
         self.container = container
 
@@ -256,7 +259,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
     """
     values = with_nones(values)
     if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
-        return list(values)
+        return with_codes(values)
     whole = [v for v in values if v is not UNBOUND]
     known = whole[0].value if isinstance(whole[0], Maybe) else whole[0]
     result = []
@@ -266,7 +269,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
         elif not isinstance(v, Maybe):
             v = Maybe(v, True)
         result.append(v.value if silent else v)
-    return result
+    return with_codes(result)
 
 
 def with_nones(values: Sequence[Any]) -> list[Any]:

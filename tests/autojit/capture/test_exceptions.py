@@ -318,3 +318,57 @@ def test_an_exception_of_the_first_step_is_raised_if_there_is_one(f):
         assert run(2.0, 0) == 4.0
         with pytest.raises(ValueError, match="some step"):
             run(2.0, 3)
+
+
+def one_of_two(x):
+    if x > 0:
+        raise ValueError("above")
+    if x >= -2:
+        raise AssertionError("near")
+    raise TypeError("below")
+
+
+def an_error_of_pythons_behind_a_check(x):
+    if x >= 0:
+        raise AssertionError("first")
+    return None + x
+
+
+def in_a_first_step(x):
+    best, k = None, 0
+    while k < x:
+        k += 1
+        if x >= 3:
+            raise AssertionError("large")
+        best += x
+    return x
+
+
+def before_what_follows_a_loop(x, n=3):
+    best, k = None, 0
+    for _ in range(k % 3, int(n * abs(x)) + 1):
+        step = 0
+        while step < n * abs(x):
+            step += 1
+            best += x
+        else:
+            if x >= min(x, x):
+                raise AssertionError("never")
+        best = x
+    return x
+
+
+@pytest.mark.parametrize("x", [1.0, 5.0, -1.0, -3.0])
+@pytest.mark.parametrize(
+    "f",
+    [one_of_two, an_error_of_pythons_behind_a_check, in_a_first_step, before_what_follows_a_loop],
+)
+def test_the_first_exception_is_raised(f, x):
+    with contextlib.suppress(Exception):
+        assert jit(f)(x) == f(x)
+        return
+    with pytest.raises((ValueError, TypeError, AssertionError)) as expected:
+        f(x)
+    for transformed in (jit(f), jit(grad(f))):
+        with pytest.raises(expected.type, match=str(expected.value).partition(" ")[0]):
+            transformed(x)

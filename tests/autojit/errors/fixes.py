@@ -129,9 +129,17 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    n = 2\n    if x[0] > 0:\n        n = 1\n    return np.sum(L0)\n"
         "g(x)\nL1",
     ),
+    "capture/state/one_of.py: return 1 if x > 0 else 0": (
+        "@jit\ndef g(x):\n    return 'a' if x > 0 else 'b'\ng(1.0)",
+        "@jit\ndef g(x):\n    L0\ng(1.0)",
+    ),
+    "capture/state/one_of.py: if kind == 'b': ...": (
+        "@jit\ndef g(x):\n    kind = 'a' if x > 0 else 'b'\n    print(f'{kind}')\n"
+        "    return x\ng(1.0)",
+        "@jit\ndef g(x):\n    kind = 'a' if x > 0 else 'b'\n    L0\n    return x\ng(1.0)",
+    ),
     "capture/state/state.py: kind = 1": (
-        "@jit\ndef g(x):\n    kind = 'a'\n    if x > 0:\n        kind = 'b'\n    return kind\n"
-        "g(1.0)",
+        "@jit\ndef g(x):\n    kind = 0\n    if x > 0:\n        kind = 'b'\n    return kind\ng(1.0)",
         "@jit\ndef g(x):\n    kind = 0\n    if x > 0:\n        L0\n    return kind\ng(1.0)\nL1",
     ),
     "capture/unbound.py: … = np.zeros(…)": (
