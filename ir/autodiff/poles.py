@@ -1,18 +1,49 @@
-"""Which factors of a derivative may be infinite: those that are divided by, or made by divisions.
+"""Which factors of a derivative may be infinite: those that are divided by what may be 0, or are
+made by such divisions.
 
-Legal where it says yes too often: a factor that is asked about is then applied only where the
-cotangent is other than 0, and 0 times a finite factor is 0 anyway.
+Legal whatever the answer is.  Where it is yes, the factor is applied only where the cotangent is
+other than 0, and 0 times a finite factor is 0 anyway; where it is no, 0 times an infinite factor is
+NaN, as NumPy says.  So divisors that cannot vanish, but by underflow, are told by their signs: the
+rules that simplify softmax and its kin look for products without a condition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 
 from autojit.ir.core.program import Builder, Op, Value
+from autojit.ir.ops.arithmetic import (
+    absolute,
+    add,
+    convert,
+    div,
+    eq,
+    integer_power,
+    magnitude,
+    maximum,
+    mul,
+    power,
+)
+from autojit.ir.ops.elementary import cosh, exp, exp2, sigmoid, sqrt
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.linear import constant
+from autojit.ir.ops.move import broadcast, flip, reshape, slice_, transpose
+from autojit.ir.ops.reduce import max_, min_, sum_
 
-#: How many operations a factor is followed back.
-_DEEP = 6
+#: How many operations a factor, or the sign of a divisor, is followed back.
+_DEEP = 8
+_POSITIVE = {exp, exp2, cosh, sigmoid}
+_MOVES = {broadcast, flip, reshape, slice_, transpose, sqrt, max_, min_, sum_}
+_PRODUCTS = {mul, div}
+
+
+class Sign(IntEnum):
+    """What is known of the sign of all elements."""
+
+    UNKNOWN = 0
+    NOT_NEGATIVE = 1
+    POSITIVE = 2
 
 
 class Poles:
@@ -26,9 +57,10 @@ class Poles:
     def of(self, op: Op, is_linear: Sequence[bool]) -> bool:
         """Whether an elementwise op multiplies its linear operands by a factor that may be
         infinite in some elements."""
-        fixed = [v for v, linear in zip(op.operands, is_linear, strict=True) if not linear]
         if op.kind.has_poles(op):
-            return any(map(self._differs, fixed))
+            divisor = _divisor(op)
+            return not is_linear[divisor] and self._may_vanish(op.operands[divisor])
+        fixed = [v for v, linear in zip(op.operands, is_linear, strict=True) if not linear]
         return any(self._is_infinite(v, _DEEP) for v in fixed)
 
     def _op(self, value: Value) -> Op | None:
@@ -38,15 +70,66 @@ class Poles:
         self._seen = len(ops)
         return self._made.get(value)
 
-    def _differs(self, value: Value) -> bool:
-        """Whether its elements may be other ones than one number's."""
+    def _may_vanish(self, value: Value) -> bool:
+        """Whether some elements of a divisor may be 0, and others not."""
         made = self._op(value)
-        return made is None or (bool(made.operands) and made.operands[0].type.shape == value.shape)
+        if made is None:
+            return True
+        differs = bool(made.operands) and made.operands[0].type.shape == value.shape
+        return differs and self._sign(value, _DEEP) < Sign.POSITIVE
 
     def _is_infinite(self, value: Value, deep: int) -> bool:
         made = self._op(value)
         if made is None or not deep or not isinstance(made.kind, Elementwise):
             return False
         if made.kind.has_poles(made):
-            return any(map(self._differs, made.operands))
+            return self._may_vanish(made.operands[_divisor(made)])
         return any(self._is_infinite(v, deep - 1) for v in made.operands)
+
+    def _sign(self, value: Value, deep: int) -> Sign:
+        made = self._op(value)
+        if made is None or not deep or value.dtype.kind == "c":
+            return Sign.UNKNOWN
+        kind = made.kind
+        if kind in _POSITIVE:
+            return Sign.POSITIVE
+        if kind is constant:
+            number = made.params["value"]
+            return Sign.UNKNOWN if number < 0 else Sign.POSITIVE if number > 0 else Sign(1)
+        if kind is sum_ and self._is_count_of_extremes(made):
+            return Sign.POSITIVE
+        signs = [self._sign(v, deep - 1) for v in made.operands]
+        if kind in _MOVES:
+            return signs[0]
+        if kind is convert:
+            return Sign.NOT_NEGATIVE if made.operands[0].dtype.kind == "b" else signs[0]
+        if kind is power and signs[0]:
+            return signs[0]
+        if kind is add and all(signs):
+            return max(signs)
+        if kind is maximum:
+            return max(signs)
+        if kind in _PRODUCTS and all(signs):
+            return min(signs)
+        is_square = kind is mul and made.operands[0] is made.operands[1]
+        is_even = kind is integer_power and made.params["exponent"] % 2 == 0
+        if is_square or is_even or kind in (absolute, magnitude):
+            return max(Sign.NOT_NEGATIVE, signs[0])
+        return signs[0] if kind is integer_power else Sign.UNKNOWN
+
+    def _is_count_of_extremes(self, op: Op) -> bool:
+        """Whether it counts the elements that equal the greatest or the least: one at least."""
+        hit = self._op(op.operands[0])
+        equal = self._op(hit.operands[0]) if hit is not None and hit.kind is convert else None
+        if equal is None or equal.kind is not eq:
+            return False
+        x, extreme = equal.operands
+        spread = self._op(extreme)
+        while spread is not None and spread.kind in (broadcast, reshape):
+            spread = self._op(spread.operands[0])
+        return spread is not None and spread.kind in (max_, min_) and spread.operands[0] is x
+
+
+def _divisor(op: Op) -> int:
+    """Which operand an op with poles divides by."""
+    return 1 if op.kind is div else 0
