@@ -9,9 +9,10 @@ rules that simplify softmax and its kin look for products without a condition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Value
 from autojit.ir.ops.arithmetic import (
     absolute,
@@ -33,9 +34,6 @@ from autojit.ir.ops.reduce import max_, min_, sum_
 
 #: How many operations a factor, or the sign of a divisor, is followed back.
 _DEEP = 8
-_POSITIVE = {exp, exp2, cosh, sigmoid}
-_MOVES = {broadcast, flip, reshape, slice_, transpose, sqrt, max_, min_, sum_}
-_PRODUCTS = {mul, div}
 
 
 class Sign(IntEnum):
@@ -44,6 +42,56 @@ class Sign(IntEnum):
     UNKNOWN = 0
     NOT_NEGATIVE = 1
     POSITIVE = 2
+
+
+def _positive(op: Op, signs: Sequence[Sign]) -> Sign:
+    return Sign.POSITIVE
+
+
+def _same(op: Op, signs: Sequence[Sign]) -> Sign:
+    return signs[0]
+
+
+def _of_constant(op: Op, signs: Sequence[Sign]) -> Sign:
+    number = op.params["value"]
+    return Sign.POSITIVE if number > 0 else Sign.UNKNOWN if number < 0 else Sign.NOT_NEGATIVE
+
+
+def _of_sum(op: Op, signs: Sequence[Sign]) -> Sign:
+    return max(signs) if all(signs) else Sign.UNKNOWN
+
+
+def _of_product(op: Op, signs: Sequence[Sign]) -> Sign:
+    if op.kind is mul and op.operands[0] is op.operands[1]:
+        return _of_square(op, signs)
+    return min(signs)
+
+
+def _of_square(op: Op, signs: Sequence[Sign]) -> Sign:
+    return max(Sign.NOT_NEGATIVE, signs[0])
+
+
+def _of_power(op: Op, signs: Sequence[Sign]) -> Sign:
+    return signs[0] if op.params["exponent"] % 2 else _of_square(op, signs)
+
+
+def _converted(op: Op, signs: Sequence[Sign]) -> Sign:
+    return Sign.NOT_NEGATIVE if op.operands[0].dtype.kind == "b" else signs[0]
+
+
+#: The sign of a result, given those of the operands.
+_SIGNS: dict[Declaration, Callable[[Op, Sequence[Sign]], Sign]] = {
+    **dict.fromkeys((exp, exp2, cosh, sigmoid), _positive),
+    **dict.fromkeys((broadcast, flip, reshape, slice_, transpose), _same),
+    **dict.fromkeys((sqrt, power, max_, min_, sum_), _same),
+    **dict.fromkeys((absolute, magnitude), _of_square),
+    **dict.fromkeys((mul, div), _of_product),
+    constant: _of_constant,
+    convert: _converted,
+    add: _of_sum,
+    integer_power: _of_power,
+    maximum: lambda op, signs: max(signs),
+}
 
 
 class Poles:
@@ -88,34 +136,12 @@ class Poles:
 
     def _sign(self, value: Value, deep: int) -> Sign:
         made = self._op(value)
-        if made is None or not deep or value.dtype.kind == "c":
+        rule = _SIGNS.get(made.kind) if made is not None and deep else None
+        if made is None or rule is None or value.dtype.kind == "c":
             return Sign.UNKNOWN
-        kind = made.kind
-        if kind in _POSITIVE:
+        if made.kind is sum_ and self._is_count_of_extremes(made):
             return Sign.POSITIVE
-        if kind is constant:
-            number = made.params["value"]
-            return Sign.UNKNOWN if number < 0 else Sign.POSITIVE if number > 0 else Sign(1)
-        if kind is sum_ and self._is_count_of_extremes(made):
-            return Sign.POSITIVE
-        signs = [self._sign(v, deep - 1) for v in made.operands]
-        if kind in _MOVES:
-            return signs[0]
-        if kind is convert:
-            return Sign.NOT_NEGATIVE if made.operands[0].dtype.kind == "b" else signs[0]
-        if kind is power and signs[0]:
-            return signs[0]
-        if kind is add and all(signs):
-            return max(signs)
-        if kind is maximum:
-            return max(signs)
-        if kind in _PRODUCTS and all(signs):
-            return min(signs)
-        is_square = kind is mul and made.operands[0] is made.operands[1]
-        is_even = kind is integer_power and made.params["exponent"] % 2 == 0
-        if is_square or is_even or kind in (absolute, magnitude):
-            return max(Sign.NOT_NEGATIVE, signs[0])
-        return signs[0] if kind is integer_power else Sign.UNKNOWN
+        return rule(made, [self._sign(v, deep - 1) for v in made.operands])
 
     def _is_count_of_extremes(self, op: Op) -> bool:
         """Whether it counts the elements that equal the greatest or the least: one at least."""

@@ -1,10 +1,10 @@
 """What derivative rules emit, recorded: of a thousand products one runs the rule.
 
 A rule of a declaration with ``rules_by_type`` reads the types of the op's operands and of the
-values that it is handed, which of these are the same, and the parameters, and nothing else.  These are the form of an op, with
-which of the values are linear, as that sorts what is emitted.  The first op of a form runs the
-rule, and what that emits is recorded with its values numbered.  For the others the recorded ops are
-made again: no rule runs, and no type is inferred.
+values that it is handed, which of these are the same, and the parameters, and nothing else.  These
+are the form of an op, with which of the values are linear, as that sorts what is emitted.  The
+first op of a form runs the rule, and what that emits is recorded with its values numbered.  For the
+others the recorded ops are made again: no rule runs, and no type is inferred.
 
 Legal where the declaration says ``rules_by_type``.  What reads a value that the rule was not
 handed, or comes from another place than the one given, is not recorded.  The program is the same as
