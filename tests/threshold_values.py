@@ -12,6 +12,8 @@ CODEGEN: dict[str, tuple[Any, ...]] = {
     "codegen.loop_passes.strip_mine.BLOCK": (2, 3, 8),
     "codegen.loop_passes.strip_mine.WORTH_BLOCKS": (0,),
     "codegen.lowering.region_places.SMALL": (0, 2, 64),
+    "codegen.lowering.sheets.LEAST": (1, 10),
+    "codegen.lowering.sheets.MEAN": (1, 1000),
     "codegen.scheduling.chains.LONGEST_CHOICE": (0, 2),
     "codegen.scheduling.selected.DEVIATIONS": (0.0, 1.0),
     "codegen.scheduling.selected.LEAST": (1, 5),
@@ -211,6 +213,7 @@ FIXED: dict[str, str] = {
     "codegen.analysis.measured.LEAST": "chooses what is timed",
     "codegen.cpu.emit.timed.WORDS": "the size of a structure",
     "codegen.cpu.abi.interruptions.WORDS": "the size of a structure",
+    "codegen.loop_ir.sheets.ROW": "the size of a structure",
     "codegen.driver.timed.SHORT": "decides what is said of a time",
     "codegen.cpu.emit.tapes.HEADER": "the size of a structure",
     "codegen.cpu.emit.tasks.MOST": "the bits of a word",
@@ -281,6 +284,8 @@ UNITS: dict[str, tuple[str, ...]] = {
     ),
     "elements or scalars": (
         "codegen.lowering.region_places.SMALL",
+        "codegen.lowering.sheets.MEAN",
+        "codegen.loop_ir.sheets.ROW",
         "codegen.cpu.entry_point.alike.MOST",
         "codegen.cpu.linalg.cholesky.BLOCK",
         "codegen.cpu.linalg.matrices.ON_STACK",
@@ -331,6 +336,7 @@ UNITS: dict[str, tuple[str, ...]] = {
     "statements, ops or lines": (
         "ir.autodiff.branch_elements.NEAR",
         "codegen.loop_passes.split_blocks.STATEMENTS",
+        "codegen.lowering.sheets.LEAST",
         "codegen.cpu.llvm.counted.MOST_EXPANDED",
         "codegen.cpu.emit.predictive_commoning.LARGEST",
         "codegen.cpu.emit.predictive_commoning.MOST",
