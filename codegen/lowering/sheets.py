@@ -26,6 +26,7 @@ from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.sheets import OWN, TRUTHS, Sheet
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.codegen.loop_ir.vocabulary import WORDS
+from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.program import Op, Program, Value, param_key
 from autojit.ir.core.types import dtype_name
 from autojit.ir.ops.elementwise import Convert, Elementwise
@@ -42,6 +43,7 @@ _OF_TRUTHS = {
     "or": "or", "add": "or", "maximum": "or", "fmax": "or",
     "xor": "xor", "not": "not", "eq": "eq", "ne": "ne", "select": "select",
 }  # fmt: skip
+_OF_FLOATS = {*WORDS["f"], *OWN, *TRUTHS}
 
 
 class _Refused(Exception):
@@ -71,7 +73,8 @@ def sheet_of(program: Program) -> LoopProgram | None:
     if sum(v.type.size for op in program.ops for v in op.results) > MEAN * len(program.ops):
         return None
     try:
-        return _Writer(program).loops()
+        with seldom_collected():
+            return _Writer(program).loops()
     except _Refused:
         return None
 
@@ -82,7 +85,7 @@ class _Writer:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.dtype = _one_float(program)
-        self.of: dict[Value, _At] = {}
+        self.of: dict[Value, Scalar] = {}
         #: Constants and inputs, which no row makes, then rows.
         self.made: list[_Made] = []
         self.constants: dict[Any, int] = {}
@@ -97,48 +100,46 @@ class _Writer:
             raise _Refused
         for v in p.inputs:
             self.inputs.append(len(self.made))
-            self.of[v] = self._new("input", v.type.size, ())
+            self.of[v] = self._scalar(self._new("input", v.type.size, ()), self.dtype)
         for op in p.ops:
             self.of[op.results[0]] = self._op(op)
-        results = [self._whole(self.of[v], v) for v in p.outputs]
+        results = [self._whole(self._at(v), v) for v in p.outputs]
         return _finished(self, results)
+
+    def _at(self, v: Value) -> _At:
+        return self.places[self.of[v].number]
 
     # -- ops ----------------------------------------------------------------
 
-    def _op(self, op: Op) -> _At:
+    def _op(self, op: Op) -> Scalar:
         kind = op.kind
         if isinstance(kind, Elementwise):
             return self._elementwise(op, kind)
         write = _MOVES.get(kind.name)
         if write is None or 0 in op.result.shape:
             raise _Refused
-        return write(self, op)
+        return self._scalar(write(self, op), dtype_name(op.result.dtype))
 
-    def _elementwise(self, op: Op, kind: Elementwise) -> _At:
-        if kind.may_fail(op):
+    def _elementwise(self, op: Op, kind: Elementwise) -> Scalar:
+        if kind.fails and kind.may_fail(op):
             raise _Refused
-        size = op.result.type.size
-        operands = [self.of[v] for v in op.operands]
+        scalars = [self.of[v] for v in op.operands]
         # What is the same for all elements is computed once.
-        self.extent = size if any(o.step for o in operands) else 1
-        scalars = [
-            self._scalar(at, dtype_name(v.dtype))
-            for at, v in zip(operands, op.operands, strict=True)
-        ]
+        several = any([self.places[s.number].step for s in scalars])
+        self.extent = op.results[0].type.size if several else 1
         if isinstance(kind, Convert):
-            made = self.cast(scalars[0], dtype_name(op.result.dtype))
-        else:
-            made = kind.kernel(self, *scalars, **op.params)
-        return self.places[made.number]
+            return self.cast(scalars[0], dtype_name(op.result.dtype))
+        made: Scalar = kind.kernel(self, *scalars, **op.params)
+        return made
 
     def constant(self, op: Op) -> _At:
         return self._constant(op.params["value"], dtype_name(op.result.dtype))
 
     def reshaped(self, op: Op) -> _At:
-        return self.of[op.operands[0]]
+        return self._at(op.operands[0])
 
     def broadcast(self, op: Op) -> _At:
-        at, n = self.of[op.operands[0]], op.operands[0].type.size
+        at, n = self._at(op.operands[0]), op.operands[0].type.size
         if n == op.result.type.size or not at.step:
             return at
         if n > 1:
@@ -147,7 +148,7 @@ class _Writer:
 
     def slice(self, op: Op) -> _At:
         """Of one axis, without gaps."""
-        at, (x,), shape = self.of[op.operands[0]], op.operands, op.result.shape
+        at, (x,), shape = self._at(op.operands[0]), op.operands, op.result.shape
         if not at.step:
             return at
         start, stride = op.params["start"], op.params["stride"]
@@ -161,7 +162,7 @@ class _Writer:
         axis = op.params["axis"]
         if any(n != 1 for n in op.result.shape[:axis]):
             raise _Refused
-        pieces = [(self.of[v], v.type.size) for v in op.operands if v.type.size]
+        pieces = [(self._at(v), v.type.size) for v in op.operands if v.type.size]
         return self._joined([(at, n) for at, n in pieces])
 
     def padded(self, op: Op) -> _At:
@@ -171,13 +172,13 @@ class _Writer:
         if any(op.params["interior"]) or any(low[1:]) or any(high[1:]) or low[0] < 0 or high[0] < 0:
             raise _Refused
         zero = self._constant(0.0, self.dtype)
-        pieces = [(zero, low[0] * rest), (self.of[x], x.type.size), (zero, high[0] * rest)]
+        pieces = [(zero, low[0] * rest), (self._at(x), x.type.size), (zero, high[0] * rest)]
         return self._joined([(at, n) for at, n in pieces if n])
 
     def summed(self, op: Op) -> _At:
         """Of all elements."""
         (x,) = op.operands
-        at = self.of[x]
+        at = self._at(x)
         if op.result.type.size != 1 or x.type.size == 0 or x.dtype.kind != "f":
             raise _Refused
         return self._new("sum", 1, (at,), x.type.size)
@@ -204,9 +205,10 @@ class _Writer:
     # -- the vocabulary -------------------------------------------------------
 
     def __call__(self, name: str, *args: Any) -> Scalar:
-        model = next(a for a in reversed(args) if isinstance(a, Scalar))
-        scalars = [a if isinstance(a, Scalar) else self.like(a, model) for a in args]
-        return self.word(name, scalars, "bool" if name in TRUTHS else scalars[-1].dtype)
+        if not all([isinstance(a, Scalar) for a in args]):
+            model = next(a for a in reversed(args) if isinstance(a, Scalar))
+            args = tuple([a if isinstance(a, Scalar) else self.like(a, model) for a in args])
+        return self.word(name, args, "bool" if name in TRUTHS else args[-1].dtype)
 
     def like(self, value: Any, model: Scalar) -> Scalar:
         return self.number(value, model.dtype)
@@ -225,7 +227,7 @@ class _Writer:
             if name not in _OF_TRUTHS:
                 raise _Refused
             name = _OF_TRUTHS[name]
-        elif name not in WORDS["f"] and name not in OWN and name not in TRUTHS:
+        elif name not in _OF_FLOATS:
             raise _Refused
         operands = tuple([self.places[a.number] for a in args])
         return self._scalar(self._new(name, self.extent, operands), dtype)

@@ -20,6 +20,7 @@ import numpy as np
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.move import Move
+from autojit.ir.rewriting import in_order
 
 from .likeness import signatures, sliding_numbers
 
@@ -37,6 +38,8 @@ WINDOW = 8
 #: How many places with ops of a period are looked at, and how many stretches in one.
 MOST_RUNS = 4
 MOST_PARTS = 64
+#: The most ops of a sequence that has to be there twice.
+MOST_COMPARED = 32
 #: A step may read the results of this many steps before it.
 MOST_BACK = 4
 #: What a number may be off a straight line, for its magnitude: a first look, before the op itself
@@ -77,6 +80,9 @@ def repetitions(
             order = (-_rough(found.size), found.period, found.loose, found.start)
             heappush(queue, (order, first, high, found))
 
+    if not may_repeat(ops.alike, least):
+        return
+    ops.prepare()
     for found, first, high in _candidates(ops, least):
         put(found, first, high)
     while queue:  # what takes longer is done for those whose turn it is
@@ -89,6 +95,18 @@ def repetitions(
             continue
         for place in _looked_at(ops, found, first, high, may_be_uneven):
             put(*place)
+
+
+def may_repeat(alike: np.ndarray, least: int) -> bool:
+    """Whether ops that stand for each other may come again often enough for a stretch.
+
+    Each op of a stretch but those of its last step is followed by one like it a period later, so
+    sequences that lie in it are there twice.  Programs without any are not searched.
+    """
+    inside = least - least // LEAST_STEPS
+    window = min(MOST_COMPARED, inside // 2)
+    twice = len(alike) - window + 1 - in_order.different(alike, window)
+    return twice >= inside - window + 1
 
 
 def _looked_at(
@@ -110,9 +128,9 @@ def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
     alike, and up to where they correspond."""
     periods = {*_periods(ops.alike), *_periods(ops.equal), *_periods(_windows(ops.alike))}
     for period in sorted(periods):
-        runs = _runs(ops.alike[:-period] == ops.alike[period:])
-        runs = [(low, count) for low, count in runs
-                if count + period >= least and ops.counts[low : low + period].any()]  # fmt: skip
+        long = max(least, LEAST_STEPS * period) - period
+        runs = _runs(ops.alike[:-period] == ops.alike[period:], long)
+        runs = [(low, count) for low, count in runs if ops.counts[low : low + period].any()]
         for low, count in _longest(runs, MOST_RUNS):
             for loose in (False, True):
                 parts = _runs(ops.correspond(low, low + count, period, loose))
@@ -137,6 +155,14 @@ class Ops:
         self.ops = ops
         #: Equal for ops that may stand for each other, and for those with equal parameters too.
         self.alike, self.equal = signatures(ops)
+        self.is_prepared = False
+
+    def prepare(self) -> None:
+        """Number what the ops read; before anything but ``alike`` and ``equal`` is asked for."""
+        if self.is_prepared:
+            return
+        self.is_prepared = True
+        ops = self.ops
         #: Whether an op computes something; steps that only move elements stay as they are.
         self.counts = np.array([not isinstance(op.kind, Move) for op in ops], bool)
         self.kinds = np.array([id(op.kind) for op in ops], np.int64)
@@ -284,11 +310,12 @@ def _windows(alike: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
-    """Start and length of each run of True."""
-    edges = np.diff(np.concatenate([[False], holds, [False]]).astype(np.int8))
-    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    return list(zip(starts.tolist(), (stops - starts).tolist(), strict=True))
+def _runs(holds: np.ndarray, least: int = 1) -> list[tuple[int, int]]:
+    """Start and length of each run of at least so many True."""
+    edges = np.flatnonzero(np.diff(holds, prepend=False, append=False))
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    long = lengths >= least
+    return list(zip(starts[long].tolist(), lengths[long].tolist(), strict=True))
 
 
 def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:
