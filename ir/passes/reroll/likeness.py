@@ -19,10 +19,18 @@ def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
     loop apart."""
     numbers: dict[Any, int] = {}
     types: dict[Any, int] = {}
-    known: dict[int, int] = {}  # the same by id, which is faster to look up
+    #: The same by id, which is faster to look up; and of ops without parameters by all ids.
+    known: dict[int, int] = {}
+    plain: dict[tuple[Any, ...], int] = {}
     alike = np.empty(len(ops), np.int64)
     equal = np.empty(len(ops), np.int64)
     for i, op in enumerate(ops):
+        if not op.kind.parameters:
+            form = (op.kind, *[id(v.type) for v in op.operands], *[id(v.type) for v in op.results])
+            found = plain.get(form)
+            if found is not None:
+                alike[i] = equal[i] = found
+                continue
         key: list[Any] = [op.kind]
         for v in (*op.operands, *op.results):
             number = known.get(id(v.type))
@@ -34,6 +42,8 @@ def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
             (slides if name in op.kind.sliding else key).append(param_key(op.params[name]))
         fixed = tuple(key)
         alike[i] = equal[i] = numbers.setdefault(fixed, len(numbers))
+        if not op.kind.parameters:
+            plain[form] = numbers[fixed]
         if slides:
             equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
     return alike, equal
