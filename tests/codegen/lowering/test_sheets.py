@@ -26,6 +26,9 @@ from autojit.codegen.lowering import sheets
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.program import Program
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
+from tests.samples import SAMPLES, Sample
+from tests.test_programs import total
 
 X = np.linspace(0.2, 0.9, 6)
 
@@ -77,7 +80,7 @@ def test_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = autojit.trace(autojit.value_and_grad(f))(x)
     loops = sheet(program)
     arrays = [np.asarray(x), *map(np.asarray, program.captured)]
-    expected = [np.ravel(v) for v in autojit.ir.tools.interpreter.interpret(program, arrays)]
+    expected = [np.ravel(v) for v in interpret(program, arrays)]
     tolerance = 1e-5 if np.asarray(x).dtype == np.float32 else 1e-13
     for found in (run_loops(loops, [a.ravel() for a in arrays]), interpret_loops(loops, arrays)):
         for a, b in zip(found, expected, strict=True):
@@ -89,6 +92,24 @@ def test_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheets, "LEAST", 10**9)
     for a, b in zip(Executable(program).call(arrays), expected, strict=True):
         np.testing.assert_allclose(np.ravel(a), b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
+def test_samples(sample: Sample) -> None:
+    """The gradients of all functions that rows can compute."""
+    arguments = sample.draw()
+    floats = [i for i, a in enumerate(arguments) if np.asarray(a).dtype.kind == "f"]
+    if not floats or not sample.order:
+        pytest.skip("it has no gradient by real numbers")
+    derived = grad(lambda *a: total(sample.function(*a)), argnums=tuple(floats))
+    program = autojit.trace(derived)(*arguments)
+    executable = Executable(program)
+    if sheets.sheet_of(executable.optimized) is None:
+        pytest.skip("it has an op that is no row")
+    arrays = [np.asarray(a) for a in (*arguments, *program.captured)]
+    for a, b in zip(executable.call(arrays), interpret(program, arrays), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
 def assert_no_result_is_read_as_it_is_written(loops: LoopProgram) -> None:
