@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.program import Op, param_key
+from autojit.ir.rewriting import in_order
 
 #: Integers below this are exact in float64, and so are the differences of two.
 MOST = 1 << 43
+#: The most ops of a sequence that has to be there twice.
+MOST_COMPARED = 32
 
 
 def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
@@ -47,6 +50,19 @@ def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
         if slides:
             equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
     return alike, equal
+
+
+def may_repeat(alike: np.ndarray, least: int, steps: int) -> bool:
+    """Whether ops that stand for each other may come again often enough for a stretch of so many
+    ops and steps.
+
+    Each op of a stretch but those of its last step is followed by one like it a period later, so
+    sequences that lie in it are there twice.  Programs without any are not searched.
+    """
+    inside = least - least // steps
+    window = min(MOST_COMPARED, inside // 2)
+    twice = len(alike) - window + 1 - in_order.different(alike, window)
+    return twice >= inside - window + 1
 
 
 def sliding_numbers(ops: Sequence[Op]) -> np.ndarray:

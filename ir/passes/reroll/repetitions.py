@@ -20,9 +20,8 @@ import numpy as np
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.move import Move
-from autojit.ir.rewriting import in_order
 
-from .likeness import signatures, sliding_numbers
+from .likeness import may_repeat, signatures, sliding_numbers
 
 Kinds = Collection[Declaration]
 NONE: Kinds = ()
@@ -38,8 +37,6 @@ WINDOW = 8
 #: How many places with ops of a period are looked at, and how many stretches in one.
 MOST_RUNS = 4
 MOST_PARTS = 64
-#: The most ops of a sequence that has to be there twice.
-MOST_COMPARED = 32
 #: A step may read the results of this many steps before it.
 MOST_BACK = 4
 #: What a number may be off a straight line, for its magnitude: a first look, before the op itself
@@ -80,7 +77,7 @@ def repetitions(
             order = (-_rough(found.size), found.period, found.loose, found.start)
             heappush(queue, (order, first, high, found))
 
-    if not may_repeat(ops.alike, least):
+    if not may_repeat(ops.alike, least, LEAST_STEPS):
         return
     ops.prepare()
     for found, first, high in _candidates(ops, least):
@@ -95,18 +92,6 @@ def repetitions(
             continue
         for place in _looked_at(ops, found, first, high, may_be_uneven):
             put(*place)
-
-
-def may_repeat(alike: np.ndarray, least: int) -> bool:
-    """Whether ops that stand for each other may come again often enough for a stretch.
-
-    Each op of a stretch but those of its last step is followed by one like it a period later, so
-    sequences that lie in it are there twice.  Programs without any are not searched.
-    """
-    inside = least - least // LEAST_STEPS
-    window = min(MOST_COMPARED, inside // 2)
-    twice = len(alike) - window + 1 - in_order.different(alike, window)
-    return twice >= inside - window + 1
 
 
 def _looked_at(

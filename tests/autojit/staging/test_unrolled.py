@@ -14,7 +14,9 @@ import pytest
 import autojit
 from autojit import grad, jit, scan
 from autojit.errors import UnrolledLoopWarning
-from autojit.ir.passes.reroll import repetitions, reroll
+from autojit.ir.passes.reroll import reroll
+from autojit.ir.passes.reroll.likeness import may_repeat
+from autojit.ir.passes.reroll.repetitions import LEAST_STEPS
 from autojit.ir.passes.reroll.reroll import roll
 from autojit.ir.tools.verifier import verify
 from autojit.session import transform_cache
@@ -490,13 +492,13 @@ def test_programs_without_sequences_that_come_again_are_not_searched() -> None:
     rng = np.random.default_rng(0)
     for least in (24, 100):
         anything = rng.integers(0, 50, 4_000)
-        assert not repetitions.may_repeat(anything, least)
-        for period in range(1, least // repetitions.LEAST_STEPS + 1):
+        assert not may_repeat(anything, least, LEAST_STEPS)
+        for period in range(1, least // LEAST_STEPS + 1):
             steps = -(-least // period)
             stretch = np.tile(rng.integers(0, 50, period), steps)
             place = int(rng.integers(0, 3_000))
             anything[place : place + len(stretch)] = stretch
-            assert repetitions.may_repeat(anything, least)
+            assert may_repeat(anything, least, LEAST_STEPS)
             anything = rng.integers(0, 50, 4_000)
 
 
