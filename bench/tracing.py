@@ -34,6 +34,8 @@ PROGRAMS = {
     "list_of_floats": ("a list of floats as argument", 8_000),
     "neurons": ("a network of floats in lists, neurons a layer", 100),
     "irregular": ("a chain of unlike operations", 100_000),
+    "irregular_numbers": ("a chain of unlike operations on a number", 100_000),
+    "lattice": ("an American put by lists of numbers, steps", 100),
     "two_arrays_in_place": ("two arrays written in place, steps", 919),
     "mixture": ("the likelihood of a mixture, data", 1_000),
     "binomial_tree": ("a binomial tree, steps", 400),

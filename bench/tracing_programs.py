@@ -127,6 +127,33 @@ def irregular(n: int) -> Made:
     return operations(n)(np, None), (np.linspace(0.1, 0.9, 10),)
 
 
+def irregular_numbers(n: int) -> Made:
+    from bench.latency_probe import operations
+
+    return operations(n)(np, None), (0.3,)
+
+
+def lattice(n: int) -> Made:
+    """An American put by its volatility, node by node."""
+
+    def f(sigma: Any) -> Any:
+        dt = 1 / n
+        up, discount = np.exp(sigma * dt**0.5), np.exp(-0.03 * dt)
+        p = (1 / discount - 1 / up) / (up - 1 / up)
+        values = [max(105 - 100 * up ** (n - 2 * j), 0.0) for j in range(n + 1)]
+        for i in range(n - 1, -1, -1):
+            values = [
+                max(
+                    discount * (p * values[j] + (1 - p) * values[j + 1]),
+                    105 - 100 * up ** (i - 2 * j),
+                )
+                for j in range(i + 1)
+            ]
+        return values[0]
+
+    return f, (0.2,)
+
+
 def two_arrays_in_place(n: int) -> Made:
     def f(x: Any) -> Any:
         a, b = np.zeros(n), np.zeros(n)

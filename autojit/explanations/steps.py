@@ -21,6 +21,7 @@ from autojit.codegen.loop_ir.nodes import Loop, RunTasks
 from autojit.codegen.loop_ir.origins import ops_of, sources_of
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.sequences import Repeat
+from autojit.codegen.loop_ir.sheets import Sheet
 from autojit.codegen.loop_ir.traversal import (
     bodies_of,
     buffers_named,
@@ -128,6 +129,8 @@ def title_of(step: Any) -> str:
         return f"{step.name} {batch}{shape}{sides}"
     if isinstance(step, Callback):
         return "call of a function in Python"
+    if isinstance(step, Sheet):
+        return f"table of {len(step.table):,} small operations"
     return title_of_loops(step.body if isinstance(step, Kernel) else [step])
 
 
@@ -181,6 +184,8 @@ def library_of(step: Any) -> str:
         return _product_library(product)
     if isinstance(step, Factorization):
         return ", ".join(_functions(step)) or "code of our own"
+    if isinstance(step, Sheet):
+        return "a loop over the table's rows"
     return "Python" if isinstance(step, Callback) else ""
 
 

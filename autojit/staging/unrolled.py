@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 
 from autojit.errors import UnrolledLoopWarning, warn_at
-from autojit.ir.core.program import Program
+from autojit.ir.autodiff.partition import needed
+from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.ops.move import Move
 from autojit.ir.pass_manager import remarks
 from autojit.ir.tools.program_passes import DERIVATIVES, program_pass
@@ -45,13 +47,6 @@ def roll(program: Program, is_body: bool = False) -> Program:
     return made
 
 
-def _merged(program: Program) -> Program:
-    """The program with what it computes twice computed once, as what is compiled is."""
-    from autojit.ir.rewriting import cse, dce
-
-    return dce.run(cse.run(program))
-
-
 def without_long_stretches(program: Program, *, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
@@ -60,16 +55,39 @@ def without_long_stretches(program: Program, *, is_body: bool = False) -> Progra
         from autojit.ir.passes.reroll.remarks import not_found
 
         not_found(program, LEAST_OPS)
-    if _size(program) > BUDGET and _size(cached_transform(_merged, program)) > BUDGET:
+    if _is_long(program):
         _warn(program)
     return program
 
 
-def _size(program: Program) -> int:
-    """How many ops are compiled: those that move numbers from the arguments, or to the results,
-    become parts of copies of whole arrays (``codegen.driver.packing``)."""
+def _is_long(program: Program) -> bool:
+    """Whether more ops than the budget are compiled: of equal ones the first.
+
+    Those that move numbers from the arguments, or to the results, become parts of copies of whole
+    arrays (``codegen.driver.packing``).
+    """
     if len(program.ops) <= BUDGET:
-        return 0
+        return False
+    moved = _moved(program)
+    first: dict[Hashable, Op] = {}
+    same: dict[Value, Value] = {}
+    count = 0
+    for op in needed(program.ops, program.outputs):
+        operands = [same.get(v, v) for v in op.operands]
+        if op.kind.commutative:
+            operands.sort(key=id)
+        earlier = first.setdefault((op.kind, *operands, op.kind.key(op.params)), op)
+        if earlier is not op:
+            same.update(zip(op.results, earlier.results, strict=True))
+        elif not (isinstance(op.kind, Move) and op.result in moved):
+            count += 1
+            if count > BUDGET:
+                return True
+    return False
+
+
+def _moved(program: Program) -> set[Value]:
+    """What is moved only, from arguments that are numbers or to results that are."""
     taken = {v for v in program.inputs if not v.shape}
     for op in program.ops:
         if isinstance(op.kind, Move) and op.operands[0] in taken:
@@ -78,8 +96,7 @@ def _size(program: Program) -> int:
     for op in reversed(program.ops):
         if isinstance(op.kind, Move) and op.result in given:
             given.update(op.operands)
-    moved = taken | given
-    return sum(not (isinstance(op.kind, Move) and op.result in moved) for op in program.ops)
+    return taken | given
 
 
 _NUMBERS = (

@@ -24,8 +24,9 @@ from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Accumulate, AccumulateInto, Compute, Loop, ScatterInto
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.sequences import Branch, Repeat, Steps
+from autojit.codegen.loop_ir.sheets import FUSED, OWN, Sheet
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, walk
-from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var, of
 from autojit.ir.core.machine import current
 
@@ -95,6 +96,8 @@ def _alone(s: Any) -> Operations:
         count, parts = multiplications(s), 4 if s.parts == 2 else 1
         dtype = "f64" if s.dtype in ("f64", "c128") else "f32"
         return Operations(2 * parts * count, parts * count * _wide(dtype))
+    elif isinstance(s, Sheet):
+        return _of_sheet(s)
     elif isinstance(s, Factorization):
         count = prod(s.batch) * _of_matrix(s)
         return Operations(count, count / 2 * (0.5 if s.dtype in ("f32", "c64") else 1))
@@ -120,6 +123,20 @@ _OF_MATRICES: dict[str, Callable[[int, int, int], float]] = {
     "order_statistics": lambda m, n, k: 0,
     "permutation": lambda m, n, k: 0,
 }
+
+
+def _of_sheet(s: Sheet) -> Operations:
+    total, extents = Operations(), s.table[:, 1]
+    for k, name in enumerate(s.words):
+        stands_for = Compute(Scalar(0, s.dtype, 0, None), name, ())
+        count = int(extents[s.table[:, 0] == k].sum())
+        if name in FUSED:
+            total.add(Operations(2 * count, count))
+        elif name not in OWN or name == "sum":
+            named = {name: count} if name not in OWN and is_function(stands_for) else {}
+            slots = cost(stands_for, current()) if named else 1
+            total.add(Operations(count, count * slots * _wide(s.dtype), named))
+    return total
 
 
 def _of_matrix(s: Factorization) -> int:

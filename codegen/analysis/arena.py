@@ -8,9 +8,9 @@ Legal where temporaries that live at the same step have bytes of their own.
 
 from __future__ import annotations
 
-from autojit.codegen.loop_ir.callbacks import Callback
+from typing import Any
+
 from autojit.codegen.loop_ir.cost import itemsize
-from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import ALIGNMENT, Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_named, memory
 from autojit.codegen.loop_ir.values import Buffer
@@ -43,7 +43,7 @@ def plan(program: LoopProgram) -> None:
         program.arena = max(program.arena, offset + size)
 
 
-def _used(step: Kernel | MatrixProduct | Factorization | Callback) -> list[Buffer]:
-    if isinstance(step, (MatrixProduct, Factorization, Callback)):
+def _used(step: Any) -> list[Buffer]:
+    if not isinstance(step, Kernel):
         return [memory(buffer) for buffer in buffers_named(step)]
     return step.buffers

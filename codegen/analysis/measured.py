@@ -19,6 +19,7 @@ from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Loop, RunTasks
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sheets import Sheet
 from autojit.codegen.loop_ir.traversal import bodies_of, in_sequence, product_of
 
 #: Additions that a part in a loop amounts to, at least: ten times what it costs to take its time.
@@ -55,6 +56,8 @@ def _kind(node: Any) -> str:
         return "product"
     if isinstance(node, Factorization):
         return node.name
+    if isinstance(node, Sheet):
+        return "sheet"
     return "callback" if isinstance(node, Callback) else "loops"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from .callbacks import Callback
 from .matrices import Factorization, MatrixProduct
 from .origins import Origins
+from .sheets import Sheet
 from .values import Buffer
 
 
@@ -31,7 +32,7 @@ class LoopProgram:
     name: str
     inputs: list[Buffer]
     outputs: list[Buffer]
-    steps: list[Kernel | MatrixProduct | Factorization | Callback]
+    steps: list[Kernel | MatrixProduct | Factorization | Callback | Sheet]
     temps: dict[Buffer, int] = field(default_factory=dict)
     #: Temporaries in the memory of a buffer that is written when they are read last.
     taken: dict[Buffer, Buffer] = field(default_factory=dict)

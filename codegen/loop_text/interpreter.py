@@ -36,6 +36,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.sheets import Sheet
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar, Trips
 from autojit.ir.core.affine import Affine, Var
@@ -46,6 +47,7 @@ from autojit.ir.core.types import Type, dtype_from_name
 from autojit.ir.linalg.factorizations import Matrices
 
 from .memory import Memory, place, poison
+from .sheets import run_sheet
 from .words import combined, converted, evaluate
 
 #: The order in which iterations, or tasks, are run.
@@ -315,6 +317,9 @@ class _Function:
             array, at = self.elements(o.buffer, o.offset, (1,), (count,), o.buffer.dtype)
             array[at] = flat(result, o.buffer)
 
+    def sheet(self, s: Sheet) -> None:
+        run_sheet(s, self.array)
+
     def _scalars(self, o: Operand, count: int) -> np.ndarray:
         array, at = self.elements(o.buffer, o.offset, (1,), (count,), o.buffer.dtype)
         return np.ascontiguousarray(array[at])
@@ -368,4 +373,5 @@ _HANDLERS: dict[type, Callable[[_Function, Any], None]] = {
     MatrixProduct: _Function.product,
     Factorization: _Function.factorization,
     Callback: _Function.callback,
+    Sheet: _Function.sheet,
 }

@@ -33,6 +33,7 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.types import DTYPE_NAMES
 
 from .parse_statements import Statements
+from .sheets import parse_sheet
 from .tokens import ParseError, Token, Tokens
 
 __all__ = ["ParseError", "parse_loops"]
@@ -168,5 +169,7 @@ class _Parser:
         return Kernel(name, body, buffers_of(body))
 
     def step(self) -> Any:
-        """A product or a factorization outside of kernels."""
+        """A sheet, a product or a factorization outside of kernels."""
+        if self.tokens.has("sheet"):
+            return parse_sheet(self.tokens, self.known)
         return Statements(self.tokens, self.known, self.numbers).library_call()

@@ -36,13 +36,15 @@ from autojit.codegen.loop_ir.sequences import (
     Repeat,
     Steps,
     Swap,
-)
+)  # fmt: skip
 from autojit.codegen.loop_ir.traversal import buffers_named, statements, walk
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
 from autojit.codegen.loop_ir.vocabulary import SYMBOLS, dtype_of_value, usual_dtype
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.tools.text import print_static
+
+from .sheets import PRINTED
 
 
 class Names:
@@ -243,8 +245,6 @@ WRITERS: dict[type, Callable[[Any, Names], str]] = {
 }
 
 
-# -- statements with others inside --------------------------------------------
-
 Printed = Callable[[Any, Names, str, list[str]], None]
 
 
@@ -313,10 +313,8 @@ BLOCKS: dict[type, Printed] = {
     Repeat: _print_repeat,
     Steps: _print_steps,
     Branch: _print_branch,
+    **PRINTED,
 }
-
-
-# -- programs -----------------------------------------------------------------
 
 
 def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> str:

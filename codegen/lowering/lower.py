@@ -20,6 +20,7 @@ from autojit.ir.passes.algebra.sorted_places import by_places
 from .nests import Nests
 from .regions import lower_bodies
 from .scalar_code import Scope
+from .sheets import sheet_of
 
 
 class Lowering(Nests):
@@ -64,9 +65,22 @@ class Lowering(Nests):
         lower_bodies(self, call)
 
 
+def _placed(made: LoopProgram) -> LoopProgram:
+    """A program of a sheet, its temporaries placed."""
+    from autojit.codegen.analysis.arena import plan
+    from autojit.codegen.analysis.verifier import verify
+
+    plan(made)
+    if is_verifying():
+        verify(made)
+    return made
+
+
 @phase("lower")
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
     """Schedule a program and write its loop nests as a target wants them."""
+    if traits.sheets and (made := sheet_of(program)) is not None:
+        return _placed(made)
     if not traits.sorts_values:
         program = by_places(program)
     elif traits.selects:

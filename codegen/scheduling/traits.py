@@ -24,6 +24,7 @@ class Traits:
     ``sorts_values``  values are sorted by themselves; otherwise they are read at their places
     ``selects``  a few values of sorted ones are found without the others
     ``callbacks``  functions of the process can be called
+    ``sheets``   very long programs of small operations are tables, and no code
     ``tiles``    products of middling size are computed in tiles, without a library
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
     ``split_blocks``   long straight-line kernels are split into several
@@ -38,11 +39,12 @@ class Traits:
     factorizations: bool = True
     sorts_values: bool = True
     selects: bool = False
+    sheets: bool = False
     callbacks: bool = True
     tiles: bool = True
 
 
-CPU = Traits(selects=True)
+CPU = Traits(selects=True, sheets=True)
 #: Iterations of outer loops run at the same time, and a thread keeps what it sums in a register;
 #: it decides conditions as it goes, since more loops would mean less to do at the same time.
 CUDA = Traits(

@@ -11,6 +11,7 @@ from autojit.ir.autodiff import (
     indexed_scans,
     zero_cotangents,
 )
+from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.program import Program
 from autojit.ir.pass_manager.passes import Pass
 from autojit.ir.pass_manager.pipelines import Pipeline, Place
@@ -166,7 +167,8 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     """
     if verify:
         check(program)
-    program = OPTIMIZE(program)
+    with seldom_collected():
+        program = OPTIMIZE(program)
     if verify:
         check(program)
     return program

@@ -66,6 +66,6 @@ def before_derivatives(program: Program) -> Program:
     merge = rule()
 
     def reuse(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
-        return None if op.programs else merge(op, rewriter)
+        return None if op.params and op.programs else merge(op, rewriter)
 
     return rewrite(program, [reuse])

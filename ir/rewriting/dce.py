@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.tools.program_passes import EVERYTHING, program_pass
 
 from .bodies import narrowed
@@ -40,10 +41,12 @@ def run(program: Program) -> Program:
     changed = False
     for op in reversed(program.ops):
         if not live.isdisjoint(op.results):
-            smaller = narrowed(op, [v in live for v in op.results])
-            changed = changed or smaller is not None
-            kept.append(smaller or op)
-            live.update(kept[-1].operands)
+            if isinstance(op.kind, BodyOp):
+                smaller = narrowed(op, [v in live for v in op.results])
+                changed = changed or smaller is not None
+                op = smaller or op
+            kept.append(op)
+            live.update(op.operands)
     if len(kept) == len(program.ops) and not changed:
         return program
     return program.with_body(reversed(kept), program.outputs)

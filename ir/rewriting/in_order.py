@@ -32,10 +32,8 @@ from autojit.ir.tools.program_passes import EVERYTHING, program_pass
 #: How many of the sequences are left: 0.59 to 0.65 in graphs of neurons that were walked through a
 #: set, 0.75 and more in programs that gain nothing from another order.
 FEWER = 0.7
-#: How many successive ops are compared, and the factor of their kinds, by which sums are hardly
-#: ever equal by chance.
+#: How many successive ops are compared.
 WINDOW = 8
-_FACTORS = np.array([0x9E3779B1**k % 2**61 for k in range(1, WINDOW + 1)], np.int64)
 
 
 @program_pass("Puts each operation right before what reads it.", keeps=EVERYTHING)
@@ -70,11 +68,14 @@ def repeats_more(ordered: Program, program: Program, alike: np.ndarray) -> bool:
     a small part of the time of a search for repetitions.
     """
     place = {op: i for i, op in enumerate(program.ops)}
-    return _different(alike[[place[op] for op in ordered.ops]]) <= FEWER * _different(alike)
+    return different(alike[[place[op] for op in ordered.ops]]) <= FEWER * different(alike)
 
 
-def _different(alike: np.ndarray) -> int:
-    if len(alike) < WINDOW:
+def different(alike: np.ndarray, window: int = WINDOW) -> int:
+    """How many different sequences of so many numbers there are; by chance it may be fewer."""
+    if len(alike) < window:
         return len(alike)
-    windows = np.lib.stride_tricks.sliding_window_view(alike, WINDOW)
-    return len(np.unique(windows @ _FACTORS))
+    # Sums of these are hardly ever equal by chance.
+    factors = np.array([0x9E3779B1**k % 2**61 for k in range(1, window + 1)], np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view(alike, window)
+    return len(np.unique(windows @ factors))

@@ -16,6 +16,7 @@ from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import Compute, Constant, Loop
 from autojit.codegen.loop_ir.origins import sources_of
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sheets import Sheet
 from autojit.codegen.loop_ir.traversal import bodies_of, loop_count, memory, product_of
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.codegen.loop_text.printer import lines_of
@@ -27,7 +28,7 @@ from .grouping import Grouping
 from .model import Drawing, Edge, Group, Item, Node
 
 #: The statements that are a call of a library, or of a function.
-_CALLS = (MatrixProduct, Factorization, Callback)
+_CALLS = (MatrixProduct, Factorization, Callback, Sheet)
 #: How many of the user's lines a kernel names.
 _LINES = 4
 
@@ -220,6 +221,8 @@ class _Body:
             return f"[{s.m},{s.k}] @ [{s.k},{s.n}]"
         if isinstance(s, Factorization):
             return str(s.name)
+        if isinstance(s, Sheet):
+            return "table of small operations"
         return text if len(text) < 40 else f"{text[:38]} …"
 
     def _words(self, s: Any) -> list[str]:
@@ -230,6 +233,8 @@ class _Body:
             return [f"{batch}matrix product in {how}"]
         if isinstance(s, Factorization):
             return [f"{list(s.batch)} x [{s.m},{s.n}]" if s.batch else f"[{s.m},{s.n}]"]
+        if isinstance(s, Sheet):
+            return [f"{len(s.table):,} rows"]
         if isinstance(s, Callback):
             return ["call of a function of the process"]
         args = [self.folded[a] for a in effects_of(s).uses(s) if a in self.folded]

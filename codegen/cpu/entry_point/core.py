@@ -13,11 +13,13 @@ from autojit.codegen.cpu.emit.context import I64, POINTER
 from autojit.codegen.cpu.emit.kernels import KernelEmitter
 from autojit.codegen.cpu.emit.places import poison
 from autojit.codegen.cpu.linalg import steps as linalg
+from autojit.codegen.cpu.llvm import sheets
 from autojit.codegen.cpu.llvm.scalars import memory_type
 from autojit.codegen.cpu.matmul import blas, tiles
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sheets import Sheet
 from autojit.codegen.loop_ir.traversal import memory
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine
@@ -94,6 +96,10 @@ class Core:
             call: Any = linalg.call if isinstance(step, Factorization) else callbacks.call
             more = self.functions, _addresses(builder, places), self.status, self.table
             call(self.module, builder, step, f"call{number}", *more)
+        elif isinstance(step, Sheet):
+            at = {"cells": [step.cells], "inputs": step.inputs, "outputs": step.outputs}
+            addresses = {k: [places[b] for b in buffers] for k, buffers in at.items()}
+            sheets.emit(self.module, builder, step, addresses)
         else:
             self._call_kernel(builder, step, number, places)
 

@@ -32,13 +32,20 @@ _plain: dict[str, tuple[ir.FunctionType, Write]] = {}
 _DECLARED = re.compile(r'^(declare \S+ @"([^"]+)"\(.*)$', re.MULTILINE)
 
 
-def function(module: ir.Module, name: str, kind: ir.FunctionType, write: Write) -> ir.Function:
+def function(
+    module: ir.Module,
+    name: str,
+    kind: ir.FunctionType,
+    write: Write,
+    *,
+    as_written: bool = True,
+) -> ir.Function:
     """A function of the library, for a module to call; ``write`` writes its body, once."""
     if name not in _texts and name not in _plain:
         own = ir.Module(name)
         write(_new(own, name, kind))
         _calls[name] = _called(own)
-        _texts[name] = AS_WRITTEN + text(own)
+        _texts[name] = AS_WRITTEN + text(own) if as_written else with_forms(text(own))
     return module.globals.get(name) or _new(module, name, kind)
 
 

@@ -34,6 +34,7 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.sheets import Sheet
 from autojit.codegen.loop_ir.traversal import memory, substituted, walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
 from autojit.codegen.loop_ir.vocabulary import SYMBOLS
@@ -281,6 +282,11 @@ class Lines(Language):
             f"{s.call} cannot be written {self.language}: it is a function of Python's process"
         )
 
+    def sheet(self, s: Sheet) -> None:
+        raise TargetError(
+            f"a sheet cannot be written {self.language}: lower the program without sheets"
+        )
+
     def run_tasks(self, s: RunTasks) -> None:
         outside = self._scalars, self._accumulators, self._folded
         self._scalars, self._accumulators = {}, {}  # a task has its own
@@ -325,4 +331,5 @@ PRINTERS: dict[type, str] = {
     MatrixProduct: "product",
     Factorization: "factorization",
     Callback: "callback",
+    Sheet: "sheet",
 }

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.program import Op, param_key
+from autojit.ir.rewriting import in_order
 
 #: Integers below this are exact in float64, and so are the differences of two.
 MOST = 1 << 43
+#: The most ops of a sequence that has to be there twice.
+MOST_COMPARED = 32
 
 
 def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
@@ -19,10 +22,18 @@ def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
     loop apart."""
     numbers: dict[Any, int] = {}
     types: dict[Any, int] = {}
-    known: dict[int, int] = {}  # the same by id, which is faster to look up
+    #: The same by id, which is faster to look up; and of ops without parameters by all ids.
+    known: dict[int, int] = {}
+    plain: dict[tuple[Any, ...], int] = {}
     alike = np.empty(len(ops), np.int64)
     equal = np.empty(len(ops), np.int64)
     for i, op in enumerate(ops):
+        if not op.kind.parameters:
+            form = (op.kind, *[id(v.type) for v in op.operands], *[id(v.type) for v in op.results])
+            found = plain.get(form)
+            if found is not None:
+                alike[i] = equal[i] = found
+                continue
         key: list[Any] = [op.kind]
         for v in (*op.operands, *op.results):
             number = known.get(id(v.type))
@@ -34,9 +45,24 @@ def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
             (slides if name in op.kind.sliding else key).append(param_key(op.params[name]))
         fixed = tuple(key)
         alike[i] = equal[i] = numbers.setdefault(fixed, len(numbers))
+        if not op.kind.parameters:
+            plain[form] = numbers[fixed]
         if slides:
             equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
     return alike, equal
+
+
+def may_repeat(alike: np.ndarray, least: int, steps: int) -> bool:
+    """Whether ops that stand for each other may come again often enough for a stretch of so many
+    ops and steps.
+
+    Each op of a stretch but those of its last step is followed by one like it a period later, so
+    sequences that lie in it are there twice.  Programs without any are not searched.
+    """
+    inside = least - least // steps
+    window = min(MOST_COMPARED, inside // 2)
+    twice = len(alike) - window + 1 - in_order.different(alike, window)
+    return twice >= inside - window + 1
 
 
 def sliding_numbers(ops: Sequence[Op]) -> np.ndarray:

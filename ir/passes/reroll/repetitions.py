@@ -21,7 +21,7 @@ from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.move import Move
 
-from .likeness import signatures, sliding_numbers
+from .likeness import may_repeat, signatures, sliding_numbers
 
 Kinds = Collection[Declaration]
 NONE: Kinds = ()
@@ -77,6 +77,9 @@ def repetitions(
             order = (-_rough(found.size), found.period, found.loose, found.start)
             heappush(queue, (order, first, high, found))
 
+    if not may_repeat(ops.alike, least, LEAST_STEPS):
+        return
+    ops.prepare()
     for found, first, high in _candidates(ops, least):
         put(found, first, high)
     while queue:  # what takes longer is done for those whose turn it is
@@ -110,9 +113,9 @@ def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
     alike, and up to where they correspond."""
     periods = {*_periods(ops.alike), *_periods(ops.equal), *_periods(_windows(ops.alike))}
     for period in sorted(periods):
-        runs = _runs(ops.alike[:-period] == ops.alike[period:])
-        runs = [(low, count) for low, count in runs
-                if count + period >= least and ops.counts[low : low + period].any()]  # fmt: skip
+        long = max(least, LEAST_STEPS * period) - period
+        runs = _runs(ops.alike[:-period] == ops.alike[period:], long)
+        runs = [(low, count) for low, count in runs if ops.counts[low : low + period].any()]
         for low, count in _longest(runs, MOST_RUNS):
             for loose in (False, True):
                 parts = _runs(ops.correspond(low, low + count, period, loose))
@@ -137,6 +140,14 @@ class Ops:
         self.ops = ops
         #: Equal for ops that may stand for each other, and for those with equal parameters too.
         self.alike, self.equal = signatures(ops)
+        self.is_prepared = False
+
+    def prepare(self) -> None:
+        """Number what the ops read; before anything but ``alike`` and ``equal`` is asked for."""
+        if self.is_prepared:
+            return
+        self.is_prepared = True
+        ops = self.ops
         #: Whether an op computes something; steps that only move elements stay as they are.
         self.counts = np.array([not isinstance(op.kind, Move) for op in ops], bool)
         self.kinds = np.array([id(op.kind) for op in ops], np.int64)
@@ -284,11 +295,12 @@ def _windows(alike: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
-    """Start and length of each run of True."""
-    edges = np.diff(np.concatenate([[False], holds, [False]]).astype(np.int8))
-    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    return list(zip(starts.tolist(), (stops - starts).tolist(), strict=True))
+def _runs(holds: np.ndarray, least: int = 1) -> list[tuple[int, int]]:
+    """Start and length of each run of at least so many True."""
+    edges = np.flatnonzero(np.diff(holds, prepend=False, append=False))
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    long = lengths >= least
+    return list(zip(starts[long].tolist(), lengths[long].tolist(), strict=True))
 
 
 def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:

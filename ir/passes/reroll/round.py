@@ -30,7 +30,7 @@ from .loop import as_loop
 from .remarks import not_rolled
 from .repetitions import Ops, repetitions
 from .rows import as_rows
-from .steps import Steps
+from .steps import Flow, Steps
 
 #: How many stretches that cannot be rolled up are tried.
 MOST_FAILURES = 16
@@ -69,9 +69,9 @@ class Round:
         maker: dict[Value, Op | None] = {v: op for op in self.program.ops for v in op.results}
         free = np.ones(len(self.program.ops), bool)
         chosen: list[Steps] = []
-        failures = 0
+        flow, failures = Flow(self.program), 0
         for stretch in repetitions(ops, least, free):
-            steps, trial = Steps(self.program, stretch), Builder()
+            steps, trial = Steps(flow, stretch), Builder()
             with building(trial):
                 if not self._emitted(trial, steps, maker, stretch.size):
                     not_rolled(steps, self.least_loop)

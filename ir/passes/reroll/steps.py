@@ -7,7 +7,10 @@ every step.  Nothing is rewritten here.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from autojit.ir.core.program import Op, Program, Value
@@ -35,11 +38,35 @@ class Each(NamedTuple):
 Read = Value | Made | Each
 
 
+class Flow:
+    """Where the values of a program are computed and read: found out once for all stretches."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @cached_property
+    def maker(self) -> dict[Value, tuple[int, Op, int]]:
+        """The number of the op that computes a value, the op, and which result it is."""
+        ops = self.program.ops
+        return {v: (i, op, r) for i, op in enumerate(ops) for r, v in enumerate(op.results)}
+
+    @cached_property
+    def readers(self) -> dict[Value, list[tuple[int, int]]]:
+        """The ops that read a value, by number and operand; outputs are those of a last op."""
+        found: dict[Value, list[tuple[int, int]]] = {}
+        ops = [op.operands for op in self.program.ops]
+        for i, operands in enumerate([*ops, self.program.outputs]):
+            for place, v in enumerate(operands):
+                found.setdefault(v, []).append((i, place))
+        return found
+
+
 class Steps:
     """A stretch of a program, with the operands of its steps classified."""
 
-    def __init__(self, program: Program, found: Stretch) -> None:
-        self.program = program
+    def __init__(self, flow: Flow, found: Stretch) -> None:
+        program = self.program = flow.program
+        self.flow = flow
         self.start, period, self.count, self.loose = found
         #: Where the ops after the stretch begin.
         self.stop = self.start + period * self.count
@@ -69,9 +96,7 @@ class Steps:
                         made = Made(read.op, read.result, ago)
                         self.carried[made] = self._value[-ago, read.op, read.result]
         self.later = self._needed_later()
-        self._maker: dict[Value, tuple[Op, int]] = {}
         if self.carried and all(made.ago == 1 for made in self.carried):
-            self._maker = {v: (op, r) for op in ops[: self.start] for r, v in enumerate(op.results)}
             while self._take_in_the_step_before():
                 pass
 
@@ -121,14 +146,13 @@ class Steps:
         return Made(j, r, -step)
 
     def _needed_later(self) -> dict[tuple[int, int, int], Value]:
-        """What is read after the stretch, by step, op and result."""
-        found: dict[tuple[int, int, int], Value] = {}
-        read = [v for op in self.program.ops[self.stop :] for v in op.operands]
-        for v in [*read, *self.program.outputs]:
-            where = self._place.get(v)
-            if where is not None and where[0] >= 0:
-                found[where] = v
-        return found
+        """What is read after the stretch, by step, op and result, in the order of the reads."""
+        found: list[tuple[tuple[int, int], tuple[int, int, int], Value]] = []
+        for v, where in self._place.items():
+            read = self.flow.readers.get(v, ()) if where[0] >= 0 else ()
+            if read and read[-1][0] >= self.stop:
+                found.append((read[bisect_left(read, (self.stop, 0))], where, v))
+        return {where: v for _, where, v in sorted(found, key=itemgetter(0))}
 
     # -- the first step of a loop -------------------------------------------------------
 
@@ -167,8 +191,8 @@ class Steps:
         left: list[tuple[Made, Value]] = list(self.carried.items())
         while left:
             made, value = left.pop()
-            op, result = self._maker.get(value, (None, 0))
-            if op is None or result != made.result:
+            number, op, result = self.flow.maker.get(value, (self.start, None, 0))
+            if op is None or number >= self.start or result != made.result:
                 return None
             if made.op in ops:
                 if ops[made.op] is not op:

@@ -14,6 +14,9 @@ import pytest
 import autojit
 from autojit import grad, jit, scan
 from autojit.errors import UnrolledLoopWarning
+from autojit.ir.passes.reroll import reroll
+from autojit.ir.passes.reroll.likeness import may_repeat
+from autojit.ir.passes.reroll.repetitions import LEAST_STEPS
 from autojit.ir.passes.reroll.reroll import roll
 from autojit.ir.tools.verifier import verify
 from autojit.session import transform_cache
@@ -482,3 +485,39 @@ def test_numbers_that_a_loop_carries_are_not_put_into_arrays(
     text = str(autojit.trace(chain)(np.ones(100)))
     transform_cache.clear()
     assert "concatenate" in text
+
+
+def test_programs_without_sequences_that_come_again_are_not_searched() -> None:
+    """Never one that has a stretch, however short and wherever it is."""
+    rng = np.random.default_rng(0)
+    for least in (24, 100):
+        anything = rng.integers(0, 50, 4_000)
+        assert not may_repeat(anything, least, LEAST_STEPS)
+        for period in range(1, least // LEAST_STEPS + 1):
+            steps = -(-least // period)
+            stretch = np.tile(rng.integers(0, 50, period), steps)
+            place = int(rng.integers(0, 3_000))
+            anything[place : place + len(stretch)] = stretch
+            assert may_repeat(anything, least, LEAST_STEPS)
+            anything = rng.integers(0, 50, 4_000)
+
+
+def test_a_program_that_stays_long_stays_as_it_was_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(0)
+    kinds = [draw.randrange(4) for _ in range(1000)]
+
+    def f(x: Any) -> Any:
+        for i in range(200):
+            x = x + np.sin(x) * i
+        for kind in kinds:
+            x = [np.tanh, np.sin, np.cos, lambda y: y * y + 1][kind](x)
+        return x
+
+    rolled = autojit.trace(f)(0.5)
+    assert any(op.kind.name == "scan" for op in rolled.ops)
+    monkeypatch.setattr(reroll, "LONG", 100)
+    transform_cache.clear()
+    traced = autojit.trace(f)(0.5)
+    assert not any(op.kind.name == "scan" for op in traced.ops)
+    assert autojit.jit(f)(0.5) == pytest.approx(f(0.5), rel=1e-12)
+    transform_cache.clear()
