@@ -1,10 +1,12 @@
 """Which factors of a derivative may be infinite: those that are divided by what may be 0, or are
 made by such divisions.
 
-Legal whatever the answer is.  Where it is yes, the factor is applied only where the cotangent is
-other than 0, and 0 times a finite factor is 0 anyway; where it is no, 0 times an infinite factor is
-NaN, as NumPy says.  So divisors that cannot vanish, but by underflow, are told by their signs: the
-rules that simplify softmax and its kin look for products without a condition.
+Where the answer is yes, the factor is applied only where the cotangent is other than 0; where it is
+no, 0 times an infinite factor is NaN, as NumPy says.  Divisors that cannot vanish, but by underflow,
+are told by their signs: the rules that simplify softmax and its kin look for products without a
+condition.
+
+Legal where it says yes, since 0 times a finite factor is 0.
 """
 
 from __future__ import annotations

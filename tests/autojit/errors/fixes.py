@@ -414,6 +414,12 @@ FIXES: dict[str, tuple[str, str]] = {
         "autojit.explain_nan(f(x))",
         "FIX",
     ),
+    "dispatch/jit_function.py: jit(f, …)": ("jit(f, static_argnums=1.5)", "FIX"),
+    "torch/engine/views.py: y = x + torch.diag_embed(d)": (
+        "import autojit.torch as torch\n@torch.compile\ndef g(x):\n    y = x * 2\n"
+        "    y.diagonal().add_(1.0)\n    return y.sum()\ng(torch.ones(2, 2))",
+        "import autojit.torch as torch\nx, d = torch.ones(2, 2), torch.ones(2)\nFIX",
+    ),
     "torch/engine/backward.py: y.sum().backward()": (
         "import autojit.torch as torch\n(torch.ones(3, requires_grad=True) * 2).backward()",
         "import autojit.torch as torch\ny = torch.ones(3, requires_grad=True) * 2\nL0\n"
@@ -468,7 +474,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "from scipy.signal import freqs\na = np.ones(2)\njit(lambda b: L0)(x)",
     ),
     "scipy/stats/distributions.py: noise = rng.standard_normal(n)": (
-        "jit(lambda m: scipy.stats.norm(m).rvs(3))(1.0)",
+        "import scipy.stats\njit(lambda m: scipy.stats.norm(m).rvs(3))(1.0)",
         "n, loc, scale, mean, std, mu, sigma = 3, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0\nL0",
     ),
     "capture/calls/mathematics.py: while b:": (

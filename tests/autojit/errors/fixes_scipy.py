@@ -101,4 +101,15 @@ FIXES: dict[str, tuple[str, str]] = {
         "    result = scipy.ndimage.gaussian_filter(image, 1.0)\n    L0\n    return result\n"
         "g(np.ones((3, 3)))",
     ),
+    "scipy/sparse/direct.py: spsolve_triangular(scipy.sparse.…(A), b, lower=…)": (
+        "import scipy.sparse.linalg\nA = scipy.sparse.csr_array([[1.0, 2.0], [3.0, 4.0]])\n"
+        "jit(lambda b: scipy.sparse.linalg.spsolve_triangular(A, b))(x)",
+        "import scipy.sparse\nfrom scipy.sparse.linalg import spsolve_triangular\n"
+        "A = scipy.sparse.csr_array([[1.0, 2.0], [3.0, 4.0]])\njit(lambda b: L0)(x)",
+    ),
+    "scipy/sparse/matrices.py: A.toarray() == B": (
+        "import scipy.sparse\njit(lambda k: (k * scipy.sparse.eye_array(2)) == 1.0)(2.0)",
+        "import scipy.sparse\nB = 1.0\n@jit\ndef g(k):\n    A = k * scipy.sparse.eye_array(2)\n"
+        "    return L0\ng(2.0)",
+    ),
 }

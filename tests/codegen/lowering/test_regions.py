@@ -138,7 +138,7 @@ def test_a_carry_whose_elements_are_read_elsewhere_changes_places(body: Any) -> 
     assert work_of_a_step(program) <= N * N  # and no copy:
     (sequence,) = sequences(program)
     written = [s for s in walk(sequence.body) if type(s).__name__ == "Store"]
-    assert len({s.buffer for s in written}) == 1
+    assert len({s.buffer for s in written if s.buffer.kind != "local"}) == 1
 
 
 def test_carries_that_change_places() -> None:

@@ -29,7 +29,6 @@ MOST_FOR_FIRST_CALL = 20.0
 REFUSED = {
     "error_handled_by_try": "`math.log` may raise ValueError",
     "gauss_on_lists": "values of different structure",
-    "methods_by_name": "chooses between numbers and between arrays",
     "romberg": "may share memory",
     "spiking_neuron": "gets or loses elements",
 }
