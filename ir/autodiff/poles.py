@@ -2,8 +2,8 @@
 made by such divisions.
 
 Where the answer is yes, the factor is applied only where the cotangent is other than 0; where it is
-no, 0 times an infinite factor is NaN, as NumPy says.  Divisors that cannot vanish, but by underflow,
-are told by their signs: the rules that simplify softmax and its kin look for products without a
+no, 0 times an infinite factor is NaN, as NumPy says.  Divisors that vanish by underflow alone are
+told by their signs: the rules that simplify softmax and its kin look for products without a
 condition.
 
 Legal where it says yes, since 0 times a finite factor is 0.
