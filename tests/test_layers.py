@@ -252,7 +252,7 @@ FLOORS = (
     "scipy.signal scipy.stats", "scipy.ndimage scipy.stats.families", "scipy.linalg",
     "solvers interception", "capture", "capture.calls", "capture.state", "capture.rewriting",
     "scipy.fft scipy.special", "devices", "callbacks control_flow dispatch scipy",
-    "explanations", "notebook.html",
+    "arguments explanations", "notebook.html",
     "functions.polynomials functions.shapes functions.signals functions.statistics",
     "functions.bounded functions.linalg transformations",
     "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",
