@@ -39,7 +39,7 @@ def named(function: Callable[P, R]) -> Callable[P, R]:
     >>> from autojit import nn
     >>> nn.elu(np.ones(3), alpha="wrong")
     Traceback (most recent call last):
-    autojit.errors.SettingError: alpha of elu must be a number, not 'wrong'
+    autojit.errors.SettingError: alpha of elu must be a number, not 'wrong'...
     """
     rules = _rules_of(function)
 
@@ -58,7 +58,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     >>> from autojit import optim
     >>> optim.sgd(0.1, maximize="no")
     Traceback (most recent call last):
-    autojit.errors.SettingError: maximize of sgd must be True or False, not 'no'
+    autojit.errors.SettingError: maximize of sgd must be True or False, not 'no'...
     """
     rules, look = _rules_of(function), _wrong
 
@@ -98,6 +98,12 @@ def check_whole(value: Any, name: str, of: str) -> None:
     """SettingError unless a value is a whole number."""
     if value.__class__ is not int and not _is_whole(value):
         raise _refused(name, of, _WHOLE, value)
+
+
+def check_arrays(tree: Any, name: str, of: str) -> None:
+    """SettingError unless a value is an array, or a tree of arrays with one at least."""
+    if not (flatten(tree)[0] and _are_arrays(tree)):
+        raise _refused(name, of, _ARRAYS, tree)
 
 
 def check_mask(value: Any, name: str, of: str) -> None:
@@ -181,6 +187,7 @@ _NUMBER = Kind("a number", _is_number)
 _ARRAY = Kind("an array of numbers", _is_array)
 _WHOLE = Kind("a whole number", _is_whole)
 _SIZE = Kind("a whole number that is not negative", _is_size)
+_ARRAYS = Kind("an array or a tree of arrays", _are_arrays)
 _EXTENTS = Kind(
     "a whole number that is not negative, or a tuple of them",
     lambda x: _is_size(x) or _are_sizes(x),
@@ -212,7 +219,7 @@ _BY_NAME = {
         "a whole number that is not negative, a tuple of them, 'valid' or 'same'",
         lambda x: x in ("valid", "same") if isinstance(x, str) else _EXTENTS.fits(x),
     ),
-    "activation": _FUNCTION, "tree": Kind("a tree of arrays", _are_arrays),
+    "activation": _FUNCTION, "tree": _ARRAYS,
     "dtype": Kind("a dtype", _is_dtype),
     "rng": Kind("a Generator or a seed, a whole number that is not negative", _is_seed),
     **dict.fromkeys(
@@ -270,11 +277,16 @@ def _wrong(
             if kind is _ARRAY and _is_like_array(value):
                 numbers.append((name, value))
             else:
-                return _refused(name, function.__name__, kind, value)
+                return _refused(name, _called(function), kind, value)
     if numbers and is_foreign:
         name, value = numbers[0]
-        return _refused(name, function.__name__, _ARRAY, value)
+        return _refused(name, _called(function), _ARRAY, value)
     return None
+
+
+def _called(function: Callable[..., Any]) -> str:
+    """What the user calls: a function, or the class of a method that makes an instance."""
+    return function.__qualname__.removesuffix(".__init__")
 
 
 def _refused(name: str, of: str, kind: Kind, value: Any) -> SettingError:

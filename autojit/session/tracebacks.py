@@ -36,6 +36,12 @@ FULL, FOLDED = "full", "folded"
 _NOTE = re.compile(r"\((\d+) frames? of autojit (?:is|are) hidden: AUTOJIT_TRACEBACK=full shows")
 
 
+_UNHASHABLE = re.compile(r"unhashable type: '(Argument|Tracer|TracedArray|FreshArray)'")
+_NO_KEY = (
+    "A traced value cannot be a key of a dict or a member of a set: its number is not known while "
+    "the function is traced. Use a name or a place as the key ({'x': 1}), an array in the dict's "
+    "place (table[i]), np.unique(x) for a set, or a static argument: jit(f, static_argnums=0)"
+)
 _unfolded: ContextVar[bool] = ContextVar("unfolded", default=False)
 
 
@@ -61,6 +67,10 @@ def fold(error: BaseException) -> None:
         if len(kept) < len(steps):
             hidden += len(steps) - len(kept)
             BaseException.with_traceback(each, _linked(kept))
+    if type(error) is TypeError and _UNHASHABLE.fullmatch(str(error)):
+        notes: list[str] = vars(error).setdefault("__notes__", [])
+        if _NO_KEY not in notes:
+            notes.insert(0, _NO_KEY)
     if hidden:
         _note(error, hidden, mode)
 

@@ -15,9 +15,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+import autojit
 from autojit import jit, nn, optim
-from autojit.errors import AutojitError, SettingError
+from autojit.errors import AutojitError, SettingError, ShapeError
 from autojit.nn import init, layers
+from autojit.scalar import MLP, Neuron, Value
 
 
 class Thing:
@@ -209,3 +211,53 @@ def test_numbers_and_halves_are_clipped_as_arrays_are() -> None:
     assert clipped["w"].dtype == np.float32
     whole, _ = nn.clip_by_global_norm({"w": np.array([3, 4])}, 1.0, eps=0.0)
     np.testing.assert_allclose(whole["w"], [0.6, 0.8])
+
+
+def add(c: Any, x: Any) -> Any:
+    return c + x, c
+
+
+def double(x: Any) -> Any:
+    return 2.0 * x
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda wrong: autojit.grad(np.sum, has_aux=wrong), "has_aux of grad"),
+        (lambda wrong: autojit.value_and_grad(np.sum, has_aux=wrong), "has_aux of value_and"),
+        (lambda wrong: autojit.vjp(np.sum, V, has_aux=wrong), "has_aux of vjp"),
+        (lambda wrong: autojit.scan(add, 0.0, V, reverse=wrong), "reverse of scan"),
+        (lambda wrong: autojit.associative_scan(np.add, V, reverse=wrong), "reverse of assoc"),
+    ],
+)
+@pytest.mark.parametrize("wrong", [V, "no", None])
+def test_settings_that_are_true_or_false(make: Any, words: str, wrong: Any) -> None:
+    with pytest.raises(SettingError, match=f"{words}.* must be True or False, not "):
+        make(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, "wrong", Thing()])
+def test_what_is_no_number(wrong: Any) -> None:
+    for make, words in (
+        (lambda: autojit.custom_linear_solve(double, wrong, lambda f, b: b / 2), "^b of custom_"),
+        (lambda: Value(wrong), "Value must be a number, not"),
+        (lambda: Neuron(2)([1.0, wrong]), "an input must be a number, not"),
+        (lambda: Neuron(wrong), "^nin of Neuron must be"),
+        (lambda: MLP(2, wrong), "^nouts of MLP must be"),
+        (lambda: MLP(-1, [2]), "^nin of MLP must be"),
+        (lambda: Neuron(2, nonlin=wrong), "^nonlin of Neuron must be"),
+        (lambda: Neuron(2, activation="wrong"), "^activation='wrong'"),
+    ):
+        with pytest.raises(SettingError, match=words):
+            make()
+    with pytest.raises(ShapeError, match="a neuron of 2 inputs is called with 1"):
+        MLP(2, [1])([1.0])
+
+
+@pytest.mark.parametrize("use", [lambda x: {x: 1}, lambda x: {x + 1.0}, lambda x: hash(x)])
+def test_a_traced_value_is_no_key(use: Any) -> None:
+    with pytest.raises(TypeError, match="unhashable type") as caught:
+        jit(lambda x: use(x) and x)(2.0)
+    (words,) = [n for n in caught.value.__notes__ if "cannot be a key" in n]
+    assert "{'x': 1}" in words
