@@ -184,7 +184,7 @@ def test_under_disable_jit() -> None:
         (lambda: vjp(np.sin, X)[1](1.0), errors.ShapeError, "cotangent"),
         (lambda: vjp(np.sin, 3), errors.IntegerGradientError, "int64"),
         (lambda: jacfwd(np.sin)(3), errors.IntegerGradientError, "int64"),
-        (lambda: jvp(3.0, (X,), (X,)), errors.StructureError, "takes a function"),
+        (lambda: jvp(3.0, (X,), (X,)), errors.StructureError, "must be a function"),
     ],
 )
 def test_errors(call: Any, error: type[Exception], words: str) -> None:
