@@ -17,7 +17,7 @@ import pytest
 
 import autojit
 from autojit import jit, nn, optim
-from autojit.errors import AutojitError, SettingError, ShapeError
+from autojit.errors import AutojitError, SettingError, ShapeError, StructureError
 from autojit.nn import init, layers
 from autojit.scalar import MLP, Neuron, Value
 
@@ -176,6 +176,14 @@ def test_settings_that_are_used_later_are_checked_at_once() -> None:
         with pytest.raises(SettingError, match=words) as caught:
             make()
         assert "test_arguments.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("state", [None, "wrong", 3, {}, {"step": 0}])
+def test_a_state_of_another_optimiser(state: Any) -> None:
+    with pytest.raises(
+        StructureError, match=r"state of update must be .* init\(params\) made; it "
+    ):
+        optim.adam().update([X], [X], state)
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, jit])
