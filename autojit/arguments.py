@@ -60,12 +60,17 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     autojit.errors.SettingError: maximize of sgd must be True or False, not 'no'...
     """
-    rules, look = _rules_of(function), _wrong
+    rules, look, no_such_name = _rules_of(function), _wrong, refused_call
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if wrong := look(function, rules, args, kwargs, False):
             raise wrong
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if refused := no_such_name(function, error, kwargs):
+                raise refused from None
+            raise
 
     return named(in_place_of(function, call))
 
