@@ -170,13 +170,14 @@ def test_settings_that_are_used_later_are_checked_at_once() -> None:
         (partial(optim.adam, lr=nothing), "lr of adam must be a number or a schedule, not None"),
         (partial(layers.linear, 3, -2), "outputs of linear must be a whole number that is not"),
         (partial(layers.linear, 3, 2, bias=wrong), "bias of linear must be True or False"),
-        (partial(optim.sgd, **{"learning_rate": wrong}), "sgd has no argument 'learning_rate'"),
         (partial(nn.linear, [1.0], X), r"not \[1.0\]: np.asarray\(x\)"),
         (partial(nn.multi_head_attention, {}, ROWS, num_heads=2), "has no 'in_proj_weight'"),
     ):
         with pytest.raises(SettingError, match=words) as caught:
             make()
         assert "test_arguments.py" in str(caught.value)
+    with pytest.raises(SettingError, match=r"sgd has no argument 'learning_rate'.\nThere are: lr"):
+        cast("Any", optim.sgd)(learning_rate=0.1)
 
 
 @pytest.mark.parametrize("state", [None, "wrong", 3, {}, {"step": 0}])
