@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import check_flag
 from autojit.errors import DtypeError, StructureError, with_place
 from autojit.ir.ops.arithmetic import convert, ne
 from autojit.protocols.lifting import to_dtype
@@ -80,6 +81,7 @@ def scan(
     (np.float64(6.0), array([1., 3., 6.]))
     """
     check_function(f, "argument 0", "scan")
+    check_flag(reverse, "reverse", "scan")
     steps = length_of(xs, length, "scan")
     check_segments(checkpoint)
     result: tuple[Any, Any] = in_a_trace(
@@ -268,6 +270,7 @@ def associative_scan(
     array([ 1.,  2.,  6., 24.])
     """
     fn = check_function(fn, "argument 0", "associative_scan")
+    check_flag(reverse, "reverse", "associative_scan")
     _, structure = pytrees.flatten(elems)
 
     def run(tree: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import named
 from autojit.scipy import special as traced_special
 from autojit.transformations.derivatives import stop_gradient
 
@@ -19,6 +20,7 @@ from .checks import need_value
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
+@named
 def relu(x: Any) -> Any:
     """``max(x, 0)``, with derivative 0 at 0.
 
@@ -30,6 +32,7 @@ def relu(x: Any) -> Any:
     return np.where(x <= 0, 0.0, x)
 
 
+@named
 def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
     """``x`` where that is positive, else ``negative_slope * x``.
 
@@ -39,6 +42,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
     return np.where(x > 0, x, negative_slope * x)
 
 
+@named
 def elu(x: Any, alpha: float = 1.0) -> Any:
     """``x`` where that is positive, else ``alpha * (exp(x) - 1)``.
 
@@ -50,6 +54,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0.0, x)))
 
 
+@named
 def selu(x: Any) -> Any:
     """``scale * elu(x, alpha)`` with the two numbers that keep mean 0 and variance 1.
 
@@ -61,6 +66,7 @@ def selu(x: Any) -> Any:
     return _SELU_SCALE * elu(x, _SELU_ALPHA)
 
 
+@named
 def gelu(x: Any, approximate: str = "none") -> Any:
     """``x`` times the normal distribution function of x, or its approximation by ``"tanh"``.
 
@@ -80,6 +86,7 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     return 0.5 * x * (1.0 + special.erf(x * math.sqrt(0.5)))
 
 
+@named
 def sigmoid(x: Any) -> Any:
     """``1 / (1 + exp(-x))``.
 
@@ -91,6 +98,7 @@ def sigmoid(x: Any) -> Any:
     return special.expit(x)
 
 
+@named
 def silu(x: Any) -> Any:
     """``x * sigmoid(x)``, also called swish.
 
@@ -102,6 +110,7 @@ def silu(x: Any) -> Any:
     return x * sigmoid(x)
 
 
+@named
 def softplus(x: Any, beta: float = 1.0) -> Any:
     """``log(1 + exp(beta * x)) / beta``, without overflow.
 
@@ -111,6 +120,7 @@ def softplus(x: Any, beta: float = 1.0) -> Any:
     return np.logaddexp(0.0, beta * x) / beta
 
 
+@named
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent: ``np.tanh``.
 
@@ -120,6 +130,7 @@ def tanh(x: Any) -> Any:
     return np.tanh(x)
 
 
+@named
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """``x`` within two bounds, with derivative 0 on them.
 
@@ -129,6 +140,7 @@ def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     return np.where(x <= min_val, min_val, np.where(x >= max_val, max_val, x))
 
 
+@named
 def softmax(x: Any, axis: int = -1) -> Any:
     """``exp(x)`` over its sum along an axis, without overflow.
 
@@ -140,6 +152,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
     return weights / np.sum(weights, axis=axis, keepdims=True)
 
 
+@named
 def log_softmax(x: Any, axis: int = -1) -> Any:
     """The logarithm of the softmax along an axis, without overflow.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import check_flag, named
 from autojit.transformations.derivatives import stop_gradient
 
 from .activations import relu, softmax
@@ -16,6 +17,7 @@ from .checks import given_function, need_shape, need_value
 from .normalization import layer_norm
 
 
+@named
 def scaled_dot_product_attention(
     query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, rng: Any = None,
@@ -46,6 +48,8 @@ def scaled_dot_product_attention(
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
+    check_flag(is_causal, "is_causal", "scaled_dot_product_attention")
+    _check_share(dropout_p)
     need_shape(
         min(query.ndim, key.ndim, value.ndim) >= 2
         and query.shape[-1] == key.shape[-1]
@@ -72,6 +76,10 @@ def scaled_dot_product_attention(
     return shares @ value
 
 
+def _check_share(p: float) -> None:
+    need_value(0.0 <= p <= 1.0, f"dropout_p={p} is not a probability")
+
+
 def _masked_softmax(scores: Any, allowed: Any) -> Any:
     """The softmax of what is allowed; zeros where nothing is."""
     if allowed is not None:
@@ -82,6 +90,7 @@ def _masked_softmax(scores: Any, allowed: Any) -> Any:
     return weights / np.where(total == 0.0, 1.0, total)
 
 
+@named
 def multi_head_attention(
     params: Mapping[str, Any], query: Any, key: Any = None, value: Any = None, *, num_heads: int,
     attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, rng: Any = None,
@@ -112,6 +121,7 @@ def multi_head_attention(
     >>> multi_head_attention(params, np.ones((2, 5, 6)), num_heads=3).shape
     (2, 5, 6)
     """
+    check_flag(is_causal, "is_causal", "multi_head_attention")
     weight, bias = params["in_proj_weight"], params.get("in_proj_bias")
     width = weight.shape[1]
     need_shape(
@@ -143,6 +153,7 @@ def _heads(x: Any, count: int) -> Any:
     return np.swapaxes(x.reshape(*x.shape[:-1], count, x.shape[-1] // count), -2, -3)
 
 
+@named
 def transformer_encoder_layer(
     params: Mapping[str, Any], x: Any, *, num_heads: int, attn_mask: Any = None,
     is_causal: bool = False, activation: Callable[[Any], Any] = relu, norm_first: bool = False,
@@ -171,6 +182,9 @@ def transformer_encoder_layer(
     >>> transformer_encoder_layer(params, np.ones((5, 6)), num_heads=2).shape
     (5, 6)
     """
+    check_flag(is_causal, "is_causal", "transformer_encoder_layer")
+    check_flag(norm_first, "norm_first", "transformer_encoder_layer")
+    _check_share(dropout_p)
     draws = _four(rng)
     activation = given_function(activation, "activation", "transformer_encoder_layer")
 

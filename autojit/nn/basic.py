@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import check_flag, check_mask, named
 from autojit.transformations.derivatives import stop_gradient
 
 from .checks import need_integers, need_shape, need_value, no_negative, rows_at
 from .random import keep_mask
 
 
+@named
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     """``x @ weight.T + bias``.
 
@@ -49,6 +51,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return product if bias is None else product + bias
 
 
+@named
 def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
     """The rows of a table at given indices.
 
@@ -81,6 +84,7 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
     return np.where(np.expand_dims(is_padding, -1), stop_gradient(rows), rows)
 
 
+@named
 def one_hot(labels: Any, num_classes: int, dtype: Any = np.int64) -> Any:
     """Rows with a 1 at the label, and zeros elsewhere; all zeros where a label is no class.
 
@@ -92,6 +96,7 @@ def one_hot(labels: Any, num_classes: int, dtype: Any = np.int64) -> Any:
     return (np.expand_dims(labels, -1) == np.arange(num_classes)).astype(dtype)
 
 
+@named
 def dropout(
     x: Any, p: float = 0.5, rng: Any = None, *, mask: Any = None, training: bool = True
 ) -> Any:
@@ -118,6 +123,7 @@ def dropout(
     >>> dropout(np.ones(2), 0.5, mask=np.array([True, False]))
     array([2., 0.])
     """
+    check_flag(training, "training", "dropout")
     need_value(0.0 <= p <= 1.0, f"p={p} is not a probability")
     if not training or p == 0.0:
         return x
@@ -126,5 +132,7 @@ def dropout(
             rng is not None, "dropout needs random numbers: dropout(x, p, rng), or training=False"
         )
         mask = keep_mask(rng, 1.0 - p, x.shape)
+    else:
+        check_mask(mask, "mask", "dropout")
     kept = 1.0 - p or 1.0  # with p = 1 none is
     return np.where(mask, x / kept, 0.0)

@@ -30,7 +30,7 @@ def need_value(fits: bool, message: str) -> None:
 
 def given_function(f: Any, name: str, of: str) -> Any:
     """A function of the user's, with its control flow captured while a function is traced."""
-    return f if current_trace() is None else check_function(f, name, of)
+    return f if callable(f) and current_trace() is None else check_function(f, name, of)
 
 
 def need_integers(x: Any, name: str) -> None:
@@ -58,8 +58,8 @@ def rows_at(table: Any, indices: Any) -> Any:
     return (as_tracer(table) if is_tracer(indices) else table)[indices]
 
 
-def pair(x: Any, count: int, name: str) -> tuple[int, ...]:
-    """A setting for each of ``count`` axes: one number for all, or one each.
+def pair(x: Any, count: int, name: str, least: int = 1) -> tuple[int, ...]:
+    """A setting for each of ``count`` axes: one number for all, or one each; none below ``least``.
 
     >>> pair(3, 2, "stride"), pair((1, 2), 2, "stride")
     ((3, 3), (1, 2))
@@ -68,6 +68,10 @@ def pair(x: Any, count: int, name: str) -> tuple[int, ...]:
     need_value(
         len(numbers) == count,
         f"{name}={x!r} has {len(numbers)} numbers; it needs one, or one for each of {count} axes",
+    )
+    need_value(
+        all(isinstance(n, (int, np.integer)) and n >= least for n in numbers),
+        f"{name}={x!r:.60}: it needs whole numbers from {least} on",
     )
     return numbers
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import check_whole, named
+
 from .activations import log_softmax
 from .checks import need_integers, need_shape, need_value, no_negative, reduced, rows_at
 
 
+@named
 def cross_entropy(
     x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
     label_smoothing: float = 0.0,
@@ -38,6 +41,7 @@ def cross_entropy(
     >>> round(float(cross_entropy(logits, np.array([0, 2]), ignore_index=2)), 6)
     0.693147
     """
+    check_whole(ignore_index, "ignore_index", "cross_entropy")
     need_value(0.0 <= label_smoothing <= 1.0, f"label_smoothing={label_smoothing} is not in [0, 1]")
     need_shape(x.ndim >= 1, "x is a scalar; cross_entropy needs logits (N, classes)")
     axis = _class_axis(x)
@@ -55,6 +59,7 @@ def cross_entropy(
     return reduced(losses, reduction)
 
 
+@named
 def nll_loss(
     x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Any:
@@ -65,6 +70,7 @@ def nll_loss(
     >>> float(nll_loss(np.array([[-1.0, -2.0]]), np.array([1])))
     2.0
     """
+    check_whole(ignore_index, "ignore_index", "nll_loss")
     return _of_classes(x, target, weight, ignore_index, reduction, 0.0)
 
 

@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import named
+from autojit.ir.core.halves import kind_of
+from autojit.protocols.lifting import dtype_of
 from autojit.staging import pytrees
 
 from .checks import need_value
 
 
+@named
 def global_norm(tree: Any) -> Any:
     """The Euclidean norm of all numbers of a tree.
 
@@ -22,6 +26,7 @@ def global_norm(tree: Any) -> Any:
     return np.sqrt(sum(np.sum(np.abs(x) ** 2) for x in leaves))
 
 
+@named
 def clip_by_global_norm(tree: Any, max_norm: float, eps: float = 1e-6) -> tuple[Any, Any]:
     """A tree scaled down to a norm of at most ``max_norm``, and its norm before.
 
@@ -44,9 +49,16 @@ def clip_by_global_norm(tree: Any, max_norm: float, eps: float = 1e-6) -> tuple[
     factor = max_norm / (norm + eps)
     factor = np.where(factor >= 1.0, 1.0, factor)
     leaves, structure = pytrees.flatten(tree)
-    return pytrees.unflatten(structure, [x * factor.astype(x.dtype) for x in leaves]), norm
+    return pytrees.unflatten(structure, [_scaled(x, factor) for x in leaves]), norm
 
 
+def _scaled(x: Any, factor: Any) -> Any:
+    """An array or a number times a factor, in its own precision."""
+    dtype = dtype_of(x)
+    return x * (factor.astype(dtype) if kind_of(dtype) in "fc" else factor)
+
+
+@named
 def clip_by_value(tree: Any, clip_value: float) -> Any:
     """A tree with every number within ``-clip_value`` and ``clip_value``.
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import named
+
 from .checks import need_shape, need_value, pair
 from .windows import columns
 
 
+@named
 def conv1d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
@@ -43,6 +46,7 @@ def conv1d(
     return _convolution(x, weight, bias, stride, padding, dilation, groups, 1)
 
 
+@named
 def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
@@ -70,9 +74,10 @@ def conv2d(
     return _convolution(x, weight, bias, stride, padding, dilation, groups, 2)
 
 
+@named
 def conv_transpose1d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1,
+    padding: int | tuple[int, ...] = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Any:  # fmt: skip
     """The transpose of :func:`conv1d`: each element adds the filters, times itself, to the result.
 
@@ -98,9 +103,10 @@ def conv_transpose1d(
     return _transposed(x, weight, bias, stride, padding, output_padding, groups, dilation, 1)
 
 
+@named
 def conv_transpose2d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1,
+    padding: int | tuple[int, ...] = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Any:  # fmt: skip
     """The transpose of :func:`conv2d`, for images (N, C, H, W) and filters (C, filters / groups,
     height, width); the settings are those of :func:`conv_transpose1d`.
@@ -126,7 +132,7 @@ def _transposed(
         "/ groups, taps of each axis)",
     )
     strides, dilations = pair(stride, ndim, "stride"), pair(dilation, ndim, "dilation")
-    margins, ends = pair(padding, ndim, "padding"), pair(more, ndim, "output_padding")
+    margins, ends = pair(padding, ndim, "padding", 0), pair(more, ndim, "output_padding", 0)
     need_value(
         all(e < max(s, d) for e, s, d in zip(ends, strides, dilations, strict=True)),
         f"output_padding={more} is not less than stride={stride} or dilation={dilation}",
@@ -183,7 +189,7 @@ def _margins(
     padding: Any, taps: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
 ) -> list[tuple[int, int]]:
     if not isinstance(padding, str):
-        return [(p, p) for p in pair(padding, len(taps), "padding")]
+        return [(p, p) for p in pair(padding, len(taps), "padding", 0)]
     need_value(
         padding in ("valid", "same"), f"padding={padding!r} is not a number, 'valid' or 'same'"
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import checked, named
 from autojit.tracing.hooks import hooks
 
 from .checks import need_shape, need_value
@@ -19,24 +20,29 @@ from .checks import need_shape, need_value
 Shape = tuple[int, ...]
 
 
+@checked
 def uniform(rng: Any, shape: Shape, a: float = 0.0, b: float = 1.0, dtype: Any = float) -> Any:
     """Numbers between ``a`` and ``b``, all equally likely.
 
     >>> uniform(0, (2,)).round(3)
     array([0.637, 0.27 ])
     """
+    need_value(a <= b, f"a={a} is more than b={b}")
     return np.random.default_rng(rng).uniform(a, b, shape).astype(dtype)
 
 
+@checked
 def normal(rng: Any, shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any = float) -> Any:
     """Normally distributed numbers.
 
     >>> normal(0, (2,)).round(3)
     array([ 0.126, -0.132])
     """
+    need_value(std >= 0, f"std={std} is negative")
     return np.random.default_rng(rng).normal(mean, std, shape).astype(dtype)
 
 
+@checked
 def zeros(rng: Any, shape: Shape, dtype: Any = float) -> Any:
     """Zeros; ``rng`` is not asked.
 
@@ -46,6 +52,7 @@ def zeros(rng: Any, shape: Shape, dtype: Any = float) -> Any:
     return np.zeros(shape, dtype)
 
 
+@checked
 def ones(rng: Any, shape: Shape, dtype: Any = float) -> Any:
     """Ones; ``rng`` is not asked.
 
@@ -55,6 +62,7 @@ def ones(rng: Any, shape: Shape, dtype: Any = float) -> Any:
     return np.ones(shape, dtype)
 
 
+@checked
 def xavier_uniform(rng: Any, shape: Shape, gain: float = 1.0, dtype: Any = float) -> Any:
     """Uniform numbers with variance ``gain**2 * 2 / (fan_in + fan_out)``.
 
@@ -64,19 +72,23 @@ def xavier_uniform(rng: Any, shape: Shape, gain: float = 1.0, dtype: Any = float
     >>> xavier_uniform(0, (2, 4)).shape
     (2, 4)
     """
+    need_value(gain >= 0, f"gain={gain} is negative")
     bound = gain * math.sqrt(6.0 / sum(fans(shape)))
     return uniform(rng, shape, -bound, bound, dtype)
 
 
+@checked
 def xavier_normal(rng: Any, shape: Shape, gain: float = 1.0, dtype: Any = float) -> Any:
     """Normal numbers with variance ``gain**2 * 2 / (fan_in + fan_out)``.
 
     >>> xavier_normal(0, (2, 4)).shape
     (2, 4)
     """
+    need_value(gain >= 0, f"gain={gain} is negative")
     return normal(rng, shape, 0.0, gain * math.sqrt(2.0 / sum(fans(shape))), dtype)
 
 
+@checked
 def kaiming_uniform(
     rng: Any, shape: Shape, a: float = 0.0, mode: str = "fan_in",
     nonlinearity: str = "leaky_relu", dtype: Any = float,
@@ -100,6 +112,7 @@ def kaiming_uniform(
     return uniform(rng, shape, -bound, bound, dtype)
 
 
+@checked
 def kaiming_normal(
     rng: Any, shape: Shape, a: float = 0.0, mode: str = "fan_in",
     nonlinearity: str = "leaky_relu", dtype: Any = float,
@@ -112,6 +125,7 @@ def kaiming_normal(
     return normal(rng, shape, 0.0, _kaiming_deviation(shape, a, mode, nonlinearity), dtype)
 
 
+@checked
 def orthogonal(rng: Any, shape: Shape, gain: float = 1.0, dtype: Any = float) -> Any:
     """A matrix with orthonormal rows or columns, times ``gain``; further axes belong to columns.
 
@@ -122,7 +136,7 @@ def orthogonal(rng: Any, shape: Shape, gain: float = 1.0, dtype: Any = float) ->
     >>> np.allclose(q @ q.T, np.eye(3))
     True
     """
-    need_shape(len(shape) >= 2, f"shape={shape} has fewer than two axes")
+    need_shape(np.ndim(shape) == 1 and len(shape) >= 2, f"shape={shape} has fewer than two axes")
     rows, columns = shape[0], math.prod(shape[1:])
     drawn = np.random.default_rng(rng).normal(size=(max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(drawn)
@@ -130,6 +144,7 @@ def orthogonal(rng: Any, shape: Shape, gain: float = 1.0, dtype: Any = float) ->
     return (gain * (q.T if rows < columns else q)).reshape(shape).astype(dtype)
 
 
+@checked
 def default(rng: Any, shape: Shape, fan_in: int, dtype: Any = float) -> Any:
     """PyTorch's default for weights and biases: uniform numbers up to ``1 / sqrt(fan_in)``.
 
@@ -148,6 +163,7 @@ _GAINS = {
 }  # fmt: skip
 
 
+@checked
 def calculate_gain(nonlinearity: str, a: float = 0.01) -> float:
     """The factor by which a nonlinearity asks for wider weights, as PyTorch has it.
 
@@ -163,13 +179,17 @@ def calculate_gain(nonlinearity: str, a: float = 0.01) -> float:
     return _GAINS[nonlinearity]
 
 
+@named
 def fans(shape: Shape) -> tuple[int, int]:
     """The numbers of inputs and outputs of a weight (outputs, inputs, …): its two fans.
 
     >>> fans((16, 3, 5, 5))
     (75, 400)
     """
-    need_shape(len(shape) >= 2, f"shape={shape} has fewer than two axes, so no fans")
+    need_shape(
+        np.ndim(shape) == 1 and len(shape) >= 2,
+        f"shape={shape} has fewer than two axes, so no fans",
+    )
     places = math.prod(shape[2:])
     return shape[1] * places, shape[0] * places
 

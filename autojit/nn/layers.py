@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.arguments import checked, named
+
 from . import basic, convolution, init, normalization, parameters
 from .checks import given_function
 
@@ -30,6 +32,7 @@ class Layer(NamedTuple):
     apply: Callable[[Any, Any], Any]
 
 
+@checked
 def sequential(*layers: Layer | Callable[[Any], Any]) -> Layer:
     """Layers and functions, one after the other; the parameters are a list of theirs.
 
@@ -56,6 +59,7 @@ def sequential(*layers: Layer | Callable[[Any], Any]) -> Layer:
     return Layer(make, apply)
 
 
+@checked
 def linear(inputs: int, outputs: int, bias: bool = True, dtype: Any = float) -> Layer:
     """:func:`autojit.nn.linear` with parameters of its own.
 
@@ -68,6 +72,7 @@ def linear(inputs: int, outputs: int, bias: bool = True, dtype: Any = float) -> 
     )
 
 
+@checked
 def conv1d(
     channels: int, filters: int, kernel_size: int, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: Any = float,
@@ -87,6 +92,7 @@ def conv1d(
     )
 
 
+@checked
 def conv2d(
     channels: int, filters: int, kernel_size: int | tuple[int, int], stride: Any = 1,
     padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: Any = float,
@@ -104,6 +110,7 @@ def conv2d(
     )
 
 
+@checked
 def embedding(rows: int, width: int, dtype: Any = float) -> Layer:
     """:func:`autojit.nn.embedding` with a table of its own, normal numbers at first.
 
@@ -117,6 +124,7 @@ def embedding(rows: int, width: int, dtype: Any = float) -> Layer:
     )
 
 
+@checked
 def layer_norm(
     normalized_shape: int | tuple[int, ...], eps: float = 1e-5, dtype: Any = float
 ) -> Layer:
@@ -132,6 +140,7 @@ def layer_norm(
     )
 
 
+@named
 def flatten(x: Any) -> Any:
     """All axes but the first as one.
 

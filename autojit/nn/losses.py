@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import check_flag, named
+
 from .checks import need_shape, need_value, reduced
 
 
+@named
 def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
     """The squares of ``x - target``.
 
@@ -27,6 +30,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
     return reduced(difference * difference, reduction)
 
 
+@named
 def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
     """The absolute values of ``x - target``.
 
@@ -37,6 +41,7 @@ def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
     return reduced(np.abs(x - target), reduction)
 
 
+@named
 def huber_loss(x: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Any:
     """``d**2 / 2`` where ``d = |x - target|`` is at most delta, else ``delta * (d - delta / 2)``.
 
@@ -51,6 +56,7 @@ def huber_loss(x: Any, target: Any, delta: float = 1.0, reduction: str = "mean")
     return reduced(np.where(d <= delta, 0.5 * (d * d), delta * (d - 0.5 * delta)), reduction)
 
 
+@named
 def smooth_l1_loss(x: Any, target: Any, beta: float = 1.0, reduction: str = "mean") -> Any:
     """``d**2 / (2 beta)`` where ``d = |x - target|`` is less than beta, else ``d - beta / 2``.
 
@@ -67,6 +73,7 @@ def smooth_l1_loss(x: Any, target: Any, beta: float = 1.0, reduction: str = "mea
     return reduced(np.where(d < beta, 0.5 / beta * (d * d), d - 0.5 * beta), reduction)
 
 
+@named
 def binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
     """``-(target * log(x) + (1 - target) * log(1 - x))`` of probabilities x.
 
@@ -93,6 +100,7 @@ def _log_at_least(x: Any) -> Any:
     return np.where(inside, np.log(np.where(inside, x, 1.0)), -100.0)
 
 
+@named
 def binary_cross_entropy_with_logits(
     x: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
@@ -114,6 +122,7 @@ def binary_cross_entropy_with_logits(
     return reduced(losses if weight is None else losses * weight, reduction)
 
 
+@named
 def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Any:
     """``target * (log(target) - x)``, the Kullback-Leibler divergence of log-probabilities x.
 
@@ -129,6 +138,7 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     >>> float(kl_div(np.log([0.5, 0.5]), np.array([0.5, 0.5]), "sum"))
     0.0
     """
+    check_flag(log_target, "log_target", "kl_div")
     _same_shape(x, target)
     if log_target:
         losses = np.exp(target) * (target - x)
@@ -142,6 +152,7 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     return reduced(losses, reduction)
 
 
+@named
 def hinge_loss(x: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Any:
     """``max(0, margin - target * x)`` for targets -1 and 1, with derivative 0 at the kink.
 

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .checks import need_shape
+from autojit.arguments import check_flag, named
+from autojit.tracing.values import is_tracer
+
+from .checks import need_shape, need_value
 
 
+@named
 def layer_norm(
     x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None, bias: Any = None,
     eps: float = 1e-5,
@@ -29,10 +33,12 @@ def layer_norm(
     >>> layer_norm(np.array([[1.0, 3.0]]), 2, eps=0.0)
     array([[-1.,  1.]])
     """
+    _check_eps(eps)
     axes = _last_axes(x, normalized_shape, weight=weight, bias=bias)
     return _affine(_standardized(x, axes, eps), weight, bias)
 
 
+@named
 def rms_norm(
     x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None, eps: float | None = None
 ) -> Any:
@@ -49,9 +55,11 @@ def rms_norm(
     """
     axes = _last_axes(x, normalized_shape, weight=weight)
     eps = float(np.finfo(x.dtype).eps) if eps is None else eps
+    _check_eps(eps)
     return _affine(x / np.sqrt(np.mean(x * x, axis=axes, keepdims=True) + eps), weight, None)
 
 
+@named
 def group_norm(
     x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -71,6 +79,7 @@ def group_norm(
     >>> group_norm(np.array([[1.0, 3.0, 5.0, 5.0]]), 2, eps=1e-9).round(3)
     array([[-1.,  1.,  0.,  0.]])
     """
+    _check_eps(eps)
     need_shape(
         x.ndim >= 2 and x.shape[1] % num_groups == 0,
         f"x has shape {x.shape}: axis 1 does not divide into num_groups={num_groups}",
@@ -81,9 +90,10 @@ def group_norm(
     return _affine(normal, _by_channel(weight, x.ndim), _by_channel(bias, x.ndim))
 
 
+@named
 def batch_norm(
-    x: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
-    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+    x: Any, running_mean: Any | None, running_var: Any | None, weight: Any = None,
+    bias: Any = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> tuple[Any, tuple[Any, Any]]:  # fmt: skip
     """Normalisation of each channel over the batch and all positions.
 
@@ -112,6 +122,8 @@ def batch_norm(
     >>> y.ravel(), mean, var
     (array([-1.,  1.]), array([0.2]), array([1.1]))
     """
+    check_flag(training, "training", "batch_norm")
+    _check_eps(eps)
     need_shape(x.ndim >= 2, f"x has shape {x.shape}; batch_norm needs (N, C, …)")
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     axes = (0, *range(2, x.ndim))
@@ -178,6 +190,10 @@ def _last_axes(x: Any, shape: int | tuple[int, ...], **parameters: Any) -> tuple
             f"{name} has shape {np.shape(parameter)}; it needs normalized_shape={extents}",
         )
     return tuple(range(-len(extents), 0))
+
+
+def _check_eps(eps: Any) -> None:
+    need_value(is_tracer(eps) or eps >= 0, f"eps={eps} is negative")
 
 
 def _check_channels(x: Any, **parameters: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import checked, named
+
 from . import init
 from .activations import relu
 from .basic import linear
@@ -16,6 +18,7 @@ from .checks import given_function, need_value, pair
 Params = dict[str, Any]
 
 
+@checked
 def init_linear(
     rng: Any, inputs: int, outputs: int, bias: bool = True, dtype: Any = float
 ) -> Params:
@@ -27,6 +30,7 @@ def init_linear(
     return _weight_and_bias(np.random.default_rng(rng), (outputs, inputs), inputs, bias, dtype)
 
 
+@checked
 def init_conv(
     rng: Any, channels: int, filters: int, kernel_size: int | tuple[int, ...], groups: int = 1,
     bias: bool = True, dtype: Any = float,
@@ -54,6 +58,7 @@ def init_conv(
     return _weight_and_bias(np.random.default_rng(rng), shape, init.fans(shape)[0], bias, dtype)
 
 
+@checked
 def init_norm(shape: int | tuple[int, ...], dtype: Any = float) -> Params:
     """``weight``, ones, and ``bias``, zeros, of a normalisation.
 
@@ -63,6 +68,7 @@ def init_norm(shape: int | tuple[int, ...], dtype: Any = float) -> Params:
     return {"weight": np.ones(shape, dtype), "bias": np.zeros(shape, dtype)}
 
 
+@checked
 def init_lstm(
     rng: Any, inputs: int, hidden: int, num_layers: int = 1, bidirectional: bool = False,
     bias: bool = True, dtype: Any = float,
@@ -91,6 +97,7 @@ def init_lstm(
     return layers
 
 
+@checked
 def init_multi_head_attention(
     rng: Any, width: int, bias: bool = True, dtype: Any = float
 ) -> Params:
@@ -110,6 +117,7 @@ def init_multi_head_attention(
     return made
 
 
+@checked
 def init_transformer_encoder_layer(
     rng: Any, width: int, feedforward: int = 2048, bias: bool = True, dtype: Any = float
 ) -> dict[str, Params]:
@@ -128,6 +136,7 @@ def init_transformer_encoder_layer(
     }
 
 
+@checked
 def init_mlp(rng: Any, sizes: Sequence[int], bias: bool = True, dtype: Any = float) -> list[Params]:
     """The layers of :func:`mlp`, from the number of inputs to that of outputs.
 
@@ -139,6 +148,7 @@ def init_mlp(rng: Any, sizes: Sequence[int], bias: bool = True, dtype: Any = flo
     return [init_linear(rng, a, b, bias, dtype) for a, b in pairwise(sizes)]
 
 
+@named
 def mlp(params: Sequence[Params], x: Any, activation: Any = relu) -> Any:
     """Linear maps with an activation between each two.
 

@@ -6,12 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import check_flag, named
+
 from .checks import need_shape, need_value, pair
 from .windows import Extents, parts
 
 
+@named
 def max_pool1d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: int | tuple[int, ...] = 0,
+    dilation: Any = 1,
 ) -> Any:
     """The largest element of each window of signals (N, C, L).
 
@@ -36,8 +43,13 @@ def max_pool1d(
     return _max_pool(x, kernel_size, stride, padding, dilation, 1)
 
 
+@named
 def max_pool2d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: int | tuple[int, ...] = 0,
+    dilation: Any = 1,
 ) -> Any:
     """The largest element of each window of images (N, C, H, W).
 
@@ -49,8 +61,13 @@ def max_pool2d(
     return _max_pool(x, kernel_size, stride, padding, dilation, 2)
 
 
+@named
 def avg_pool1d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, count_include_pad: bool = True
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: int | tuple[int, ...] = 0,
+    count_include_pad: bool = True,
 ) -> Any:
     """The mean of each window of signals (N, C, L).
 
@@ -65,8 +82,13 @@ def avg_pool1d(
     return _avg_pool(x, kernel_size, stride, padding, count_include_pad, 1)
 
 
+@named
 def avg_pool2d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, count_include_pad: bool = True
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: int | tuple[int, ...] = 0,
+    count_include_pad: bool = True,
 ) -> Any:
     """The mean of each window of images (N, C, H, W).
 
@@ -89,6 +111,7 @@ def _max_pool(x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any
 
 
 def _avg_pool(x: Any, kernel_size: Any, stride: Any, padding: Any, include: bool, ndim: int) -> Any:
+    check_flag(include, "count_include_pad", f"avg_pool{ndim}d")
     taps, strides, margins = _settings(x, kernel_size, stride, padding, ndim)
     ones = (1,) * ndim
     total = sum(parts(_padded(x, margins, 0.0), taps, strides, ones, "pooling"))
@@ -103,7 +126,7 @@ def _settings(
 ) -> tuple[Extents, Extents, Extents]:
     axes = "(N, C, L)" if ndim == 1 else "(N, C, H, W)"
     need_shape(x.ndim == ndim + 2, f"x has shape {x.shape}; pooling needs {axes}")
-    taps, margins = pair(kernel_size, ndim, "kernel_size"), pair(padding, ndim, "padding")
+    taps, margins = pair(kernel_size, ndim, "kernel_size"), pair(padding, ndim, "padding", 0)
     need_value(
         all(2 * p <= k for p, k in zip(margins, taps, strict=True)),
         f"padding={padding} is more than half of kernel_size={kernel_size}",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import checked
 from autojit.errors import FrozenRandomError, with_place
 from autojit.tracing.context import is_kept
 from autojit.tracing.source import user_source
@@ -19,6 +20,7 @@ from .checks import need_integers, need_shape, need_value
 _WORD = 64
 
 
+@checked
 def keep_mask(rng: Any, p: float, shape: tuple[int, ...]) -> Any:
     """An array of bools that are True with probability p.
 
@@ -36,6 +38,7 @@ def keep_mask(rng: Any, p: float, shape: tuple[int, ...]) -> Any:
     >>> int(keep_mask(7, 0.25, (1000,)).sum())
     256
     """
+    need_value(rng is not None, "rng is None; keep_mask needs a Generator or a seed")
     if isinstance(rng, np.random.Generator):
         _check_not_frozen()
         return rng.random(shape) < p
@@ -76,6 +79,7 @@ def _mixed(z: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
+@checked
 def batches(
     rng: Any, *arrays: Any, batch_size: int, drop_last: bool = False
 ) -> Iterator[tuple[Any, ...]]:

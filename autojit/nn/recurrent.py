@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.arguments import check_flag, named
 from autojit.control_flow.control import scan
 
 from .activations import relu, sigmoid
@@ -59,6 +60,7 @@ RNNS = {
 }
 
 
+@named
 def lstm(
     x: Any, params: Sequence[Any], state: tuple[Any, Any] | None = None, *,
     batch_first: bool = False,
@@ -95,6 +97,7 @@ def lstm(
     return y, (h, c)
 
 
+@named
 def gru(
     x: Any, params: Sequence[Any], state: Any = None, *, batch_first: bool = False
 ) -> tuple[Any, Any]:
@@ -126,6 +129,7 @@ def gru(
     return y, h
 
 
+@named
 def rnn(
     x: Any, params: Sequence[Any], state: Any = None, *, nonlinearity: str = "tanh",
     batch_first: bool = False,
@@ -157,6 +161,7 @@ def recurrent(
     cell: Cell, x: Any, params: Sequence[Any], state: State | None, *, batch_first: bool
 ) -> tuple[Any, State]:
     """All steps of all layers of one kind: the results, and the last states."""
+    check_flag(batch_first, "batch_first", cell.name)
     need_shape(x.ndim == 3, f"x has shape {x.shape}; {cell.name} needs (steps, N, inputs)")
     y = np.swapaxes(x, 0, 1) if batch_first else x
     layers = [layer if isinstance(layer, (tuple, list)) else (layer,) for layer in params]

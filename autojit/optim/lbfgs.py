@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.arguments import checked
 from autojit.errors import ConcreteValueError, with_place
 from autojit.protocols.lifting import dtype_of
 from autojit.staging import pytrees
@@ -42,6 +43,7 @@ class Settings(NamedTuple):
     line_search: bool
 
 
+@checked
 def lbfgs(
     lr: float = 1.0, max_iter: int = 20, max_eval: int | None = None,
     tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from autojit.errors import with_place
+from autojit.errors import StructureError, with_place
 from autojit.protocols.lifting import dtype_of
 from autojit.staging.bodies import check_function
 from autojit.tracing.context import current_trace
@@ -78,6 +78,7 @@ def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
 
     def update(params: Any, grads: Any, state: Any, lr: Any = None) -> tuple[Any, dict[str, Any]]:
         parameters, gradients = leaves_of(params), same_leaves(grads, params, "grads")
+        _check_state(state, slots)
         kept = {name: same_leaves(state[name], params, f"state[{name!r}]") for name in slots}
         lr = own if lr is None else lr
         rate = rate_at(lr, state["step"])
@@ -91,6 +92,17 @@ def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
         return like(params, [p for p, _ in made]), {"step": step, **new}
 
     return Optimizer(init, update)
+
+
+def _check_state(state: Any, slots: Mapping[str, float]) -> None:
+    if not isinstance(state, Mapping):
+        found = f"it is {state!r:.60}"
+    elif missing := [name for name in ("step", *slots) if name not in state]:
+        found = f"it has no {missing[0]!r}"
+    else:
+        return
+    words = f"state of update must be what this optimiser's init(params) made; {found}"
+    raise StructureError(with_place(words, user_source()))
 
 
 def rate_at(lr: Rate, step: Any) -> Any:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.arguments import checked
+
 from .optimizer import need
 
 
@@ -18,6 +20,7 @@ class Plateau(NamedTuple):
     update: Callable[[Any, dict[str, Any]], dict[str, Any]]
 
 
+@checked
 def reduce_on_plateau(
     lr: float, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
     threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0.0, eps: float = 1e-8,

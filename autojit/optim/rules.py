@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import checked
 from autojit.protocols.lifting import dtype_of
 
 from .optimizer import Optimizer, Rate, Slots, by_leaf, need
 from .trees import cast
 
 
+@checked
 def sgd(
     lr: Rate = 1e-3, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0,
     nesterov: bool = False, maximize: bool = False,
@@ -57,6 +59,7 @@ def sgd(
     return by_leaf(lr, {"momentum_buffer": 0.0} if momentum else {}, rule)
 
 
+@checked
 def adam(
     lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 0.0, amsgrad: bool = False, maximize: bool = False,
@@ -80,6 +83,7 @@ def adam(
     return _adam(lr, betas, eps, (weight_decay, 0.0), amsgrad, maximize)
 
 
+@checked
 def adamw(
     lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 1e-2, amsgrad: bool = False, maximize: bool = False,
@@ -126,6 +130,7 @@ def _adam(
     return by_leaf(lr, slots, rule)
 
 
+@checked
 def rmsprop(
     lr: Rate = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0,
     momentum: float = 0.0, centered: bool = False, maximize: bool = False,
@@ -167,6 +172,7 @@ def rmsprop(
     return by_leaf(lr, dict.fromkeys(names, 0.0), rule)
 
 
+@checked
 def adagrad(
     lr: Rate = 1e-2, lr_decay: float = 0.0, weight_decay: float = 0.0,
     initial_accumulator_value: float = 0.0, eps: float = 1e-10, maximize: bool = False,

@@ -19,11 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import checked
+
 from .optimizer import Rate, need, rate_at
 
 Schedule = Callable[[Any], Any]
 
 
+@checked
 def lambda_lr(lr: float, factor: Schedule) -> Schedule:
     """``lr * factor(step)``.
 
@@ -33,6 +36,7 @@ def lambda_lr(lr: float, factor: Schedule) -> Schedule:
     return lambda step: lr * rate_at(factor, step)
 
 
+@checked
 def step_lr(lr: float, step_size: int, gamma: float = 0.1) -> Schedule:
     """``lr``, times gamma after every ``step_size`` steps.
 
@@ -43,6 +47,7 @@ def step_lr(lr: float, step_size: int, gamma: float = 0.1) -> Schedule:
     return lambda step: lr * gamma ** np.floor_divide(step, step_size)
 
 
+@checked
 def multi_step_lr(lr: float, milestones: Sequence[int], gamma: float = 0.1) -> Schedule:
     """``lr``, times gamma from each milestone on.
 
@@ -52,6 +57,7 @@ def multi_step_lr(lr: float, milestones: Sequence[int], gamma: float = 0.1) -> S
     return lambda step: lr * gamma ** sum(np.greater_equal(step, m).astype(int) for m in milestones)
 
 
+@checked
 def exponential_lr(lr: float, gamma: float) -> Schedule:
     """``lr * gamma**step``.
 
@@ -61,6 +67,7 @@ def exponential_lr(lr: float, gamma: float) -> Schedule:
     return lambda step: lr * np.power(gamma, step)
 
 
+@checked
 def constant_lr(lr: float, factor: float = 1 / 3, total_iters: int = 5) -> Schedule:
     """``lr * factor`` for ``total_iters`` steps, then ``lr``.
 
@@ -70,6 +77,7 @@ def constant_lr(lr: float, factor: float = 1 / 3, total_iters: int = 5) -> Sched
     return lambda step: lr * np.where(np.less(step, total_iters), factor, 1.0)
 
 
+@checked
 def linear_lr(
     lr: float, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5
 ) -> Schedule:
@@ -87,6 +95,7 @@ def linear_lr(
     return schedule
 
 
+@checked
 def polynomial_lr(lr: float, total_iters: int = 5, power: float = 1.0) -> Schedule:
     """``lr * (1 - step / total_iters)**power``, then 0.
 
@@ -96,6 +105,7 @@ def polynomial_lr(lr: float, total_iters: int = 5, power: float = 1.0) -> Schedu
     return lambda step: lr * (1.0 - np.minimum(step, total_iters) / total_iters) ** power
 
 
+@checked
 def cosine_annealing(lr: float, t_max: int, eta_min: float = 0.0) -> Schedule:
     """From ``lr`` to ``eta_min`` along half a period of a cosine, in ``t_max`` steps, and back.
 
@@ -107,6 +117,7 @@ def cosine_annealing(lr: float, t_max: int, eta_min: float = 0.0) -> Schedule:
     return lambda step: eta_min + (lr - eta_min) * (1.0 + np.cos(np.pi * step / t_max)) / 2.0
 
 
+@checked
 def cosine_warm_restarts(lr: float, t_0: int, t_mult: int = 1, eta_min: float = 0.0) -> Schedule:
     """Half periods of a cosine from ``lr`` to ``eta_min``, one after the other.
 
@@ -138,6 +149,7 @@ def cosine_warm_restarts(lr: float, t_0: int, t_mult: int = 1, eta_min: float = 
     return schedule
 
 
+@checked
 def one_cycle(
     max_lr: float, total_steps: int, pct_start: float = 0.3, anneal_strategy: str = "cos",
     div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
@@ -184,6 +196,7 @@ def one_cycle(
     return schedule
 
 
+@checked
 def warmup(lr: Rate, steps: int) -> Schedule:
     """A rate or a schedule, times ``(step + 1) / steps`` in the first steps.
 

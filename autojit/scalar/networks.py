@@ -6,7 +6,10 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from autojit.arguments import checked
+from autojit.errors import SettingError, ShapeError, with_place
 from autojit.ir.core.collection import seldom_collected
+from autojit.tracing.source import user_source
 
 from .value import Value, weighted_sum
 
@@ -33,14 +36,25 @@ class Neuron(Module):
         activation: the name of a method of Value: "tanh", "relu", "sigmoid".
     """
 
+    @checked
     def __init__(self, nin: int, nonlin: bool = True, activation: str = "tanh") -> None:
+        if not callable(getattr(Value, activation, None)):
+            raise SettingError(
+                with_place(f"activation={activation!r}: Value has no such method", user_source())
+            )
         self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
         self.b = Value(random.uniform(-1, 1))
         self.nonlin = nonlin
         self.activation = activation
 
     def __call__(self, x: Sequence[Any]) -> Value:
-        total = weighted_sum(self.w, x, self.b)
+        try:
+            total = weighted_sum(self.w, x, self.b)
+        except ValueError:
+            if len(x) == len(self.w):
+                raise
+            words = f"a neuron of {len(self.w)} inputs is called with {len(x)}"
+            raise ShapeError(with_place(words, user_source())) from None
         return getattr(total, self.activation)() if self.nonlin else total
 
     def parameters(self) -> list[Value]:
@@ -55,6 +69,7 @@ class Neuron(Module):
 class Layer(Module):
     """Neurons that read the same inputs; the result of a single one comes bare."""
 
+    @checked
     def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
 
@@ -79,6 +94,7 @@ class MLP(Module):
     >>> model([1.0, 2.0, -1.0]).backward()
     """
 
+    @checked
     def __init__(self, nin: int, nouts: Sequence[int], **kwargs: Any) -> None:
         sizes = [nin, *nouts]
         self.layers = [Layer(a, b, **kwargs) for a, b in zip(sizes, nouts, strict=False)]

@@ -22,7 +22,7 @@ from autojit.tracing.hooks import hooks
 
 from .operations import Operation, sweep
 from .walking import ZERO, Own, operands_of, walk_back
-from .words import NAMES, sigmoid
+from .words import NAMES, no_number, sigmoid
 
 #: How many of the last operations the tape holds: 16 MB of nodes that nobody else needs.
 LONGEST = 131_072
@@ -71,6 +71,8 @@ class Value:
     def __init__(
         self, data: Any, _children: Iterable[Value] = (), _op: str = "", label: str = ""
     ) -> None:
+        if data.__class__ is not float and not hasattr(data, "__truediv__"):
+            raise no_number(data, "Value")
         self.data: Any = data
         self.grad: Any = ZERO
         self._a: Any = None
@@ -291,7 +293,9 @@ def weighted_sum(weights: Iterable[Value], inputs: Iterable[Any], total: Value) 
     epoch, push, new = _epoch, _push, _new
     for w, x in zip(weights, inputs, strict=True):
         if x.__class__ is not Value:
-            x = as_value(x)
+            given, x = x, as_value(x)
+            if x is NotImplemented:
+                raise no_number(given, "an input")
         if x.__class__ is not Value or w.__class__ is not Value or total.__class__ is not Value:
             total = total + w * x
             continue
@@ -385,7 +389,9 @@ def _value_of(_: Any, children: Any) -> Any:
     (data,) = children
     if isinstance(data, Value):  # a derivative by a value, in the place of its number
         return data
-    return Value(data.item() if isinstance(data, np.generic) else data)
+    value = Value(0.0)
+    value.data = data.item() if isinstance(data, np.generic) else data
+    return value
 
 
 optree.register_pytree_node(cast(Any, Value), cast(Any, _number_of), _value_of, namespace=NAMESPACE)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.loop_ir.vocabulary import SYMBOLS, WORDS
+from autojit.errors import SettingError, with_place
+from autojit.tracing.source import user_source
 
 
 class Expression:
@@ -93,6 +95,11 @@ def _sigmoid(x: Any) -> Any:
 def sigmoid(x: Any) -> Any:
     """The logistic function 1 / (1 + e**-x)."""
     return _sigmoid(float(x) if x.__class__ is int else x)
+
+
+def no_number(x: Any, what: str) -> SettingError:
+    """The error about what is not a number, with the user's line."""
+    return SettingError(with_place(f"{what} must be a number, not {x!r:.60}", user_source()))
 
 
 #: NumPy's names where the words differ.

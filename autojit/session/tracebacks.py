@@ -36,6 +36,12 @@ FULL, FOLDED = "full", "folded"
 _NOTE = re.compile(r"\((\d+) frames? of autojit (?:is|are) hidden: AUTOJIT_TRACEBACK=full shows")
 
 
+_UNHASHABLE = re.compile(r"unhashable type: '(Argument|Tracer|TracedArray|FreshArray)'")
+_NO_KEY = (
+    "A traced value cannot be a key of a dict or a member of a set: its number is not known while "
+    "the function is traced. Use a name or a place as the key ({'x': 1}), an array in the dict's "
+    "place (table[i]), np.unique(x) for a set, or a static argument: jit(f, static_argnums=0)"
+)
 _unfolded: ContextVar[bool] = ContextVar("unfolded", default=False)
 
 
@@ -61,6 +67,10 @@ def fold(error: BaseException) -> None:
         if len(kept) < len(steps):
             hidden += len(steps) - len(kept)
             BaseException.with_traceback(each, _linked(kept))
+    if type(error) is TypeError and _UNHASHABLE.fullmatch(str(error)):
+        notes: list[str] = vars(error).setdefault("__notes__", [])
+        if _NO_KEY not in notes:
+            notes.insert(0, _NO_KEY)
     if hidden:
         _note(error, hidden, mode)
 
@@ -70,23 +80,44 @@ def folded(function: Callable[P, R]) -> Callable[P, R]:
 
     It belongs to the module of the function, where doctest looks for its examples.
     """
-    fold_it, explain = fold, refused_call
+    return explained(function, lambda error, args, kwargs: refused_call(function, error, kwargs))
+
+
+def explained(
+    function: Callable[P, R],
+    explain: Callable[[Exception, tuple[Any, ...], dict[str, Any]], Exception | None],
+) -> Callable[P, R]:
+    """A function whose errors are folded, or give way to those that ``explain`` makes of the error,
+    ``args`` and ``kwargs``."""
+    fold_it = fold
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                if refused := explain(function, error, kwargs):
-                    raise refused from None
+                if said := explain(error, args, kwargs):
+                    raise said from None
                 raise
         except Exception as error:
             fold_it(error)
             raise
 
+    return in_place_of(function, call)
+
+
+def in_place_of(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
+    """A function that wraps another, in the module of that one."""
+    assert isinstance(call, FunctionType)
+    assert isinstance(function, FunctionType)
     space: dict[str, Any] = function.__globals__
     made = FunctionType(call.__code__, space, call.__name__, None, call.__closure__)
     return functools.wraps(function)(made)
+
+
+def is_from_user(error: BaseException) -> bool:
+    """Whether an error that has come up to us passed through code of the user's."""
+    return bool(_theirs(list(_steps(error.__traceback__))))
 
 
 def _chain(error: BaseException) -> list[BaseException]:

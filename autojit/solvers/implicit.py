@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.arguments import check_arrays
 from autojit.control_flow.control import while_loop
 from autojit.errors import DtypeError, ShapeError, StructureError, with_place
 from autojit.ir.autodiff.transpose import transpose
@@ -213,6 +214,7 @@ def custom_linear_solve(
     check_function(solve, "argument 2", "custom_linear_solve")
     if transpose_solve is not None:
         check_function(transpose_solve, "transpose_solve", "custom_linear_solve")
+    check_arrays(b, "b", "custom_linear_solve")
     if current_trace() is None:
         return solve(matvec, b)
     unknown = _Unknown(b, "b", "custom_linear_solve")

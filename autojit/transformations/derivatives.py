@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
+from autojit.arguments import check_flag
 from autojit.errors import IntegerGradientError, ShapeError, StructureError
 from autojit.ir.autodiff.kept_errors import with_held
 from autojit.ir.autodiff.linearize import Linearized
@@ -212,6 +213,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(1.0)
     (np.float64(3.0), np.float64(2.0))
     """
+    check_flag(has_aux, "has_aux", "vjp")
     problem = _trace(f, primals, "vjp")
     parts, residuals, out, resident, held = _linearized(problem)
     structure, types = problem.traced.structure, problem.traced.program.out_types
@@ -258,7 +260,7 @@ def hvp(f: Callable[[X], Any]) -> Transformed[[X, X], Any]:
 
 
 def stop_gradient(x: X) -> X:
-    """The identity, with derivative 0, on every array of a tree.
+    """The identity, with derivative 0, on every array of a tree; all else stays what it is.
 
     >>> import numpy as np
     >>> from autojit import grad, stop_gradient

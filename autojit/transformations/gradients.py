@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, overload
 
+from autojit.arguments import check_flag
 from autojit.errors import (
     IntegerGradientError,
     MissingDtypeError,
@@ -95,6 +96,8 @@ def grad(
     """
     if f is None:
         return functools.partial(grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
+    check_flag(has_aux, "has_aux", "grad")
+    check_flag(holomorphic, "holomorphic", "grad")
     derived = _derive(f, argnums, has_aux, holomorphic, keep_value=False)
     settings = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
     reading = gradient_by(argnums, with_value=False, has_aux=has_aux)
@@ -139,6 +142,7 @@ def value_and_grad(
     """
     if f is None:
         return functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux)
+    check_flag(has_aux, "has_aux", "value_and_grad")
     derived = _derive(f, argnums, has_aux, False, keep_value=True)
     settings = {"argnums": argnums, "has_aux": has_aux}
     reading = gradient_by(argnums, with_value=True, has_aux=has_aux)
