@@ -96,6 +96,7 @@ LINALG = [
         BIG[:5]),
     row("solve_sylvester", linalg.solve_sylvester, A, B, Q),
     row("solve_continuous_lyapunov", linalg.solve_continuous_lyapunov, A, P),
+    row("solve_lyapunov", linalg.solve_lyapunov, A, P),
     row("solve_discrete_lyapunov", linalg.solve_discrete_lyapunov, A * 0.3, P),
     row("solve_continuous_are", _riccati(linalg.solve_continuous_are), A, W, P, R, compiled=True),
     row("solve_continuous_are s", _riccati(linalg.solve_continuous_are, s=0.1), A, W, P, R),
