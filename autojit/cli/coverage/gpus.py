@@ -50,8 +50,8 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
 FORMULAS: dict[str, str] = {
     "scipy.special": "assoc_legendre_p assoc_legendre_p_all cbrt diric entr erf erfc exp2 expit "
     "expm1 huber kl_div legendre_p legendre_p_all log1p log_expit log_softmax logit logsumexp ndtr "
-    "pseudo_huber rel_entr sinc softmax softplus sph_harm_y sph_harm_y_all sph_legendre_p sph_legendre_p_all "
-    "xlog1py xlogy",
+    "pseudo_huber rel_entr sinc softmax softplus sph_harm_y sph_harm_y_all "
+    "sph_legendre_p sph_legendre_p_all xlog1py xlogy",
 }
 
 
