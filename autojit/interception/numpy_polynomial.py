@@ -52,6 +52,13 @@ class _TrimSequence(StandIn):
         return seq if is_traced(seq) else self.original(plain(seq))
 
 
+class _Complex(StandIn):
+    """Stands for what makes roots real whose imaginary parts are 0: traced ones stay complex."""
+
+    def __call__(self, w: Any, t: Any) -> Any:
+        return w if is_traced(w) else self.original(w, t)
+
+
 class _Line(StandIn):
     """Stands for ``polyline`` and its kin: a straight line, in two coefficients."""
 
@@ -209,6 +216,7 @@ class PolynomialNames:
 @functools.cache
 def names() -> PolynomialNames:
     """The names that stand for something else while a function is traced."""
+    from numpy.linalg import _linalg
     from numpy.polynomial import (
         _polybase,
         chebyshev,
@@ -228,7 +236,10 @@ def names() -> PolynomialNames:
         for name, maker in _makers(module).items():
             if name != "np":
                 call_as(getattr(module, name), maker(getattr(module, name)))
+    of_roots = {"_to_real_if_imag_zero": _Complex}  # called by NumPy from 2.5
+    here = {name: maker for name, maker in of_roots.items() if hasattr(_linalg, name)}
     return PolynomialNames([
+        (vars(_linalg), here),
         (vars(polyutils), {"np": _NumPy, **known}),
         (vars(_polybase), {"np": _NumPy}),
         *((vars(module), _makers(module)) for module in modules),

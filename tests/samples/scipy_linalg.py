@@ -96,6 +96,14 @@ LINALG = [
         BIG[:5]),
     row("solve_sylvester", linalg.solve_sylvester, A, B, Q),
     row("solve_continuous_lyapunov", linalg.solve_continuous_lyapunov, A, P),
+    row("solve_lyapunov", linalg.solve_lyapunov, A, P),
+    *(row(f"rq {mode} {a.shape}", lambda a, mode=mode: linalg.rq(a, mode=mode), a)
+      for mode in ("full", "economic", "r") for a in (A, Q.T)),
+    row("rq of complex", lambda a: linalg.rq(a, mode="economic"), Q.T + 1j * A[1:]),
+    row("rq tall", lambda a: linalg.rq(a, mode="economic")[0] ** 2, A[:, 1:]),
+    *(row(f"qr pivoted {mode} {a.shape}", lambda a, mode=mode: linalg.qr(
+        a, mode=mode, pivoting=True), a, compiled=mode == "full")
+      for mode in ("full", "economic", "r") for a in (A, Q, Q.T + 1j * W[0, 0])),
     row("solve_discrete_lyapunov", linalg.solve_discrete_lyapunov, A * 0.3, P),
     row("solve_continuous_are", _riccati(linalg.solve_continuous_are), A, W, P, R, compiled=True),
     row("solve_continuous_are s", _riccati(linalg.solve_continuous_are, s=0.1), A, W, P, R),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -51,12 +52,22 @@ class Call(NamedTuple):
 
 @cache
 def calls() -> tuple[Call, ...]:
-    """All sample calls."""
+    """All sample calls of functions that this NumPy has."""
     tables = (
         of_numpy.CALLS, of_numpy_parts.LINALG, of_numpy_parts.FFT, of_numpy_parts.STRIDES,
         of_polynomials.CALLS,
     )  # fmt: skip
-    return tuple(parsed(line) for table in tables for line in table.strip().splitlines())
+    found = (parsed(line) for table in tables for line in table.strip().splitlines())
+    return tuple(call for call in found if _exists(call.name))
+
+
+def _exists(name: str) -> bool:
+    """Whether this NumPy has a function: some versions drop names."""
+    try:
+        operator.attrgetter(name.partition(".")[2])(np)
+    except AttributeError:
+        return False
+    return True
 
 
 def sampled_functions() -> frozenset[str]:

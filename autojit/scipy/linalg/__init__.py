@@ -63,7 +63,7 @@ from .structured import (
     solve_toeplitz,
     toeplitz,
 )
-from .triangular_factors import lu, qr
+from .triangular_factors import lu, qr, rq
 from .tridiagonal import (
     diagsvd,
     eig_banded,
@@ -80,8 +80,8 @@ __all__ = [
     "eigvalsh_tridiagonal", "expm", "expm_cond", "expm_frechet", "fiedler", "fiedler_companion",
     "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "leslie", "logm", "lstsq",
     "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "norm", "null_space", "orth",
-    "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "signm", "sinhm", "sinm", "solve",
-    "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
+    "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "rq", "signm", "sinhm", "sinm",
+    "solve", "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
     "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz",
     "solve_triangular", "solveh_banded", "sqrtm", "subspace_angles", "svd", "svdvals", "tanhm",
     "tanm", "toeplitz",

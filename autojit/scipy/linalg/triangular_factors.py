@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.callbacks.pure import pure_callback
 from autojit.functions.linalg import spectral
 from autojit.functions.linalg.factorizations import swapped
 from autojit.ir.linalg import factorizations as ops
 from autojit.protocols.lifting import tracer
 from autojit.protocols.registry import uncovered
-from autojit.scipy.registry import answers
+from autojit.scipy.registry import answers, original
+from autojit.transformations.derivatives import stop_gradient
 
 
 @answers("scipy.linalg.qr")
@@ -29,18 +31,67 @@ def qr(
 ) -> Any:
     """``a = q @ r``, q square by default (``mode="economic"``: no larger than a).
 
+    With ``pivoting``, ``a[:, p] = q @ r``. SciPy chooses p, called back from the compiled code on
+    the CPU; the derivative is that of the factors at this p.
+
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
     >>> q, r = jit(lambda a: linalg.qr(a, mode="economic"))(np.array([[3.0], [4.0]]))
     >>> r.round(12)
     array([[-5.]])
     """
-    if pivoting:
-        raise uncovered("scipy.linalg.qr", " with pivoting=True")
     if mode not in ("full", "r", "economic"):
         raise uncovered("scipy.linalg.qr", f" with mode={mode!r}")
+    more: tuple[Any, ...] = ()
+    if pivoting:
+        x: Any = tracer(spectral.matrix("scipy.linalg.qr", a))
+        order = pure_callback(
+            _columns_by_norm,
+            np.zeros((*x.shape[:-2], x.shape[-1]), np.int32),
+            stop_gradient(x),
+            vmap_method="broadcast_all",
+        )
+        a, more = np.take_along_axis(x, order[..., None, :], axis=-1), (order,)
     q, r = spectral.qr(a, "reduced" if mode == "economic" else "complete")
-    return (r,) if mode == "r" else (q, r)
+    return (r, *more) if mode == "r" else (q, r, *more)
+
+
+def _columns_by_norm(a: Any) -> Any:
+    """The columns in the order in which SciPy pivots them."""
+    rows = np.reshape(a, (-1, *a.shape[-2:]))
+    pivots = [original("scipy.linalg.qr")(row, mode="r", pivoting=True)[1] for row in rows]
+    return np.reshape(np.array(pivots, np.int32), (*a.shape[:-2], a.shape[-1]))
+
+
+@answers("scipy.linalg.rq")
+def rq(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    check_finite: bool = True,
+) -> Any:
+    """``a = r @ q``, q square by default (``mode="economic"``: no larger than a).
+
+    The last rows must be linearly independent for there to be a derivative. A larger q has more
+    rows at its top, of which the space alone is determined: they turn as little as possible.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy import linalg
+    >>> r, q = jit(lambda a: linalg.rq(a, mode="economic"))(np.array([[3.0, 4.0]]))
+    >>> r.round(12)
+    array([[-5.]])
+    """
+    if mode not in ("full", "r", "economic"):
+        raise uncovered("scipy.linalg.rq", f" with mode={mode!r}")
+    turned = swapped(np.conjugate(_both_flipped(tracer(spectral.matrix("scipy.linalg.rq", a)))))
+    q, r = spectral.qr(turned, "reduced" if mode == "economic" else "complete")
+    r, q = (_both_flipped(swapped(np.conjugate(x))) for x in (r, q))
+    return r if mode == "r" else (r, q)
+
+
+def _both_flipped(x: Any) -> Any:
+    return x[..., ::-1, ::-1]
 
 
 @answers("scipy.linalg.lu")

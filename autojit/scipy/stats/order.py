@@ -8,10 +8,12 @@ array([-0.33333333,  0.33333333,  0.        ])
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special as sc
+import scipy.stats as st
 
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import known
@@ -20,6 +22,9 @@ from autojit.scipy.registry import answers
 
 from .descriptive import Axis, count, floats, propagates
 from .hypotheses import Significance, power_divergence
+
+#: Whether `obrientransform` returns its samples one by one.
+_GIVES_TUPLES = "nan_policy" in inspect.signature(st.obrientransform).parameters
 
 # -- parts of a sample -----------------------------------------------------------------------
 
@@ -162,13 +167,15 @@ def expectile(a: Any, alpha: Any = 0.5, *, weights: Any = None) -> Any:
 
 @answers("scipy.stats.obrientransform")
 def obrientransform(*samples: Any) -> Any:
-    """Samples of one length, so transformed that their means are variances."""
+    """Samples, so transformed that their means are variances: rows, or from SciPy 1.18 a tuple."""
     made = []
     for sample in samples:
         a = floats(sample)
         n = np.shape(a)[0]
         squares = (a - np.mean(a)) ** 2
         made.append(((n - 1.5) * n * squares - 0.5 * np.sum(squares)) / ((n - 1) * (n - 2)))
+    if _GIVES_TUPLES:
+        return tuple(made)
     if len({np.shape(a) for a in made}) > 1:
         uncovered("stats", "obrientransform of samples of several lengths")
     return np.stack(made)

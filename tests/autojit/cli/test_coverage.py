@@ -93,7 +93,7 @@ def compiles_for_a_gpu(function: Callable[..., Any], arguments: Any) -> bool:
 def test_what_the_page_says_of_gpus(part: int) -> None:
     groups = [functions(namespace) for namespace in gpus.ON_THE_CPU]
     claims = {
-        row.full_name.replace("numpy", "np", 1): row.name in (gpus.compiling(group) or ())
+        row.full_name.replace("numpy", "np", 1): row.name in (gpus.compiling(group))
         for group in groups
         for row in group
         if row.state == "covered"

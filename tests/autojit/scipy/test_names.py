@@ -189,7 +189,8 @@ def test_a_class_stays_one_for_isinstance_and_inheritance() -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_methods_are_put_back() -> None:
-    kind: Any = scipy.interpolate._interpolate._PPolyBase
+    kinds = scipy.interpolate.PPoly.__mro__
+    kind: Any = next(kind for kind in kinds if "__call__" in vars(kind))
     before = vars(kind)["__call__"]
 
     def f(x: Any) -> Any:
@@ -204,6 +205,10 @@ def test_methods_are_put_back() -> None:
 # -- the table -------------------------------------------------------------------------
 
 
+#: Arguments that SciPy has dropped in 1.18.
+DROPPED = {f"scipy.linalg.{name}": {"disp", "blocksize"} for name in ("sqrtm", "logm", "signm")}
+
+
 def test_every_name_is_one_of_scipys_with_the_same_arguments() -> None:
     for package in scipy_names._packages():
         names.load(package.rpartition(".")[2])
@@ -214,7 +219,9 @@ def test_every_name_is_one_of_scipys_with_the_same_arguments() -> None:
         ):  # without a signature
             continue
         parameters = inspect.signature(theirs).parameters
-        ours = [p.name for p in inspect.signature(answer).parameters.values() if p.kind < 2]
+        positional = [p.name for p in inspect.signature(answer).parameters.values() if p.kind < 2]
+        dropped = DROPPED.get(name, set()) - parameters.keys()
+        ours = [p for p in positional if p not in dropped]
         known = any(p.kind == p.VAR_POSITIONAL for p in parameters.values())
         assert known or set(ours) <= set(parameters), name
         assert known or [p for p in parameters if p in ours] == ours, name

@@ -10,6 +10,7 @@ from . import (
     lifetimes,
     noncentral,
     real_line,
+    resonance,
     skewed,
     truncated,
     two_sided,
@@ -17,5 +18,5 @@ from . import (
 
 __all__ = [
     "bounded", "counts", "discrete", "half_line", "intervals", "lifetimes", "noncentral",
-    "real_line", "skewed", "truncated", "two_sided",
+    "real_line", "resonance", "skewed", "truncated", "two_sided",
 ]  # fmt: skip

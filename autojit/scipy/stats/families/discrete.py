@@ -116,16 +116,24 @@ randint: Family = discrete(
     var=lambda low, high: ((high - low) ** 2 - 1) / 12,
 )  # fmt: skip
 
+
+def _zipf_var(a: Any) -> Any:
+    total = sc.zeta(a, 1.0)
+    return sc.zeta(a - 2, 1.0) / total - (sc.zeta(a - 1, 1.0) / total) ** 2
+
+
 zipf: Family = discrete(
     "zipf", (1.0, np.inf), lambda k, a: -a * np.log(k) - np.log(sc.zeta(a, 1.0)),
     inside=1.0, valid=lambda a: a > 1,
     mean=lambda a: above_or(2, a, lambda a: sc.zeta(a - 1, 1.0) / sc.zeta(a, 1.0), np.inf),
+    var=lambda a: above_or(3, a, _zipf_var, np.inf),
 )  # fmt: skip
 
 logser: Family = discrete(
     "logser", (1.0, np.inf), lambda k, p: sc.xlogy(k, p) - np.log(k) - np.log(-np.log1p(-p)),
     inside=1.0, valid=lambda p: (p > 0) & (p < 1),
     mean=lambda p: p / ((p - 1) * np.log1p(-p)),
+    var=lambda p: -p * (p + np.log1p(-p)) / ((1 - p) * np.log1p(-p)) ** 2,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special as sc
 
 from .family import POSITIVE, Family, family, positive
-from .real_line import EULER, LOG_2, LOG_PI, LOG_ROOT, half_tangent
+from .real_line import EULER, LOG_2, LOG_PI, LOG_ROOT, half_tangent, scaled_exp1
 
 
 def above_or(limit: Any, a: Any, formula: Any, otherwise: Any) -> Any:
@@ -196,6 +196,14 @@ lomax: Family = family(
     var=lambda c: above_or(2, c, lambda c: c / ((c - 1) ** 2 * (c - 2)), np.inf),
 )  # fmt: skip
 
+
+def _beta_prime_entropy(a: Any, b: Any) -> Any:
+    """By the means of log(z) and log(1 + z), which are psi(a) - psi(b) and psi(a + b) - psi(b)."""
+    of_log = sc.digamma(a) - sc.digamma(b)
+    of_sum = sc.digamma(a + b) - sc.digamma(b)
+    return sc.betaln(a, b) - (a - 1) * of_log + (a + b) * of_sum
+
+
 f: Family = family(
     "f", POSITIVE,
     lambda z, n, m: (
@@ -211,6 +219,8 @@ f: Family = family(
     var=lambda n, m: above_or(
         4, m, lambda m: 2 * m * m * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)), np.inf
     ),
+    # of log((n/m) z), which is that of betaprime(n/2, m/2)
+    entropy=lambda n, m: np.log(m) - np.log(n) + _beta_prime_entropy(n / 2, m / 2),
 )  # fmt: skip
 
 
@@ -219,13 +229,19 @@ def _second_wave(z: Any, mu: Any) -> Any:
     return np.exp(2 / mu + sc.log_ndtr(-(z / mu + 1) / np.sqrt(z)))
 
 
+def _wave_entropy(mu: Any) -> Any:
+    """By the mean of log(z), which is log(mu) - exp(2 / mu) exp1(2 / mu) (Johnson, Kotz and
+    Balakrishnan, "Continuous Univariate Distributions", 1994, 15.7)."""
+    return 0.5 + LOG_ROOT + 1.5 * (np.log(mu) - scaled_exp1(2 / mu))
+
+
 invgauss: Family = family(
     "invgauss", POSITIVE,
     lambda z, mu: -LOG_ROOT - 1.5 * np.log(z) - ((z - mu) / mu) ** 2 / (2 * z),
     inside=1.0, is_finite=True, is_open=True, valid=positive,
     cdf=lambda z, mu: sc.ndtr((z / mu - 1) / np.sqrt(z)) + _second_wave(z, mu),
     sf=lambda z, mu: sc.ndtr(-(z / mu - 1) / np.sqrt(z)) - _second_wave(z, mu),
-    mean=lambda mu: mu, var=lambda mu: mu**3,
+    mean=lambda mu: mu, var=lambda mu: mu**3, entropy=_wave_entropy,
 )  # fmt: skip
 
 wald: Family = family(
@@ -234,7 +250,7 @@ wald: Family = family(
     inside=1.0, is_finite=True, is_open=True,
     cdf=lambda z: sc.ndtr((z - 1) / np.sqrt(z)) + _second_wave(z, 1.0),
     sf=lambda z: sc.ndtr(-(z - 1) / np.sqrt(z)) - _second_wave(z, 1.0),
-    mean=lambda: 1.0, var=lambda: 1.0,
+    mean=lambda: 1.0, var=lambda: 1.0, entropy=lambda: _wave_entropy(1.0),
 )  # fmt: skip
 
 rayleigh: Family = family(
@@ -271,6 +287,12 @@ levy: Family = family(
     mean=lambda: np.inf, var=lambda: np.inf,
 )  # fmt: skip
 
+
+def _fisk_var(c: Any) -> Any:
+    b = np.pi / c
+    return 2 * b / np.sin(2 * b) - (b / np.sin(b)) ** 2
+
+
 fisk: Family = family(
     "fisk", POSITIVE, lambda z, c: np.log(c) + sc.xlogy(c - 1, z) - 2 * np.log1p(z**c),
     inside=1.0, is_finite=True, valid=positive,
@@ -279,12 +301,23 @@ fisk: Family = family(
     ppf=lambda q, c: np.exp(sc.logit(q) / c),
     isf=lambda q, c: np.exp(-sc.logit(q) / c),
     entropy=lambda c: 2 - np.log(c),
-    mean=lambda c: above_or(1, c, lambda c: np.pi / c / np.sin(np.pi / c), np.inf),
+    mean=lambda c: above_or(1, c, lambda c: np.pi / c / np.sin(np.pi / c), np.nan),
+    var=lambda c: above_or(2, c, _fisk_var, np.nan),
 )  # fmt: skip
 
 
 def _nakagami_mean(nu: Any) -> Any:
     return np.exp(sc.gammaln(nu + 0.5) - sc.gammaln(nu)) / np.sqrt(nu)
+
+
+def _nakagami_entropy(nu: Any) -> Any:
+    """By the mean of log(z), which is (psi(nu) - log(nu)) / 2; for large nu the terms cancel, and
+    Stirling's series (DLMF 5.11.1, 5.11.2) stands for them."""
+    large = nu > 1e3
+    small, r = np.where(large, 1.0, nu), 1 / np.where(large, nu, 1e3)
+    exact = sc.gammaln(small) + small - (small - 0.5) * sc.digamma(small)
+    series = LOG_ROOT + 0.5 + r * (-1 / 12 - r * (1 / 24 + r * (1 / 90 - r / 240)))
+    return np.where(large, series, exact) - np.log(nu) / 2 - LOG_2
 
 
 nakagami: Family = family(
@@ -298,6 +331,7 @@ nakagami: Family = family(
     ppf=lambda q, nu: np.sqrt(sc.gammaincinv(nu, q) / nu),
     isf=lambda q, nu: np.sqrt(sc.gammainccinv(nu, q) / nu),
     mean=_nakagami_mean, var=lambda nu: 1 - _nakagami_mean(nu) ** 2,
+    entropy=_nakagami_entropy,
 )  # fmt: skip
 
 betaprime: Family = family(
@@ -310,7 +344,16 @@ betaprime: Family = family(
     var=lambda a, b: above_or(
         2, b, lambda b: a * (a + b - 1) / ((b - 2) * (b - 1) ** 2), np.inf
     ),
+    entropy=_beta_prime_entropy,
 )  # fmt: skip
+
+
+def _burr12_moment(n: int, c: Any, d: Any) -> Any:
+    """Of order n, where c d > n."""
+    holds = c * d > n
+    safe = np.where(holds, d, (n + 1) / c)
+    return np.where(holds, d * sc.beta(1 + n / c, safe - n / c), np.nan)
+
 
 burr12: Family = family(
     "burr12", POSITIVE,
@@ -322,41 +365,9 @@ burr12: Family = family(
     sf=lambda z, c, d: np.exp(-d * np.log1p(z**c)),
     logsf=lambda z, c, d: -d * np.log1p(z**c),
     ppf=lambda q, c, d: np.expm1(-np.log1p(-q) / d) ** (1 / c),
-)  # fmt: skip
-
-
-# -- of a resonance --------------------------------------------------------------------------
-
-
-def _resonance(rho: Any) -> Any:
-    """``1 + 1 / rho**2``, and its root plus 1."""
-    return 1 + rho**-2, 1 + np.sqrt(1 + rho**-2)
-
-
-def _breit_cdf(z: Any, rho: Any) -> Any:
-    _, wide = _resonance(rho)
-    turned = np.sqrt(-1 + 1j / rho) * np.arctan(z / np.sqrt(-rho * (rho + 1j)))
-    return np.minimum(np.sqrt(2 / wide) / np.pi * 2 * np.imag(turned), 1.0)
-
-
-def _breit_mean(rho: Any) -> Any:
-    square, wide = _resonance(rho)
-    return np.sqrt(2 * square / wide) / np.pi * rho * (np.pi / 2 + np.arctan(rho))
-
-
-def _breit_second(rho: Any) -> Any:
-    square, wide = _resonance(rho)
-    moved = np.real((1 - 1j * rho) / np.sqrt(-1 - 1j / rho))
-    return 2 * np.sqrt(square / (2 * wide)) * rho * moved
-
-
-rel_breitwigner: Family = family(
-    "rel_breitwigner", POSITIVE,
-    lambda z, rho: (
-        np.log(2 / np.pi) + np.log(2 * _resonance(rho)[0] / _resonance(rho)[1]) / 2
-        - np.log1p(((z - rho) * (z + rho) / rho) ** 2)
+    mean=lambda c, d: _burr12_moment(1, c, d),
+    var=lambda c, d: _burr12_moment(2, c, d) - _burr12_moment(1, c, d) ** 2,
+    entropy=lambda c, d: (  # z**c has the distribution betaprime(1, d)
+        1 + 1 / d - np.log(c) - np.log(d) + (1 - 1 / c) * (EULER + sc.digamma(d))
     ),
-    inside=1.0, is_finite=True, valid=positive,
-    cdf=_breit_cdf,
-    mean=_breit_mean, var=lambda rho: _breit_second(rho) - _breit_mean(rho) ** 2,
 )  # fmt: skip

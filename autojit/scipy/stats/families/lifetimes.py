@@ -10,7 +10,7 @@ import scipy.special as sc
 from .family import POSITIVE, Family, family, positive
 from .half_line import above_or, gamma, lognorm_log_density
 from .intervals import expm1_quotient
-from .real_line import LOG_2, LOG_PI, LOG_ROOT
+from .real_line import EULER, LOG_2, LOG_PI, LOG_ROOT, scaled_exp1
 
 erlang: Family = family(
     "erlang", POSITIVE, gamma.log_density, inside=1.0, valid=positive,
@@ -107,19 +107,6 @@ halfgennorm: Family = family(
     ),
 )  # fmt: skip
 
-#: Where the asymptotic series of the exponential integral is exact.
-_LARGE = 40.0
-
-
-def _scaled_exp1(c: Any) -> Any:
-    """``exp(c) * exp1(c)``; for large c by the asymptotic series of DLMF 6.12.1, to 1e-15."""
-    large = c > _LARGE
-    small, r = np.where(large, 1.0, c), 1 / np.where(large, c, _LARGE)
-    series = 1.0 + 0.0 * r
-    for k in range(30, 0, -1):
-        series = 1 - k * r * series
-    return np.where(large, r * series, np.exp(small) * sc.exp1(small))
-
 
 gompertz: Family = family(
     "gompertz", POSITIVE, lambda z, c: np.log(c) + z - c * np.expm1(z),
@@ -129,8 +116,8 @@ gompertz: Family = family(
     logsf=lambda z, c: -c * np.expm1(z),
     ppf=lambda q, c: np.log1p(-np.log1p(-q) / c),
     isf=lambda q, c: np.log1p(-np.log(q) / c),
-    entropy=lambda c: 1 - np.log(c) - _scaled_exp1(c),
-    mean=_scaled_exp1,
+    entropy=lambda c: 1 - np.log(c) - scaled_exp1(c),
+    mean=scaled_exp1,
 )  # fmt: skip
 
 
@@ -243,6 +230,12 @@ def _burr_moment(n: int, c: Any, d: Any) -> Any:
     return d * np.exp(sc.betaln(d + n / c, 1 - n / c))
 
 
+def _burr_entropy(c: Any, d: Any) -> Any:
+    """``z**c`` has the distribution betaprime(d, 1), whose mean logarithms are known."""
+    of_log = (EULER + sc.digamma(d)) / c
+    return (d + 1) * (EULER + sc.digamma(d + 1)) - np.log(c) - np.log(d) - (c * d - 1) * of_log
+
+
 burr: Family = family(
     "burr", POSITIVE,
     lambda z, c, d: np.log(c) + np.log(d) + sc.xlogy(c * d - 1, z) - (d + 1) * np.log1p(z**c),
@@ -256,6 +249,7 @@ burr: Family = family(
     var=lambda c, d: above_or(
         2, c, lambda c: _burr_moment(2, c, d) - _burr_moment(1, c, d) ** 2, np.nan
     ),
+    entropy=_burr_entropy,
 )  # fmt: skip
 
 
@@ -276,6 +270,7 @@ mielke: Family = family(
     var=lambda k, s: above_or(
         2, s, lambda s: _mielke_moment(2, k, s) - _mielke_moment(1, k, s) ** 2, np.inf
     ),
+    entropy=lambda k, s: _burr_entropy(s, k / s),
 )  # fmt: skip
 
 kappa3: Family = family(

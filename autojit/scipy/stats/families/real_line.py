@@ -34,6 +34,20 @@ norm: Family = family(
 )  # fmt: skip
 
 
+#: Where the asymptotic series of the exponential integral is exact.
+_LARGE = 40.0
+
+
+def scaled_exp1(c: Any) -> Any:
+    """``exp(c) * exp1(c)``; for large c by the asymptotic series of DLMF 6.12.1, to 1e-15."""
+    large = c > _LARGE
+    small, r = np.where(large, 1.0, c), 1 / np.where(large, c, _LARGE)
+    series = 1.0 + 0.0 * r
+    for k in range(30, 0, -1):
+        series = 1 - k * r * series
+    return np.where(large, r * series, np.exp(small) * sc.exp1(small))
+
+
 def _cotangent(q: Any) -> Any:
     """``1 / tan(pi q)`` from 0 to 1, to the last digits at both ends."""
     right = q > 0.5
