@@ -41,6 +41,7 @@ import numpy as np
 
 from autojit.ir.core.types import TypeMismatch, dtype_name
 
+from .aliasing import shape_is_kept
 from .array_methods import OPERATORS, any_may_be_none
 from .blocks import is_outside
 from .context import Trace, current_trace
@@ -270,6 +271,20 @@ def _attach_methods() -> None:
 
 
 _attach_methods()
+
+
+def _set_shape(self: FreshArray, shape: Any) -> None:
+    if type(self) is TracedArray:
+        self.tracer.shape = shape
+    elif _writes_outside(self):
+        raise shape_is_kept()
+    else:
+        _SHAPE.__set__(self, shape)
+
+
+_SHAPE: Any = np.ndarray.shape
+_PROPERTY: Any = property(lambda self: _SHAPE.__get__(self), _set_shape)
+FreshArray.shape = _PROPERTY
 
 
 # -- in and out -----------------------------------------------------------------

@@ -1,9 +1,10 @@
-"""``min``, ``max``, ``sorted`` and ``list.sort``, with Python's comparisons."""
+"""``min``, ``max``, ``sorted``, ``list.sort`` and ``bisect``, with Python's comparisons."""
 
 from __future__ import annotations
 
+import bisect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from autojit.tracing.protocol import bounds_of, with_bounds
 from .choice import choose, choose_nth, joined, kind_of
 from .ranges import TracedRange
 from .refusals import refuse
-from .scalars import any_traced, is_traced, truth
+from .scalars import any_traced, is_traced, python_number, truth
 from .table import When, answers, answers_method
 
 _ABSENT: Any = object()
@@ -120,20 +121,20 @@ def _is_number(x: Any) -> bool:
     return is_traced(x) or isinstance(x, (int, float, np.number, np.bool_))
 
 
-def _stacked(items: list[Any]) -> tuple[Any, Any]:
+def stacked(items: list[Any]) -> tuple[Any, Any]:
     dtype, weak = joined([kind_of(bare(x)) for x in items])
     return np.stack([tracer(as_value(bare(x), dtype)) for x in items]), weak
 
 
 def _sorted_numbers(items: list[Any]) -> list[Any]:
-    row, weak = _stacked(items)
+    row, weak = stacked(items)
     ordered = np.sort(row, kind="stable")
     return [tracer(as_value(ordered[i]), weak) for i in range(len(items))]
 
 
 def _order(keys: list[Any], reverse: bool) -> Any:
     """The places of the keys in order; of equal keys the first comes first, in reverse too."""
-    row, _ = _stacked(keys)
+    row, _ = stacked(keys)
     if not reverse:
         return np.argsort(row, kind="stable")
     n = len(keys)
@@ -144,3 +145,55 @@ def _order(keys: list[Any], reverse: bool) -> Any:
 def sort_in_place(call: Any, items: list[Any], *, key: Any = None, reverse: Any = False) -> None:
     """``list.sort``."""
     items[:] = sorted_(call, items, key=key, reverse=reverse)
+
+
+def _bisection(original: Any, goes_right: Callable[[Any, Any], Any]) -> Any:
+    """Python's steps, as many as the longest search takes: also in a row that is not sorted, and
+    for NaN, the answer is Python's."""
+
+    def answer(
+        call: Any, a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
+    ) -> Any:  # fmt: skip
+        if not is_traced(x) and not isinstance(a, (list, tuple)) and not is_traced(a):
+            return original(a, x, lo, hi, key=key)
+        keys = list(a) if isinstance(a, Sequence) else a
+        if key is not None:
+            keys = [call(key, item) for item in keys]
+        if is_traced(keys) or isinstance(keys, np.ndarray):
+            keys = [keys] if np.ndim(keys) != 1 else bare(keys)
+        known = [_value(k) for k in keys] if isinstance(keys, (list, tuple)) else keys
+        x = _value(x)
+        if is_traced(lo) or is_traced(hi):
+            refuse("bisect with traced bounds", "Search the whole row, and clip the answer.")
+        if not (any_traced(known) or is_traced(known) or is_traced(x)):
+            return original(known, x, lo, len(known) if hi is None else hi)
+        if isinstance(known, (list, tuple)) and not all(
+            np.ndim(k) == 0 and _is_number(k) for k in (*known, x)
+        ):
+            refuse("bisect among traced values that are no numbers", "Search a list of numbers.")
+        end = len(known) if hi is None else operator.index(hi)
+        if not 0 <= lo <= end <= len(known):
+            return original(range(len(known)), 0, lo, end)  # Python's error, or its answer
+        if lo == end:
+            return lo
+        row = stacked(list(known))[0] if isinstance(known, (list, tuple)) else known
+        low, high = np.int64(lo), np.int64(end)
+        for _ in range((end - lo).bit_length()):
+            middle = (low + high) // 2
+            right = goes_right(np.take(row, middle, mode="clip"), x)
+            is_open = np.less(low, high)
+            low, high = (
+                np.where(np.logical_and(is_open, right), middle + 1, low),
+                np.where(np.logical_and(is_open, np.logical_not(right)), middle, high),
+            )
+        return with_bounds(python_number(as_value(low), int), (lo, end))
+
+    return answer
+
+
+answers(bisect.bisect_left, when=When.ALWAYS, calls=True)(
+    _bisection(bisect.bisect_left, lambda item, x: np.less(item, x))
+)
+answers(bisect.bisect_right, when=When.ALWAYS, calls=True)(
+    _bisection(bisect.bisect_right, lambda item, x: np.logical_not(np.less(x, item)))
+)
