@@ -283,8 +283,8 @@ def _set_shape(self: FreshArray, shape: Any) -> None:
 
 
 _SHAPE: Any = np.ndarray.shape
-_PROPERTY: Any = property(lambda self: _SHAPE.__get__(self), _set_shape)
-FreshArray.shape = _PROPERTY
+_ATTRIBUTES: Any = FreshArray
+_ATTRIBUTES.shape = property(lambda self: _SHAPE.__get__(self), _set_shape)
 
 
 # -- in and out -----------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The functions of `math`, `cmath` and `statistics` on traced numbers: Python's numbers, with derivatives.
+"""`math`, `cmath` and `statistics` on traced numbers: Python's numbers, with derivatives.
 
 Where Python raises for an argument outside of a function's domain (``math.sqrt(-1.0)``), compiled
 code gives NaN or infinity, as NumPy and what Numba compiles; where the user's code would handle the
@@ -300,8 +300,10 @@ def _statistic(original: Any, least: int, compute: Callable[..., Any]) -> None:
 
     def answer(data: Any, *more: Any) -> Any:
         items = list(data)
-        if not any_traced((*items, *more)) or len(items) < least:
+        if not any_traced((*items, *more)):
             return original(items, *more)
+        if len(items) < least:
+            return original([0.0] * len(items))  # Python's error
         if any(np.ndim(x) or np.iscomplexobj(x) for x in items):
             refuse(f"statistics.{original.__name__}() of traced arrays", "Use NumPy's functions.")
         return compute(items, *more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -148,47 +148,41 @@ def sort_in_place(call: Any, items: list[Any], *, key: Any = None, reverse: Any 
 
 
 def _bisection(original: Any, goes_right: Callable[[Any, Any], Any]) -> Any:
-    """Python's steps, as many as the longest search takes: also in a row that is not sorted, and
-    for NaN, the answer is Python's."""
-
     def answer(
         call: Any, a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
     ) -> Any:  # fmt: skip
-        if not is_traced(x) and not isinstance(a, (list, tuple)) and not is_traced(a):
+        if not (is_traced(a) or is_traced(x) or isinstance(a, (list, tuple))):
             return original(a, x, lo, hi, key=key)
-        keys = list(a) if isinstance(a, Sequence) else a
-        if key is not None:
-            keys = [call(key, item) for item in keys]
-        if is_traced(keys) or isinstance(keys, np.ndarray):
-            keys = [keys] if np.ndim(keys) != 1 else bare(keys)
-        known = [_value(k) for k in keys] if isinstance(keys, (list, tuple)) else keys
-        x = _value(x)
         if is_traced(lo) or is_traced(hi):
             refuse("bisect with traced bounds", "Search the whole row, and clip the answer.")
-        if not (any_traced(known) or is_traced(known) or is_traced(x)):
-            return original(known, x, lo, len(known) if hi is None else hi)
-        if isinstance(known, (list, tuple)) and not all(
-            np.ndim(k) == 0 and _is_number(k) for k in (*known, x)
-        ):
+        is_row = key is None and (is_traced(a) or isinstance(a, np.ndarray)) and np.ndim(a) == 1
+        items = a if key is None else [call(key, item) for item in a]
+        keys = _value(items) if is_row else [_value(k) for k in items]
+        x, end = _value(x), len(keys) if hi is None else operator.index(hi)
+        parts = (keys, x) if is_row else (*keys, x)
+        if not any_traced(parts) or not 0 <= lo < end <= len(keys):
+            return original(range(len(keys)) if is_traced(keys) else keys, x, lo, end)
+        if not is_row and not all(np.ndim(k) == 0 and _is_number(k) for k in parts):
             refuse("bisect among traced values that are no numbers", "Search a list of numbers.")
-        end = len(known) if hi is None else operator.index(hi)
-        if not 0 <= lo <= end <= len(known):
-            return original(range(len(known)), 0, lo, end)  # Python's error, or its answer
-        if lo == end:
-            return lo
-        row = stacked(list(known))[0] if isinstance(known, (list, tuple)) else known
-        low, high = np.int64(lo), np.int64(end)
-        for _ in range((end - lo).bit_length()):
-            middle = (low + high) // 2
-            right = goes_right(np.take(row, middle, mode="clip"), x)
-            is_open = np.less(low, high)
-            low, high = (
-                np.where(np.logical_and(is_open, right), middle + 1, low),
-                np.where(np.logical_and(is_open, np.logical_not(right)), middle, high),
-            )
-        return with_bounds(python_number(as_value(low), int), (lo, end))
+        row = tracer(as_value(bare(keys))) if is_row else stacked(keys)[0]
+        return _searched(row, x, lo, end, goes_right)
 
     return answer
+
+
+def _searched(row: Any, x: Any, lo: int, end: int, goes_right: Callable[[Any, Any], Any]) -> Any:
+    """Python's steps, as many as the longest search takes: also in a row that is not sorted, and
+    for NaN, the answer is Python's."""
+    low: Any = np.int64(lo)
+    high: Any = np.int64(end)
+    for _ in range((end - lo).bit_length()):
+        middle = (low + high) // 2
+        right = goes_right(np.take(row, middle, mode="clip"), x)
+        is_open = np.less(low, high)
+        upwards = np.logical_and(is_open, right)
+        downwards = np.logical_and(is_open, np.logical_not(right))
+        low, high = np.where(upwards, middle + 1, low), np.where(downwards, middle, high)
+    return with_bounds(python_number(as_value(low), int), (lo, end))
 
 
 answers(bisect.bisect_left, when=When.ALWAYS, calls=True)(

@@ -57,7 +57,7 @@ def accumulated(x):
     )
 
 
-ROWS = [[0.5, 1.0, 2.0, 3.0], [2.6, -1.0, 0.51, 0.2], [0.5, 0.4, float("nan"), 0.1]]
+ROWS = [[0.6, 1.0, 2.0, 3.0], [2.6, -1.0, 0.51, 0.2], [0.5, 0.4, float("nan"), 0.1]]
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -79,5 +79,7 @@ def test_values_and_gradients(f, row):
 def test_lengths_that_depend_on_values():
     with pytest.raises(ConcreteValueError, match=r"takewhile\(f, xs\)(.|\n)*break"):
         jit(lambda x: sum(itertools.takewhile(lambda v: v < 1.5, x)))(np.array(ROWS[0]))
+    with pytest.raises(ConcreteValueError, match=r"np\.arange(.|\n)*not: np\.mgrid\[0:n\]"):
+        jit(lambda x: np.sum(np.mgrid[0 : int(x)] * x))(3.0)
     with pytest.raises(statistics.StatisticsError, match="two data points"):
         jit(lambda x: statistics.stdev([x]))(1.0)
