@@ -8,14 +8,13 @@ import pytest
 
 from .outcomes import check_program
 from .random_aliases import Aliases
-from .random_chosen import Chosen
 from .random_nones import Nones
 from .random_programs import Program
 
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("group", range(4))
-@pytest.mark.parametrize(("writer", "count"), [(Program, 6), (Aliases, 8), (Nones, 5), (Chosen, 6)])
+@pytest.mark.parametrize(("writer", "count"), [(Program, 6), (Aliases, 8), (Nones, 5)])
 def test_random_programs(group, writer, count):
     found = Counter()
     for seed in range(100 * group, 100 * group + count):
