@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from autojit.capture.state.aliases import origins, relate_all
 from autojit.capture.state.heap import Place
+from autojit.capture.state.one_of import holds_one_of
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
 from autojit.capture.state.sharing import (
     Carried,
@@ -89,7 +90,22 @@ def trace_if_begun(loop: Loop) -> Captured | Exception:
             return error
         if found is not None:
             return found
+    for carry in carries.values():
+        if holds_one_of(carry.first):
+            words = carry.key.words
+            raise refused(loop, _MADE_ANEW.format(words[0].upper() + words[1:]))
     raise AssertionError("the carry of a loop does not settle")
+
+
+_MADE_ANEW = (
+    "{} is a function, or another object, that a step of this loop makes anew and a later step or "
+    "the code after the loop may use. Make it before the loop, and give it what changes as an "
+    "argument:\n"
+    "    def scaled(v, w):\n"
+    "        return v * w\n"
+    "    for w in x:                   # not: h = lambda v, w=w: v * w\n"
+    "        y = scaled(y, w)"
+)
 
 
 class _Known(NamedTuple):

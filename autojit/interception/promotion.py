@@ -64,7 +64,7 @@ def _become_traced(x: FreshArray) -> None:
         found = shown(root, memory.block, plain(array))
         if found is None:
             raise _refusal("it shares memory with an array that reads it as another dtype")
-        found.boxed = True
+        found.boxed, found.ordered = True, array.flags.c_contiguous and not memory.vague
         tracers.append(found if array.flags.writeable or memory.lent else _read_only(found))
     for array, tracer in zip(arrays, tracers, strict=True):
         array.__class__ = TracedArray

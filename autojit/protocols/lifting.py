@@ -40,6 +40,7 @@ def view(base: Tracer, how: View) -> Tracer:
     result = tracer(how.read(before))
     if not base.is_scalar:  # of a scalar NumPy makes an array of its own
         result.base, result.how, result.seen = base, how, base.value
+        base.viewed = True
     return result
 
 
@@ -49,6 +50,7 @@ def perhaps_view(base: Tracer, value: Value) -> Tracer:
     result = tracer(value)
     if not base.is_scalar:
         result.base, result.how, result.seen = base, Uncertain(), base.value
+        base.viewed = True
     return result
 
 

@@ -16,12 +16,15 @@ refused.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from autojit.errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
 from autojit.ir.core.program import Value, building
+from autojit.ir.core.shapes import resolve_reshape
+from autojit.ir.ops.move import reshape
 
 from .blocks import here, original
 from .context import current_trace
@@ -160,6 +163,47 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
     else:
         _lose_peers(x)
     x.own = value
+
+
+def reshape_in_place(x: Any, shape: Any) -> None:
+    """``x.shape = shape`` of an array that the function has made itself, and that has no views.
+
+    All names of it see the new shape.  The elements are taken in C order; NumPy refuses arrays for
+    which that needs a copy.
+    """
+    is_known = x.base is None or (x.ordered and not isinstance(x.how, Uncertain))
+    is_seen = x.lost or x.viewed or x.is_scalar or x.argument_path is not None
+    if is_seen or not is_known or here(x) is not x:
+        raise shape_is_kept()
+    sizes = shape if isinstance(shape, Iterable) else (shape,)
+    old, how = x.shape, x.how
+    new = resolve_reshape(old, [operator.index(n) for n in sizes])
+    x.check_owner(current_trace())
+    with building(x.owner.builder):
+        x.own = reshape(x.value, shape=new)
+    if how is not None:
+        x.how = Mapped(
+            lambda base: reshape(how.read(base), shape=new),
+            lambda base, part: how.write(base, reshape(part, shape=old)),
+        )
+    x.boxed, x.ordered = x.boxed or not new, True
+
+
+def shape_is_kept() -> RefusedInPlaceError:
+    """Of an array that others may see."""
+    statement: Any = user_statement()
+    array, shape = "x", "(2, 2)"
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+        array, shape = ast.unparse(statement.targets[0].value), ast.unparse(statement.value)
+    fix = _beside([(f"{array} = {array}.reshape({shape})", f"not: {array}.shape = {shape}")])
+    return RefusedInPlaceError(
+        with_place(
+            "The shape of an array is set in place that others may see: an argument, a view, an "
+            "array with views, or one from outside of a branch or a loop. Bind the name anew:\n"
+            + fix,
+            user_source(),
+        )
+    )
 
 
 def _root(x: TracedValue) -> TracedValue:

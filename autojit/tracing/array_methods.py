@@ -11,7 +11,7 @@ import numpy as np
 from autojit import places
 from autojit.errors import InPlaceError, with_place
 
-from .aliasing import assign
+from .aliasing import assign, reshape_in_place
 from .hooks import hooks
 from .protocol import TracedValue
 from .source import user_source
@@ -136,6 +136,15 @@ class ArrayMethods(Operators):
     """ndarray's methods and attributes; those that are missing here are not covered."""
 
     __slots__ = ()
+
+    @property
+    def shape(self: Any) -> tuple[int, ...]:
+        found: tuple[int, ...] = self.own.type.shape
+        return found
+
+    @shape.setter
+    def shape(self: Any, shape: Any) -> None:
+        reshape_in_place(self, shape)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any_may_be_none(map(type, inputs)):

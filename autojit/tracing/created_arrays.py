@@ -31,8 +31,6 @@ Three things make the change of state exact:
 
 from __future__ import annotations
 
-import sys
-import sysconfig
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -41,6 +39,7 @@ import numpy as np
 
 from autojit.ir.core.types import TypeMismatch, dtype_name
 
+from .aliasing import shape_is_kept
 from .array_methods import OPERATORS, any_may_be_none
 from .blocks import is_outside
 from .context import Trace, current_trace
@@ -272,6 +271,20 @@ def _attach_methods() -> None:
 _attach_methods()
 
 
+def _set_shape(self: FreshArray, shape: Any) -> None:
+    if type(self) is TracedArray:
+        self.tracer.shape = shape
+    elif _writes_outside(self):
+        raise shape_is_kept()
+    else:
+        _SHAPE.__set__(self, shape)
+
+
+_SHAPE: Any = np.ndarray.shape
+_ATTRIBUTES: Any = FreshArray
+_ATTRIBUTES.shape = property(lambda self: _SHAPE.__get__(self), _set_shape)
+
+
 # -- in and out -----------------------------------------------------------------
 
 
@@ -285,29 +298,6 @@ def fresh(result: Any, vague: bool = False) -> Any:
         made = [fresh(item, vague) for item in result]
         return tuple(made) if type(result) is tuple else type(result)(*made)
     return [fresh(item, vague) for item in result] if type(result) is list else result
-
-
-#: References to what only the caller of :meth:`Runtime.own` has, and to a block that only a view
-#: has: two variables, and the argument of ``getrefcount``.  Python counts otherwise from 3.14 on,
-#: and where threads share no lock.
-ALONE = 3
-_COUNTS = sys.version_info < (3, 14) and not sysconfig.get_config_var("Py_GIL_DISABLED")
-
-
-def owned(x: Any) -> Any:
-    """A plain array that nothing else refers to as a fresh one; anything else as it is.
-
-    Whoever calls this has the array in one variable, and its own caller in none.  So nobody else
-    can see the array change, nor change it.
-    """
-    if type(x) is not np.ndarray or not _COUNTS or sys.getrefcount(x) != ALONE:
-        return x
-    block = x
-    while isinstance(block.base, np.ndarray):
-        block = block.base
-        if sys.getrefcount(block) != ALONE:
-            return x
-    return x if weakref.getweakrefcount(x) or weakref.getweakrefcount(block) else fresh(x)
 
 
 def _fresh_array(array: np.ndarray, vague: bool) -> np.ndarray:

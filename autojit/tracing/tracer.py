@@ -63,7 +63,9 @@ class Tracer(ArrayMethods):
     dtype of the arrays that it meets.
     """
 
-    __slots__ = ("base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "weak")
+    __slots__ = (
+        "base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "viewed", "weak"
+    )  # fmt: skip
     __array_priority__ = 1000.0
     #: Whether it has a length that is a value.
     is_bounded = False
@@ -85,6 +87,7 @@ class Tracer(ArrayMethods):
         self.ordered = False
         #: Whether it is an array in NumPy even if it has no axes, and not a scalar.
         self.boxed = False
+        self.viewed = False  # whether there may be views of it
 
     @property
     def value(self) -> Value:
@@ -101,10 +104,6 @@ class Tracer(ArrayMethods):
     @property
     def type(self) -> Type:
         return self.own.type
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.own.type.shape
 
     @property
     def dtype(self) -> np.dtype:

@@ -74,6 +74,13 @@ def _check_container(x: Any, index: Any) -> None:
             "Keep the values in an array, and index it:\n"
             "    table = np.array([0.1, 0.2]); table[i]",
         )
+    if isinstance(x, (type(np.mgrid), type(np.ogrid), type(np.r_))):
+        refuse(
+            "The length of a grid with a traced bound",
+            "Make the longest that there may be, and mask what does not count:\n"
+            "    k = np.arange(100)                  # not: np.mgrid[0:n]\n"
+            "    np.sum(np.where(k < n, k * x, 0.0))",
+        )
     if isinstance(x, (str, bytes)):
         refuse(
             f"A {type(x).__name__} at a traced index",

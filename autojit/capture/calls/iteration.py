@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -67,6 +68,46 @@ def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
 def reduce_(call: Any, f: Any, iterable: Any, *initial: Any) -> Any:
     """``functools.reduce``."""
     return functools.reduce(lambda a, b: call(f, a, b), iterable, *initial)
+
+
+@answers(itertools.accumulate, when=When.ALWAYS, calls=True)
+def accumulate(call: Any, iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
+    """``itertools.accumulate``."""
+    f = operator.add if func is None else func
+    return itertools.accumulate(iterable, lambda a, b: call(f, a, b), initial=initial)
+
+
+@answers(itertools.starmap, when=When.ALWAYS, calls=True)
+def starmap(call: Any, f: Any, iterable: Any) -> Any:
+    """``itertools.starmap``."""
+    return itertools.starmap(lambda *args: call(f, *args), iterable)
+
+
+def _while(original: Any) -> Any:
+    """``itertools.takewhile``, ``dropwhile`` and ``filterfalse`` by conditions that are known."""
+
+    def answer(call: Any, f: Any, iterable: Any) -> Any:
+        def held(x: Any) -> Any:
+            found = truth(x if f is None else call(f, x))
+            if is_traced(found):
+                refuse(
+                    f"The length of {original.__name__}(f, xs)",
+                    "Loop over all elements, and leave the loop or skip an element:\n"
+                    "    total = 0.0\n"
+                    "    for v in x:\n"
+                    "        if v > 1.5:\n"
+                    "            break               # not: sum(takewhile(below, x))\n"
+                    "        total += v",
+                )
+            return found
+
+        return original(held, iterable)
+
+    return answer
+
+
+for _cut in (itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
+    answers(_cut, when=When.ALWAYS, calls=True)(_while(_cut))
 
 
 # -- the functions of `operator` that are more than a special method -------------------

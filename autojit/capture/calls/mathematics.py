@@ -1,4 +1,4 @@
-"""The functions of `math` and `cmath` on traced numbers: Python's numbers, with derivatives.
+"""`math`, `cmath` and `statistics` on traced numbers: Python's numbers, with derivatives.
 
 Where Python raises for an argument outside of a function's domain (``math.sqrt(-1.0)``), compiled
 code gives NaN or infinity, as NumPy and what Numba compiles; where the user's code would handle the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from autojit.tracing.source import user_source
 from autojit.transformations.derivatives import stop_gradient
 
 from .conversions import integral
+from .ordering import sorted_, stacked
 from .refusals import refuse
 from .scalars import any_traced, as_float, is_traced, python_number, scalar_value, settled
 from .table import When, answers
@@ -288,3 +290,59 @@ def rect(r: Any, phi: Any) -> Any:
     """``cmath.rect``."""
     r, phi = as_float(r), as_float(phi)
     return python_number(as_value(r * np.cos(phi) + 1j * (r * np.sin(phi))), complex)
+
+
+# -- statistics ---------------------------------------------------------------------------
+
+
+def _statistic(original: Any, least: int, compute: Callable[..., Any]) -> None:
+    """A function of numbers in any iterable; too few of them, and known ones, are Python's."""
+
+    def answer(data: Any, *more: Any) -> Any:
+        items = list(data)
+        if not any_traced((*items, *more)):
+            return original(items, *more)
+        if len(items) < least:
+            return original([0.0] * len(items))  # Python's error
+        if any(np.ndim(x) or np.iscomplexobj(x) for x in items):
+            refuse(f"statistics.{original.__name__}() of traced arrays", "Use NumPy's functions.")
+        return compute(items, *more)
+
+    answers(original, when=When.ALWAYS)(answer)
+
+
+def _mean(items: list[Any]) -> Any:
+    return _float(np.mean(stacked(items)[0]))
+
+
+def _spread(lost: int, finish: Callable[[Any], Any]) -> Callable[..., Any]:
+    def compute(items: list[Any], center: Any = None) -> Any:
+        row, _ = stacked(items)
+        moved = row - (np.mean(row) if center is None else as_float(center))
+        return _float(finish(np.sum(moved * moved) / (len(items) - lost)))
+
+    return compute
+
+
+def _middle(low: int, high: int) -> Callable[..., Any]:
+    """The mean of two in the middle of an even number, each ``0`` or ``1`` above the lower one."""
+
+    def compute(items: list[Any]) -> Any:
+        ordered, n = sorted_(None, items), len(items)
+        at = (n - 1) // 2
+        if n % 2 or low == high:
+            return ordered[at if n % 2 else at + low]
+        return (ordered[at] + ordered[at + 1]) / 2
+
+    return compute
+
+
+_statistic(statistics.mean, 1, _mean)
+_statistic(statistics.fmean, 1, _mean)
+_statistic(statistics.median, 1, _middle(0, 1))
+_statistic(statistics.median_low, 1, _middle(0, 0))
+_statistic(statistics.median_high, 1, _middle(1, 1))
+_statistic(statistics.variance, 2, _spread(1, lambda v: v))
+_statistic(statistics.pvariance, 1, _spread(0, lambda v: v))
+_statistic(statistics.stdev, 2, _spread(1, np.sqrt))
+_statistic(statistics.pstdev, 1, _spread(0, np.sqrt))

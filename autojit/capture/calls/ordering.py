@@ -1,7 +1,8 @@
-"""``min``, ``max``, ``sorted`` and ``list.sort``, with Python's comparisons."""
+"""``min``, ``max``, ``sorted``, ``list.sort`` and ``bisect``, with Python's comparisons."""
 
 from __future__ import annotations
 
+import bisect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from autojit.tracing.protocol import bounds_of, with_bounds
 from .choice import choose, choose_nth, joined, kind_of
 from .ranges import TracedRange
 from .refusals import refuse
-from .scalars import any_traced, is_traced, truth
+from .scalars import any_traced, is_traced, python_number, truth
 from .table import When, answers, answers_method
 
 _ABSENT: Any = object()
@@ -120,20 +121,20 @@ def _is_number(x: Any) -> bool:
     return is_traced(x) or isinstance(x, (int, float, np.number, np.bool_))
 
 
-def _stacked(items: list[Any]) -> tuple[Any, Any]:
+def stacked(items: list[Any]) -> tuple[Any, Any]:
     dtype, weak = joined([kind_of(bare(x)) for x in items])
     return np.stack([tracer(as_value(bare(x), dtype)) for x in items]), weak
 
 
 def _sorted_numbers(items: list[Any]) -> list[Any]:
-    row, weak = _stacked(items)
+    row, weak = stacked(items)
     ordered = np.sort(row, kind="stable")
     return [tracer(as_value(ordered[i]), weak) for i in range(len(items))]
 
 
 def _order(keys: list[Any], reverse: bool) -> Any:
     """The places of the keys in order; of equal keys the first comes first, in reverse too."""
-    row, _ = _stacked(keys)
+    row, _ = stacked(keys)
     if not reverse:
         return np.argsort(row, kind="stable")
     n = len(keys)
@@ -144,3 +145,49 @@ def _order(keys: list[Any], reverse: bool) -> Any:
 def sort_in_place(call: Any, items: list[Any], *, key: Any = None, reverse: Any = False) -> None:
     """``list.sort``."""
     items[:] = sorted_(call, items, key=key, reverse=reverse)
+
+
+def _bisection(original: Any, goes_right: Callable[[Any, Any], Any]) -> Any:
+    def answer(
+        call: Any, a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
+    ) -> Any:  # fmt: skip
+        if not (is_traced(a) or is_traced(x) or isinstance(a, (list, tuple))):
+            return original(a, x, lo, hi, key=key)
+        if is_traced(lo) or is_traced(hi):
+            refuse("bisect with traced bounds", "Search the whole row, and clip the answer.")
+        is_row = key is None and (is_traced(a) or isinstance(a, np.ndarray)) and np.ndim(a) == 1
+        items = a if key is None else [call(key, item) for item in a]
+        keys = _value(items) if is_row else [_value(k) for k in items]
+        x, end = _value(x), len(keys) if hi is None else operator.index(hi)
+        parts = (keys, x) if is_row else (*keys, x)
+        if not any_traced(parts) or not 0 <= lo < end <= len(keys):
+            return original(range(len(keys)) if is_traced(keys) else keys, x, lo, end)
+        if not is_row and not all(np.ndim(k) == 0 and _is_number(k) for k in parts):
+            refuse("bisect among traced values that are no numbers", "Search a list of numbers.")
+        row = tracer(as_value(bare(keys))) if is_row else stacked(keys)[0]
+        return _searched(row, x, lo, end, goes_right)
+
+    return answer
+
+
+def _searched(row: Any, x: Any, lo: int, end: int, goes_right: Callable[[Any, Any], Any]) -> Any:
+    """Python's steps, as many as the longest search takes: also in a row that is not sorted, and
+    for NaN, the answer is Python's."""
+    low: Any = np.int64(lo)
+    high: Any = np.int64(end)
+    for _ in range((end - lo).bit_length()):
+        middle = (low + high) // 2
+        right = goes_right(np.take(row, middle, mode="clip"), x)
+        is_open = np.less(low, high)
+        upwards = np.logical_and(is_open, right)
+        downwards = np.logical_and(is_open, np.logical_not(right))
+        low, high = np.where(upwards, middle + 1, low), np.where(downwards, middle, high)
+    return with_bounds(python_number(as_value(low), int), (lo, end))
+
+
+answers(bisect.bisect_left, when=When.ALWAYS, calls=True)(
+    _bisection(bisect.bisect_left, lambda item, x: np.less(item, x))
+)
+answers(bisect.bisect_right, when=When.ALWAYS, calls=True)(
+    _bisection(bisect.bisect_right, lambda item, x: np.logical_not(np.less(x, item)))
+)

@@ -62,7 +62,7 @@ class Assignments(Expressions):
     def comprehension(self, node: Any) -> ast.expr:
         makes = self.writes and isinstance(node, ast.ListComp) and isinstance(node.elt, _MAKING)
         found: Any = super().comprehension(node)
-        if makes:
+        if makes and found is node:  # else a function of Python's consumes it
             found.elt = self.ask("own", [found.elt], node)
         return found
 

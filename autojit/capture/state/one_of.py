@@ -172,6 +172,12 @@ def with_codes(values: Sequence[Any]) -> list[Any]:
     return [optree.tree_unflatten(structures[0], list(row)) for row in rows]
 
 
+def holds_one_of(value: Any) -> bool:
+    """Whether a value is one of some objects, or has one in it."""
+    leaves = optree.tree_leaves(value, is_leaf=_is_one_of, namespace=NAMESPACE)
+    return any(map(_is_one_of, leaves))
+
+
 def _is_one_of(x: Any) -> bool:
     return type(x) is OneOf
 

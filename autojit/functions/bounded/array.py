@@ -172,10 +172,11 @@ class Bounded(Tracer):
         self.base = self.how = self.seen = None
         self.lost = self.ordered = False
         self.boxed = True
+        self.viewed = storage.viewed = True
 
     # -- what is known of it ------------------------------------------------
 
-    @property
+    @property  # type: ignore[misc]
     def shape(self) -> tuple[Any, ...]:
         pairs = zip(self.ranges, self.storage.shape, strict=True)
         return tuple([n if found is None else found.length for found, n in pairs])

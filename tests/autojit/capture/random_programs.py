@@ -6,6 +6,7 @@ and returns what it has changed.  Many programs, beside plain Python::
     python -m tests.autojit.capture.random_programs 0 1000
     python -m tests.autojit.capture.random_programs 0 1000 --aliases
     python -m tests.autojit.capture.random_programs 0 1000 --nones
+    python -m tests.autojit.capture.random_programs 0 1000 --chosen
 """
 
 from __future__ import annotations
@@ -341,10 +342,11 @@ def main() -> None:
 
     from .outcomes import check_program
     from .random_aliases import Aliases
+    from .random_chosen import Chosen
     from .random_nones import Nones
 
     first, count = int(sys.argv[1]), int(sys.argv[2])
-    writers = {"--aliases": Aliases, "--nones": Nones}
+    writers = {"--aliases": Aliases, "--nones": Nones, "--chosen": Chosen}
     writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()
     for seed in range(first, first + count):

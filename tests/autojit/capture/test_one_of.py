@@ -108,6 +108,13 @@ def matched(x):
             return -x
 
 
+def of_a_list(x):
+    f = np.sin if x > 1 else np.cos
+    values = np.zeros(2)
+    values[0] = sum([f(v) for v in (x, 1.0, -1.0) if v > 0])
+    return values[0] + sum(f(x + k) for k in range(3))
+
+
 def or_none(x):
     kind = None
     if x > 1:
@@ -119,7 +126,7 @@ def or_none(x):
 @pytest.mark.parametrize(
     "f",
     [kernel_by_name, function_of_numpys, closures, machine, thermostat, identity_of_integers,
-     looked_up, matched, or_none],
+     looked_up, matched, of_a_list, or_none],
 )  # fmt: skip
 def test_objects_by_a_condition(f, x):
     expected = f(x)
@@ -142,9 +149,19 @@ def of_other_lengths(x):
     return len(kind) * x
 
 
+def made_anew(x):
+    f, k = np.sin, 0.0
+    while k < x:
+        k += 1
+        if x > 3:
+            f = lambda v, w=k: v + w  # noqa: E731
+    return f(x)
+
+
 @pytest.mark.parametrize(
     ("f", "error", "words"),
     [
+        (made_anew, CaptureError, "(?s)`f` is a function.*Make it before the loop"),
         (as_result, CaptureError, "look up by it after the call"),
         (as_text, ConcreteValueError, "Compare it instead"),
         (of_other_lengths, ConcreteValueError, "its length"),
