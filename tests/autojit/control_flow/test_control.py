@@ -415,3 +415,16 @@ def test_carries_without_derivatives() -> None:
     assert_same(slope, 6 * 3 * X**4)
     assert count == 3
     assert_same(flags, np.array([True, False, True]))
+
+
+def test_a_loop_of_no_steps_around_a_while_has_a_derivative() -> None:
+    def turned(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            a, b = c
+            _, inner = while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, np.sin(s[1])), (0, b))
+            return a + inner[::-1], np.cos(b) * a
+
+        a, b = fori_loop(1, 1, step, (x, x * 2.0))
+        return np.sum(a) + np.sum(b)
+
+    np.testing.assert_array_equal(jit(grad(turned))(np.ones(3)), np.full(3, 3.0))
