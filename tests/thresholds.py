@@ -32,6 +32,7 @@ import autojit
 from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.driver import cache as disk
+from autojit.ir.autodiff import zero_cotangents
 from autojit.ir.core import machine
 from autojit.ir.core.machine import Costs, Machine, current, using
 from autojit.session import transform_cache
@@ -111,6 +112,7 @@ def share(level: int, size: int) -> float:
 
 def _forget() -> None:
     library._together.cache_clear()
+    zero_cotangents._made.cache_clear()
     transform_cache.clear()
 
 

@@ -61,6 +61,11 @@ def _has_traced(index: Any) -> bool:
     return is_traced(index)
 
 
+def _has_traced_slice(index: Any) -> bool:
+    several = index if type(index) is tuple else (index,)
+    return any(type(each) is slice and _has_traced(each) for each in several)
+
+
 def _refuse_or_ask(x: Any, index: Any) -> Any:
     _check_container(x, index)
     return x[index]
@@ -74,7 +79,8 @@ def _check_container(x: Any, index: Any) -> None:
             "Keep the values in an array, and index it:\n"
             "    table = np.array([0.1, 0.2]); table[i]",
         )
-    if isinstance(x, (type(np.mgrid), type(np.ogrid), type(np.r_))):
+    grids = type(np.mgrid), type(np.ogrid), type(np.r_)
+    if isinstance(x, grids) and _has_traced_slice(index):
         refuse(
             "The length of a grid with a traced bound",
             "Make the longest that there may be, and mask what does not count:\n"
