@@ -416,12 +416,13 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "capture/calls/items.py: k = np.arange(100)": (
         "jit(lambda n: np.mgrid[0:n].sum())(3)",
-        "x = np.ones(100)\n@jit\ndef g(n):\n    FIX\n    return np.sum(np.where(k < n, k * x, 0.0))\n"
-        "assert g(3) == 3.0",
+        "x = np.ones(100)\n@jit\ndef g(n):\n    FIX\n"
+        "    return np.sum(np.where(k < n, k * x, 0.0))\nassert g(3) == 3.0",
     ),
     "capture/calls/iteration.py: total = 0.0": (
         "import itertools\njit(lambda x: sum(itertools.takewhile(lambda v: v < 1.5, x)))(x)",
-        "@jit\ndef g(x):\n    FIX\n    return total\nassert g(np.array([1.0, 0.25, 2.0, 1.0])) == 1.25",
+        "@jit\ndef g(x):\n    FIX\n    return total\n"
+        "assert g(np.array([1.0, 0.25, 2.0, 1.0])) == 1.25",
     ),
     "capture/loops.py: def scaled(v, w):": (
         "@jit\ndef g(x):\n    h, k = np.sin, 0.0\n    while k < x:\n        k += 1\n"
