@@ -97,6 +97,8 @@ def widened_params(params: dict[str, Any]) -> dict[str, Any]:
 
 def in_dtype(x: Any, dtype: np.dtype) -> Any:
     """Numbers as an array of a dtype, which may be bfloat16; ``np.asarray`` would take its bits."""
+    if x.__class__ is np.ndarray and x.dtype is dtype:
+        return x
     array = np.asarray(x)
     if not (is_bfloat16(dtype) or is_bfloat16(array.dtype)):
         return np.asarray(x, dtype)

@@ -167,10 +167,13 @@ def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ..
 
 def apart(result: Any, arrays: Sequence[Any]) -> Any:
     """A result in memory of its own, where NumPy gives a view of an operand."""
+    for a in arrays:
+        if result is a:
+            return np.copy(result)
     if isinstance(result, Tracer):
-        is_shared = result.base is not None or any([result is a for a in arrays])
+        is_shared = result.base is not None
     elif result.__class__ is not np.ndarray or is_fresh(result):
-        is_shared = any([result is a for a in arrays])
+        return result
     else:
         is_shared = any([np.may_share_memory(result, a) for a in arrays])
     return np.copy(result) if is_shared else result
