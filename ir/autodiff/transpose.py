@@ -26,7 +26,7 @@ from autojit.ir.core.program import (
     building,
     current_builder,
 )
-from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, ne, select
+from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or, eq, ne, select
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.pass_manager.records import phase
 
@@ -135,8 +135,11 @@ class _Cotangents:
             elif partial and elementwise and self._poles.of(renamed, is_linear):
                 arrived = incoming[0]
                 assert arrived is not None
-                read = ne(arrived, full(0, arrived.type))
-                cotangent = select(read, cotangent, full(0, cotangent.type))
+                # Not where it arrives as 0 alone: it may differ from 0 nearby, as the second
+                # derivative sees.
+                is_number = eq(cotangent, cotangent)
+                kept = bitwise_or(is_number, ne(arrived, full(0, arrived.type)))
+                cotangent = select(kept, cotangent, full(0, cotangent.type))
             self._note(value, partial or op.kind.leaves_out(op, k))
             self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
 

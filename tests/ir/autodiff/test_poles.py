@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autojit import grad, jit
+from autojit import grad, hessian, jacfwd, jacrev, jit
 
 X = np.array([0.0, 1.0, 2.5])
 
@@ -49,3 +49,24 @@ def test_elements_that_are_left_out(part, derivative, rest):
     with np.errstate(divide="ignore"):
         found = grad(lambda x: np.sum(part(x)[rest]))(X)
     assert np.allclose(found, [0.0, *derivative(X[1:])])
+
+
+@pytest.mark.parametrize("second", [hessian, lambda f: jacrev(grad(f)), lambda f: jacfwd(grad(f))])
+@pytest.mark.parametrize("rest", [slice(1, None), np.array([1, 2])], ids=["slice", "places"])
+def test_a_cotangent_that_is_zero_at_one_point_has_a_derivative(second, rest):
+    divisors = np.array([2.0, 3.0, 4.0])
+
+    def f(x):
+        return np.sum((np.sin(x) / divisors**x)[rest] ** 2)
+
+    found = second(f)(np.zeros(3))
+    np.testing.assert_allclose(found, np.diag([0.0, 2 / 1.0, 2 / 1.0]), atol=1e-12)
+
+
+def test_second_derivatives_beside_an_element_that_is_not_read():
+    def f(x):
+        return np.sum((np.sqrt(x)[1:] - 1.0) ** 2)  # at x = 1 the cotangent is 0
+
+    expected = np.diag([0.5, 2.5**-1.5 / 2])
+    for second in (hessian(f), jit(hessian(f)), jacrev(grad(f)), jit(jacfwd(grad(f)))):
+        np.testing.assert_allclose(second(X)[1:, 1:], expected, atol=1e-12)
