@@ -1,8 +1,8 @@
 """Which factors of a derivative may be infinite: those that are divided by what may be 0, or are
 made by such divisions.
 
-Where the answer is yes, 0 times an infinite factor counts as 0; where it is no, that is NaN, as NumPy
-says.  Divisors that vanish by underflow alone are told by their signs: the rules that simplify
+Where the answer is yes, 0 times an infinite factor counts as 0; where it is no, it is NaN, as in
+NumPy.  Divisors that vanish by underflow alone are told by their signs: the rules that simplify
 softmax and its kin look for products without a condition.
 
 Legal where it says yes, since products that are numbers stay as they are, with their derivatives.
