@@ -339,7 +339,7 @@ class _Cells:
             for at in row.operands:
                 self.left[at.maker] += 1
         for i in (*w.constants.values(), *w.inputs, *(at.maker for at in results)):
-            self.left[i] = len(made)  # they stay
+            self.left[i] = 4 * len(made)  # more than three reads a row: they stay
         for i in (*w.constants.values(), *w.inputs):
             self.at[i] = self.end
             self.end += made[i].extent
