@@ -143,6 +143,7 @@ def _doing(text: str) -> Case:
     return Case("", f"def f(x):\n    {text}\n    return x", "f(x)", {"x": "1.0"})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_crash_and_a_hang_are_failures() -> None:
     worker = Worker(limit=20.0)

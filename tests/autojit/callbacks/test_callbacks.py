@@ -360,6 +360,7 @@ def test_functions_of_numba() -> None:
     np.testing.assert_array_equal(X, [3.0, 1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_functions_of_numbers() -> None:
     np.testing.assert_array_equal(jit(lambda x: numba_callback(power, x, x, 3))(X), X**3)
     assert jit(lambda x: numba_callback(power, "f64[]", x, 2))(3.0) == 9.0

@@ -67,6 +67,7 @@ def fails(check: Callable[[Call], Any], some: list[Call]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("check", ["forward", "derivative", "batched"])
 @pytest.mark.parametrize("part", range(4))

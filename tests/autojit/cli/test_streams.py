@@ -239,6 +239,7 @@ def test_pages_do_not_fill_the_terminal(folder: Path) -> None:
         ), said
 
 
+@pytest.mark.slow
 def test_files_are_named_as_from_here(folder: Path) -> None:
     sent = on_terminal(folder, *CHATTY, NO_COLOR="1", columns=100)
     assert "\x1b" not in sent

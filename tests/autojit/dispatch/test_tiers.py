@@ -133,6 +133,7 @@ print("end")
 """
 
 
+@pytest.mark.slow
 def test_a_process_ends_though_much_is_left_to_compile() -> None:
     start = time.monotonic()
     done = subprocess.run(

@@ -99,6 +99,7 @@ def test_amounts_and_times_at_best() -> None:
     assert found.calls >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("f", "args"),
@@ -112,6 +113,7 @@ def test_temporaries_are_those_of_the_arena(f: Any, args: Any) -> None:
     assert sum(sizes) <= found.temporaries <= sum(-(-size // 64) * 64 for size in sizes)
 
 
+@pytest.mark.slow
 def test_what_lies_where_a_result_will() -> None:
     first, _ = explained(normalized, np.ones(300_000)).steps
     assert list(first.reused.values()) == ["out0"]
@@ -144,6 +146,7 @@ def test_what_is_stored_for_the_reverse() -> None:
     assert "stored for the reverse" in " ".join(found.text().split())
 
 
+@pytest.mark.slow
 def test_what_is_computed_again() -> None:
     def f(x: Any) -> Any:
         y = x * x + 1
@@ -193,6 +196,7 @@ def test_library_calls() -> None:
     assert call.not_fused[0].reason == "this is a library call"
 
 
+@pytest.mark.slow
 def test_an_argument_that_is_returned() -> None:
     found = explained(lambda x: (x, x + 1), X)
     assert "no line of yours" in found.text()
@@ -206,6 +210,7 @@ def test_where_the_code_was() -> None:
     assert jit(lambda x: np.cosh(x) * 1.25).explain(X).cache == "disk"
 
 
+@pytest.mark.slow
 def test_lines_of_functions_that_are_alike() -> None:
     """Nothing is taken over from another function of the same operations."""
     here = explained(grad(lambda x: np.sum(np.exp(x) * x)), X)
@@ -213,6 +218,7 @@ def test_lines_of_functions_that_are_alike() -> None:
     assert here.steps[0].lines[0].number + 1 == there.steps[0].lines[0].number
 
 
+@pytest.mark.slow
 def test_settings_and_names_are_arguments_too() -> None:
     f = jit(lambda x, n, *, scale: x * n * scale, static_argnums=1)
     (step,) = f.explain(X, 3, scale=2.0).steps
@@ -242,6 +248,7 @@ def test_json_and_html() -> None:
     assert repr(found) == "<explanation of normalized: 2 steps>"
 
 
+@pytest.mark.slow
 def test_html_escapes() -> None:
     f = jit(lambda x: np.where(x < 0.5, x, "<b>" and 1.0))
     assert "<b>" not in f.explain(X)._repr_html_().replace("<b>1</b>", "")
@@ -289,6 +296,7 @@ def settled(x: Any) -> Any:
     return x
 
 
+@pytest.mark.slow
 def test_bodies_are_shown_one_by_one() -> None:
     first = inspect.getsourcelines(recurrence)[1]
     (step,) = explained(recurrence, X).steps
@@ -328,6 +336,7 @@ def scan_of_branches(x: Any) -> Any:
     return x
 
 
+@pytest.mark.slow
 def test_bodies_in_every_form() -> None:
     found = explained(recurrence, X)
     text = found.text(70)
@@ -338,10 +347,12 @@ def test_bodies_in_every_form() -> None:
     assert "1.1  loop over 1,000<small>600 times" in found.html()
 
 
+@pytest.mark.slow
 def test_steps_without_loops_in_turn_have_no_bodies() -> None:
     assert [step.inside for step in explained(normalized, X).steps] == [[], []]
 
 
+@pytest.mark.slow
 def test_types_in_place_of_arrays() -> None:
     """Nothing runs, so nothing is measured; all else is as with arrays."""
     types = jit(cross_entropy).program(np.ones((8, 3)), np.ones((200, 8)), np.ones((200, 3)))

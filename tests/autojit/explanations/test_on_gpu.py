@@ -28,6 +28,7 @@ def loss(w: Any, x: Any) -> Any:
 FIRST = loss.__code__.co_firstlineno + 1
 
 
+@pytest.mark.slow
 def test_each_launch_says_who_does_what() -> None:
     made = jit(grad(loss), device="cuda").explain(W, X)
     assert isinstance(made, GpuExplanation)

@@ -53,6 +53,7 @@ def test_second_derivatives(name: str) -> None:
     check_grads(f, tuple(RNG.normal(size=shape) for shape in shapes), order=2)
 
 
+@pytest.mark.slow
 def test_an_ensemble_trains_as_each_network_by_itself() -> None:
     networks = [nn.init_mlp(k, [3, 4, 2]) for k in range(3)]
     opt = optim.adamw(lr=0.1)

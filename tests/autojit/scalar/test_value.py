@@ -187,6 +187,7 @@ def test_deep_chain(longest: int | None, monkeypatch: pytest.MonkeyPatch) -> Non
     module._begin_tape()
 
 
+@pytest.mark.slow
 def test_memory_stays_flat() -> None:
     model = MLP(2, [3, 1])
     xs = [Value(0.5), Value(-1.0)]
@@ -277,6 +278,7 @@ def test_values_are_arguments_and_results_of_compiled_functions() -> None:
     assert (value.data, slope.data) == (4.0, 2.0)
 
 
+@pytest.mark.slow
 def test_what_a_trace_recorded_is_let_go() -> None:
     outer = Value(3.0) * 2
     assert autojit.jit(lambda x: (Value(x) * 2).data)(2.0) == 4.0  # never differentiated

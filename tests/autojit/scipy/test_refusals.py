@@ -83,6 +83,7 @@ def test_what_decides_about_shapes_must_be_known() -> None:
         jit(lambda n: signal.savgol_filter(np.ones(9), n, 2)[0])(5)
 
 
+@pytest.mark.slow
 def test_without_jit_the_steps_are_those_that_scipy_takes() -> None:
     seen = []
 
@@ -132,6 +133,7 @@ def test_brackets_close_where_steps_come_from_one_side() -> None:
         np.testing.assert_allclose(f(c), want, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_matrix_without_a_real_root_gives_nan() -> None:
     a = np.array([[1.0, 2.0, 0.5], [2.0, 0.3, 1.0], [0.5, 1.0, -1.0]])
     assert np.iscomplexobj(linalg.sqrtm(a))

@@ -118,6 +118,7 @@ def test_parts_of_several_programs() -> None:
         assert parts.primal.captured[0] is program.captured[0]
 
 
+@pytest.mark.slow
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transform_cache, "MOST_OPS", 300)
     for n in range(3, 60):

@@ -134,6 +134,7 @@ def test_without_jit_long_programs_are_not_compiled() -> None:
     assert jacfwd(f)(0.3).shape == ()
 
 
+@pytest.mark.slow
 def test_compiled_and_interpreted_gradients_agree() -> None:
     f = irregular(N)
     np.testing.assert_allclose(grad(f)(0.3), jit(grad(f))(0.3), rtol=1e-11)

@@ -219,6 +219,7 @@ def test_tables_are_bound_to_the_function_that_has_them() -> None:
             np.testing.assert_allclose(autojit.value_and_grad(loss)(P)[0], loss(P), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_tables_in_batches_and_in_outer_traces() -> None:
     loss = variance_of_returns(np.random.default_rng(2).normal(size=400))
     several = np.stack([P, P * 0.9, P * 0.8])
@@ -394,6 +395,7 @@ def repeated(seed: int) -> Callable[[Any, Any], Any]:
     return function
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(0, 400, 50))
 def test_random_repetitions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

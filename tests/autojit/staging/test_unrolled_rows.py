@@ -478,6 +478,7 @@ def random_loop(seed: int) -> Callable[[Any, Any], Any]:
     return function
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(0, 200, 25))
 def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,6 +168,7 @@ class Shown:
         return f"{self.x:.3f}"
 
 
+@pytest.mark.slow
 def test_questions_are_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     pandas = pytest.importorskip("pandas")
     monkeypatch.setattr(logging, "raiseExceptions", False)
@@ -260,6 +261,7 @@ def memoized(x: Any) -> Any:
 KEPT: list[Any] = []
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("f", "where"), [
     (Model().stores, "in the attribute `w` of a Model"),

@@ -129,6 +129,7 @@ def test_an_unknown_statement_is_named() -> None:
         print_source(program)
 
 
+@pytest.mark.slow
 def test_source_needs_no_numba_cuda() -> None:
     """Both stages where the extra is not installed: the text, and an error with the remedy."""
     code = """
@@ -200,6 +201,7 @@ def test_float32_has_no_float64_arithmetic() -> None:
     assert not re.findall(r"\.f64\b.*", re.sub(r"\.reg .f64.*", "", text))
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(9)
 @pytest.mark.usefixtures("_numba_cuda")
 @pytest.mark.parametrize("dtype", ["f8", "i1", "i8", "u1", "u8", "?", "c8"])
@@ -233,6 +235,7 @@ def parameters(kind: Elementwise, type: Type) -> list[dict[str, Any]]:
     return [{"exponent": 3}] if isinstance(kind, IntegerPower) else [{}]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_numba_cuda")
 @settings(
     max_examples=share(8),

@@ -335,6 +335,7 @@ def test_results(tmp_path: Path) -> None:
         assert_same(case, outputs, interpret(case.program, arrays))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_orders_transforms_and_factorizations(tmp_path: Path) -> None:
     every = []

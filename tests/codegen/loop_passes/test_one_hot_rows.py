@@ -85,6 +85,7 @@ KINDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(32)
 @pytest.mark.usefixtures("tasks")
 @pytest.mark.filterwarnings("ignore:invalid value")

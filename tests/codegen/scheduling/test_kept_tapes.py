@@ -55,6 +55,7 @@ def test_a_reverse_that_needs_nothing_of_the_steps() -> None:
     assert runs(grad(lambda x: np.sum(until_large(x, lambda y: 2.0 * y) ** 2)), X) == 1
 
 
+@pytest.mark.slow
 def test_tapes_of_many_steps() -> None:
     """Far more than there is room for at first."""
 

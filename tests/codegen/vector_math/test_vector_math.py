@@ -342,6 +342,7 @@ def test_parts_of_a_constant_add_up() -> None:
     assert abs(sum(map(constants.Fraction, parts)) - constants.PI) < 2.0**-90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "bits"), [("exp", 64), ("log", 32), ("atan", 64)])
 def test_coefficients_are_what_remez_finds(name: str, bits: int) -> None:
     target = remez_targets.TARGETS[name]

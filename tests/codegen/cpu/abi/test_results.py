@@ -59,6 +59,7 @@ def test_the_pool_keeps_no_more_than_it_may() -> None:
     assert small.kept == 0
 
 
+@pytest.mark.slow
 def test_a_lease_gives_its_block_back_once() -> None:
     own = Pool()
     array = allocator((8,), np.dtype(float), own)()

@@ -75,6 +75,7 @@ def test_neither_package_is_imported_and_both_work_later() -> None:
     assert count == 2
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_what_numba_is_told_holds(layer: str) -> None:

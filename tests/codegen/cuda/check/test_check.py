@@ -38,6 +38,7 @@ def test_items_fail_where_kernels_do_nothing(item: Callable[[Card], str]) -> Non
         item(card())
 
 
+@pytest.mark.slow
 def test_copies_fail_where_arrays_are_read_late() -> None:
     class Late(Fake):
         def cuMemcpyHtoDAsync_v2(self, to: int, host: int, size: int, stream: int) -> None:

@@ -36,6 +36,7 @@ run_items(every[int(sys.argv[2]):], lambda: not broken)
 """
 
 
+@pytest.mark.slow
 def test_others_go_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "items.py"
     file.write_text(SCRIPT)

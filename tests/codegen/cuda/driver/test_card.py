@@ -76,6 +76,7 @@ def test_a_card_without_pools_allocates_otherwise(monkeypatch: pytest.MonkeyPatc
         assert not fake.counts["cuMemAllocAsync"]
 
 
+@pytest.mark.slow
 def test_memory_in_circles_is_found_before_none_is_left() -> None:
     class Full(Fake):
         def cuMemAllocAsync(self, to: int, size: int, stream: int) -> None:

@@ -249,6 +249,7 @@ def test_memory_that_nobody_has_is_given_out_again_and_then_given_back(fake: Fak
     assert pool.kept <= 4 * pool.rounded(X.nbytes)
 
 
+@pytest.mark.slow
 def test_a_full_card_is_asked_again_after_its_unused_memory_is_given_back() -> None:
     class Full(Fake):
         room = 4  # pinned memory, and three arrays
