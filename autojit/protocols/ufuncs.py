@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import (
+    DtypeError,
     MissingDtypeError,
     ShapeError,
     TypeMismatch,
@@ -39,6 +40,7 @@ from .registry import PRODUCTS, UFUNCS, any_bounded, uncovered
 from .ufunc_plans import find_answer, name_of, plan, real_loop, resolve
 from .way_out import offer
 
+_NO_OUT = " with where= and without out= (use np.where on the result)"
 #: What products of vectors may be asked for.
 _AXIS = {"axis"}
 #: Ufuncs of two results, which are computed one by one.
@@ -118,14 +120,35 @@ def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dic
 def _call_with_out(
     ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[Any, ...]
 ) -> Any:
-    """A ufunc whose results go into arrays."""
-    results = call_ufunc(ufunc, "__call__", inputs, {**kwargs, "out": None})
-    pairs = zip(out, results if ufunc.nout > 1 else (results,), strict=True)
+    """A ufunc whose results go into arrays; with ``where=``, into some of their elements."""
+    where = kwargs.get("where", True)
+    others = {name: x for name, x in kwargs.items() if name not in ("out", "where")}
+    found = call_ufunc(ufunc, "__call__", inputs, others)
+    results = found if ufunc.nout > 1 else (found,)
+    if where is not True:
+        results = _where(ufunc, where, results, out)
     written = tuple(
         result if into is None else hooks.write_out(name_of(ufunc), into, result)
-        for into, result in pairs
+        for into, result in zip(out, results, strict=True)
     )
     return written if ufunc.nout > 1 else written[0]
+
+
+def _where(
+    ufunc: Any, where: Any, results: tuple[Any, ...], out: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Results where a mask is true, else what is in ``out``."""
+    if any(into is None for into in out):
+        raise uncovered(name_of(ufunc), _NO_OUT)
+    if dtype_of(where).kind != "b":
+        raise DtypeError(
+            with_place(
+                f"where= of {name_of(ufunc)} must be a mask, not of dtype {dtype_of(where)}: "
+                "where=mask != 0",
+                user_source(),
+            )
+        )
+    return tuple([np.where(where, *pair) for pair in zip(results, out, strict=True)])
 
 
 def _asked_dtype(
@@ -133,7 +156,7 @@ def _asked_dtype(
 ) -> Any:
     """The keyword ``dtype``, once no other keyword asks for anything."""
     if where is not True:
-        raise uncovered(name_of(ufunc), " with where= (use np.where on the result)")
+        raise uncovered(name_of(ufunc), _NO_OUT)
     if casting != "same_kind":
         raise uncovered(name_of(ufunc), " with casting=")
     for keyword, value in others.items():

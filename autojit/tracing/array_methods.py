@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,86 @@ def _shape_arguments(shape: tuple[Any, ...]) -> Any:
     return shape[0] if len(shape) == 1 else shape
 
 
+class Flat:
+    """`x.flat` of an array that is traced, or that the function has made: its elements in C order.
+
+    >>> import autojit
+    >>> def with_diagonal(x):
+    ...     y = np.zeros((2, 2))
+    ...     y.flat[::3] = x
+    ...     return y
+    >>> autojit.jit(with_diagonal)(5.0)
+    array([[5., 0.],
+           [0., 5.]])
+    """
+
+    __slots__ = ("base",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: Any) -> None:
+        self.base = array
+
+    def _place(self, number: Any) -> tuple[Any, ...]:
+        """The index of an element in the array: whatever is out of range stays so."""
+        index = []
+        for size in self.base.shape[:0:-1]:
+            index.append(number % size)
+            number = number // size
+        return (number, *reversed(index))
+
+    def _is_number(self, index: Any) -> bool:
+        dtype = getattr(index, "dtype", None) if np.ndim(index) == 0 else None
+        is_integer = type(index) is int if dtype is None else dtype.kind in "iu"
+        return is_integer and 0 not in self.base.shape and self.base.ndim > 0
+
+    def __len__(self) -> int:
+        size: int = self.base.size
+        return size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        if self._is_number(index):
+            return self.base[self._place(index)]
+        return self.copy()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Of several values as many as are needed are taken, from the first one on, and again."""
+        values = np.ravel(np.asarray(value) if isinstance(value, (list, tuple)) else value)
+        if self._is_number(index):
+            self.base[self._place(index)] = values[0]
+            return
+        line = self.copy()
+        if values.size != 1:
+            count = np.size(np.arange(line.size)[index])
+            values = values[np.arange(count) % max(values.size, 1)]
+        line[index] = values
+        self.base[...] = line.reshape(self.base.shape)
+
+    def copy(self) -> Any:
+        """The elements as an array of one dimension."""
+        return self.base.flatten()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.copy().__array__(*args, **kwargs)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*_lines(inputs), **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return func(*_lines(args), **_lines(kwargs))
+
+
+def _lines(x: Any) -> Any:
+    """Arguments with the elements in place of `x.flat`."""
+    if isinstance(x, Flat):
+        return x.copy()
+    if isinstance(x, dict):
+        return {name: _lines(item) for name, item in x.items()}
+    return type(x)(map(_lines, x)) if type(x) in (list, tuple) else x
+
+
 class ArrayMethods(Operators):
     """ndarray's methods and attributes; those that are missing here are not covered."""
 
@@ -186,6 +266,14 @@ class ArrayMethods(Operators):
     argsort = _delegated(np.argsort)
     searchsorted = _delegated(np.searchsorted)
     nonzero = _delegated(np.nonzero)
+
+    @property
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[:] = value
 
     T = property(_delegated(np.transpose))
     mT = property(_delegated(np.matrix_transpose))

@@ -40,7 +40,7 @@ import numpy as np
 from autojit.ir.core.types import TypeMismatch, dtype_name
 
 from .aliasing import shape_is_kept
-from .array_methods import OPERATORS, any_may_be_none
+from .array_methods import OPERATORS, Flat, any_may_be_none
 from .blocks import is_outside
 from .context import Trace, current_trace
 from .hooks import hooks
@@ -262,13 +262,17 @@ def _attribute(name: str) -> Any:
 
 def _attach_methods() -> None:
     for name, kind in vars(np.ndarray).items():
-        if name in ("T", "mT", "real", "imag", "flat", "data", "ctypes"):
+        if name in ("T", "mT", "real", "imag", "data", "ctypes"):
             setattr(FreshArray, name, _attribute(name))
         elif callable(kind) and not name.startswith("_") and name not in ("resize", "setflags"):
             setattr(FreshArray, name, _method(name))
 
 
 _attach_methods()
+
+
+def _set_flat(self: FreshArray, value: Any) -> None:
+    Flat(self)[:] = value
 
 
 def _set_shape(self: FreshArray, shape: Any) -> None:
@@ -282,6 +286,7 @@ def _set_shape(self: FreshArray, shape: Any) -> None:
 
 _SHAPE: Any = np.ndarray.shape
 _ATTRIBUTES: Any = FreshArray
+_ATTRIBUTES.flat = property(Flat, _set_flat)
 _ATTRIBUTES.shape = property(lambda self: _SHAPE.__get__(self), _set_shape)
 
 
