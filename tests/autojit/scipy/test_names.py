@@ -251,7 +251,6 @@ def test_a_trace_begins_in_microseconds() -> None:
 
 UNCOVERED = {
     "scipy.linalg.bandwidth": lambda x: bandwidth(np.outer(x, x)),
-    "scipy.stats.norm.fit": lambda x: scipy.stats.norm.fit(x),
     "scipy.interpolate.make_splrep": lambda x: scipy.interpolate.make_splrep(np.arange(3.0), x),
     "scipy.stats.Normal": lambda x: scipy.stats.Normal(mu=x),
 }
