@@ -54,6 +54,14 @@ FIXES: dict[str, tuple[str, str]] = {
         "from scipy.signal import bode\n@jit\ndef g(k):\n    system = ([k], [1.0, 1.0])\n"
         "    return L0\ng(1.0)",
     ),
+    'scipy/linalg/unitary_forms.py: schur(a, output="complex")': (
+        "jit(lambda a: scipy.linalg.schur(a))(np.eye(65))",
+        "from scipy.linalg import schur\njit(lambda a: L0[0])(np.eye(4))",
+    ),
+    'scipy/linalg/unitary_forms.py: qz(A, B, output="complex")': (
+        "jit(lambda A: scipy.linalg.qz(A, np.eye(2)))(np.ones((2, 2)))",
+        "from scipy.linalg import qz\nB = np.eye(2)\njit(lambda A: L0[0])(np.ones((2, 2)))",
+    ),
     "scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))": (
         "import scipy.signal\njit(lambda k: scipy.signal.freqs_zpk([], [-1.0], k))(1.0)",
         "from scipy.signal import freqs_zpk\nz, p = [], [-1.0]\njit(lambda k: L0)(1.0)",
