@@ -37,7 +37,7 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
         _EIGENVALUES: "eig eigvals",
         "SciPy's own factors": "hessenberg ldl qz schur",
     },
-    "scipy.signal": {_EIGENVALUES: "sos2zpk tf2zpk"},
+    "scipy.signal": {_EIGENVALUES: "sos2zpk tf2sos tf2zpk"},
     "scipy.fft": {_C: "fht fhtoffset ifht"},
     "scipy.integrate": {},
     "scipy.interpolate": {},

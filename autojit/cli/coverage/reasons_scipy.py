@@ -106,7 +106,6 @@ REFUSED: dict[str, dict[str, str]] = {
         _PRECISION: "cspline2d qspline2d spline_filter symiirorder1 symiirorder2",
         "how many zeros there are, and their pairs, depend on values":
         "ss2zpk invres invresz residue residuez unique_roots",
-        "roots that repeat have no derivative: pass output='sos' to the design": "tf2sos",
     },
     "scipy.integrate": {
         "weights for traced nodes": "newton_cotes",
