@@ -321,14 +321,14 @@ def ldl(
     """``A = lu @ d @ luᴴ`` (``luᵀ`` unless ``hermitian``), d with blocks of one or two rows, and
     the order of rows in which lu is triangular.
 
-    The other triangle of A is not read; the derivative by A is symmetric, and is that at this order
-    and with these blocks.
+    The other triangle of A is not read, and its derivative is 0. The derivative is that at this
+    order and with these blocks.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
     >>> grad(lambda a: linalg.ldl(a)[1][1, 1])(np.array([[4.0, 2.0], [2.0, 3.0]]))
-    array([[ 0.25, -0.5 ],
-           [-0.5 ,  1.  ]])
+    array([[ 0.25,  0.  ],
+           [-1.  ,  1.  ]])
     """
     name = "scipy.linalg.ldl"
     a = _square(name, A)

@@ -89,7 +89,7 @@ def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import tf2sos
-    >>> jit(lambda a: tf2sos(np.array([1.0, 0.5]), a))(np.array([1.0, -0.25])).round(12)
+    >>> jit(lambda a: tf2sos(np.array([1.0, 0.5]), a))(np.array([1.0, -0.25])).round(12) + 0
     array([[ 1.  ,  0.5 ,  0.  ,  1.  , -0.25,  0.  ]])
     """
     return zpk2sos(*tf2zpk(b, a), pairing, analog=analog)
