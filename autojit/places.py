@@ -23,7 +23,7 @@ ANSWERS = (
     f"{_PACKAGE}.control_flow.applied",
     f"{_PACKAGE}.control_flow.integers",
     f"{_PACKAGE}.interception.promotion",
-    f"{_PACKAGE}.interception.patches",
+    f"{_PACKAGE}.interception.visibility",
     f"{_PACKAGE}.capture.twins",
 )
 

@@ -67,7 +67,10 @@ class PandasMethods:
         self._originals: dict[tuple[type, str], Any] = {}
 
     def install(self) -> None:
+        """Put them in place, unless they are."""
         pandas = sys.modules.get("pandas")
+        if self._originals or pandas is None:
+            return
         classes = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
         self._originals = {
             (owner, name): vars(owner)[name]
@@ -82,3 +85,4 @@ class PandasMethods:
     def restore(self) -> None:
         for (owner, name), original in self._originals.items():
             setattr(owner, name, original)
+        self._originals = {}

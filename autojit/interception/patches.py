@@ -5,8 +5,7 @@ traces, these names of the ``numpy`` module are bound to wrappers.  A wrapper be
 as the original in a thread that does not trace, and for callers in NumPy, SciPy,
 Numba and autojit itself.  For the user's code in a tracing thread what they create
 is fresh (see ``created_arrays``), and nests of lists with traced values in them become traced
-arrays, which they also do as arguments of the other functions (see ``listed``).  The
-last trace to end restores the names, whatever ended it.
+arrays, which they also do as arguments of the other functions (see ``listed``).
 
 A name that was imported by itself (``from numpy import zeros``) stays the original.
 Its arrays are plain, and an assignment of traced values into them is refused.
@@ -18,8 +17,7 @@ import functools
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,7 +27,6 @@ import numpy as np
 from autojit.capture.calls.calling import call_as, calls_of
 from autojit.capture.calls.vectorized import elementwise
 from autojit.errors import ConcreteValueError, UncoveredFunctionError, with_place
-from autojit.ir.core.locks import Lock
 from autojit.protocols import lists
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
@@ -37,12 +34,9 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.source import user_source
 
-from . import listed, numpy_polynomial
+from . import listed
 from .concatenators import Concatenator
 from .name_patching import Maker, Names, StandIn
-from .numpy_polynomial import PolynomialNames
-from .pandas_methods import PandasMethods
-from .scipy_names import ScipyNames
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
 Answer = Callable[..., Any]
@@ -306,15 +300,12 @@ def _written(original: Any, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-# -- installing -----------------------------------------------------------------
-
-
-_lock = Lock()
-_count = 0
+# -- the names ------------------------------------------------------------------
 
 
 @functools.cache
-def _names() -> tuple[Names, ...]:
+def names() -> tuple[Names, ...]:
+    """The names of NumPy's modules that stand for something else."""
     makers: dict[str, Maker] = dict.fromkeys(listed.covered(np), listed.Listed)
     makers |= dict.fromkeys(("r_", "c_"), Concatenator)
     answers = {getattr(np, name): answer for name, answer in ANSWERS.items()}
@@ -331,32 +322,3 @@ def _names() -> tuple[Names, ...]:
         Names(np.linalg, dict.fromkeys(listed.covered(np.linalg), listed.Listed)),
         Names(np.fft, dict.fromkeys(listed.covered(np.fft), listed.Listed)),
     )
-
-
-_others = PandasMethods(), ScipyNames()
-
-
-def _all_names() -> tuple[Names | PolynomialNames | PandasMethods | ScipyNames, ...]:
-    return (*_names(), numpy_polynomial.names(), *_others)
-
-
-@contextmanager
-def visible() -> Iterator[None]:
-    """The wrappers are in place inside the block, in whatever thread it runs."""
-    global _count
-    with _lock:
-        if _count == 0:
-            for names in _all_names():
-                names.install()
-        _count += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _count -= 1
-            if _count == 0:
-                for names in _all_names():
-                    names.restore()
-
-
-hooks.visible = visible

@@ -93,28 +93,39 @@ class _Methods:
 
 
 class ScipyNames:
-    """All of them, for the modules that are loaded when a trace begins."""
+    """All of them, for the modules that are loaded when a trace begins, or are imported in it."""
 
     def __init__(self) -> None:
+        self._ready: frozenset[str] = frozenset()
         self._loaded: frozenset[str] = frozenset()
         self._known = 0
         self._places: list[Names | _Methods] = []
         self._installed: list[Names | _Methods] = []
 
-    def install(self) -> None:
-        loaded = _packages() & sys.modules.keys()
-        if loaded != self._loaded or len(FUNCTIONS) != self._known:
+    def prepare(self) -> None:
+        """Import the answers for the modules that are loaded."""
+        loaded = (_packages() | _owners(len(FUNCTIONS))) & sys.modules.keys()
+        if loaded != self._ready:
             for name in loaded:
-                load(name.rpartition(".")[2])
-            self._loaded, self._known = loaded, len(FUNCTIONS)
-            self._places = _places(loaded)
-        self._installed = self._places
-        for place in self._installed:
+                load(name.split(".")[1])
+            self._ready = (loaded | _owners(len(FUNCTIONS))) & sys.modules.keys()
+
+    def install(self) -> None:
+        """Put them in place; where they are, those of modules that have come in."""
+        ready, known = self._ready, len(FUNCTIONS)
+        if known != self._known and not self._installed:
+            self._loaded, self._places, self._known = frozenset(), [], known
+        if ready != self._loaded:
+            self._places = [*self._places, *_places(ready - self._loaded)]
+            self._loaded = ready
+        for place in self._places[len(self._installed) :]:
             place.install()
+        self._installed = self._places
 
     def restore(self) -> None:
         for place in self._installed:
             place.restore()
+        self._installed = []
 
 
 @functools.cache
@@ -124,13 +135,26 @@ def _packages() -> frozenset[str]:
     return frozenset(f"scipy.{module.name}" for module in found)
 
 
+@functools.cache
+def _owners(count: int) -> frozenset[str]:
+    """The modules and classes that so many answers are for."""
+    return frozenset(name.rpartition(".")[0] for name in FUNCTIONS)
+
+
+def _module_of(name: str) -> str:
+    """The innermost module that a name lies in, of those that are loaded."""
+    owner = name.rpartition(".")[0]
+    while owner and owner not in sys.modules:
+        owner = owner.rpartition(".")[0]
+    return owner
+
+
 def _places(loaded: frozenset[str]) -> list[Names | _Methods]:
-    """The modules and classes, with what stands there."""
+    """The modules that are loaded, and their classes, with what stands there."""
     functions: dict[str, dict[str, Any]] = {}
     methods: dict[type, dict[str, Any]] = {}
     for name, answer in FUNCTIONS.items():
-        package = ".".join(name.split(".")[:2])
-        f = resolved(name) if package in loaded else None
+        f = resolved(name) if _module_of(name) in loaded else None
         owner, _, last = name.rpartition(".")
         if f is None or "._" in owner:
             continue

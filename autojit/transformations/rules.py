@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -238,7 +239,11 @@ def rules_for(
         settings = tuple((i, id(x)) for i, x in sorted(arguments.settings.items()))
         key = (id(owner), _state.level, settings, tuple(arguments.types), body.program.key)
         found = _state.traced.get(key) if inside else None
-        if found is not None and _same(found[0][-1].program.captured, body.program.captured):
+        if (
+            found is not None
+            and found[0][0]() is owner
+            and _same(found[0][-1].program.captured, body.program.captured)
+        ):
             for rule in found[1]:
                 require(rule.program.devices)
             return [
@@ -246,7 +251,8 @@ def rules_for(
                 for rule in found[1]
             ]
         made = trace()
-        _state.traced[key] = (owner, arguments.settings, body), made
+        # A function with rules that is made anew in each call may hold values of this trace.
+        _state.traced[key] = (weakref.ref(owner), arguments.settings, body), made
         return made
     finally:
         _state.level -= 1

@@ -20,6 +20,10 @@ SPARSE = sparse.csr_array(np.where(abs(N) > 0.1, N, 0) + 2 * np.eye(12))
 BIG = _rng.standard_normal(12)
 
 
+#: Two pairs of complex eigenvalues; a symmetric matrix whose factors have a block of two rows.
+TURNING = np.array([[1, 2, 0.5, 0.3], [-3, 1.2, 0.7, 0.2], [0.4, 0.1, -2, 1.5], [0.6, 0.8, -1, -2]])
+SADDLE = np.array([[0.1, 3, 0.5, 0.2], [3, 0.2, 0.4, 1], [0.5, 0.4, 2, 0.3], [0.2, 1, 0.3, -1]])
+
 #: A first column that outweighs the others.
 STRONG = C + 4 * (np.arange(4) == 0)
 
@@ -104,6 +108,21 @@ LINALG = [
     *(row(f"qr pivoted {mode} {a.shape}", lambda a, mode=mode: linalg.qr(
         a, mode=mode, pivoting=True), a, compiled=mode == "full")
       for mode in ("full", "economic", "r") for a in (A, Q, Q.T + 1j * W[0, 0])),
+    row("schur in blocks", linalg.schur, TURNING, compiled=True),
+    row("schur sorted", lambda a: linalg.schur(a, sort="lhp")[:2], A + np.diag([3, -2, 1, -4])),
+    row("schur of a stack", linalg.schur, np.stack([TURNING, TURNING.T + 1])),
+    row("schur of complex", lambda a: tuple(map(np.abs, linalg.schur(a))), A + 1j * P),
+    row("schur in complex", lambda a: tuple(map(np.abs, linalg.schur(a, output="complex"))),
+        TURNING, compiled=True),
+    row("qz", lambda a, b: tuple(map(np.abs, linalg.qz(a, b, output="complex"))), TURNING, P),
+    row("hessenberg", lambda a: linalg.hessenberg(a, calc_q=True), TURNING, compiled=True),
+    row("hessenberg alone", linalg.hessenberg, A[:2, :2]),
+    *(row(f"ldl {lower}", lambda a, lower=lower: linalg.ldl(a, lower=lower)[:2], SADDLE,
+          compiled=lower)
+      for lower in (True, False)),
+    row("ldl of Hermitian", lambda a: linalg.ldl(a)[:2], SADDLE + 1j * np.triu(TURNING, 1)),
+    row("ldl of complex", lambda a: linalg.ldl(a, hermitian=False)[:2],
+        SADDLE + 1j * np.triu(TURNING, 1)),
     row("solve_discrete_lyapunov", linalg.solve_discrete_lyapunov, A * 0.3, P),
     row("solve_continuous_are", _riccati(linalg.solve_continuous_are), A, W, P, R, compiled=True),
     row("solve_continuous_are s", _riccati(linalg.solve_continuous_are, s=0.1), A, W, P, R),

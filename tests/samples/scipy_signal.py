@@ -152,6 +152,8 @@ DESIGNS = [
                       (3, "bandstop", (0.02, 0.95)))),
     row("sosfilt of a design", lambda w: signal.sosfilt(signal.butter(3, w, output="sos"), LONG),
         0.3, compiled=True),
+    row("tf2sos", signal.tf2sos, np.array([0.7, -1.1, 0.4, 0.9]),
+        np.array([1.2, -0.6, 0.3, -0.2, 0.1])),
     row("zpk2sos", lambda r: signal.zpk2sos([-1.0, 0.7], [r + 0.5j, r - 0.5j, 0.3], r), 0.25),
     row("cheby1 ripple", lambda r, w: signal.cheby1(4, r, w), 1.2, 0.3, compiled=True),
     row("cheby2 ripple", lambda r, w: signal.cheby2(4, r, w), 25.0, 0.3),

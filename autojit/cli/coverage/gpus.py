@@ -33,8 +33,11 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
         "ttest_ind_from_stats ttest_rel tukeylambda vonmises vonmises_line yeojohnson "
         "yeojohnson_llf yulesimon zipf",
     },
-    "scipy.linalg": {_EIGENVALUES: "eig eigvals"},
-    "scipy.signal": {_EIGENVALUES: "sos2zpk tf2zpk"},
+    "scipy.linalg": {
+        _EIGENVALUES: "eig eigvals",
+        "SciPy's own factors": "hessenberg ldl qz schur",
+    },
+    "scipy.signal": {_EIGENVALUES: "sos2zpk tf2sos tf2zpk"},
     "scipy.fft": {_C: "fht fhtoffset ifht"},
     "scipy.integrate": {},
     "scipy.interpolate": {},

@@ -92,11 +92,8 @@ REFUSED: dict[str, dict[str, str]] = {
         _BOOLEANS: "binned_statistic binned_statistic_2d binned_statistic_dd cumfreq relfreq",
     },
     "scipy.linalg": {
-        _FACTORS: "cdf2rdf cossin hessenberg matrix_balance ordqz qr_delete qr_insert "
-        "qr_multiply qr_update qz rsf2csf",
-        "blocks of one or two rows, as values have it: use cholesky or lu": "ldl",
-        "the order of the eigenvalues, and pairs in blocks, are LAPACK's choice: use eig or eigh":
-        "schur",
+        _FACTORS: "cossin matrix_balance qr_delete qr_insert qr_multiply qr_update",
+        "converts factors: call schur(a, output='complex'), qz or eig": "cdf2rdf ordqz rsf2csf",
         _BOOLEANS: "bandwidth ishermitian issymmetric",
         _LENGTH: "null_space orth",
         "any function of a matrix: use eigh": "funm",
@@ -109,7 +106,6 @@ REFUSED: dict[str, dict[str, str]] = {
         _PRECISION: "cspline2d qspline2d spline_filter symiirorder1 symiirorder2",
         "how many zeros there are, and their pairs, depend on values":
         "ss2zpk invres invresz residue residuez unique_roots",
-        "roots that repeat have no derivative: pass output='sos' to the design": "tf2sos",
     },
     "scipy.integrate": {
         "weights for traced nodes": "newton_cotes",

@@ -25,6 +25,13 @@ from .implicit import Implicit
 EXPLICIT = ("RK23", "RK45", "DOP853")
 IMPLICIT = ("Radau", "BDF", "LSODA")
 _FIX = "    solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
+_FIRST = (
+    "    times = np.linspace(*t_span, 100)\n"
+    "    found = solve_ivp(fun, t_span, y0, t_eval=times, dense_output=True)\n"
+    "    values = autojit.vmap(event)(times, found.y.T)\n"
+    "    k = np.argmax(values[:-1] * values[1:] <= 0)\n"
+    "    t = scipy.optimize.brentq(lambda t: event(t, found.sol(t)), times[k], times[k + 1])"
+)
 _OPTIONS = {"rtol", "atol", "first_step", "max_step"}
 #: What says how SciPy finds the Jacobian matrix, which is exact here.
 _OF_JACOBIAN = {"jac", "jac_sparsity", "lband", "uband", "min_step"}
@@ -165,8 +172,9 @@ def _by_scipy(problem: Problem, t_eval: Any, events: Any, options: dict[str, Any
     """SciPy's own solution, where all values are at hand: how many times there are."""
     name = "scipy.integrate.solve_ivp"
     unknown = (
-        "how many events there are is not known when the function is traced; look for them in a "
-        "dense solution, or leave jit away."
+        "how many events there are is not known when the function is traced. Leave jit away, or "
+        "look for the first one by the sign of its function, and for the others likewise:\n"
+        + _FIRST
         if events
         else "how many steps it takes is not known when the function is traced; pass the times:\n"
         + _FIX

@@ -72,17 +72,18 @@ from .tridiagonal import (
     eigvalsh_tridiagonal,
     fiedler_companion,
 )
+from .unitary_forms import hessenberg, ldl, qz, schur
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded",
     "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det", "diagsvd", "eig",
     "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded", "eigvalsh",
     "eigvalsh_tridiagonal", "expm", "expm_cond", "expm_frechet", "fiedler", "fiedler_companion",
-    "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "leslie", "logm", "lstsq",
-    "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "norm", "null_space", "orth",
-    "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "rq", "signm", "sinhm", "sinm",
-    "solve", "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
-    "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz",
-    "solve_triangular", "solveh_banded", "sqrtm", "subspace_angles", "svd", "svdvals", "tanhm",
-    "tanm", "toeplitz",
+    "fractional_matrix_power", "funm", "hankel", "hessenberg", "inv", "khatri_rao", "ldl",
+    "leslie", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "norm",
+    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "qz", "rq",
+    "schur", "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_circulant",
+    "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
+    "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
+    "solveh_banded", "sqrtm", "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip

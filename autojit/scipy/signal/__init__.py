@@ -42,7 +42,7 @@ from .forms import (
 )
 from .responses import bode, dbode, dfreqresp, freqresp, freqz_zpk, group_delay
 from .sampling import decimate, hilbert, resample, resample_poly, upfirdn
-from .sections import zpk2sos
+from .sections import tf2sos, zpk2sos
 from .smoothing import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter, wiener
 from .spectra import (
     coherence,
@@ -99,6 +99,7 @@ __all__ = [
     "minimum_phase", "normalize", "oaconvolve", "order_filter", "periodogram", "qspline1d",
     "qspline1d_eval", "resample", "resample_poly", "savgol_coeffs", "savgol_filter", "sawtooth",
     "sepfir2d", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz",
-    "spectrogram", "square", "ss2tf", "step", "stft", "sweep_poly", "tf2ss", "tf2zpk",
-    "upfirdn", "vectorstrength", "welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf",
+    "spectrogram", "square", "ss2tf", "step", "stft", "sweep_poly", "tf2sos", "tf2ss",
+    "tf2zpk", "upfirdn", "vectorstrength", "welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss",
+    "zpk2tf",
 ]  # fmt: skip

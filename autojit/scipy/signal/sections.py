@@ -14,6 +14,8 @@ import numpy as np
 from autojit.scipy.arguments import floating, refused
 from autojit.scipy.registry import answers
 
+from .systems import tf2zpk
+
 #: A root is real where its imaginary part is rounding, as in SciPy.
 ROUNDING = 100 * np.finfo(float).eps
 
@@ -75,6 +77,22 @@ def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False
         rows.append(np.concatenate([_quadratic(z1, z2), _quadratic(p1, p2)]))
     first = rows[-1] * np.where(np.arange(6) < 3, floating(k), 1.0)
     return np.stack([first, *rows[-2::-1]])
+
+
+@answers("scipy.signal.tf2sos")
+def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
+    """Second-order sections of a fraction whose first coefficients are not 0.
+
+    There is a derivative by the coefficients of a polynomial whose roots are distinct. Repeated
+    ones, such as the zeros of ``butter``, move infinitely fast: let the design make the sections
+    (``butter(4, w, output="sos")``), or pass known coefficients.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import tf2sos
+    >>> jit(lambda a: tf2sos(np.array([1.0, 0.5]), a))(np.array([1.0, -0.25])).round(12) + 0
+    array([[ 1.  ,  0.5 ,  0.  ,  1.  , -0.25,  0.  ]])
+    """
+    return zpk2sos(*tf2zpk(b, a), pairing, analog=analog)
 
 
 def _quadratic(a: Any, b: Any) -> Any:

@@ -17,15 +17,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autojit.errors import FrozenRandomError, with_place
+from autojit.scipy.arguments import known, refused
 from autojit.scipy.names import uncovered
-from autojit.scipy.registry import FUNCTIONS, answers
-from autojit.tracing.source import user_source
+from autojit.scipy.registry import FUNCTIONS, answers, original
+from autojit.tracing.created_arrays import is_traced
 
 from . import families
 from .families.conditions import Uncovered
 from .families.family import FAMILIES, Family
 from .methods import METHODS
+from .samples import check_seed, drawn, samples
 
 _tables = families  # which registers them
 
@@ -93,36 +94,58 @@ def _of_parameters(method: str) -> Callable[..., Any]:
     return answer
 
 
+_MOMENTS = {"m": "mean", "v": "var", "s": "skew", "k": "kurtosis"}
+
+
 def _moments(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """``stats``: the mean and the variance."""
-    moments = kwargs.pop("moments", "mv")
-    if not set(moments) <= {"m", "v"}:
-        uncovered("stats", f"{self.name}.stats(moments={moments!r})")
-    found = {"m": "mean", "v": "var"}
-    results = [_ask(found[letter], self, (), args, kwargs) for letter in "mv" if letter in moments]
+    """``stats``: the mean, the variance, the skewness and the kurtosis."""
+    letters = kwargs.pop("moments", "mv")
+    found = [name for letter, name in _MOMENTS.items() if letter in letters]
+    results = [_ask(name, self, (), args, kwargs) for name in found]
     return results[0] if len(results) == 1 else tuple(results)
 
 
 def _moment(self: Any, /, order: Any, *args: Any, **kwargs: Any) -> Any:
-    """``moment``: the first and the second, about 0."""
+    """``moment``: about 0; the first and the second from the mean and the variance."""
+    order = known(order, "order", f"scipy.stats.{self.name}.moment")
+    if order != np.floor(order) or order < 0:
+        raise ValueError("Moment must be an integer." if order > 0 else "Moment must be positive.")
     if order not in (1, 2):
-        uncovered("stats", f"{self.name}.moment({order})")
+        return _ask("moment", self, (int(order),), args, kwargs)
     mean = _ask("mean", self, (), args, kwargs)
     if order == 1:
         return mean
     return _ask("var", self, (), args, kwargs) + np.square(mean)
 
 
-def _samples(self: Any, /, *args: Any, **kwargs: Any) -> NoReturn:
-    raise FrozenRandomError(
-        with_place(
-            f"scipy.stats.{self.name}.rvs draws numbers, which would "
-            "become constants of a traced function. Draw standard ones outside, and make them an "
-            "argument:\n"
-            "    noise = rng.standard_normal(n)\n"
-            "    jit(f)(mu, sigma, noise)           # in f: mu + sigma * noise, or ppf(noise)",
-            user_source(),
-        )
+def _samples(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``rvs`` in a trace, whatever is traced."""
+    size, seed = kwargs.pop("size", None), kwargs.pop("random_state", None)
+    seed = check_seed(str(self.name), seed)
+    if not is_traced((args, kwargs, size)):
+        kwargs.setdefault("discrete", isinstance(self, original("scipy.stats.rv_discrete")))
+        return drawn(self, size, seed, *args, **kwargs)
+    family = _family_of(self, "rvs")
+    kwargs.pop("discrete", None)
+    most = self.numargs + (1 if family.is_discrete else 2)
+    if len(args) > most:
+        *args, size = args  # type: ignore[assignment]
+    try:
+        return samples(self, family, size, seed, _parameters(self, tuple(args), kwargs))
+    except Uncovered:
+        uncovered("stats", f"{family.name}.rvs")
+
+
+def _fitted(self: Any, data: Any, /, *args: Any, **kwargs: Any) -> NoReturn:
+    name = str(self.name)
+    shapes = "" if not self.shapes else f"{self.shapes}, "
+    raise refused(
+        f"scipy.stats.{name}.fit",
+        "it searches by SciPy's own code. Minimize the negative log-likelihood, from a known "
+        f"start; the derivative by the data is that of the equations that hold there:\n"
+        "    from scipy.optimize import minimize\n"
+        f"    fitted = minimize(lambda p: -scipy.stats.{name}.logpdf(data, *p).sum(), start).x"
+        f"  # p: {shapes}loc, scale",
     )
 
 
@@ -139,6 +162,10 @@ class Frozen:
         self.kwds: dict[str, Any] = kwds
         _family_of(dist, "__call__")
         _parameters(dist, args, kwds)
+
+    def rvs(self, size: Any = None, random_state: Any = None) -> Any:
+        answer = FUNCTIONS["scipy.stats.rv_continuous.rvs"]
+        return answer(self.dist, *self.args, **self.kwds, size=size, random_state=random_state)
 
     def __getattr__(self, name: str) -> Any:
         kind = _KINDS[FAMILIES[self.dist.name].is_discrete]
@@ -173,5 +200,13 @@ for _is_discrete, _kind in _KINDS.items():
     _register(_kind, "interval", _of_points("interval", "confidence"))
     _register(_kind, "stats", _moments)
     _register(_kind, "moment", _moment)
-    _register(_kind, "rvs", _samples)
+    answers(f"scipy.stats.{_kind}.rvs", always=True)(_samples)
+    if not _is_discrete:
+        _register(_kind, "fit", _fitted)
     _register(_kind, "freeze", _freeze)  # which __call__ calls
+
+# Some families have a search of their own.
+for _name in FAMILIES:
+    _found = original(f"scipy.stats.{_name}")
+    if getattr(type(_found), "fit", None) not in (None, original("scipy.stats.rv_continuous.fit")):
+        answers(f"scipy.stats.{_name}.fit")(functools.partial(_fitted, _found))

@@ -12,8 +12,11 @@ import numpy as np
 
 from autojit.scipy.whole import without_derivative
 from autojit.tracing.tracer import Tracer
+from autojit.transformations.derivatives import stop_gradient
 
+from .expectations import Quantity, expectation, expectation_of_integers
 from .families.conditions import Uncovered, chosen, either, holds_everywhere, holds_nowhere
+from .families.double_exponential import along_nodes
 from .families.family import Family
 from .quantiles import quantile
 from .standardized import Standardized, number
@@ -86,7 +89,7 @@ def _is_integer(x: Any) -> bool:
 
 @_method("cdf")
 def cdf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    return _distribution(_cdf_of(family), (0.0, 1.0), family, x, shapes, loc, scale)
+    return _distribution(cdf_of(family), (0.0, 1.0), family, x, shapes, loc, scale)
 
 
 @_method("sf")
@@ -97,7 +100,7 @@ def sf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> A
 @_method("logcdf")
 def logcdf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     def formula(z: Any, *shapes: Any) -> Any:
-        return np.log(_cdf_of(family)(z, *shapes))
+        return np.log(cdf_of(family)(z, *shapes))
 
     ends = -np.inf, 0.0
     return _distribution(family.logcdf or formula, ends, family, x, shapes, loc, scale)
@@ -112,7 +115,8 @@ def logsf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -
     return _distribution(family.logsf or formula, ends, family, x, shapes, loc, scale)
 
 
-def _cdf_of(family: Family) -> Callable[..., Any]:
+def cdf_of(family: Family) -> Callable[..., Any]:
+    """The distribution function at location 0 and scale 1."""
     if family.cdf is None and family.sf is not None:
         upper = family.sf
         return lambda z, *shapes: 1 - upper(z, *shapes)
@@ -153,7 +157,7 @@ def ppf(family: Family, q: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> 
 def _ppf_of(family: Family) -> Callable[..., Any]:
     if family.ppf is not None:
         return family.ppf
-    cdf, bounds = _cdf_of(family), family.bounds
+    cdf, bounds = cdf_of(family), family.bounds
     if callable(bounds):
         raise Uncovered
     return lambda q, *shapes: quantile(cdf, bounds, q, shapes)
@@ -204,28 +208,98 @@ def interval(family: Family, confidence: Any, shapes: Sequence[Any], loc: Any, s
 @_method("mean")
 def mean(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     s = Standardized(family, None, shapes, loc, scale)
-    return s.scaled(_asked(family.mean)(*s.shapes))
+    return s.scaled(_mean_of(family, s))
 
 
 @_method("var")
 def var(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     s = Standardized(family, None, shapes, loc, scale)
-    result = _asked(family.var)(*s.shapes)
+    result = _var_of(family, s)
     return s.complete(result if s.has_unit_scale else result * s.scale * s.scale)
 
 
 @_method("std")
 def std(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     s = Standardized(family, None, shapes, loc, scale)
-    result = np.sqrt(_asked(family.var)(*s.shapes))
+    result = np.sqrt(_var_of(family, s))
     return s.complete(result if s.has_unit_scale else result * s.scale)
 
 
 @_method("entropy")
 def entropy(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     s = Standardized(family, None, shapes, loc, scale)
-    result = _asked(family.entropy)(*s.shapes)
+    if family.entropy is not None:
+        result = family.entropy(*s.shapes)
+    else:
+        result = -_average(family, lambda x, log_density: log_density, s)
     return s.complete(result if s.has_unit_scale else result + np.log(s.scale))
+
+
+@_method("skew")
+def skew(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s = Standardized(family, None, shapes, loc, scale)
+    return s.complete(_central(family, 3, s) / _var_of(family, s) ** 1.5)
+
+
+@_method("kurtosis")
+def kurtosis(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s = Standardized(family, None, shapes, loc, scale)
+    return s.complete(_central(family, 4, s) / np.square(_var_of(family, s)) - 3)
+
+
+@_method("moment")
+def moment(family: Family, order: int, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    """About 0, in the user's terms."""
+    s = Standardized(family, None, shapes, loc, scale)
+    first, second = along_nodes(s.loc), along_nodes(s.scale)
+    return s.complete(_average(family, lambda x, log_density: (first + second * x) ** order, s))
+
+
+def _mean_of(family: Family, s: Standardized) -> Any:
+    if family.mean is not None:
+        return family.mean(*s.shapes)
+    return _average(family, lambda x, log_density: x, s)
+
+
+def _var_of(family: Family, s: Standardized) -> Any:
+    if family.var is not None:
+        return family.var(*s.shapes)
+    return _central(family, 2, s)
+
+
+def _central(family: Family, order: int, s: Standardized) -> Any:
+    """A moment about the mean."""
+    mean = along_nodes(_mean_of(family, s))
+    return _average(family, lambda x, log_density: (x - mean) ** order, s)
+
+
+def _average(family: Family, quantity: Quantity, s: Standardized) -> Any:
+    still = [stop_gradient(shape) for shape in s.shapes]
+    bounds = family.period or (s.lower, s.upper)
+    if not family.is_discrete:
+        return expectation(family, quantity, s.shapes, bounds, _split_of(family)(*still))
+    if family.has_long_tail:
+        raise Uncovered
+    mean = _asked(family.mean)(*still)
+    formula = _asked(family.log_density)
+    return expectation_of_integers(formula, quantity, s.shapes, bounds, mean)
+
+
+def _split_of(family: Family) -> Callable[..., Any]:
+    """A point in the middle of the mass: the median if it is known, else the mean."""
+    if family.kink is not None:
+        return family.kink
+    if family.median is not None:
+        return family.median
+    if family.isf is not None and family.ppf is None:
+        upper = family.isf
+        return lambda *shapes: upper(0.5, *shapes)
+    if family.ppf is not None or (
+        not callable(family.bounds) and (family.cdf is not None or family.sf is not None)
+    ):
+        lower = _ppf_of(family)
+        return lambda *shapes: lower(0.5, *shapes)
+    return _asked(family.mean)
 
 
 @_method("support")

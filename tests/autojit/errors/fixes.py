@@ -488,9 +488,15 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda b: scipy.signal.freqs(b, [1.0, 2.0])[1])(x)",
         "from scipy.signal import freqs\na = np.ones(2)\njit(lambda b: L0)(x)",
     ),
-    "scipy/stats/distributions.py: noise = rng.standard_normal(n)": (
+    "scipy/stats/samples.py: noise = rng.standard_normal(n)": (
         "import scipy.stats\njit(lambda m: scipy.stats.norm(m).rvs(3))(1.0)",
         "n, loc, scale, mean, std, mu, sigma = 3, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0\nL0",
+    ),
+    "scipy/stats/distributions.py: from scipy.optimize import minimize": (
+        "import scipy.stats\njit(lambda x: scipy.stats.norm.fit(x))(np.array([0.5, 1.0, 3.0]))",
+        "import scipy.stats\nstart = np.array([1.0, 1.0])\n@jit\ndef g(data):\n    L0\n    L1\n"
+        "    return fitted\ndata = np.array([0.5, 1.0, 3.0])\n"
+        "np.testing.assert_allclose(g(data), scipy.stats.norm.fit(data), rtol=1e-5)",
     ),
     "capture/calls/mathematics.py: while b:": (
         "import math\njit(lambda a, b: math.gcd(a, b))(4, 6)",

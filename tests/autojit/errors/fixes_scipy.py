@@ -13,6 +13,15 @@ FIXES: dict[str, tuple[str, str]] = {
         "from scipy.integrate import solve_ivp\n"
         "fun, t_span, t0, t1 = (lambda t, y: -y), (0, 1), 0, 1\njit(lambda y0: L0.y)(x)",
     ),
+    "scipy/integrate/initial_value.py: times = np.linspace(*t_span, 100)": (
+        "import scipy.integrate\n"
+        "jit(lambda y: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), y, "
+        "events=lambda t, y: y[0] - 0.5).t_events[0])(x)",
+        "import autojit, scipy.optimize\nfrom scipy.integrate import solve_ivp\n"
+        "fun, t_span, event = (lambda t, y: -y), (0.0, 2.0), (lambda t, y: y[0] - 0.5)\n"
+        "@jit\ndef g(y0):\n    L0\n    L1\n    L2\n    L3\n    L4\n    return t\n"
+        "assert abs(g(np.array([1.0])) - np.log(2)) < 1e-3",
+    ),
     "scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)": (
         "import scipy.interpolate\njit(lambda w: scipy.interpolate.lagrange(x, w))(y)",
         "from scipy.interpolate import BarycentricInterpolator\npoints = np.array([1.5])\n"
@@ -53,6 +62,14 @@ FIXES: dict[str, tuple[str, str]] = {
         "import scipy.signal\njit(lambda k: scipy.signal.bode(([k], [1.0, 1.0])))(1.0)",
         "from scipy.signal import bode\n@jit\ndef g(k):\n    system = ([k], [1.0, 1.0])\n"
         "    return L0\ng(1.0)",
+    ),
+    'scipy/linalg/unitary_forms.py: schur(a, output="complex")': (
+        "jit(lambda a: scipy.linalg.schur(a))(np.eye(65))",
+        "from scipy.linalg import schur\njit(lambda a: L0[0])(np.eye(4))",
+    ),
+    'scipy/linalg/unitary_forms.py: qz(A, B, output="complex")': (
+        "jit(lambda A: scipy.linalg.qz(A, np.eye(2)))(np.ones((2, 2)))",
+        "from scipy.linalg import qz\nB = np.eye(2)\njit(lambda A: L0[0])(np.ones((2, 2)))",
     ),
     "scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))": (
         "import scipy.signal\njit(lambda k: scipy.signal.freqs_zpk([], [-1.0], k))(1.0)",

@@ -165,6 +165,27 @@ def test_functions_and_rules_may_read_what_changes_between_calls() -> None:
     assert outer(1.0) == 7.0
 
 
+def test_functions_with_rules_may_be_made_in_each_call() -> None:
+    """In another one's rule too: what holds their arguments goes with them."""
+
+    def ruled(function: Any, rule: Any) -> Any:
+        def call(*args: Any) -> Any:
+            made = custom_vjp(function)
+            made.defvjp(lambda x: (function(x), None), lambda _, g: (rule(*args)(g),))
+            return made(*args)
+
+        return call
+
+    inner = ruled(lambda x: x, lambda x: lambda g: 1.5 * g)
+    outer = ruled(lambda x: 2 * x, lambda x: lambda g: 3 * inner(g))
+
+    def pulled(v: Any) -> Any:
+        return vjp(outer, 0.5)[1](v)[0]
+
+    assert pulled(2.0) == 6.0
+    assert grad(pulled)(2.0) == jit(grad(pulled))(2.0) == 4.5
+
+
 def test_orders_end() -> None:
     f: Any = softplus()
     for _ in range(4):

@@ -41,7 +41,7 @@ boltzmann = discrete(
 
 yulesimon = discrete(
     "yulesimon", (1.0, np.inf), lambda k, a: np.log(a) + sc.betaln(k, a + 1),
-    inside=1.0, valid=positive,
+    inside=1.0, valid=positive, has_long_tail=True,
     cdf=lambda k, a: 1 - k * np.exp(sc.betaln(k, a + 1)),
     sf=lambda k, a: k * np.exp(sc.betaln(k, a + 1)),
     logsf=lambda k, a: np.log(k) + sc.betaln(k, a + 1),

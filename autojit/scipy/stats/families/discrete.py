@@ -81,7 +81,11 @@ betanbinom: Family = discrete(
     lambda k, n, a, b: (
         -np.log(n + k) - sc.betaln(n, k + 1) - sc.betaln(a, b) + sc.betaln(a + n, b + k)
     ),
-    valid=positive, whole=(0,),
+    valid=positive, whole=(0,), has_long_tail=True,
+    mean=lambda n, a, b: above_or(1, a, lambda a: n * b / (a - 1), np.inf),
+    var=lambda n, a, b: above_or(
+        2, a, lambda a: n * b * (n + a - 1) * (a + b - 1) / ((a - 2) * (a - 1) ** 2), np.inf
+    ),
 )  # fmt: skip
 
 
@@ -124,7 +128,7 @@ def _zipf_var(a: Any) -> Any:
 
 zipf: Family = discrete(
     "zipf", (1.0, np.inf), lambda k, a: -a * np.log(k) - np.log(sc.zeta(a, 1.0)),
-    inside=1.0, valid=lambda a: a > 1,
+    inside=1.0, valid=lambda a: a > 1, has_long_tail=True,
     mean=lambda a: above_or(2, a, lambda a: sc.zeta(a - 1, 1.0) / sc.zeta(a, 1.0), np.inf),
     var=lambda a: above_or(3, a, _zipf_var, np.inf),
 )  # fmt: skip
@@ -148,4 +152,5 @@ dlaplace: Family = discrete(
     cdf=lambda k, a: np.where(k >= 0, 1 - _tail(k, a), _tail(-1 - k, a)),
     sf=lambda k, a: np.where(k >= 0, _tail(k, a), 1 - _tail(-1 - k, a)),
     mean=lambda a: 0.0 * a, var=lambda a: 0.5 / np.sinh(a / 2) ** 2,
+    entropy=lambda a: a / np.sinh(a) - np.log(np.tanh(a / 2)),
 )  # fmt: skip

@@ -43,6 +43,9 @@ class Family:
     ``is_open``: whether the density is 0 at the ends of the support, where the formula is not.
     ``is_finite``: whether the formulas hold at finite points alone, in an infinite support.
     ``whole`` are the positions of those that are integers, by which there is no derivative.
+    ``kink`` is a point inside of the support near which the density changes abruptly.
+    ``period`` are the ends of one period of a density on a circle.  ``has_long_tail``: whether the
+    masses of a discrete family vanish so slowly that they are not added up.
 
     A formula is asked at points of the support alone.  Missing ones follow from others: ``pdf``
     from ``logpdf``, ``sf`` and the logarithms from ``cdf``, ``isf`` and ``median`` from ``ppf``.
@@ -68,6 +71,9 @@ class Family:
     entropy: Formula | None = None
     mean: Formula | None = None
     var: Formula | None = None
+    kink: Formula | None = None
+    period: Bounds | None = None
+    has_long_tail: bool = False
     #: Whether ``cdf`` is a step function of the integers.
     is_discrete: bool = False
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.special as sc
 
 from .family import POSITIVE, REAL, Family, family
+from .half_line import above_or
 from .real_line import LOG_2
 
 
@@ -54,11 +55,25 @@ rice: Family = family(
     mean=_rice_mean, var=lambda b: 2 + b * b - _rice_mean(b) ** 2,
 )  # fmt: skip
 
+
+def _nct_mean(df: Any, nc: Any) -> Any:
+    return nc * np.sqrt(df / 2) * np.exp(sc.gammaln((df - 1) / 2) - sc.gammaln(df / 2))
+
+
+def _ncf_var(n: Any, m: Any, nc: Any) -> Any:
+    shifted = n + nc
+    return 2 * (m / n) ** 2 * (shifted**2 + (shifted + nc) * (m - 2)) / ((m - 2) ** 2 * (m - 4))
+
+
 nct: Family = family(
     "nct", REAL, None, valid=lambda df, nc: (df > 0) & (nc == nc),
     cdf=lambda z, df, nc: sc.nctdtr(df, nc, z),
     ppf=lambda q, df, nc: np.where(  # SciPy's function has inf at both ends
         q == 0, -np.inf, sc.nctdtrit(df, nc, np.where(q == 0, 0.5, q))
+    ),
+    mean=lambda df, nc: above_or(1, df, lambda df: _nct_mean(df, nc), np.nan),
+    var=lambda df, nc: above_or(
+        2, df, lambda df: df * (1 + nc * nc) / (df - 2) - _nct_mean(df, nc) ** 2, np.nan
     ),
 )  # fmt: skip
 
@@ -67,4 +82,6 @@ ncf: Family = family(
     valid=lambda n, m, nc: (n > 0) & (m > 0) & (nc >= 0),
     cdf=lambda z, n, m, nc: sc.ncfdtr(n, m, nc, z),
     ppf=lambda q, n, m, nc: sc.ncfdtri(n, m, nc, q),
+    mean=lambda n, m, nc: above_or(2, m, lambda m: m * (n + nc) / (n * (m - 2)), np.nan),
+    var=lambda n, m, nc: above_or(4, m, lambda m: _ncf_var(n, m, nc), np.nan),
 )  # fmt: skip

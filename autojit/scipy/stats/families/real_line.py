@@ -226,6 +226,7 @@ def _skewnorm_logcdf(z: Any, a: Any) -> Any:
 skewnorm: Family = family(
     "skewnorm", REAL,
     lambda z, a: LOG_2 - z * z / 2 - LOG_ROOT + sc.log_ndtr(a * z),
+    kink=lambda a: 0.0 * a,
     cdf=_skewnorm_cdf,
     logcdf=_skewnorm_logcdf,
     sf=lambda z, a: _skewnorm_cdf(-z, -a),
@@ -237,7 +238,7 @@ skewnorm: Family = family(
 exponnorm: Family = family(
     "exponnorm", REAL,
     lambda z, k: 1 / (k * k) / 2 - z / k + sc.log_ndtr(z - 1 / k) - np.log(k),
-    valid=positive,
+    valid=positive, kink=lambda k: 0.0 * k,
     is_finite=True,
     cdf=lambda z, k: sc.ndtr(z) - np.exp(1 / (k * k) / 2 - z / k + sc.log_ndtr(z - 1 / k)),
     sf=lambda z, k: sc.ndtr(-z) + np.exp(1 / (k * k) / 2 - z / k + sc.log_ndtr(z - 1 / k)),
@@ -294,9 +295,10 @@ hypsecant: Family = family(
 vonmises: Family = family(
     "vonmises", REAL,
     lambda z, kappa: kappa * (np.cos(z) - 1) - np.log(2 * np.pi) - np.log(sc.i0e(kappa)),
-    valid=lambda kappa: kappa >= 0,
+    valid=lambda kappa: kappa >= 0, period=(-np.pi, np.pi),
     entropy=lambda kappa: (
         np.log(2 * np.pi) + np.log(sc.i0e(kappa)) + kappa
         - kappa * sc.i1e(kappa) / sc.i0e(kappa)
     ),
+    mean=lambda kappa: 0.0 * kappa,
 )  # fmt: skip

@@ -206,6 +206,13 @@ def _pearson_quantile(q: Any, skew: Any, upper: bool) -> Any:
     return np.where(normal, near, away)
 
 
+def _pearson_entropy(skew: Any) -> Any:
+    """That of the gamma distribution, for which see `half_line`, or of the normal one."""
+    normal, rate, shape = _pearson(skew)
+    gamma = shape + sc.gammaln(shape) + (1 - shape) * sc.psi(shape) - np.log(np.abs(rate))
+    return np.where(normal, 0.5 + LOG_ROOT, gamma)
+
+
 pearson3: Family = family(
     "pearson3", REAL, _pearson_logpdf,
     valid=lambda skew: np.isfinite(skew),
@@ -216,4 +223,5 @@ pearson3: Family = family(
     isf=lambda q, skew: _pearson_quantile(q, skew, True),
     mean=lambda skew: 0.0 * skew,
     var=lambda skew: 1.0 + 0.0 * skew,
+    entropy=_pearson_entropy,
 )  # fmt: skip

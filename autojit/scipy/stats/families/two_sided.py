@@ -118,6 +118,7 @@ def _ball_var(beta: Any, m: Any) -> Any:
 crystalball: Family = family(
     "crystalball", REAL, _ball_logpdf,
     valid=lambda beta, m: (m > 1) & (beta > 0),
+    kink=lambda beta, m: np.where(beta < 8, -beta, 0.0),
     cdf=_ball_cdf,
     sf=lambda z, beta, m: np.where(
         z > -beta, np.exp(LOG_ROOT) * sc.ndtr(-z) / _ball_parts(beta, m)[2],

@@ -1,0 +1,354 @@
+"""Schur's and Hessenberg's forms, and symmetric matrices as ``L D Lᵀ``.
+
+SciPy makes them, called back from the compiled code on the CPU: the order of eigenvalues, the signs
+and the blocks are its own. The derivatives are those of the equations that the factors fulfil, with
+the blocks as they are: for unitary factors ``dQ = Q Ω``, where Ω is antihermitian and follows
+column by column from what must stay zero. Phases of complex factors turn as little as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.callbacks.pure import pure_callback
+from autojit.control_flow.control import fori_loop
+from autojit.functions.linalg import spectral
+from autojit.functions.linalg.factorizations import adjoint, swapped
+from autojit.functions.linalg.factorizations import square as square_matrix
+from autojit.protocols.lifting import tracer
+from autojit.protocols.registry import uncovered
+from autojit.scipy.arguments import refused
+from autojit.scipy.registry import answers, original
+from autojit.transformations.custom import custom_jvp
+from autojit.transformations.derivatives import stop_gradient
+
+from .solving import solve_triangular
+
+#: Matrices in real blocks of more rows are refused: each pair of rows is an unknown.
+LARGEST_IN_BLOCKS = 64
+
+Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]
+
+
+def _square(name: str, a: Any) -> Any:
+    return tracer(square_matrix(name, a))
+
+
+def _by_scipy(
+    name: str, arrays: Sequence[Any], like: Sequence[Any], rule: Rule, **settings: Any
+) -> list[Any]:
+    """What a function of SciPy returns for matrices, an array for each one of ``like``.  ``rule``
+    is given the results that are not integers, and the changes of the matrices."""
+
+    def rows(*stacks: Any) -> list[Any]:
+        flat = [np.reshape(x, (-1, *x.shape[-2:])) for x in stacks]
+        found = [original(name)(*each, **settings) for each in zip(*flat, strict=True)]
+        found = [each if isinstance(each, tuple) else (each,) for each in found]
+        head = stacks[0].shape[:-2]
+        return [
+            np.reshape(np.array(x, k.dtype), head + np.shape(x[0]))
+            for x, k in zip(zip(*found, strict=True), like, strict=True)
+        ]
+
+    still = [stop_gradient(x) for x in arrays]
+    results = pure_callback(rows, list(like), *still, vmap_method="broadcast_all")
+    inexact = [i for i, x in enumerate(like) if x.dtype.kind in "fc"]
+
+    @custom_jvp
+    def factors(given: Any, made: Any) -> Any:
+        return made
+
+    @factors.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        made = factors(*primals)
+        return made, rule(made, tangents[0])
+
+    made = factors(tuple(arrays), tuple(results[i] for i in inexact))
+    for i, x in zip(inexact, made, strict=True):
+        results[i] = x
+    return list(results)
+
+
+def _below(n: int, k: int = 0) -> Any:
+    return np.tri(n, n, k - 1, dtype=bool)
+
+
+# -- Schur -----------------------------------------------------------------------------
+
+
+@answers("scipy.linalg.schur")
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """``a = z @ t @ zᴴ`` with a triangular t; of real matrices in blocks, unless ``output`` is
+    ``"complex"``.
+
+    There is a derivative where the eigenvalues are distinct; elsewhere, and where a real block of
+    two rows is a multiple of a rotation, it is not finite. In blocks matrices have at most 64 rows.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy import linalg
+    >>> grad(lambda a: linalg.schur(a)[0][0, 0])(np.array([[2.0, 1.0], [0.0, 3.0]]))
+    array([[ 1.,  0.],
+           [-1.,  0.]])
+    """
+    name = "scipy.linalg.schur"
+    a = _square(name, a)
+    _check_output(name, output)
+    in_blocks = output in ("real", "r") and a.dtype.kind != "c"
+    n, dtype = a.shape[-1], a.dtype if in_blocks else np.result_type(a.dtype, np.complex64)
+    if in_blocks and n > LARGEST_IN_BLOCKS:
+        raise refused(
+            name,
+            f"of {n} rows in real blocks is not covered; write it in complex numbers:\n"
+            '    schur(a, output="complex")',
+        )
+
+    def rule(made: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, ...]:
+        t, z = made
+        moved = adjoint(z) @ changes[0].astype(dtype) @ z
+        turned = (_turned_in_blocks if in_blocks else _turned)(t, moved)
+        change = moved + t @ turned - turned @ t
+        zero = _below(n) & (t == 0) if in_blocks else _below(n)
+        return np.where(zero, 0, change), z @ turned
+
+    like = [np.zeros(a.shape, dtype)] * 2
+    if sort is not None:
+        like.append(np.zeros(a.shape[:-2], np.int64))
+    return tuple(_by_scipy(name, [a], like, rule, output=output, sort=sort))
+
+
+def _check_output(name: str, output: Any) -> None:
+    if output not in ("real", "r", "complex", "c"):
+        raise ValueError(f"argument must be 'real', or 'complex'; output of {name} is {output!r}")
+
+
+def _antihermitian(lower: Any) -> Any:
+    return lower - adjoint(lower)
+
+
+def _turned(t: Any, moved: Any) -> Any:
+    """Ω with ``Ω t - t Ω = moved`` below the diagonal, for a triangular t, from the first column:
+    what is known of it stands to the left."""
+    n = t.shape[-1]
+    places = np.arange(n)
+
+    def column(j: Any, lower: Any) -> Any:
+        under = places > j
+        before = np.where(places < j, t[..., :, j], 0)
+        right = moved[..., :, j] - np.einsum("...ik,...k->...i", lower, before)
+        shifted = t[..., j, j][..., None, None] * np.eye(n) - t
+        inside = under[:, None] & under
+        matrix = np.where(inside, shifted, np.eye(n))
+        found = solve_triangular(matrix, np.where(under, right, 0)[..., None])
+        return lower + np.where(places == j, found, 0)
+
+    return _antihermitian(fori_loop(0, n - 1, column, np.zeros_like(moved)))
+
+
+def _turned_in_blocks(t: Any, moved: Any) -> Any:
+    """The same where t has blocks of two rows, whose diagonals stay equal: all at once."""
+    n = t.shape[-1]
+    i, j = np.tril_indices(n, -1)
+    units = np.zeros((i.size, n, n), t.dtype)
+    units[np.arange(i.size), i, j] = 1
+    units[np.arange(i.size), j, i] = -1
+    stacked = t[..., None, :, :]
+    effects = units @ stacked - stacked @ units
+    in_block = (i == j + 1) & (t[..., i, j] != 0)
+
+    def conditions(x: Any, in_block: Any) -> Any:
+        return np.where(in_block, x[..., j, j] - x[..., i, i], x[..., i, j])
+
+    matrix = swapped(conditions(effects, in_block[..., None, :]))
+    found = np.linalg.solve(matrix, conditions(moved, in_block)[..., None])[..., 0]
+    return np.einsum("...k,kij->...ij", found, units)
+
+
+@answers("scipy.linalg.qz")
+def qz(
+    A: Any,
+    B: Any,
+    output: str = "real",
+    lwork: Any = None,
+    sort: Any = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """``(aa, bb, q, z)`` with ``A = q @ aa @ zᴴ``, ``B = q @ bb @ zᴴ``, aa and bb triangular.
+
+    Traced, ``output`` is ``"complex"``, or A and B are. There is a derivative where the generalised
+    eigenvalues are distinct.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy import linalg
+    >>> a, b = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
+    >>> aa, bb, q, z = jit(lambda a: linalg.qz(a, b, output="complex"))(a)
+    >>> np.allclose(q @ aa @ z.conj().T, a)
+    True
+    """
+    name = "scipy.linalg.qz"
+    a, b = _square(name, A), _square(name, B)
+    _check_output(name, output)
+    dtype = np.result_type(a.dtype, b.dtype)
+    if output in ("real", "r") and dtype.kind != "c":
+        raise refused(
+            name,
+            "real blocks are not covered; write it in complex numbers:\n"
+            '    qz(A, B, output="complex")',
+        )
+    dtype = np.result_type(dtype, np.complex64)
+
+    def rule(made: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, ...]:
+        aa, bb, q, z = made
+        of_a, of_b = (adjoint(q) @ change.astype(dtype) @ z for change in changes)
+        left, right = _turned_pair(aa, bb, of_a, of_b)
+        zero = _below(aa.shape[-1])
+        return (
+            np.where(zero, 0, of_a + aa @ right - left @ aa),
+            np.where(zero, 0, of_b + bb @ right - left @ bb),
+            q @ left,
+            z @ right,
+        )
+
+    if sort is not None:
+        raise uncovered(name, " with sort=")
+    like = [np.zeros(a.shape, dtype)] * 4
+    return tuple(_by_scipy(name, [a, b], like, rule, output=output))
+
+
+def _turned_pair(a: Any, b: Any, of_a: Any, of_b: Any) -> tuple[Any, Any]:
+    """P and R with ``P a - a R = of_a`` and ``P b - b R = of_b`` below the diagonal."""
+    n = a.shape[-1]
+    places = np.arange(n)
+
+    def column(j: Any, state: Any) -> Any:
+        left, right = state
+        under, before = places > j, places < j
+
+        def rest(x: Any, moved: Any) -> Any:
+            known = np.where(before, x[..., :, j], 0)
+            return np.where(under, moved[..., :, j] - np.einsum("...ik,...k->...i", left, known), 0)
+
+        ra, rb = rest(a, of_a), rest(b, of_b)
+        aj, bj = a[..., j, j][..., None], b[..., j, j][..., None]
+        inside = under[:, None] & under
+        matrix = np.where(inside, bj[..., None] * a - aj[..., None] * b, np.eye(n))
+        r = solve_triangular(matrix, (aj * rb - bj * ra)[..., None])[..., 0]
+        pa, pb = (np.where(under, np.einsum("...ik,...k->...i", x, r) + y, 0)
+                  for x, y in ((a, ra), (b, rb)))  # fmt: skip
+        size = np.abs(aj) ** 2 + np.abs(bj) ** 2
+        p = (np.conjugate(aj) * pa + np.conjugate(bj) * pb) / size
+        here = places == j
+        return left + np.where(here, p[..., None], 0), right + np.where(here, r[..., None], 0)
+
+    zeros = np.zeros_like(of_a)
+    left, right = fori_loop(0, n - 1, column, (zeros, zeros))
+    return _antihermitian(left), _antihermitian(right)
+
+
+# -- Hessenberg ------------------------------------------------------------------------
+
+
+@answers("scipy.linalg.hessenberg")
+def hessenberg(
+    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """``a = q @ h @ qᵀ`` with zeros in h below the first subdiagonal; ``(h, q)`` with ``calc_q``.
+
+    Traced, a is real. There is a derivative where no element of the subdiagonal is 0.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy import linalg
+    >>> a = np.arange(9.0).reshape(3, 3) % 5
+    >>> h, q = jit(lambda a: linalg.hessenberg(a, calc_q=True))(a)
+    >>> np.allclose(q @ h @ q.T, a)
+    True
+    """
+    name = "scipy.linalg.hessenberg"
+    a = _square(name, a)
+    if a.dtype.kind == "c":
+        raise refused(name, "complex matrices are not covered; schur(a) has triangular ones.")
+    n = a.shape[-1]
+
+    def rule(made: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, ...]:
+        h, q = made
+        moved = swapped(q) @ changes[0] @ q
+        turned = _turned_to_hessenberg(h, moved)
+        return np.where(_below(n, -1), 0, moved + h @ turned - turned @ h), q @ turned
+
+    like = [np.zeros(a.shape, a.dtype)] * 2
+    h, q = _by_scipy(name, [a], like, rule, calc_q=True)
+    return (h, q) if calc_q else h
+
+
+def _turned_to_hessenberg(h: Any, moved: Any) -> Any:
+    """Ω with ``Ω h - h Ω = moved`` below the subdiagonal and zeros in its first column: each column
+    gives the next one."""
+    places = np.arange(h.shape[-1])
+
+    def column(j: Any, lower: Any) -> Any:
+        before = np.where(places <= j, h[..., :, j], 0)
+        known = np.einsum("...ik,...k->...i", lower, before)
+        across = np.einsum("...ik,...k->...i", h, lower[..., :, j])
+        step = (moved[..., :, j] - known + across) / h[..., j + 1, j][..., None]
+        found = np.where(places > j + 1, step, 0)
+        return lower + np.where(places == j + 1, found[..., None], 0)
+
+    return _antihermitian(fori_loop(0, h.shape[-1] - 2, column, np.zeros_like(moved)))
+
+
+# -- symmetric and indefinite ----------------------------------------------------------
+
+
+@answers("scipy.linalg.ldl")
+def ldl(
+    A: Any,
+    lower: bool = True,
+    hermitian: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """``A = lu @ d @ luᴴ`` (``luᵀ`` unless ``hermitian``), d with blocks of one or two rows, and
+    the order of rows in which lu is triangular.
+
+    The other triangle of A is not read, and its derivative is 0. The derivative is that at this
+    order and with these blocks.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy import linalg
+    >>> grad(lambda a: linalg.ldl(a)[1][1, 1])(np.array([[4.0, 2.0], [2.0, 3.0]]))
+    array([[ 0.25,  0.  ],
+           [-1.  ,  1.  ]])
+    """
+    name = "scipy.linalg.ldl"
+    a = _square(name, A)
+    whole = tracer(spectral.hermitian_matrix(name, a, lower=lower))
+    if not hermitian and a.dtype.kind == "c":
+        half = np.where(np.tri(a.shape[-1], dtype=bool), a, 0) if lower else np.triu(a)
+        whole = half + swapped(half) - half * np.eye(a.shape[-1])
+    turn = adjoint if hermitian else swapped
+
+    def rule(made: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, ...]:
+        factor, blocks = made
+        n = blocks.shape[-1]
+        inverse = np.linalg.inv(factor)
+        moved = inverse @ changes[0] @ turn(inverse)
+        pairs = blocks != 0
+        in_block = np.eye(n, dtype=bool) | pairs
+        side = _below(n) if lower else swapped(_below(n))
+        turned = np.where(side & ~in_block, moved, 0) @ np.linalg.inv(blocks)
+        return factor @ turned, np.where(in_block, moved, 0)
+
+    like = [np.zeros(a.shape, a.dtype)] * 2 + [np.zeros(a.shape[:-1], np.int64)]
+    settings = {"lower": lower, "hermitian": hermitian}
+    return tuple(_by_scipy(name, [whole], like, rule, **settings))
