@@ -246,6 +246,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
                 ]
                 made = found.native(*given)
                 if made is not None:
+                    self._release(found)  # later signatures may have taken its place
                     return (made,) if found.traced.structure.is_leaf() else made
             return results_of(program, code, [*arrays, *program.captured])
 

@@ -14,14 +14,13 @@ import numpy as np
 from autojit.errors import AutojitError
 from autojit.ir.core.halves import kind_of
 from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
+from autojit.ir.core.values import apart
 from autojit.tracing.context import outside_of_traces
 from autojit.tracing.created_arrays import bare, plain
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_frame
 from autojit.tracing.tracer import Tracer
 
-#: What the user's line begins with, in a message.
-_PLACE = "\n\n  File "
 #: A function is tried out on arrays of at most so many elements, to know the type of its result.
 MOST_TRIED = 100_000
 
@@ -52,8 +51,8 @@ def _add(error: AutojitError, words: str | None) -> None:
     message = error.args[0]
     if words is None or "pure_callback" in message:
         return
-    text, mark, place = message.partition(_PLACE)
-    error.args = (f"{text}\n{words}{mark}{place}",)
+    text, place = apart(message)
+    error.args = (f"{text}\n{words}{place}",)
 
 
 def _call(types: str | None) -> str | None:

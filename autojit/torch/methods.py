@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autojit.drawing.graphs.recorded import shown
 from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.ir.core.halves import is_bfloat16, kind_of
+from autojit.scalar.drawn import Drawn
 from autojit.session.tracebacks import fold
 
 from .engine import dtypes
@@ -390,7 +390,5 @@ _simple()
 _methods()
 
 
-@_set("_repr_svg_")
-def _drawn_graph(self: Tensor) -> str | None:
-    """What a notebook shows of a small graph; None for the text."""
-    return None if self.grad_fn is None else shown(self)
+for _name in ("_repr_svg_", "_repr_html_"):
+    setattr(Tensor, _name, vars(Drawn)[_name])
