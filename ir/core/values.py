@@ -16,15 +16,19 @@ from .types import Type
 _BREAK = re.compile(r"\n\n(?=  (?:File \"|Cell In\[))")
 
 
+def notebook() -> Any:
+    """IPython's shell, of a notebook or a terminal; None elsewhere."""
+    ipython: Any = sys.modules.get("IPython")
+    return ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
+
+
 def shown_file(file: str) -> str:
     """The name of a file to a reader: that of a cell is ``In[3]``, as IPython writes it.
 
     >>> shown_file("model.py")
     'model.py'
     """
-    ipython: Any = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
-    name = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    name = getattr(getattr(notebook(), "compile", None), "format_code_name", None)
     found = name(file) if name is not None else None
     return found[1] if found and found[0] == "Cell" else file
 
