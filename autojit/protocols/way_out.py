@@ -101,6 +101,27 @@ def _types_of_result(function: Callable[..., Any], args: Any, kwargs: Any) -> st
         return None
 
 
+def their_refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
+    """The error of a library's function where it does not take these arguments either; None where
+    it takes them, or where that is not known."""
+    try:
+        given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
+    except Exception:
+        return None
+    if any(map(callable, (*given, *named.values()))):
+        return None  # they are the user's, and are called once
+    try:
+        with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            function(*given, **named)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        return None if isinstance(error, np.linalg.LinAlgError) else kind(str(error))
+    except Exception:
+        return None
+    return None
+
+
 def _example(x: Any) -> Any:
     if type(x) in (tuple, list):
         return type(x)(_example(item) for item in x)

@@ -92,7 +92,11 @@ def test_misspelt_names_and_wrong_sizes_are_refused() -> None:
         "where": lambda: ours.where(x > 0, None, x),
         "as_tensor": lambda: ours.as_tensor("text"),
     }
-    words = {name: str(pytest.raises(TypeError, call).value) for name, call in cases.items()}
+    words = {}
+    for name, call in cases.items():
+        with pytest.raises(TypeError) as caught:
+            call()
+        words[name] = str(caught.value)
     assert "Did you mean requires_grad?" in words["zeros"]
     assert "Did you mean bias?" in words["Linear"]
     assert words["view"].startswith("view(): argument")
