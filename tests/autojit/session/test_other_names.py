@@ -42,9 +42,9 @@ def test_attributes_of_functions(name: str) -> None:
 
 
 def test_other_names_are_near_ones_or_nothing() -> None:
-    with pytest.raises(AttributeError, match="Did you mean jacrev?"):
+    with pytest.raises(AttributeError, match=r"Did you mean jacrev\?"):
         _ = autojit.jacrevs
-    with pytest.raises(AttributeError, match="has no attribute '_x'$"):
+    with pytest.raises(AttributeError, match=r"has no attribute '_x'$"):
         _ = autojit.jit(loss)._x
     with pytest.raises(AttributeError, match=r"autojit.jit\(autojit.grad\(f\)\).explain\(x\)"):
         _ = autojit.grad(loss).explain  # type: ignore[attr-defined]
