@@ -175,7 +175,11 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .session.other_names import no_such_name
+
+        raise AttributeError(no_such_name(name, __all__), name=name)
     module = _LATER[name]
     if not module:
         return importlib.import_module(f"{__name__}.{name}")

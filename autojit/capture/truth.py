@@ -57,7 +57,8 @@ def truth_of(x: Any) -> Tracer:
         raise ValueError(
             f"The truth value of {few} is ambiguous. Use a.any() or a.all(). Or choose element by "
             "element:\n"
-            "    np.where(x > 0, x, 0)              # not: x if x > 0 else 0"
+            "    np.where(x > 0, x, 0)              # not: x if x > 0 else 0\n"
+            "    (x > 0) & (x < 1)                  # not: x > 0 and x < 1, 0 < x < 1"
             if value.type.size
             else f"The truth value of {few} is ambiguous. Use `array.size > 0` to check that an "
             "array is not empty."

@@ -36,10 +36,11 @@ class NativeCalls:
         self._natives: tuple[tuple[Callable[..., Any], Callable[[Any], Any] | None], ...] = ()
 
     def add(self, native: Callable[..., Any], results: Any) -> None:
-        """Another one, and the structure of its results (None where they are returned as they
-        are)."""
+        """One that is tried first from now on, and the structure of its results (None where they
+        are returned as they are)."""
         rebuild = None if results is None else results.unflatten
-        self._natives = ((native, rebuild), *self._natives[: MOST - 1])
+        others = [pair for pair in self._natives if pair[0] is not native]
+        self._natives = ((native, rebuild), *others[: MOST - 1])
 
     def leaves(self, tree: Any) -> list[Any] | None:
         """The leaves of a tree, if it has just this structure and that is fast to find out."""

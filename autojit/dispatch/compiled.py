@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
 from autojit.session.background import start
 from autojit.session.devices import CPU, Request, chosen, is_on_card, placed
@@ -33,10 +32,7 @@ from autojit.staging.execute import (
 from autojit.staging.failing_lines import FAILURES, is_of_code, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
 from autojit.staging.trace_function import (
-    LeafType,
     Traced,
-    check_dtypes,
-    leaf_type,
     trace_function,
 )
 from autojit.staging.transformed import Binding, P, R, look_like
@@ -50,7 +46,7 @@ from .inspected import Inspected
 from .once import count_trace, watching_state
 from .outside import Outside
 from .retraces import Retraces, Signature, check_allowed
-from .specialization import Specialization, verifiable
+from .specialization import Specialization, types_of, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
 
 _NO_STATIC = exact(())
@@ -108,6 +104,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         self._lock = Lock()
         self._hits = 0
         self._retraces = Retraces(_name(function))
+        self.outside = Outside
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The fast path: native code checks the types itself and says when they differ.
@@ -246,6 +243,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
                 ]
                 made = found.native(*given)
                 if made is not None:
+                    self._release(found)  # later signatures may have taken its place
                     return (made,) if found.traced.structure.is_leaf() else made
             return results_of(program, code, [*arrays, *program.captured])
 
@@ -325,7 +323,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
             self._by_static.forget(new)
         static, dynamic = self.static.split(args, kwargs)
         leaves, structure = pytrees.flatten(dynamic)
-        types = self._types(leaves, dynamic)
+        types = types_of(leaves, dynamic)
         asked = self._requests()
         if any(map(is_on_card, leaves)):
             asked += placed(leaves, pytrees.call_paths(*dynamic))
@@ -352,7 +350,9 @@ class CompiledFunction(Inspected, Binding[P, R]):
 
         if not earlier:
             count_trace(self.function, types)
-        outside = Outside(self.function, static, lambda: trace_function(self.function, types, call))
+        outside = self.outside(
+            self.function, static, lambda: trace_function(self.function, types, call)
+        )
         began = perf_counter()
         with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
@@ -369,17 +369,6 @@ class CompiledFunction(Inspected, Binding[P, R]):
             found.cause = self._retraces.add(signature, earlier)
         return leaves, kept
 
-    def _types(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
-        for leaf in leaves:
-            if not pytrees.is_array(leaf):
-                for each, path in zip(leaves, pytrees.call_paths(*dynamic), strict=True):
-                    pytrees.check_argument(each, path, "jit(f, static_argnums=...)")
-        try:
-            return tuple(map(leaf_type, leaves))
-        except MissingDtypeError:
-            check_dtypes(leaves, pytrees.call_paths(*dynamic))
-            raise
-
     def remember(self, programs: Sequence[tuple[Signature, Traced]]) -> None:
         """Take over signatures that were traced before, in another process."""
         for signature, traced in programs:
@@ -387,6 +376,14 @@ class CompiledFunction(Inspected, Binding[P, R]):
             key = (exact(signature.static), signature.structure, signature.leaves, asked)
             device = chosen([*self._requests(), *traced.program.devices]) or CPU
             self._specializations.setdefault(key, Specialization(signature, traced, device))
+
+    def look_again(self) -> None:
+        """Look outside at the next call of each signature, before native code is called."""
+        with self._lock:
+            self._fast = self._by_static = None
+            self._natives, self._latest = {}, {}
+            for found in self._specializations.values():
+                found.look_again()
 
     def anew(self) -> CompiledFunction[P, R]:
         """The same function, of which nothing is known yet."""

@@ -21,6 +21,7 @@ from autojit.spelling import closest
 from autojit.staging.transformed import P, R
 from autojit.tracing.source import user_source
 
+from .cells import look_at_each_cell
 from .compiled import CompiledFunction
 
 DEVICES = ("cpu", "cuda")
@@ -151,7 +152,7 @@ def jit(
         raise SettingError(
             f"check must be 'first' or None, not {check!r}:\n    jit(f, check='first')"
         )
-    return CompiledFunction(
+    made = CompiledFunction(
         f,
         _as_tuple(static_argnums, "static_argnums=0"),
         _as_tuple(static_argnames, 'static_argnames="n"', str),
@@ -159,6 +160,7 @@ def jit(
         tier,
         check,
     )
+    return look_at_each_cell(made)
 
 
 def check_device(device: Any) -> None:

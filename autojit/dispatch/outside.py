@@ -102,7 +102,7 @@ class Outside:
         #: Names of what the function itself changes.
         self._own: set[str] = set()
         self.values = self._now()
-        self._calls = 0
+        self.calls = 0
 
     def _now(self) -> dict[str, Mark]:
         return dict(_values(self.function, self.static))
@@ -116,8 +116,8 @@ class Outside:
 
     def is_due(self) -> bool:
         """Whether to look, at a call: at the second one, and at all while that is asked for."""
-        self._calls += 1
-        return self._calls == 2 or (self._calls > 2 and settings.checks_outside > 0)
+        self.calls += 1
+        return self.calls == 2 or (self.calls > 2 and settings.checks_outside > 0)
 
     def check(self, traced: Traced) -> None:
         """Warn if what has changed makes the program another one."""
@@ -239,7 +239,7 @@ def _reached(
     attributes: frozenset[str] = frozenset()
     held = list(given)
     while waiting and len(seen) < FUNCTIONS:
-        each = _plain(waiting.pop())
+        each = function_of(waiting.pop())
         if each is None or each.__code__ in seen or not _is_users(each.__code__.co_filename):
             continue
         seen.add(each.__code__)
@@ -251,7 +251,7 @@ def _reached(
             attributes, new = attributes | names.attributes, held
         for name, value in new:
             inner = islice(_leaves(name, value, attributes, DEPTH), LEAVES)
-            waiting += [x for _, x in inner if _plain(x)]
+            waiting += [x for _, x in inner if function_of(x)]
     return found, attributes
 
 
@@ -259,7 +259,7 @@ def _given(
     function: Callable[..., Any], static: Sequence[tuple[Any, Any]]
 ) -> Iterator[tuple[str, Any]]:
     """The object of a method and static arguments, if they have attributes."""
-    plain = _plain(function)
+    plain = function_of(function)
     if plain is None:
         return
     names = plain.__code__.co_varnames
@@ -272,7 +272,7 @@ def _given(
     yield from (pair for pair in given if _has_attributes(pair[1]))
 
 
-def _plain(function: Any) -> FunctionType | None:
+def function_of(function: Any) -> FunctionType | None:
     """The function of the user's that a transformation was made of, or that a method is of."""
     if isinstance(function, (type, ModuleType)):
         return None
@@ -389,7 +389,7 @@ def _mark(value: Any) -> Mark | None:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         step = max(1, value.size // SAMPLE)
         return Mark(np.ndarray, (id(value), value.shape, value.dtype.str, _sum(value, step)))
-    if (function := _plain(value)) is not None and _is_users(function.__code__.co_filename):
+    if (function := function_of(value)) is not None and _is_users(function.__code__.co_filename):
         return Mark(FunctionType, function.__code__)
     return None
 

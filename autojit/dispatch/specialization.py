@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.driver.executable import canonical
+from autojit.errors import MissingDtypeError
 from autojit.ir.core.halves import in_dtype
 from autojit.session.background import Job
 from autojit.session.devices import CPU, is_on_card
 from autojit.session.watching import span
-from autojit.staging.trace_function import Traced
+from autojit.staging import pytrees
+from autojit.staging.trace_function import LeafType, Traced, check_dtypes, leaf_type
 
 from .outside import Outside
 from .retraces import Signature
@@ -31,6 +33,19 @@ class CacheInfo(NamedTuple):
     branches: int = 0
     loops: int = 0
     unrolled: int = 0
+
+
+def types_of(leaves: Sequence[Any], dynamic: Any) -> tuple[LeafType, ...]:
+    """The types of the leaves of ``dynamic``: positional arguments, and those by name."""
+    for leaf in leaves:
+        if not pytrees.is_array(leaf):
+            for each, path in zip(leaves, pytrees.call_paths(*dynamic), strict=True):
+                pytrees.check_argument(each, path, "jit(f, static_argnums=...)")
+    try:
+        return tuple(map(leaf_type, leaves))
+    except MissingDtypeError:
+        check_dtypes(leaves, pytrees.call_paths(*dynamic))
+        raise
 
 
 class Specialization:
@@ -61,6 +76,12 @@ class Specialization:
         """Keep what the function reads outside of itself, and look at it at the second call."""
         if outside.settle():
             self.outside = outside
+            self.held.add("outside")
+
+    def look_again(self) -> None:
+        """Look once more at the next call."""
+        if self.outside is not None:
+            self.outside.calls = 1
             self.held.add("outside")
 
     def on_card(self, leaves: Sequence[Any]) -> list[Any]:

@@ -43,7 +43,7 @@ def _block(step: Step, longest: float) -> str:
     width = WIDEST * took / longest if longest else 0
     lines = _lines(step.lines)
     return folded(
-        f"{step.number}  {step.title}",
+        f"{step.number}. {step.title}",
         facts(lines) + _facts(rows(step)) + "".join(map(_part, step.inside)),
         opened=True,
         beside=f'<small>{text_of(words)} <span class="aj-bar" style="width:{width:.0f}px"></span>'

@@ -6,6 +6,9 @@ import dataclasses
 import json
 from typing import Any
 
+from autojit.ir.tools.units import plural
+from autojit.staging.shown import Text
+
 from .as_html import html, page
 from .as_text import text
 from .facts import Facts
@@ -24,7 +27,7 @@ class Explanation(Facts):
     def text(self, width: int | None = None) -> str:
         """The text, in lines of at most so many characters (by default those of the terminal, from
         60 to 100)."""
-        return text(self, width)
+        return Text(text(self, width), "words")
 
     def html(self) -> str:
         """A piece of HTML that needs nothing else."""
@@ -50,7 +53,7 @@ class Explanation(Facts):
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<explanation of {self.name}: {len(self.steps)} steps>"
+        return f"<explanation of {self.name}: {plural(len(self.steps), 'step')}>"
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 
-from autojit.ir.core.values import Source
+from autojit.ir.core.values import Source, shown_file
 
 from .facts import Line
 
@@ -13,7 +13,7 @@ from .facts import Line
 def line_of(source: Source) -> Line:
     """A place in the user's code with its text."""
     text = linecache.getline(source.file, source.line).strip()
-    return Line(short(source.file), source.line, text, source.backward)
+    return Line(short(shown_file(source.file)), source.line, text, source.backward)
 
 
 def short(words: str) -> str:

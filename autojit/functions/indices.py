@@ -142,7 +142,20 @@ def _understood(item: Any, x: Tracer) -> Any:
             return array
         if array.dtype.kind in "iu" or array.size == 0:
             return array.astype(np.int64)
-    raise UncoveredFunctionError(
+    raise _refused(item, x)
+
+
+def _refused(item: Any, x: Tracer) -> Exception:
+    """The error for an index that is none."""
+    if isinstance(item, float) or (isinstance(item, Tracer) and item.dtype.kind == "f"):
+        fix = _OF_ARRAY if isinstance(item, Tracer) and item.ndim else _OF_NUMBER
+        return IndexError(
+            with_place(
+                f"An index is a whole number, and not {_describe(item)}. Convert it:\n{fix}",
+                user_source(),
+            )
+        )
+    return UncoveredFunctionError(
         with_place(
             f"Indexing a traced array of type {x.type} with {_describe(item)} is not covered by "
             "autojit; integers, slices, ..., None, integer arrays, and masks that are known when "
@@ -153,6 +166,10 @@ def _understood(item: Any, x: Tracer) -> Any:
             user_source(),
         )
     )
+
+
+_OF_NUMBER = "    x[int(i)]                          # not: x[i]"
+_OF_ARRAY = "    x[i.astype(int)]                   # not: x[i]"
 
 
 def _axes_of(item: Any) -> int:

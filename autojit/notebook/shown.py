@@ -11,10 +11,21 @@ from autojit.drawing.programs.picture import picture
 from autojit.ir.core.program import Program
 from autojit.ir.tools.units import in_bytes, in_seconds, plural
 from autojit.staging.inspection import Lowered
+from autojit.staging.shown import Text
 from autojit.staging.signatures import signature_text
 from autojit.staging.transformed import Transformed
 
-from .html.blocks import card, code, facts, folded, highlighted, table, text_of
+from .html.blocks import (
+    PYTHON,
+    card,
+    code,
+    coloured,
+    facts,
+    folded,
+    highlighted,
+    table,
+    text_of,
+)
 
 #: Programs of more operations are not drawn, nor lowered for what they cost; longer texts are cut.
 DRAWN, LOWERED, LINES = 150, 500, 400
@@ -61,6 +72,14 @@ def _program(program: Program) -> str:
         rows.append(("from outside", text_of(plural(len(program.captured), "array"))))
     text = folded("program", program_text(program), opened=size <= OPEN)
     return card(f"program {code(program.name)}", facts(rows), text, drawn(program, size))
+
+
+@html.register
+def _text(text: Text) -> str:
+    if text.language == "program":
+        return card("", cut(text))
+    shown = coloured(text, PYTHON) if text.language == "python" else text_of(text)
+    return card("", f"<pre>{shown}</pre>")
 
 
 @html.register

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterator, Sequence
 
+from autojit.ir.core.values import shown_file
 from autojit.ir.tools.units import in_seconds
 
 from .lines import Line
@@ -33,7 +34,7 @@ def annotated(recorder: Recorder, files: Sequence[str] | None = None) -> str:
 
 def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
     seconds = sum(line.seconds for line in lines.values())
-    yield f"{file}: {in_seconds(seconds)}, {share(seconds, total)} of what lines took"
+    yield f"{shown_file(file)}: {in_seconds(seconds)}, {share(seconds, total)} of what lines took"
     yield f"{'forward':>9} {'backward':>9} {'share':>6}  line"
     before = 0
     for number in _shown(lines):

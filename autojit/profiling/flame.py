@@ -6,6 +6,7 @@ of one kind have one colour.  Nothing is loaded from anywhere.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
@@ -40,12 +41,12 @@ _STYLE = """
 .flame { font: 11px ui-monospace, Menlo, Consolas, monospace; background: var(--aj-paper, #fff);
   display: block; }
 .flame text { fill: #1b1b1b; pointer-events: none; }
-.flame .head { fill: #333; }
+.flame .head { fill: var(--aj-faint, #333); }
 .flame rect { stroke: var(--aj-paper, #fff); stroke-width: 0.6; }
 .flame g.frame { cursor: pointer; }
 .flame g.frame:hover rect { stroke: #000; stroke-width: 1.2; }
 @media (prefers-color-scheme: dark) {
-  .flame { background: var(--aj-paper, #16181b); } .flame .head { fill: #ddd; }
+  .flame { background: var(--aj-paper, #16181b); } .flame .head { fill: var(--aj-faint, #ddd); }
   .flame rect { stroke: var(--aj-paper, #16181b); }
   .flame g.frame:hover rect { stroke: #fff; }
 }"""
@@ -110,7 +111,7 @@ def _part(part: PartTime) -> Frame:
     name = part.what
     first = part.sources[0] if part.sources else None
     if first is not None:
-        name += f" {first.file.rpartition('/')[2]}:{first.line}"
+        name += f" {os.path.basename(str(first))}"
     about = f"{t.count:,} times; {lines or 'no line of yours'}"
     children = list(map(_part, part.inside))
     seconds = max(t.seconds, sum(c.seconds for c in children))

@@ -12,6 +12,7 @@ from autojit.errors import ProfileError
 from autojit.session.files import write_whole
 from autojit.session.watching import watching
 from autojit.staging.execute import settings
+from autojit.staging.shown import Text
 
 from .recorder import Recorder
 
@@ -69,10 +70,9 @@ class Profile:
         return f"<profile of {self.seconds:.3g} s>"
 
     def _repr_html_(self) -> str:
-        from .flame import flame_svg
-        from .table import table_html
+        from .as_html import html
 
-        return f"{table_html(self.recorder)}{flame_svg(self.recorder)}"
+        return html(self.recorder)
 
     def source(self, files: Sequence[str] | None = None) -> str:
         """The user's lines with their time and share beside them.
@@ -81,7 +81,7 @@ class Profile:
         """
         from .annotated import annotated
 
-        return annotated(self.recorder, files)
+        return Text(annotated(self.recorder, files))
 
     def json(self) -> dict[str, Any]:
         """Everything as numbers and texts; times are seconds."""

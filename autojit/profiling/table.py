@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from autojit.ir.core.values import Source
 from autojit.ir.tools.units import in_seconds
@@ -26,11 +25,6 @@ def table(recorder: Recorder) -> str:
     """The phases, then the functions with their parts, then the lines that took most."""
     found = report(recorder)
     return "\n".join(line.rstrip() for line in _rows(found)) + "\n"
-
-
-def table_html(recorder: Recorder) -> str:
-    """The same for a notebook."""
-    return f"<pre>{escape(table(recorder))}</pre>"
 
 
 def _rows(r: Report) -> Iterator[str]:
@@ -109,7 +103,7 @@ def _lines(r: Report) -> Iterator[str]:
     yield _row("line", "forward", "share", "backward")
     for (file, number), line in ordered[:MOST_LINES]:
         mark = "~" if line.is_estimated else " "
-        words = f"{mark}{_fitting(f'{file}:{number}', _WORDS - 3)}"
+        words = f"{mark}{_fitting(str(Source(file, number)), _WORDS - 3)}"
         back = in_seconds(line.backward) if line.backward else ""
         ahead = in_seconds(line.forward) if line.forward else ""
         yield _row(words, ahead, share(line.seconds, total), back)

@@ -14,14 +14,13 @@ import numpy as np
 from autojit.errors import AutojitError
 from autojit.ir.core.halves import kind_of
 from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
+from autojit.ir.core.values import apart
 from autojit.tracing.context import outside_of_traces
 from autojit.tracing.created_arrays import bare, plain
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_frame
 from autojit.tracing.tracer import Tracer
 
-#: What the user's line begins with, in a message.
-_PLACE = "\n\n  File "
 #: A function is tried out on arrays of at most so many elements, to know the type of its result.
 MOST_TRIED = 100_000
 
@@ -52,8 +51,8 @@ def _add(error: AutojitError, words: str | None) -> None:
     message = error.args[0]
     if words is None or "pure_callback" in message:
         return
-    text, mark, place = message.partition(_PLACE)
-    error.args = (f"{text}\n{words}{mark}{place}",)
+    text, place = apart(message)
+    error.args = (f"{text}\n{words}{place}",)
 
 
 def _call(types: str | None) -> str | None:
@@ -100,6 +99,27 @@ def _types_of_result(function: Callable[..., Any], args: Any, kwargs: Any) -> st
             return _written(function(*given, **named))
     except Exception:  # whatever NumPy says of these numbers, the user has not called it
         return None
+
+
+def their_refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
+    """The error of a library's function where it does not take these arguments either; None where
+    it takes them, or where that is not known."""
+    try:
+        given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
+    except Exception:
+        return None
+    if any(map(callable, (*given, *named.values()))):
+        return None  # they are the user's, and are called once
+    try:
+        with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            function(*given, **named)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        return None if isinstance(error, np.linalg.LinAlgError) else kind(str(error))
+    except Exception:
+        return None
+    return None
 
 
 def _example(x: Any) -> Any:

@@ -20,6 +20,7 @@ import optree
 from autojit.staging.pytrees import NAMESPACE, WRAPPERS
 from autojit.tracing.hooks import hooks
 
+from .drawn import Drawn
 from .operations import Operation, sweep
 from .walking import ZERO, Own, operands_of, walk_back
 from .words import NAMES, no_number, sigmoid
@@ -46,7 +47,7 @@ def _begin_tape() -> deque[Value]:
     return tape
 
 
-class Value:
+class Value(Drawn):
     """A number with a gradient.
 
     Args:
@@ -245,11 +246,6 @@ class Value:
 
     def __ge__(self, other: Any) -> Any:
         return self.data >= getattr(other, "data", other)
-
-    def _repr_svg_(self) -> str | None:
-        from autojit.drawing.graphs.recorded import shown
-
-        return shown(self)
 
     # -- gradients ------------------------------------------------------------
 

@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import AutojitError, ConcreteValueError, UncoveredFunctionError, with_place
+from autojit.errors import (
+    AutojitError,
+    ConcreteValueError,
+    NotArrayError,
+    UncoveredFunctionError,
+    with_place,
+)
 from autojit.protocols.lifting import as_tracer
+from autojit.spelling import closest
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced, plain, with_values
 from autojit.tracing.source import user_source
@@ -38,6 +45,25 @@ def known(x: Any, what: str, of: str) -> Any:
 def known_integer(x: Any, what: str, of: str) -> int:
     """The same of a whole number."""
     return int(np.asarray(known(x, what, of)).item())
+
+
+def floats(x: Any) -> np.ndarray:
+    """Known numbers in float64; TypeError of None, which NumPy takes for NaN."""
+    array = np.asarray(x)
+    if array.dtype.kind in "OSUMm":
+        words = f"an array or a number is needed, not {x!r:.60}"
+        raise NotArrayError(with_place(words, user_source()))
+    return array.astype(np.float64)
+
+
+def check_method(method: Any, known: tuple[str, ...], of: str) -> None:
+    """ValueError for a method that SciPy's function does not have, although none has an effect."""
+    if method is None or callable(method):
+        return
+    if not isinstance(method, str) or method.lower() not in known:
+        close = closest(str(method).lower(), known)
+        words = f"{of}: unknown solver {method!r:.60}.{close}\nThere are: {', '.join(known)}"
+        raise ValueError(with_place(words, user_source()))
 
 
 def refused(of: str, why: str) -> AutojitError:

@@ -14,9 +14,16 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, TypeVar, cast
 
-from autojit.errors import ShapeError, TypeMismatch, UncoveredFunctionError, with_place
+from autojit.errors import (
+    AutojitError,
+    ShapeError,
+    TypeMismatch,
+    UncoveredFunctionError,
+    with_place,
+)
 from autojit.protocols.lists import takes_arrays
-from autojit.protocols.way_out import offer
+from autojit.protocols.way_out import offer, their_refusal
+from autojit.session.tracebacks import is_from_user
 from autojit.staging.bodies import check_function
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
@@ -61,6 +68,11 @@ def answers(
                 raise ShapeError(with_place(f"{name}: {error}", user_source())) from None
             except UncoveredFunctionError as error:
                 raise offer(error, original(name), args, kwargs) from None
+            except (TypeError, AttributeError, LookupError) as error:
+                theirs = _theirs(error, name, args, kwargs)
+                if theirs is None:
+                    raise
+                raise theirs from None
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -76,6 +88,16 @@ def answers(
         return cast(F, call)
 
     return register
+
+
+def _theirs(error: Exception, name: str, args: Any, kwargs: Any) -> Exception | None:
+    """SciPy's own error, where the arguments are none that SciPy takes and ours does not say so."""
+    if isinstance(error, AutojitError) or is_from_user(error):
+        return None
+    theirs = their_refusal(original(name), args, kwargs)
+    if theirs is not None:
+        theirs.args = (with_place(f"{name}: {theirs}", user_source()),)
+    return theirs
 
 
 def _without_defaults(

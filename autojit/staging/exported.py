@@ -16,6 +16,7 @@ from autojit.errors import AutojitError
 from . import pytrees
 from .execute import target_errors
 from .settings import need_function
+from .shown import Text
 from .trace_function import Traced, leaf_type, trace_function
 from .transformed import Transformed
 
@@ -70,8 +71,8 @@ def source(f: Callable[..., Any], *args: Any, target: str = "numpy", name: str =
     traced = _traced(f, args)
     interface = _interface(f, args, traced, name)
     with target_errors():
-        text: str = module(traced.program, interface, target)
-    return text
+        text = module(traced.program, interface, target)
+    return Text(text, "program" if target == "c" else "python")
 
 
 def _traced(f: Callable[..., Any], args: tuple[Any, ...]) -> Traced:

@@ -13,6 +13,7 @@ from typing import Any
 
 from autojit.ir.core.errors import name_line, with_place
 from autojit.ir.core.program import Op, Program, Source
+from autojit.ir.core.values import has_place
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.interpreter import Watch, interpret, watching
 
@@ -61,7 +62,7 @@ def name_failing_line(error: BaseException, program: Program, arrays: Sequence[A
     and which index is out of bounds. An error that a GPU raises late may have its line already;
     ``arrays`` is None where it is not known which call raised it.
     """
-    if not is_of_code(error) or any('  File "' in n for n in getattr(error, "__notes__", ())):
+    if not is_of_code(error) or has_place(error):
         return
     if not isinstance(error, Exception):
         _name(error, _once(_loops(program)))

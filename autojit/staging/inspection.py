@@ -14,7 +14,7 @@ from autojit.spelling import closest
 from . import pytrees
 from .execute import executable, target_errors
 from .settings import need_function
-from .shown import Shown
+from .shown import Shown, Text
 from .trace_function import leaf_type, trace_function
 from .transformed import P
 
@@ -73,12 +73,11 @@ class Lowered(Shown):
             close = closest(str(stage), STAGES)
             raise SettingError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}.{close}")
         if stage == "trace":
-            return self.program.text(sources=True)
+            return Text(self.program.text(sources=True))
         from autojit.codegen.driver import stages
 
         with target_errors():
-            text: str = stages.text(self.program, stage)
-        return text
+            return Text(stages.text(self.program, stage))
 
     @folded
     def compile(self) -> Any:

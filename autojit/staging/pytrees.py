@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from numbers import Number
 from operator import attrgetter
-from types import CodeType
+from types import CodeType, CoroutineType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,15 @@ def check_result(leaf: Any, what: str, function: Any = None) -> Any:
         words = f"{what} contains a sparse matrix. Return its entries, or the full array:"
         ways = "    return A.data\n    return A.toarray()"
         raise NotArrayError(with_place(f"{words}\n{ways}", made or user_source()))
+    if isinstance(leaf, (GeneratorType, CoroutineType)):
+        raise NotArrayError(
+            with_place(
+                f"{what} is a {type(leaf).__name__}, which computes nothing yet. Return all at "
+                "once, without `yield` and `async`:\n"
+                "    return [2 * v for v in x]          # not: for v in x: yield 2 * v",
+                made or user_source(),
+            )
+        )
     raise NotArrayError(
         with_place(
             f"{what} contains {leaf!r:.60} of type {type(leaf).__name__}. The result of a "

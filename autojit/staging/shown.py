@@ -21,6 +21,26 @@ class Shown:
         return bundle(self, include, exclude)
 
 
+class Text(str):
+    """A text of many lines, which a notebook and IPython show as it is printed.
+
+    ``language`` is ``"program"``, ``"python"`` or ``"words"``.
+    """
+
+    language: str
+
+    def __new__(cls, text: str, language: str = "program") -> Text:
+        made = super().__new__(cls, text)
+        made.language = language
+        return made
+
+    def _repr_html_(self) -> str:
+        return hooks.html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
 def bundle(
     x: Any, include: Container[str] | None, exclude: Container[str] | None
 ) -> dict[str, str]:

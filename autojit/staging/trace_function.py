@@ -12,6 +12,7 @@ from autojit.codegen.cuda.foreign import is_foreign
 from autojit.errors import AutojitError, MissingDtypeError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
+from autojit.ir.core.values import apart
 from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
@@ -71,9 +72,9 @@ def check_dtypes(leaves: Sequence[Any], paths: Sequence[str]) -> None:
         except MissingDtypeError as error:
             size = "float64" if dtype is not None and dtype.itemsize > 8 else "float32"
             fix = _CONVERSIONS.get(getattr(dtype, "kind", ""), "").replace("float32", size)
-            words, mark, place = str(error).partition("\n\n  File ")
+            words, place = apart(str(error))
             fix = f"\nConvert it:\n    {fix}" if fix else ""
-            raise MissingDtypeError(f"{path}: {words}{fix}{mark}{place}") from None
+            raise MissingDtypeError(f"{path}: {words}{fix}{place}") from None
 
 
 def trace_function(

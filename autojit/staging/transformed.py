@@ -6,8 +6,9 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from autojit.session.other_names import no_such_attribute
 from autojit.session.tracebacks import fold
 
 from .pickling import global_name
@@ -41,6 +42,18 @@ class Binding(Generic[P, R]):
         """The object itself, or with the instance as argument 0."""
         function: Any = self
         return self if instance is None else functools.partial(function, instance)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            owner = type(self).__name__
+            if name.startswith("_"):
+                words = f"{owner!r} object has no attribute {name!r}"
+            else:
+                made = vars(self).get("made_of")
+                of = "f" if made is None else f"{made[0].__name__}(f)"
+                words = no_such_attribute(owner, name, of)
+            raise AttributeError(words, name=name)
 
 
 class Transformed(Shown, Binding[P, R]):

@@ -16,6 +16,7 @@ tensor([2., 4., 6.])
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,10 @@ short: dtype = int16
 cfloat: dtype = complex64
 cdouble: dtype = complex128
 globals().update({name: _checked(name, function) for name, function in _FUNCTIONS.items()})
-globals().update(_FACTORIES)
-globals().update(_INDICES)
+for _table in (_FACTORIES, _INDICES):
+    globals().update(
+        {n: _checked(n, f) if isinstance(f, FunctionType) else f for n, f in _table.items()}
+    )
 for _name in ("dropout", "celu", "selu", "prelu", "threshold", "layer_norm", "batch_norm",
               "group_norm", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d",
               "cosine_similarity", "pairwise_distance", "bilinear", "instance_norm",

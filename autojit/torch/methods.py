@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autojit.drawing.graphs.recorded import shown
 from autojit.ir.core.halves import in_dtype as as_dtype
 from autojit.ir.core.halves import is_bfloat16, kind_of
+from autojit.scalar.drawn import Drawn
 from autojit.session.tracebacks import fold
 
 from .engine import dtypes
@@ -211,8 +211,11 @@ def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         try:
             return function(self, *args, **kwargs)
-        except AttributeError as error:
-            raise refusal(name, function, error, (self, *args), kwargs) or error from None
+        except Exception as error:
+            found = refusal(name, function, error, (self, *args), kwargs)
+            if found is None:
+                raise
+            raise found from None
 
     call.__doc__ = function.__doc__
     return call
@@ -232,6 +235,8 @@ def _to_any(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_
             dtype = a
         elif isinstance(a, (str, Device)):
             device = a
+        elif a is not None and not isinstance(a, bool):
+            raise TypeError(f"to(): argument 1 must be torch.dtype, str or Tensor, not {a!r:.40}")
     if device is not None:
         Device(str(device))
     return self if dtype is None else in_dtype(self, dtypes.numpy_dtype(dtype))
@@ -390,7 +395,5 @@ _simple()
 _methods()
 
 
-@_set("_repr_svg_")
-def _drawn_graph(self: Tensor) -> str | None:
-    """What a notebook shows of a small graph; None for the text."""
-    return None if self.grad_fn is None else shown(self)
+for _name in ("_repr_svg_", "_repr_html_"):
+    setattr(Tensor, _name, vars(Drawn)[_name])

@@ -280,9 +280,16 @@ def check_not_leaked(tracer: TracedValue) -> None:
         raise error
 
 
+_OF_OBJECTS = (
+    " NumPy makes objects of None, which a function without `return` gives, and of lists that do "
+    "not fit together."
+)
+
+
 def check_dtype(dtype: np.dtype) -> None:
     """Raise MissingDtypeError, with the user's line, for a dtype that programs cannot hold."""
     try:
         dtype_name(dtype.newbyteorder("="))
     except TypeMismatch as error:
-        raise MissingDtypeError(with_place(str(error), user_source())) from None
+        words = f"{error}.{_OF_OBJECTS}" if dtype.kind == "O" else str(error)
+        raise MissingDtypeError(with_place(words, user_source())) from None

@@ -14,6 +14,7 @@ import numpy as np
 
 from autojit.errors import HandledFailureError, with_place
 from autojit.ir.core.program import Builder, Op, Source, Value
+from autojit.ir.core.values import shown_file
 from autojit.session.frames import is_internal
 
 from .handlers import handler_line
@@ -130,7 +131,7 @@ def _handled_at(error: type[BaseException], depth: int) -> str | None:
     for frame in _users_frames(depth):
         line = handler_line(frame, frame.f_lasti, error)
         if line is not None:
-            return f"{frame.f_code.co_filename}:{line}"
+            return f"{shown_file(frame.f_code.co_filename)}:{line}"
     return None
 
 

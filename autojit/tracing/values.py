@@ -40,6 +40,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
         return _lift_on_card(x, dtype, trace)
     if is_special_array(x):
         raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
+    if x is None:  # which NumPy makes NaN of where a dtype is asked for
+        raise NotArrayError(with_place(NONE, user_source()))
     array = np.asarray(x)
     if dtype is not None and array.dtype != dtype:
         halves = is_bfloat16(dtype) or is_bfloat16(array.dtype)
@@ -86,6 +88,10 @@ def known(array: np.ndarray, thing: Any, trace: Trace) -> Value:
     return trace.capture(thing, type)
 
 
+NONE = (
+    "None stands where an array or a number belongs. A function without `return` gives None, and "
+    "so does a method that changes its object, such as list.sort."
+)
 SPECIAL = (
     "{} is a subclass of np.ndarray with arithmetic of its own, which autojit would not follow. "
     "Pass its data and what else it holds as plain arrays:\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.program import DerivedSource, Op, Source
+from autojit.ir.core.values import place_text
+from autojit.staging.shown import Text
 
 from .fixes import fix
 from .origins import Frame, Origin, Place, outside, source_element, steps_of
@@ -86,9 +87,7 @@ class NanReport:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(self.text())}</pre>"
+        return Text(self.text(), "words")._repr_html_()
 
     def _lines(self) -> Iterator[str]:
         if not self.found:
@@ -118,10 +117,7 @@ class NanReport:
     def _place(self) -> Iterator[str]:
         if self.source is not None:
             yield ""
-            where = f'  File "{self.source.file}", line {self.source.line}'
-            yield where + (f", in {self.source.function}" if self.source.function else "")
-            if line := linecache.getline(self.source.file, self.source.line).strip():
-                yield f"    {line}"
+            yield place_text(self.source.file, self.source.line, self.source.function)
             yield ""
         for what, step in self.steps:
             yield f"  in step {step} (from 0) of the {what}" if step >= 0 else f"  in the {what}"

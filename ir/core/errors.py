@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import linecache
-
 from .program import Source, current_builder
+from .values import has_place, place_text
 
 
 class AutojitError(Exception):
@@ -23,15 +22,12 @@ def with_place(message: str, source: Source | None) -> str:
     """
     if source is None:
         return message
-    line = linecache.getline(source.file, source.line).strip()
-    where = f'\n\n  File "{source.file}", line {source.line}, in {source.function}'
-    return message + where + (f"\n    {line}" if line else "")
+    return f"{message}\n\n{place_text(source.file, source.line, source.function)}"
 
 
 def name_line(error: BaseException, source: Source | None) -> None:
     """Add the user's line to an error that is on its way, unless it has one."""
-    notes: list[str] = getattr(error, "__notes__", [])
-    if source is not None and not any('  File "' in note for note in notes):
+    if source is not None and not has_place(error):
         error.add_note(with_place("", source).strip("\n"))
 
 

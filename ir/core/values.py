@@ -2,12 +2,64 @@
 
 from __future__ import annotations
 
+import linecache
+import re
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .types import Type
+
+#: Between a message and the user's line under it.
+_BREAK = re.compile(r"\n\n(?=  (?:File \"|Cell In\[))")
+
+
+def notebook() -> Any:
+    """IPython's shell, of a notebook or a terminal; None elsewhere."""
+    ipython: Any = sys.modules.get("IPython")
+    return ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
+
+
+def shown_file(file: str) -> str:
+    """The name of a file to a reader: that of a cell is ``In[3]``, as IPython writes it.
+
+    >>> shown_file("model.py")
+    'model.py'
+    """
+    name = getattr(getattr(notebook(), "compile", None), "format_code_name", None)
+    found = name(file) if name is not None else None
+    return found[1] if found and found[0] == "Cell" else file
+
+
+def place_text(file: str, line: int, function: str) -> str:
+    """The place and the text of a line, as tracebacks have them.
+
+    >>> print(place_text("model.py", 7, "loss"))
+      File "model.py", line 7, in loss
+    """
+    shown = shown_file(file)
+    where = f'File "{file}"' if shown == file else f"Cell {shown}"
+    inside = f", in {function}" if function else ""
+    text = linecache.getline(file, line).strip()
+    return f"  {where}, line {line}{inside}" + (f"\n    {text}" if text else "")
+
+
+def apart(message: str) -> tuple[str, str]:
+    """A message without the user's line, and that line with the break before it.
+
+    >>> apart('x is traced.\\n\\n  File "model.py", line 7')
+    ('x is traced.', '\\n\\n  File "model.py", line 7')
+    """
+    found = _BREAK.search(message)
+    return (message, "") if found is None else (message[: found.start()], message[found.start() :])
+
+
+def has_place(error: BaseException) -> bool:
+    """Whether one of the notes of an error names the user's line."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    return any(_BREAK.search(f"\n\n{note}") for note in notes)
 
 
 class Source(NamedTuple):
@@ -25,7 +77,7 @@ class Source(NamedTuple):
     backward: bool = False
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{shown_file(self.file)}:{self.line}"
 
     @property
     def place(self) -> tuple[str, int, str]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from autojit.notebook.html.blocks import pane
+
 from .layout import Box, place
 from .svg import box_of, text_of
 
@@ -125,6 +127,9 @@ class Digraph:
 
     def _repr_svg_(self) -> str:
         return self.svg()
+
+    def _repr_html_(self) -> str:
+        return pane(self.svg())
 
     def pipe(self, format: str | None = None, encoding: str | None = None, **_: Any) -> Any:
         """The drawing as bytes, or as a text if an encoding is given."""

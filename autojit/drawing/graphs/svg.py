@@ -11,6 +11,18 @@ from .layout import Box, Point
 #: The width of a letter and the height of a line of the font, in pixels, and the room around texts.
 LETTER, LINE, ROOM, MARGIN = 6.7, 15.0, 8.0, 8.0
 
+#: What has no colour of its own follows the reader's; else black on white.
+_STYLE = """
+.autojit-graph .aj-line { stroke: var(--aj-edge, #555); }
+.autojit-graph .aj-tip { fill: var(--aj-edge, #555); }
+.autojit-graph .aj-plain { fill: var(--aj-box, white); stroke: var(--aj-edge, #333); }
+.autojit-graph .aj-plain ~ text, .autojit-graph .aj-words { fill: var(--aj-ink, black); }
+@media (prefers-color-scheme: dark) {
+  .autojit-graph .aj-line { stroke: var(--aj-edge, #999); }
+  .autojit-graph .aj-tip { fill: var(--aj-edge, #999); }
+  .autojit-graph .aj-words { fill: var(--aj-ink, #999); }
+}
+"""
 Attributes = Mapping[str, str]
 _COLOURS = {"lightgrey": "#e4e4e4", "lightgray": "#e4e4e4", "lightblue": "#cfe5f2",
             "darkolivegreen1": "#d9f2b4", "darkolivegreen3": "#b9d98a"}  # fmt: skip
@@ -63,10 +75,12 @@ def text_of(
         height = max([height, *(y + 2 * MARGIN for _, y in path)])
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="{-MARGIN:g} {-MARGIN:g} {width:.0f} {height:.0f}" '
+        f'viewBox="{-MARGIN:g} {-MARGIN:g} {width:.0f} {height:.0f}" class="autojit-graph" '
         'font-family="Helvetica,Arial,sans-serif" font-size="12">',
+        f"<style>{_STYLE}</style>",
         '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0,0 L10,5 L0,10 z"/></marker></defs>',
+        'markerHeight="7" orient="auto"><path class="aj-tip" d="M0,0 L10,5 L0,10 z"/></marker>'
+        "</defs>",
     ]
     for path, look in zip(paths, edges, strict=True):
         parts += _edge(path, look, across)
@@ -98,8 +112,10 @@ def _edge(path: list[Point], look: Attributes, across: bool) -> list[str]:
     if not path:
         return []
     colour = escape(look.get("color", "#555"))
+    mark = "" if "color" in look else ' class="aj-line"'
     found = [
-        f'<path d="{curve(path, across)}" fill="none" stroke="{colour}" marker-end="url(#tip)"/>'
+        f'<path{mark} d="{curve(path, across)}" fill="none" stroke="{colour}" '
+        'marker-end="url(#tip)"/>'
     ]
     if look.get("label"):
         p, q = path[len(path) // 2 - 1], path[len(path) // 2]
@@ -108,7 +124,8 @@ def _edge(path: list[Point], look: Attributes, across: bool) -> list[str]:
 
 
 def _text(line: str, x: float, y: float, anchor: str = "middle") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(line)}</text>'
+    mark = ' class="aj-words"' if anchor == "start" else ""
+    return f'<text{mark} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(line)}</text>'
 
 
 def _node(name: str, b: Box, look: Attributes, across: bool) -> list[str]:
@@ -117,6 +134,8 @@ def _node(name: str, b: Box, look: Attributes, across: bool) -> list[str]:
     fill = escape(_COLOURS.get(fill, fill))
     stroke = escape(look.get("color", "#333")) if "filled" not in style else "#333"
     colours = f'fill="{fill}" stroke="{stroke}"'
+    if "filled" not in style and "color" not in look:
+        colours += ' class="aj-plain"'
     left, top = b.x - b.width / 2, b.y - b.height / 2
     parts = [f"<g><title>{escape(name)}</title>"]
     if shape in ("ellipse", "oval", "circle"):
@@ -130,6 +149,8 @@ def _node(name: str, b: Box, look: Attributes, across: bool) -> list[str]:
             f'<rect x="{left:.1f}" y="{top:.1f}" width="{b.width:.1f}" height="{b.height:.1f}" '
             f'rx="{corner}" {colours}/>'
         )
+    else:
+        parts[0] = parts[0].replace("<g>", '<g class="aj-words">')
     return [*parts, *_label(b, look, across), "</g>"]
 
 
@@ -147,7 +168,7 @@ def _label(b: Box, look: Attributes, across: bool) -> list[str]:
             end = (x, y + h) if beside else (x + w, y)
             parts.append(
                 f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}" '
-                'stroke="#333"/>'
+                'stroke="#333" class="aj-line"/>'
             )
         first = y + h / 2 - (len(lines) - 1) * LINE / 2 + 4
         parts += [_text(line, x + w / 2, first + i * LINE) for i, line in enumerate(lines)]

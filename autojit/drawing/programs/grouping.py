@@ -14,6 +14,7 @@ from itertools import count, groupby, pairwise
 from typing import Any
 
 from autojit.ir.core.program import Source
+from autojit.ir.core.values import shown_file
 from autojit.ir.tools.units import in_bytes, plural
 
 from .model import Group, Item, Node
@@ -81,7 +82,7 @@ class Grouping:
             file, name = function
             inner = self.in_blocks(self._loops(members, 0))
             title = f"{name}()" if name and name[0] != "<" else name or "call"
-            lines = [os.path.basename(file), inside(members)]
+            lines = [os.path.basename(shown_file(file)), inside(members)]
             made.append(self.group("call", title, inner, lines=lines, source=members[0].source))
         return made
 
@@ -127,7 +128,7 @@ class Grouping:
             assert source is not None
             inner = self.in_blocks(members)
             lines = [code(source), inside(members)]
-            title = f"{os.path.basename(source.file)}:{source.line}"
+            title = os.path.basename(str(source))
             made.append(self.group("line", title, inner, lines=lines, head=lines[0], source=source))
         return made
 
@@ -137,7 +138,7 @@ def _range(sources: Sequence[Source]) -> str:
     if len({source.file for source in sources}) > 1:
         return f"{len({(s.file, s.line) for s in sources})} lines"
     first, last = min(s.line for s in sources), max(s.line for s in sources)
-    file = os.path.basename(sources[0].file)
+    file = os.path.basename(shown_file(sources[0].file))
     return f"{file}:{first}" if first == last else f"{file}:{first}-{last}"
 
 

@@ -14,6 +14,7 @@ from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.transforms.gradient import gradient
+from autojit.notebook.html.blocks import pane
 from autojit.spelling import closest
 from autojit.staging import pytrees
 from autojit.staging.execute import target_errors
@@ -46,9 +47,13 @@ class Picture(str):
         made.kind = kind
         return made
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._repr_mimebundle_()["text/plain"])
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         if self.kind == "svg":
-            return {"image/svg+xml": str(self), "text/plain": str(self)}
+            words = f"<picture, {len(self)} letters of SVG>"
+            return {"text/html": pane(self), "text/plain": words}
         if self.kind == "html":
             frame = (
                 f'<iframe srcdoc="{escape(self)}" width="100%" height="640" '

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from autojit.ir.core.values import Source
+from autojit.ir.core.values import Source, shown_file
 
 
 class UserLine(NamedTuple):
@@ -43,7 +43,7 @@ def files_of(places: Iterable[Source]) -> tuple[list[UserFile], dict[str, int]]:
     for place in places:
         numbers.setdefault(place.file, set()).add(place.line)
     made = [
-        UserFile(os.path.basename(path), _functions(k, path, sorted(lines)))
+        UserFile(os.path.basename(shown_file(path)), _functions(k, path, sorted(lines)))
         for k, (path, lines) in enumerate(numbers.items())
     ]
     return made, {path: k for k, path in enumerate(numbers)}

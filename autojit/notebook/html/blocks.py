@@ -102,8 +102,14 @@ def card(title: str, *content: str) -> str:
     """A framed piece with a title (both pieces of HTML), for a notebook: it has the style with
     it."""
     style = f"<style>{style_sheet(notebook=True)}</style>"
-    head = f'<div class="aj-title">{title}</div>'
+    head = f'<div class="aj-title">{title}</div>' if title else ""
     return f'<div class="autojit">{style}<div class="aj-card">{head}{"".join(content)}</div></div>'
+
+
+def pane(svg: str) -> str:
+    """A drawing for a notebook: it is scrolled where it is large, and has the style with it."""
+    style = f"<style>{style_sheet(notebook=True)}</style>"
+    return f'<div class="autojit">{style}<div class="aj-scroll">{svg}</div></div>'
 
 
 def article(title: str, *content: str, script: str = "") -> str:

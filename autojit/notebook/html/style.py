@@ -41,7 +41,7 @@ _RULES = """
 .autojit .aj-card code { font-size: 12px; }
 .autojit .aj-title code { font-size: 13px; font-weight: 600; }
 .autojit table.aj-table th, .autojit table.aj-table td { text-align: left; padding: 2px 14px 2px 0;
-  border: none; vertical-align: top; background: none; color: inherit; }
+  border: none; vertical-align: baseline; background: none; color: inherit; }
 .autojit table.aj-table th { font-weight: 500; color: var(--aj-faint); white-space: nowrap; }
 .autojit table.aj-table td.aj-number { text-align: right;
   font-variant-numeric: tabular-nums; }

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import while_loop
-from autojit.scipy.arguments import at_hand, floating, refused
+from autojit.scipy.arguments import at_hand, check_method, floating, refused
 from autojit.scipy.registry import answers
 from autojit.staging.bodies import check_function
 from autojit.tracing.created_arrays import is_traced
@@ -28,6 +28,12 @@ from .searching import Function, least_squares_smooth, minimize_smooth, rooted_e
 GOLDEN = (np.sqrt(5.0) - 1) / 2
 #: Golden sections that narrow an interval to the root of a rounding.
 SECTIONS, WIDENINGS = 40, 60
+
+
+_METHODS = (
+    "nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa",
+    "slsqp", "trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov",
+)  # fmt: skip
 
 
 @answers("scipy.optimize.minimize", tuples=("args", "bounds", "constraints"), callables=True)
@@ -50,6 +56,7 @@ def minimize(
     0.25
     """
     name = "scipy.optimize.minimize"
+    check_method(method, _METHODS, name)
     if constraints:
         raise refused(name, "constraints are not covered; bounds are, or add a penalty:\n"
                       "    minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)")  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, refused
+from autojit.scipy.arguments import check_method, floating, known, refused
 from autojit.scipy.registry import answers
 from autojit.staging.bodies import check_function
 
@@ -182,6 +182,12 @@ def root_scalar(
     return result(root=found, converged=np.isfinite(found), iterations=n)
 
 
+_METHODS = (
+    "hybr", "lm", "broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden",
+    "excitingmixing", "krylov", "df-sane",
+)  # fmt: skip
+
+
 @answers("scipy.optimize.root", tuples=("args",), callables=True)
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str = "hybr", jac: Any = None,
@@ -197,6 +203,7 @@ def root(
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
+    check_method(method, _METHODS, "scipy.optimize.root")
     f = _vector_function("root", fun, args, jac is True)
     start = np.reshape(floating(x0), (-1,))
     found, success, n = solve_system(f, start, tol or 1.49012e-8)

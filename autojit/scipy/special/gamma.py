@@ -18,6 +18,7 @@ from autojit.protocols.lifting import (
     operand_type,
     tracer,
 )
+from autojit.scipy.arguments import floats
 from autojit.scipy.registry import answers
 
 from .applying import elementwise, known
@@ -46,7 +47,7 @@ def polygamma(n: Any, x: Any) -> Any:
     >>> float(grad(lambda x: polygamma(0, x))(1.0) - np.pi**2 / 6) < 1e-15
     True
     """
-    order = np.asarray(known("polygamma", "n", n), float)
+    order = floats(known("polygamma", "n", n))
     sign = np.where(order % 2, 1.0, -1.0)
     factor = sign * _factorial(order)
     higher = factor * elementwise(zetas.zeta, order + 1.0, x)

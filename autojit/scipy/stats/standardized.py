@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autojit.protocols.lifting import as_value, to_dtype, tracer
+from autojit.scipy.arguments import floats
 from autojit.scipy.whole import without_derivative
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.tracer import Tracer
@@ -29,7 +30,7 @@ def number(x: Any) -> Any:
     x = bare(x)
     if isinstance(x, Tracer):
         return tracer(to_dtype(as_value(x), _FLOAT))
-    return np.asarray(x, _FLOAT)[()]
+    return floats(x)[()]
 
 
 class Standardized:

@@ -243,7 +243,12 @@ def counter_of(t: Any) -> list[int]:
 
 
 def constant(number: Any, dtype: np.dtype) -> Any:
-    """A number as a tensor that nobody else has."""
+    """A number as a tensor that nobody else has; AttributeError of what is neither a number nor an
+    array of them, which is named by whoever knows the argument."""
+    kind = getattr(getattr(number, "dtype", None), "kind", "f")
+    numbers = (int, float, complex, np.generic)
+    if kind in "OSUMm" or not (isinstance(number, numbers) or _is_array(number)):
+        raise AttributeError(f"{type(number).__name__} is no tensor", name="_data", obj=number)
     made = wrap(as_dtype(number, dtype))
     made._counter = FIXED
     return made

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from autojit.session.tracebacks import fold
+from autojit.session.tracebacks import fold, is_from_user
+from autojit.spelling import closest
 from autojit.torch.engine.tensor import Tensor
+
+from .kinds_of_arguments import kind_of_argument
 
 
 def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,13 +23,12 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except AttributeError as error:
-            found = refusal(name, function, error, args, kwargs) or error
-            fold(found)
-            raise found from None
         except Exception as error:
-            fold(error)
-            raise
+            found = refusal(name, function, error, args, kwargs)
+            fold(found or error)
+            if found is None:
+                raise
+            raise found from None
 
     if hasattr(function, "__qualname__"):
         functools.update_wrapper(call, function)
@@ -44,15 +47,55 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
 def refusal(
     name: str,
     function: Callable[..., Any],
-    error: AttributeError,
+    error: Exception,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> TypeError | None:
-    """The error for an argument that lacks what only tensors have; None where it is another's."""
-    wrong = error.obj
+    """The error for an argument that lacks what only tensors have, or is of a kind that its name
+    does not allow, or has a name that there is not; None where it is another's."""
+    signature = _signature(function)
+    if isinstance(error, AttributeError):
+        found = _no_tensor(name, signature, error.obj, args, kwargs)
+        if found is not None:
+            return found
+    if re.search("(?<!keyword )argument '", str(error)) and type(error) is TypeError:
+        return TypeError(f"{name}(): {error}") if str(error).startswith("arg") else None
+    if signature is None or is_from_user(error):
+        return None
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return _no_such_name(name, signature, kwargs)
+    for place, (key, value) in enumerate(given.items(), 0 if "self" in given else 1):
+        parameter = signature.parameters[key]
+        kind = kind_of_argument(parameter)
+        if not (kind.fits(value) or (value is None and parameter.default is None)):
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                value = next((x for x in value if not hasattr(x, "__index__")), value[0])
+            where = f"'{key}'" if key in kwargs else f"'{key}' (position {place})"
+            hint = _hint(name, signature, value) if kind.words == "Tensor" else ""
+            must = f"argument {where} must be {kind.words}, not {_kind(value)}"
+            return TypeError(f"{name}(): {must}{hint}")
+    return None
+
+
+def _no_such_name(
+    name: str, signature: inspect.Signature, kwargs: Mapping[str, Any]
+) -> TypeError | None:
+    names = list(signature.parameters)
+    for wrong in kwargs:
+        if wrong not in names:
+            close = closest(wrong, names)
+            return TypeError(f"{name}() got an unexpected keyword argument {wrong!r}.{close}")
+    return None
+
+
+def _no_tensor(
+    name: str, signature: inspect.Signature | None, wrong: Any, args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> TypeError | None:  # fmt: skip
     if isinstance(wrong, Tensor):
         return None
-    signature = _signature(function)
     names = list(signature.parameters) if signature else []
     places = [f"{names[k]!r} (position {k + 1})" if k < len(names) else f"{k + 1}"
               for k in range(len(args))]  # fmt: skip
@@ -65,6 +108,10 @@ def refusal(
             k = next(i for i, item in enumerate(value) if item is wrong)
             what = f"Tensor as element {k} of argument {place}, but got {_kind(wrong)}"
             return TypeError(f"{name}(): expected {what}")
+    for place, value in given:
+        if isinstance(value, (str, dict)) or (isinstance(value, np.ndarray) and value.ndim):
+            what = f"argument {place} must be tuple of Tensors, not {_kind(value)}"
+            return TypeError(f"{name}(): {what}")
     return None
 
 

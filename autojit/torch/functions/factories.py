@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.halves import kind_of
+from autojit.spelling import closest
 from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import wrap
 from autojit.torch.engine.shapes import Device
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.engine.widening import cast, computable, plain
 from autojit.tracing.tracer import Tracer
+
+from .kinds_of_arguments import is_number, whole_sizes
 
 
 def _finished(array: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
@@ -37,11 +40,12 @@ def _array(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tracer):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
+        dtypes.of(data.dtype)
         return np.array(data)
     if isinstance(data, (list, tuple)) and data and not _is_plain(data):
         return np.stack([_array(x, dtype) for x in data])
     array = np.array(data)
-    if array.dtype == object:
+    if array.dtype.kind in "OSUMm":
         raise TypeError(f"new(): data must be numbers or nested lists of numbers, not {data!r:.60}")
     if dtype is not None:
         return array
@@ -76,6 +80,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):
+        dtypes.of(data.dtype)
         return _finished(data, dtype, False, device)
     return tensor(data, dtype=dtype)
 
@@ -86,19 +91,25 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return _finished(ndarray, None, False)
 
 
-def _sizes(size: Any) -> tuple[int, ...]:
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        size = size[0]
-    return tuple(int(n) for n in size)
+#: What PyTorch's factories take besides, and what changes nothing here.
+_IDLE = frozenset({"size", "out", "names", "layout", "pin_memory", "memory_format", "generator"})
+
+
+def _check_names(given: Any) -> None:
+    for name in given:
+        if name not in _IDLE:
+            close = closest(name, ("size", "dtype", "device", "requires_grad"))
+            raise TypeError(f"argument {name!r} is none that it has.{close}")
 
 
 def _factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
     def call(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
              **_: Any) -> Tensor:  # fmt: skip
+        _check_names(_)
         if "size" in _:
             size = (_["size"],)
         kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
-        return _finished(make(_sizes(size), computable(kind)), kind, requires_grad, device)
+        return _finished(make(whole_sizes(size), computable(kind)), kind, requires_grad, device)
 
     return call
 
@@ -111,9 +122,10 @@ empty: Callable[..., Tensor] = _factory(np.zeros)
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of one number."""
+    _check_number(fill_value, "fill_value")
     kind = dtypes.result_type([fill_value]) if dtype is None else dtypes.numpy_dtype(dtype)
     return _finished(
-        np.full(_sizes((size,)), fill_value, computable(kind)), kind, requires_grad, device
+        np.full(whole_sizes((size,)), fill_value, computable(kind)), kind, requires_grad, device
     )
 
 
@@ -126,10 +138,17 @@ def scalar_tensor(
     return made
 
 
+def _check_number(x: Any, name: str) -> None:
+    if not is_number(x):
+        raise TypeError(f"argument '{name}' must be Number, not {type(x).__name__}")
+
+
 def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers in steps."""
+    for bound in bounds:
+        _check_number(bound, "end")
     kind = dtype or (float if any(isinstance(b, (float, np.floating)) for b in bounds) else int)
     return _finished(
         np.arange(*bounds, dtype=computable(dtypes.numpy_dtype(kind))), kind, requires_grad, device
@@ -139,6 +158,8 @@ def arange(
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers at equal distances, both ends among them."""
+    _check_number(start, "start")
+    _check_number(end, "end")
     kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
     return _finished(
         np.linspace(start, end, steps, dtype=computable(kind)), kind, requires_grad, device
@@ -198,7 +219,7 @@ def _random(draw: Callable[..., Any]) -> Callable[..., Tensor]:
         source = (generator or default_generator).numbers
         kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
         wide = kind if kind.itemsize in (4, 8) else np.dtype(np.float32)
-        drawn = np.asarray(draw(source, _sizes(size), wide), wide)
+        drawn = np.asarray(draw(source, whole_sizes(size), wide), wide)
         return _finished(drawn, kind, requires_grad, device)
 
     return call

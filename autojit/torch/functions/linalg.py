@@ -11,6 +11,7 @@ from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 
+from .arguments import checked
 from .making import axes, axis, function, tensors
 from .pointwise import add, mul
 from .reductions import norm
@@ -348,6 +349,11 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: flo
 
 def _addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return add(mul(input, beta), matmul(mat, vec), alpha=alpha)
+
+
+for _name, _method in list(vars(linalg).items()):
+    if isinstance(_method, staticmethod):
+        setattr(linalg, _name, staticmethod(checked(f"linalg_{_name}", _method.__func__)))
 
 
 def _old_svd(A: Any, some: bool) -> tuple[Any, Any, Any]:

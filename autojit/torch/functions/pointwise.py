@@ -181,8 +181,11 @@ _WHERE = Operation("Where", np.where)
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """``input`` where the condition holds, else ``other``."""
-    if input is None:
+    if input is None and other is None:
         return tuple(compute(Operation("Nonzero", np.nonzero), (condition,)))
+    if input is None or other is None:
+        name = "input" if input is None else "other"
+        raise TypeError(f"where(): argument '{name}' must be Tensor, not NoneType")
     a, b = tensors(input, other)
     if condition._data.dtype.kind != "b":
         raise RuntimeError(

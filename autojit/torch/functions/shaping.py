@@ -13,13 +13,8 @@ from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.engine.views import strided, view
 
+from .kinds_of_arguments import whole_sizes
 from .making import axes, axis, tensors
-
-
-def _sizes(size: Any) -> tuple[int, ...]:
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        size = size[0]
-    return tuple(int(n) for n in size)
 
 
 def _inferred(size: tuple[int, ...], total: int) -> tuple[int, ...]:
@@ -39,12 +34,12 @@ _RESHAPE, _VIEW = (Operation(n, lambda x, s: x.reshape(s)) for n in ("Reshape", 
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """The elements in another shape: a view where that is possible."""
-    return view(_VIEW, input, (_inferred(_sizes(shape), input._data.size),))
+    return view(_VIEW, input, (_inferred(whole_sizes(shape), input._data.size),))
 
 
 def view_as_shape(input: Tensor, *shape: Any) -> Tensor:
     """A view of another shape; an error where the elements would have to move."""
-    size = _inferred(_sizes(shape), input._data.size)
+    size = _inferred(whole_sizes(shape), input._data.size)
     if isinstance(input._data, np.ndarray):
         made = input._data.view()
         try:
@@ -101,7 +96,7 @@ def t(input: Tensor) -> Tensor:
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
     """A view with the axes in another order."""
-    order = axes(_sizes(dims), input._data.ndim) or ()
+    order = axes(whole_sizes(dims), input._data.ndim) or ()
     return view(_PERMUTE, input, (order,))
 
 
@@ -122,9 +117,9 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return view(_UNSQUEEZE, input, (axis(dim, input._data.ndim + 1),))
 
 
-def expand(input: Tensor, *sizes: Any) -> Tensor:
+def expand(input: Tensor, *size: Any) -> Tensor:
     """A view in which axes of length 1 are repeated; -1 leaves one as it is."""
-    size = _sizes(sizes)
+    size = whole_sizes(size)
     old = (1,) * (len(size) - input._data.ndim) + tuple(input._data.shape)
     return view(
         _EXPAND, input, (tuple(o if n == -1 else n for n, o in zip(size, old, strict=True)),)
@@ -260,7 +255,7 @@ _DIAG = Operation("Diag", np.diag)
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """The elements in opposite order along axes."""
-    made: Tensor = record(_FLIP, (input,), (axes(_sizes(dims), input._data.ndim) or (),))
+    made: Tensor = record(_FLIP, (input,), (axes(whole_sizes(dims), input._data.ndim) or (),))
     return made
 
 
@@ -274,9 +269,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return made
 
 
-def repeat(input: Tensor, *sizes: Any) -> Tensor:
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """The tensor side by side with itself along each axis."""
-    made: Tensor = record(_TILE, (input,), (_sizes(sizes),))
+    made: Tensor = record(_TILE, (input,), (whole_sizes(repeats),))
     return made
 
 

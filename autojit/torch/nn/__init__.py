@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.spelling import MissingName
+from autojit.torch.functions.arguments import checked as _checked
 
 from . import functional, init, utils
 from .activation import (
@@ -109,6 +110,11 @@ from .resampling import (
     ZeroPad2d,
 )
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
+
+for _kind in list(globals().values()):
+    _own = vars(_kind).get("__init__") if isinstance(_kind, type) else None
+    if _own is not None and issubclass(_kind, Module) and _kind is not Module:
+        _kind.__init__ = _checked(_kind.__name__, _own)
 
 
 def __getattr__(name: str) -> Any:

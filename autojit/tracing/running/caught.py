@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from autojit.errors import AutojitError, TracingError, raised
+from autojit.ir.core.values import shown_file
 from autojit.session.frames import is_internal, is_of_python
 from autojit.tracing.handlers import handler_line
 
@@ -77,7 +78,7 @@ def _caught_at(error: TracingError) -> str | None:
     line = handler_line(frame, at, type(error))
     if line is not None and handler_line(frame, at, _pythons(error)) != line:
         return None  # it catches errors of autojit by their name
-    return f"`except` at {frame.f_code.co_filename}:{line or trail.tb_lineno}"
+    return f"`except` at {shown_file(frame.f_code.co_filename)}:{line or trail.tb_lineno}"
 
 
 def _pythons(error: TracingError) -> type[BaseException]:

@@ -228,6 +228,11 @@ def test_more_shapes_than_are_tried() -> None:
         for n in range(1, 2 * MOST):
             np.testing.assert_array_equal(f(np.ones(n)), np.full(n, 2.0))
     assert f.cache_info().traces == 2 * MOST - 1
+    f(np.ones(1))  # an early one, whose place others have taken, is native again
+    hits = f.cache_info().hits
+    for _ in range(5):
+        f(np.ones(1))
+    assert f.cache_info().hits == hits
 
 
 # -- strides --------------------------------------------------------------------

@@ -71,6 +71,12 @@ def test_a_tensor_shows_nodes_and_named_leaves() -> None:
     assert {"weight", "bias", "(1, 2)", "AddmmBackward0", "grad [1, 1]"} <= set(found)
     assert y._repr_svg_() is not None
     assert y.detach()._repr_svg_() is None
+    assert y.detach()._repr_html_() is None
+    for html in (y._repr_html_(), dot._repr_html_()):
+        root = ElementTree.fromstring(html)
+        assert root.find(f".//{SVG}svg") is not None
+    plain = [e for e in root.iter(f"{SVG}path") if e.get("class") == "aj-line"]
+    assert len(plain) == dot.source.count("->")  # they follow the notebook's colours
     with pytest.raises(TypeError, match="make_dot draws what Values and tensors"):
         make_dot(3.0)
 

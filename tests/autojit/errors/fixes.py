@@ -79,7 +79,7 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "capture/truth.py: np.where(x > 0, x, 0)": (
         "@jit\ndef g(x):\n    if x > 0:\n        return x\n    return 0 * x\ng(x)",
-        "jit(lambda x: L0)(x)",
+        "jit(lambda x: L0)(x); jit(lambda x: L1)(x)",
     ),
     "capture/calls/scalars.py: np.sin(x)": (
         "import math\njit(lambda x: math.sin(x))(x)",
@@ -783,6 +783,22 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    z = np.zeros(2, int)\n    np.add.at(z, 0, x[0])\n    return z\ng(x)",
         "@jit\ndef g(value):\n    z = np.zeros(2, int)\n    np.add.at(z, [0, 1], L0)\n"
         "    return z\ng(x)",
+    ),
+    "functions/indices.py: x[int(i)]": (
+        "jit(lambda x, i: x[i])(x, 1.0)",
+        "i = 1.0\njit(lambda x, i: L0)(x, i)",
+    ),
+    "functions/indices.py: x[i.astype(int)]": (
+        "jit(lambda x, i: x[i])(x, np.array([1.0, 0.0]))",
+        "jit(lambda x, i: L0)(x, np.array([1.0, 0.0]))",
+    ),
+    "staging/pytrees.py: return [2 * v for v in x]": (
+        "def g(x):\n    for v in x:\n        yield 2 * v\njit(g)(x)",
+        "@jit\ndef g(x):\n    L0\ng(x)",
+    ),
+    "session/other_names.py: autojit.jit(autojit.…).…(…)": (
+        "grad(f).lower(x)",
+        "L0",
     ),
     "functions/indices.py: np.where(mask, x, 0)": (
         "jit(lambda x: x['a'])(x)",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import pydoc
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -159,6 +161,44 @@ def test_lowered_code_is_shown_with_its_cost_and_its_loops() -> None:
     assert f"{lowered.cost()['loops']} loop" in words
     assert "kernel k0" in words
     assert "program loss" in words
+
+
+def test_texts_are_shown_as_they_are_printed() -> None:
+    lowered = jit(loss).lower(W, X)
+    for text in (
+        lowered.text("loops"), autojit.source(grad(loss), W, X), jit(loss).explain(W, X).text(),
+    ):  # fmt: skip
+        pieces = [pre.itertext() for pre in ElementTree.fromstring(text._repr_html_()).iter("pre")]
+        assert ["".join(piece).strip() for piece in pieces] == [text.strip()]
+        shown: list[str] = []
+        text._repr_pretty_(SimpleNamespace(text=shown.append), False)
+        assert shown == [text]
+
+
+class _Compiler:
+    """What IPython knows of its cells."""
+
+    def format_code_name(self, name: str) -> tuple[str, str] | None:
+        return ("Cell", "In[7]") if name == "/tmp/ipykernel_1/5.py" else None
+
+
+def test_lines_of_cells_are_named_as_in_the_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = SimpleNamespace(compile=_Compiler())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    space: dict[str, Any] = {"np": np}
+    cell = "def f(x, y):\n    return np.exp(x) + y\n"
+    linecache.cache["/tmp/ipykernel_1/5.py"] = (len(cell), None, cell.splitlines(True), "")
+    exec(compile(cell, "/tmp/ipykernel_1/5.py", "exec"), space)
+    f = space["f"]
+    place = "  Cell In[7], line 2, in f\n    return np.exp(x) + y"
+    with pytest.raises(autojit.errors.ShapeError) as caught:
+        jit(f)(np.ones(3), np.ones(2))
+    assert str(caught.value).endswith(f"\n\n{place}")
+    with np.errstate(all="ignore"):
+        assert place in autojit.explain_nan(f, np.array([1e3]), -np.inf).text()
+    assert "# In[7]:2" in trace(f)(X, 1.0).text(sources=True)
+    assert "In[7]:2" in jit(f).explain(X, 1.0).text()
+    assert "In[7]:2" in read(autojit.drawing.picture(f, X, 1.0))
 
 
 # -- building blocks ---------------------------------------------------------------------

@@ -110,7 +110,9 @@ def test_the_page_has_the_picture_the_table_and_the_lines(found: Profile, tmp_pa
 
 def test_notebooks_show_the_table_and_the_picture(found: Profile) -> None:
     html = found._repr_html_()
-    assert html.startswith("<pre>")
+    words = " ".join("".join(ElementTree.fromstring(html).itertext()).split())
+    assert "phase time share count" in words
+    assert "hidden = np.exp(x)" in words  # the lines
     assert "<svg" in html
 
 

@@ -271,7 +271,8 @@ def test_texts_are_escaped() -> None:
 
 def test_pictures_show_themselves_in_notebooks() -> None:
     bundle = picture(product, X, Y)._repr_mimebundle_()
-    assert bundle["image/svg+xml"].startswith("<svg")
+    assert 'aj-scroll"><svg' in bundle["text/html"]
+    assert bundle["text/plain"].startswith("<picture, ")
     frame = picture(product, X, Y, format="html")._repr_mimebundle_()["text/html"]
     assert frame.startswith("<iframe srcdoc=")
     assert "<script>" not in frame

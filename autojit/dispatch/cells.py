@@ -1,0 +1,87 @@
+"""IPython: every cell may change what compiled functions have read, so they look again at the first
+call of each cell.  A function may also be defined anew under its name, or be loaded anew from its
+file, while what was compiled of it stays.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import WeakSet
+
+from autojit.errors import StaleValueWarning, warn_at
+from autojit.ir.core.values import notebook
+from autojit.staging.trace_function import Traced
+from autojit.staging.transformed import Transformed
+from autojit.tracing.source import user_source
+
+from .compiled import CompiledFunction
+from .outside import Outside, function_of
+
+_known: WeakSet[Any] = WeakSet()
+
+
+def look_at_each_cell(f: CompiledFunction[Any, Any]) -> CompiledFunction[Any, Any]:
+    """The same function, which looks outside at its first call in each cell from now on."""
+    shell = notebook()
+    if shell is not None:
+        if not _known:
+            shell.events.register("pre_run_cell", _again)
+        _known.add(f)
+        f.outside = OfCell
+    return f
+
+
+def _again(*_: Any) -> None:
+    for f in tuple(_known):
+        f.look_again()
+
+
+class OfCell(Outside):
+    """What was outside of a function that is used in IPython, and the function's own code."""
+
+    def settle(self) -> bool:
+        super().settle()
+        own = function_of(self.function)
+        #: The code that it was traced with, or that was warned of.
+        self._seen = None if own is None else _code(own)
+        return self._seen is not None
+
+    def check(self, traced: Traced) -> None:
+        """Warn of another definition, or of what has changed outside."""
+        own = function_of(self.function)
+        now = None if own is None else _definition(own)
+        if now is None or _code(now[0]) == self._seen:
+            super().check(traced)
+            return
+        self._seen = _code(now[0])
+        warn_at(user_source(), StaleValueWarning, _words(self.function, *now))
+
+
+def _code(function: FunctionType) -> CodeType:
+    """The code wherever it stands, so that a cell that is run again unchanged is the same."""
+    return function.__code__.replace(co_firstlineno=1)
+
+
+def _definition(own: FunctionType) -> tuple[FunctionType, Any]:
+    """The function that now has the name of another one in its module, and what it is there; the
+    function itself where there is none, or nothing that a user would compile."""
+    found: Any = getattr(sys.modules.get(own.__module__), own.__name__, None)
+    now = function_of(found)
+    if now is None or now.__qualname__ != own.__qualname__:
+        return own, own
+    if own.__module__ == "__main__" and not isinstance(found, FunctionType):
+        return own, own  # an earlier one that something else holds
+    return now, found
+
+
+def _words(function: Callable[..., Any], now: FunctionType, found: Any) -> str:
+    name = now.__name__
+    made = f"jit({function.written() if isinstance(function, Transformed) else name})"
+    fix = f"f = {made}" if found is now else f"from {now.__module__} import {name}"
+    return (
+        f"`{name}` has been defined anew, and this is compiled from the function that it was "
+        f"before. Make it of the new one:\n    {fix}"
+    )

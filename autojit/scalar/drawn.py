@@ -1,0 +1,20 @@
+"""What notebooks show of Values and tensors."""
+
+from __future__ import annotations
+
+
+class Drawn:
+    """An object that a notebook shows as the graph that it was computed by, if that is small."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str | None:
+        from autojit.drawing.graphs.recorded import shown
+
+        return shown(self)
+
+    def _repr_html_(self) -> str | None:
+        from autojit.notebook.html.blocks import pane
+
+        svg = self._repr_svg_()
+        return None if svg is None else pane(svg)
