@@ -1,0 +1,158 @@
+"""Which elements of an array the ops of a step read and write.
+
+Legal where an array is seen through every op that may change it: what is not known reads and
+writes everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from autojit.ir.core.affine import Affine
+from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.core.registry import REGISTRY, declared
+from autojit.ir.ops.index import Gather
+from autojit.ir.ops.update import AddAt, Scatter, Update
+
+from .integers import Bounds, Integers, Steps
+
+#: The least and the greatest place on each axis; None where that may be any.
+Place = tuple[tuple[Affine, Affine] | None, ...]
+
+
+class NotKnown(Exception):
+    """Any element may be read or written."""
+
+
+def apart(bounds: Bounds, first: Place, second: Place) -> bool:
+    """Whether no element is in both."""
+    return any(
+        a is not None and b is not None
+        and max(bounds.least(a[0] - b[1]), bounds.least(b[0] - a[1])) >= 1
+        for a, b in zip(first, second, strict=True)
+    )  # fmt: skip
+
+
+class Version(NamedTuple):
+    """An op of a step that changes an array, and the array before and after it."""
+
+    op: Op
+    before: Value
+    after: Value
+
+
+def versions_of(ops: Sequence[Op], first: Value, last: Value) -> list[Version] | None:
+    """What changes an array in a step, in order; None where that is not known."""
+    makers = {v: op for op in ops for v in op.results}
+    found: list[Version] = []
+    while last is not first:
+        op = makers.get(last)
+        before = None if op is None else _changed(op, last)
+        if op is None or before is None or op.operands.count(before) != 1:
+            return None
+        found.append(Version(op, before, last))
+        last = before
+    return found[::-1]
+
+
+def _changed(op: Op, result: Value) -> Value | None:
+    """The array that a result is, but for some elements."""
+    if isinstance(op.kind, (Scatter, AddAt, Update)):
+        return op.operands[0]
+    if _is_loop(op) and op.results.index(result) < len(_carries(op)):
+        return op.operands[op.params["constants"] + op.results.index(result)]
+    return None
+
+
+def _is_loop(op: Op) -> bool:
+    if op.kind is REGISTRY["while"]:
+        return len(op.params["sweeps"]) == 1
+    return op.kind is declared.scan
+
+
+def _carries(op: Op) -> Sequence[Value]:
+    scan, n = op.kind is declared.scan, op.params["constants"]
+    count: int = op.params["carries"] if scan else op.params["carries"][0]
+    return op.operands[n : n + count]
+
+
+def written(version: Version, integers: Integers) -> Iterator[Place]:
+    """Where an op of a step writes."""
+    op = version.op
+    if isinstance(op.kind, Update):
+        window = zip(op.params["start"], op.params["stride"], op.operands[1].shape, strict=True)
+        yield tuple((Affine(a), Affine(a + s * (m - 1))) for a, s, m in window)
+    elif isinstance(op.kind, (Scatter, AddAt)):
+        yield _at(op, op.operands[2:], op.result.shape, integers)
+    else:
+        steps = Steps(op, integers)
+        scan, k = op.kind is declared.scan, op.operands.index(version.before)
+        body: Program = op.params["body"] if scan else op.params["sweeps"][0]
+        carry = k - op.params["constants"]
+        inner = versions_of(body.ops, body.inputs[k + int(scan)], body.outputs[carry])
+        if inner is None:
+            raise NotKnown
+        for each in inner:
+            yield from written(each, steps.now)
+
+
+def _at(op: Op, indices: Sequence[Value], shape: Sequence[int], integers: Integers) -> Place:
+    of = dict(zip(op.params["axes"], indices, strict=True))
+    return tuple(
+        (form := integers.of(of[axis]), form) if axis in of and not of[axis].type.shape else None
+        for axis in range(len(shape))
+    )
+
+
+def read(op: Op, array: Value, integers: Integers) -> Iterator[Place]:
+    """Where an op reads an array that it does not change."""
+    at = [k for k, v in enumerate(op.operands) if v is array]
+    if isinstance(op.kind, Gather) and at == [0]:
+        yield _at(op, op.operands[1:], array.shape, integers)
+        return
+    if not set(at) <= set(_taken_as_they_are(op)):
+        raise NotKnown
+    shared = list(op.kind.shared(op))  # type: ignore[attr-defined]
+    for number, (body, known) in enumerate(_bodies(op, integers)):
+        for k in at:
+            if k not in shared:  # rows that a scan takes, one a step
+                index = body.inputs[op.params["constants"]]
+                row = (known.of(index),) * 2
+                yield (row, *[None] * (array.type.ndim - 1))
+                continue
+            inner = body.inputs[shared.index(k)]
+            if inner in body.outputs:
+                raise NotKnown
+            for user in body.ops:
+                if inner in user.operands:
+                    yield from read(user, inner, known)
+
+
+def _taken_as_they_are(op: Op) -> Sequence[int]:
+    """The operands that the bodies of an op only read: all of the array, or its rows."""
+    if op.kind is declared.scan:
+        first = op.params["constants"] + op.params["carries"]
+        return [*op.kind.shared(op), *range(first, len(op.operands))]
+    if op.kind in (REGISTRY["while"], declared.switch):
+        return list(op.kind.shared(op))  # type: ignore[attr-defined]
+    return []
+
+
+def _bodies(op: Op, integers: Integers) -> Iterator[tuple[Program, Integers]]:
+    if op.kind is declared.switch:
+        for branch in op.params["branches"]:
+            given = zip(branch.inputs, op.operands[1:], strict=True)
+            known = {v: integers.of(w) for v, w in given if _is_integer(v)}
+            yield branch, Integers(integers.bounds, branch.ops, known)
+    elif op.kind is declared.scan:
+        yield op.params["body"], Steps(op, integers).now
+    else:
+        condition = op.params["condition"]
+        yield condition, Integers(integers.bounds, condition.ops)
+        for k, body in enumerate(op.params["sweeps"]):
+            yield body, Steps(op, integers, k).now
+
+
+def _is_integer(value: Value) -> Any:
+    return not value.type.shape and value.type.dtype.kind == "i"
