@@ -26,6 +26,8 @@ from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.linear import constant
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 
+from .final.integers import Bounds, Integers, in_body, nothing_known
+
 #: The least and the greatest that an integer can be, or None where that is not known.
 Range = tuple[int, int] | None
 #: What computes a value, or None.
@@ -85,23 +87,31 @@ def _selected(op: Op, maker: Maker) -> Callable[..., tuple[int, int]]:
 
 
 def rewrite_with_ranges(
-    program: Program, rule: RangeRule, known: dict[Value, Range] | None = None
-) -> Program:
-    """The program after a walk over its ops with bodies, from the innermost outwards."""
+    program: Program, rule: RangeRule, known: dict[Value, Range] | None = None,
+    around: Integers | None = None,
+) -> Program:  # fmt: skip
+    """The program after a walk over its ops with bodies, from the innermost outwards.
+
+    ``known`` has ranges of inputs; ``around`` knows how they are related.
+    """
     if not program.has(BodyOp):
         return program
     ranges = dict(known or {})
+    around = around or Integers(Bounds(), nothing_known)
 
     def improve(op: Op, at: Rewriter) -> Sequence[Value] | None:
         if not isinstance(op.kind, BodyOp):
             return None
+        integers = Integers(around.bounds, at.maker, around.known)
 
         def of(value: Value) -> Range:
-            return range_of(value, at.maker, ranges)
+            found = range_of(value, at.maker, ranges)
+            return integers.range(value) if found is None else found
 
         def body(value: Any) -> Any:
             if isinstance(value, Program):
-                return rewrite_with_ranges(value, rule, inputs_of(op, value, of))
+                inside = in_body(op, value, integers)
+                return rewrite_with_ranges(value, rule, inputs_of(op, value, of), inside)
             if isinstance(value, tuple):
                 made = tuple(map(body, value))
                 return value if all(a is b for a, b in zip(made, value, strict=True)) else made

@@ -11,12 +11,12 @@ not overflow where they are places of elements: a place outside of an array rais
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from autojit.ir.core.affine import Affine, Var, of
 from autojit.ir.core.program import Builder, Op, Program, Value, current_builder
-from autojit.ir.core.registry import declared
+from autojit.ir.core.registry import REGISTRY, declared
 from autojit.ir.ops.arithmetic import (
     add,
     bitwise_and,
@@ -34,6 +34,9 @@ from autojit.ir.ops.arithmetic import (
     sub,
 )
 from autojit.ir.ops.linear import constant
+
+#: The op that makes a value, if it is known.
+Maker = Callable[[Value], Op | None]
 
 #: Less than any number that a form is at least.
 UNKNOWN = -(1 << 70)
@@ -85,23 +88,39 @@ def _serial(atom: Any) -> int:
     return atom.serial if isinstance(atom, Var) else -1
 
 
+def made_by(ops: Iterable[Op]) -> Maker:
+    """The ops that make values."""
+    return {v: op for op in ops for v in op.results}.get
+
+
+nothing_known = made_by(())
+
+
 class Integers:
     """The forms of integer scalars of one program, in one step of the loops around it."""
 
     def __init__(
-        self, bounds: Bounds, ops: Sequence[Op], known: Mapping[Value, Affine] | None = None
+        self, bounds: Bounds, maker: Maker, known: Mapping[Value, Affine] | None = None
     ) -> None:
         self.bounds = bounds
-        self.makers = {v: op for op in ops for v in op.results}
+        self.maker = maker
         self.known = dict(known or {})
 
     @staticmethod
     def here() -> Integers:
         """What the current builder has made, in the steps of the loops around it."""
         builder = current_builder()
-        if isinstance(builder, StepBuilder) and builder.around is not None:
-            return Integers(builder.around.bounds, builder.ops, builder.around.known)
-        return Integers(Bounds(), builder.ops)
+        if not isinstance(builder, StepBuilder):
+            return Integers(Bounds(), nothing_known)
+        if builder.around is None:
+            return Integers(Bounds(), builder.maker)
+        return Integers(builder.around.bounds, builder.maker, builder.around.known)
+
+    def range(self, value: Value) -> tuple[int, int] | None:
+        """Between which numbers an integer lies; None where that is not known."""
+        form = self.of(value)
+        low, high = self.bounds.least(form), -self.bounds.least(form * -1)
+        return (low, high) if UNKNOWN // 2 < low and high < -UNKNOWN // 2 else None
 
     def of(self, value: Value) -> Affine:
         """The form of an integer; a new variable if nothing is known of it."""
@@ -110,7 +129,7 @@ class Integers:
         return self.known[value]
 
     def _made(self, value: Value) -> Affine | None:
-        op = self.makers.get(value)
+        op = self.maker(value)
         if op is None or value.type.shape or value.type.dtype.kind != "i":
             return None
         if op.kind is constant:
@@ -120,7 +139,7 @@ class Integers:
 
     def _selected(self, op: Op) -> Affine | None:
         condition, a, b = op.operands
-        test = self.makers.get(condition)
+        test = self.maker(condition)
         if test is None or len(test.operands) != 2 or test.operands[0].type.shape:
             return None
         if test.kind not in (lt, le, gt, ge, eq):
@@ -179,6 +198,15 @@ class StepBuilder(Builder):
     def __init__(self) -> None:
         super().__init__()
         self.around: Integers | None = None
+        self._makers: dict[Value, Op] = {}
+        self._seen = 0
+
+    def maker(self, value: Value) -> Op | None:
+        """The op that has made a value."""
+        for op in self.ops[self._seen :]:
+            self._makers.update(dict.fromkeys(op.results, op))
+        self._seen = len(self.ops)
+        return self._makers.get(value)
 
     def know(
         self, around: Integers | None, old: Sequence[Value], inputs: Sequence[Value]
@@ -187,7 +215,7 @@ class StepBuilder(Builder):
         if around is not None:
             pairs = zip(old, inputs, strict=True)
             known = {new: around.known[v] for v, new in pairs if v in around.known}
-            self.around = Integers(around.bounds, (), known)
+            self.around = Integers(around.bounds, nothing_known, known)
 
 
 # -- steps of loops -----------------------------------------------------------------
@@ -211,9 +239,10 @@ class Steps:
         more = self.bounds.variable([Affine(1)]) if later else Affine(0)
         place = self._scanned if scan else self._counted
         now, then = place(program, outer, given, more) if scan or not body else ({}, {})
-        self.now = Integers(self.bounds, program.ops, {**given, **now})
+        maker = made_by(program.ops)
+        self.now = Integers(self.bounds, maker, {**given, **now})
         if later:
-            self.then = Integers(self.bounds, program.ops, {**given, **then})
+            self.then = Integers(self.bounds, maker, {**given, **then})
 
     def _scanned(
         self, program: Program, outer: Integers, given: Any, more: Affine
@@ -239,7 +268,7 @@ class Steps:
             by_input = dict(zip(test.inputs, program.inputs, strict=False))
             known = {v: {**given, **place}[w] for v, w in by_input.items()
                      if w in given or w in place}  # fmt: skip
-            self._assume(test, Integers(self.bounds, test.ops, known), number)
+            self._assume(test, Integers(self.bounds, made_by(test.ops), known), number)
         return now, then
 
     def _assume(self, test: Program, integers: Integers, number: Affine) -> None:
@@ -247,7 +276,7 @@ class Steps:
         var = next(iter(number.variables()))
         pending = [test.outputs[0]]
         while pending:
-            op = integers.makers.get(pending.pop())
+            op = integers.maker(pending.pop())
             if op is None:
                 continue
             if op.kind is bitwise_and:
@@ -291,3 +320,16 @@ def _counters(program: Program, n: int, m: int) -> dict[int, int]:
         ):  # fmt: skip
             found[k] = int(by.params["value"]) * (1 if op.kind is add else -1)
     return found
+
+
+def in_body(op: Op, body: Program, outer: Integers) -> Integers:
+    """What is known in a body of an op, whose operands ``outer`` knows."""
+    if op.kind is declared.scan:
+        return Steps(op, outer).now
+    if op.kind is REGISTRY["while"] and body in op.params["sweeps"]:
+        return Steps(op, outer, op.params["sweeps"].index(body)).now
+    known = {}
+    if op.kind is declared.switch:
+        pairs = zip(body.inputs, op.operands[1:], strict=True)
+        known = {v: outer.of(w) for v, w in pairs if _is_integer(v)}
+    return Integers(outer.bounds, made_by(body.ops), known)

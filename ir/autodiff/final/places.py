@@ -7,7 +7,7 @@ writes everything.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.program import Op, Program, Value
@@ -15,7 +15,7 @@ from autojit.ir.core.registry import REGISTRY, declared
 from autojit.ir.ops.index import Gather
 from autojit.ir.ops.update import AddAt, Scatter, Update
 
-from .integers import Bounds, Integers, Steps
+from .integers import Bounds, Integers, Steps, in_body
 
 #: The least and the greatest place on each axis; None where that may be any.
 Place = tuple[tuple[Affine, Affine] | None, ...]
@@ -114,7 +114,7 @@ def read(op: Op, array: Value, integers: Integers) -> Iterator[Place]:
     if not set(at) <= set(_taken_as_they_are(op)):
         raise NotKnown
     shared = list(op.kind.shared(op))  # type: ignore[attr-defined]
-    for number, (body, known) in enumerate(_bodies(op, integers)):
+    for body, known in _bodies(op, integers):
         for k in at:
             if k not in shared:  # rows that a scan takes, one a step
                 index = body.inputs[op.params["constants"]]
@@ -140,19 +140,12 @@ def _taken_as_they_are(op: Op) -> Sequence[int]:
 
 
 def _bodies(op: Op, integers: Integers) -> Iterator[tuple[Program, Integers]]:
+    bodies: Sequence[Program]
     if op.kind is declared.switch:
-        for branch in op.params["branches"]:
-            given = zip(branch.inputs, op.operands[1:], strict=True)
-            known = {v: integers.of(w) for v, w in given if _is_integer(v)}
-            yield branch, Integers(integers.bounds, branch.ops, known)
+        bodies = op.params["branches"]
     elif op.kind is declared.scan:
-        yield op.params["body"], Steps(op, integers).now
+        bodies = [op.params["body"]]
     else:
-        condition = op.params["condition"]
-        yield condition, Integers(integers.bounds, condition.ops)
-        for k, body in enumerate(op.params["sweeps"]):
-            yield body, Steps(op, integers, k).now
-
-
-def _is_integer(value: Value) -> Any:
-    return not value.type.shape and value.type.dtype.kind == "i"
+        bodies = [op.params["condition"], *op.params["sweeps"]]
+    for body in bodies:
+        yield body, in_body(op, body, integers)
