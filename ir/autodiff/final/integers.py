@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from autojit.ir.core.affine import Affine, Var, of
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Program, Value, current_builder
 from autojit.ir.core.registry import REGISTRY, declared
 from autojit.ir.ops.arithmetic import (
@@ -29,6 +30,7 @@ from autojit.ir.ops.arithmetic import (
     maximum,
     minimum,
     mul,
+    ne,
     neg,
     select,
     sub,
@@ -37,6 +39,9 @@ from autojit.ir.ops.linear import constant
 
 #: The op that makes a value, if it is known.
 Maker = Callable[[Value], Op | None]
+
+#: Comparisons, and which of them holds where one does not.
+OPPOSITE = {lt: ge, ge: lt, le: gt, gt: le, eq: ne, ne: eq}
 
 #: Less than any number that a form is at least.
 UNKNOWN = -(1 << 70)
@@ -72,6 +77,30 @@ class Bounds:
         assert isinstance(var, Var)
         known = (self.lows if factor > 0 else self.highs).get(var, ())
         return max((self.least(form.substitute(var, b)) for b in known), default=UNKNOWN)
+
+    def copied(self) -> Bounds:
+        """The same, for more that holds at one place only."""
+        result = Bounds()
+        result.lows = {var: list(forms) for var, forms in self.lows.items()}
+        result.highs = {var: list(forms) for var, forms in self.highs.items()}
+        result.greater = self.greater
+        return result
+
+    def assume(self, kind: Declaration, a: Affine, b: Affine) -> None:
+        """A comparison of two forms holds."""
+        if kind is ne and self.least(a - b) >= 0:
+            kind = gt
+        elif kind is ne and self.least(b - a) >= 0:
+            kind = lt
+        if kind in (lt, le, eq):
+            self._not_positive(a - b + int(kind is lt))
+        if kind in (gt, ge, eq):
+            self._not_positive(b - a + int(kind is gt))
+
+    def _not_positive(self, form: Affine) -> None:
+        var = max(form.variables(), key=_serial, default=None)
+        if var is not None:
+            self.at_most(form, var)
 
     def at_most(self, form: Affine, var: Var) -> None:
         """The form, of which the variable is a part, is known to be at most 0."""

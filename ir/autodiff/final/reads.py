@@ -25,12 +25,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Program, Value, building
-from autojit.ir.ops.index import gather
+from autojit.ir.core.registry import declared
+from autojit.ir.ops.arithmetic import convert
+from autojit.ir.ops.bodies import read_inputs
+from autojit.ir.ops.index import Gather, gather
 from autojit.ir.ops.update import Scatter
 
-from .integers import Integers, Steps
+from .integers import OPPOSITE, Bounds, Integers, Steps
 from .places import NotKnown, Place, Version, apart, read, versions_of, written
+
+#: A comparison, and the integers that it compares.
+Comparison = tuple[Declaration, Value, Value]
 
 #: More pairs of a read and a write in a step of one array are not compared.
 PAIRS = 10_000
@@ -103,7 +110,12 @@ class _Search:
         for done, version in enumerate([first, *(each.after for each in self.chain)]):
             following = self.chain[done].op if done < len(self.chain) else None
             for op in readers.get(version, ()):
-                if op is not following and self._stays(done, self._reads(op, version)):
+                if op is following:
+                    continue
+                places = self._reads(op, version)
+                if self._stays(done, places) or self._stays(
+                    done, places, _asked_where(op, readers, body, makers)
+                ):
                     self.found.reads[op, version] = self.carry
         for done, each in enumerate(self.chain, 1):
             value = each.op.operands[1] if isinstance(each.op.kind, Scatter) else None
@@ -119,8 +131,14 @@ class _Search:
     def _writes(self, each: Version) -> Callable[[Integers], Iterable[Place]]:
         return lambda integers: written(each, integers)
 
-    def _stays(self, done: int, places: Callable[[Integers], Iterable[Place]]) -> bool:
-        """Whether nothing replaces what is read after so many changes of a step."""
+    def _stays(
+        self, done: int, places: Callable[[Integers], Iterable[Place]],
+        where: Sequence[Comparison] | None = (),
+    ) -> bool:  # fmt: skip
+        """Whether nothing replaces what is read after so many changes of a step, ``where`` these
+        comparisons hold."""
+        if where is None:
+            return False
         try:
             here, before = list(places(self.alone)), list(places(self.step))
         except NotKnown:
@@ -128,11 +146,54 @@ class _Search:
         rest = [p for each in self.rest[done:] for p in each]
         self.left -= len(here) * len(rest) + len(before) * len(self.all)
         return self.left >= 0 and all(
-            apart(self.alone.bounds, p, q)
-            for mine, others in ((here, rest), (before, self.all))
+            apart(bounds, p, q)
+            for integers, mine, others in (
+                (self.alone, here, rest), (self.step, before, self.all)
+            )
+            for bounds in [_assuming(integers, where)]
             for p in mine
             for q in others
-        )
+        )  # fmt: skip
+
+
+def _assuming(integers: Integers, where: Sequence[Comparison]) -> Bounds:
+    if not where:
+        return integers.bounds
+    bounds = integers.bounds.copied()
+    for kind, a, b in where:
+        bounds.assume(kind, integers.of(a), integers.of(b))
+    return bounds
+
+
+def _asked_where(
+    op: Op, readers: Mapping[Value, Sequence[Op]], body: Program, makers: Mapping[Value, Op]
+) -> list[Comparison] | None:
+    """A comparison that holds wherever a branch asks for an element that is picked before it; None
+    where there is none, or something else asks."""
+    if not isinstance(op.kind, Gather) or op.result in body.outputs:
+        return None
+    found = {_chosen_where(user, op.result, makers) for user in readers.get(op.result, ())}
+    (only,) = found if len(found) == 1 else (None,)
+    return None if only is None else [only]
+
+
+def _chosen_where(user: Op, value: Value, makers: Mapping[Value, Op]) -> Comparison | None:
+    """The comparison that holds where the one branch is chosen that asks for a value."""
+    if user.kind is not declared.switch or user.operands.count(value) != 1:
+        return None
+    k = user.operands.index(value)
+    branches = user.params["branches"]
+    ask = [j for j, branch in enumerate(branches) if k and read_inputs(branch)[k - 1]]
+    number = makers.get(user.operands[0])
+    if len(branches) != 2 or len(ask) != 1 or number is None or number.kind is not convert:
+        return None
+    test = makers.get(number.operands[0])
+    if test is None or test.kind not in OPPOSITE:
+        return None
+    a, b = test.operands
+    if a.type.shape or a.type.dtype.kind != "i":
+        return None
+    return (test.kind if ask[0] else OPPOSITE[test.kind], a, b)
 
 
 def read_in_the_end(
