@@ -21,6 +21,7 @@ from autojit.ir.core.registry import REGISTRY, declared
 from autojit.ir.ops.arithmetic import (
     add,
     bitwise_and,
+    convert,
     eq,
     floor_divide,
     ge,
@@ -161,6 +162,8 @@ class Integers:
         op = self.maker(value)
         if op is None or value.type.shape or value.type.dtype.kind != "i":
             return None
+        if op.kind is declared.switch:
+            return self._branched(op, op.results.index(value))
         if op.kind is constant:
             return Affine(int(op.params["value"]))
         rule = _RULES.get(op.kind)
@@ -168,13 +171,22 @@ class Integers:
 
     def _selected(self, op: Op) -> Affine | None:
         condition, a, b = op.operands
-        test = self.maker(condition)
-        if test is None or len(test.operands) != 2 or test.operands[0].type.shape:
+        return self._chosen(self.maker(condition), self.of(a), self.of(b))
+
+    def _branched(self, op: Op, result: int) -> Affine | None:
+        test = compared(op, self.maker)
+        if test is None:
             return None
-        if test.kind not in (lt, le, gt, ge, eq):
+        second, first = (
+            in_body(op, branch, self).of(branch.outputs[result]) for branch in op.params["branches"]
+        )
+        return self._chosen(test, first, second)
+
+    def _chosen(self, test: Op | None, first: Affine, second: Affine) -> Affine | None:
+        """The first where a comparison holds, else the second."""
+        if test is None or test.kind not in (lt, le, gt, ge, eq) or not _is_integer(test.operands[0]):
             return None
         x, y = map(self.of, test.operands)
-        first, second = self.of(a), self.of(b)
         if test.kind is eq:
             # Where x is y the first is what the second is there: the second it is everywhere.
             gap, apart = second - first, x - y
@@ -245,6 +257,15 @@ class StepBuilder(Builder):
             pairs = zip(old, inputs, strict=True)
             known = {new: around.known[v] for v, new in pairs if v in around.known}
             self.around = Integers(around.bounds, nothing_known, known)
+
+
+def compared(switch: Op, maker: Maker) -> Op | None:
+    """The comparison by which one of two branches is taken: the second where it holds."""
+    number = maker(switch.operands[0])
+    if len(switch.params["branches"]) != 2 or number is None or number.kind is not convert:
+        return None
+    test = maker(number.operands[0])
+    return test if test is not None and test.kind in OPPOSITE else None
 
 
 # -- steps of loops -----------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.registry import REGISTRY, declared
+from autojit.ir.ops.arithmetic import le
 from autojit.ir.ops.index import Gather
 from autojit.ir.ops.update import AddAt, Scatter, Update
 
@@ -26,12 +27,27 @@ class NotKnown(Exception):
 
 
 def apart(bounds: Bounds, first: Place, second: Place) -> bool:
-    """Whether no element is in both."""
-    return any(
-        a is not None and b is not None
-        and max(bounds.least(a[0] - b[1]), bounds.least(b[0] - a[1])) >= 1
+    """Whether no element is in both.
+
+    Where one place is at least the other on an axis, and so may only be the same or apart, the
+    other axes are compared where it is the same.
+    """
+    gaps = [
+        gap
         for a, b in zip(first, second, strict=True)
-    )  # fmt: skip
+        if a is not None and b is not None
+        for gap in (a[0] - b[1], b[0] - a[1])
+    ]
+    least = list(map(bounds.least, gaps))
+    if max(least, default=0) >= 1:
+        return True
+    for gap, known in zip(gaps, least, strict=True):
+        if known == 0 and gap.terms:
+            same = bounds.copied()
+            same.assume(le, gap, Affine(0))
+            if any(same.least(other) >= 1 for other in gaps):
+                return True
+    return False
 
 
 class Version(NamedTuple):

@@ -28,12 +28,11 @@ from dataclasses import dataclass, field
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.core.registry import declared
-from autojit.ir.ops.arithmetic import convert
 from autojit.ir.ops.bodies import read_inputs
 from autojit.ir.ops.index import Gather, gather
 from autojit.ir.ops.update import Scatter
 
-from .integers import OPPOSITE, Bounds, Integers, Steps
+from .integers import OPPOSITE, Bounds, Integers, Steps, compared
 from .places import NotKnown, Place, Version, apart, read, versions_of, written
 
 #: A comparison, and the integers that it compares.
@@ -184,11 +183,8 @@ def _chosen_where(user: Op, value: Value, makers: Mapping[Value, Op]) -> Compari
     k = user.operands.index(value)
     branches = user.params["branches"]
     ask = [j for j, branch in enumerate(branches) if k and read_inputs(branch)[k - 1]]
-    number = makers.get(user.operands[0])
-    if len(branches) != 2 or len(ask) != 1 or number is None or number.kind is not convert:
-        return None
-    test = makers.get(number.operands[0])
-    if test is None or test.kind not in OPPOSITE:
+    test = compared(user, makers.get)
+    if test is None or len(ask) != 1:
         return None
     a, b = test.operands
     if a.type.shape or a.type.dtype.kind != "i":
