@@ -33,6 +33,7 @@ from .algebra import (
 )
 from .loops import (
     begun_sums,
+    counted_back,
     distribute_recurrences,
     rematerialize_tapes,
     scalar_replacement,
@@ -116,6 +117,10 @@ OPTIMIZE = Pipeline(
         _place(
             begun_sums.run,
             "From the innermost loop outwards: a step that adds in a loop of its own adds only.",
+        ),
+        _place(
+            counted_back.run,
+            "The loops above have their last carries and streams; those below see one sweep less.",
         ),
         _place(
             distribute_recurrences.run,

@@ -309,7 +309,7 @@ class Steps:
         self, program: Program, outer: Integers, given: Any, more: Affine
     ) -> tuple[dict[Value, Affine], dict[Value, Affine]]:
         n, test = self.op.params["constants"], self.op.params["condition"]
-        counters = _counters(program, n, self.op.params["carries"][0])
+        counters = counters_of(program, n, self.op.params["carries"][0])
         starts = {k: outer.of(self.op.operands[n + k]) for k in counters}
         number = self.bounds.variable([Affine(0)])
         now = {program.inputs[n + k]: starts[k] + number * by for k, by in counters.items()}
@@ -355,7 +355,7 @@ def _is_integer(value: Value) -> bool:
     return not value.type.shape and value.type.dtype.kind == "i"
 
 
-def _counters(program: Program, n: int, m: int) -> dict[int, int]:
+def counters_of(program: Program, n: int, m: int) -> dict[int, int]:
     """Which carries grow by a number in each step, and by how much."""
     makers = {v: op for op in program.ops for v in op.results}
     found = {}
