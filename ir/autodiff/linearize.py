@@ -72,9 +72,7 @@ class Linearized(NamedTuple):
 
 
 @phase("linearize")
-def linearize(
-    program: Program, wrt: Sequence[int], around: Integers | None = None
-) -> Linearized:
+def linearize(program: Program, wrt: Sequence[int], around: Integers | None = None) -> Linearized:
     """Split the derivative of a program with respect to some inputs from its value.
 
     What is computed twice is differentiated once: the cotangents of equal values are summed

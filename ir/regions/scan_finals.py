@@ -1,7 +1,7 @@
 """What a ``scan`` stores for its derivative, and what that reads from the arrays it ends with.
 
-Legal where :mod:`autojit.ir.autodiff.final.reads` says so.  The linear loop runs after the other one
-in either direction, so that all that ends with may be a constant of it.
+Legal where :mod:`autojit.ir.autodiff.final.reads` says so.  The linear loop begins when the
+other one has ended, so that what that ends with may be a constant of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from autojit.ir.autodiff.partition import free_values, needed, parted
 from autojit.ir.autodiff.residuals import choose_residuals, repeatable
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Program, Value, building
-from autojit.ir.ops.bodies import chosen
 
 
 def residuals_of(
@@ -28,7 +27,7 @@ def residuals_of(
     only its linear program reads them.
     """
     body, n, m = params["body"], params["constants"], params["carries"]
-    outer, outs = Integers.here(), len(body.outputs)
+    outer = Integers.here()
     op = Op(kind, tuple(operands), params, tuple(Value(v.type) for v in body.outputs))
     linearized = linearize(body, wrt, Steps(op, outer).now)
     is_free = [not n < i <= n + m for i in range(len(body.inputs))]
@@ -38,13 +37,15 @@ def residuals_of(
         return parts, []
     more = [*is_free, *[True] * len(carries)]
     other = choose_residuals(other, more, later=len(carries))
-    less = _stored(other, outs, more) < _stored(parts, outs, is_free)
+    less = stored_bytes(other, params) < stored_bytes(parts, params)
     return (other, carries) if less else (parts, [])
 
 
-def _stored(parts: Linearized, outs: int, is_free: Sequence[bool]) -> int:
-    """How many bytes a step stores."""
-    free = set(chosen(parts.primal.inputs, is_free))
+def stored_bytes(parts: Linearized, params: dict[str, Any]) -> int:
+    """How many bytes a step of a scan stores."""
+    n, m, outs = params["constants"], params["carries"], len(params["body"].outputs)
+    inputs = parts.primal.inputs
+    free = {*inputs[: n + 1], *inputs[n + 1 + m :]}
     return sum(v.type.nbytes for v in parts.primal.outputs[outs:] if v not in free)
 
 

@@ -21,7 +21,8 @@ def with_finals(
     """The tangents of the results of a loop that has run.
 
     ``params`` are those of the loop that carries values, then tangents, from ``operands`` on;
-    ``values`` are the results of the loop itself, and ``outer`` knows the integers among the operands.
+    ``values`` are the results of the loop itself, and ``outer`` knows the integers among its
+    operands.
     """
     (body,), (m,), n = params["sweeps"], params["carries"], params["constants"]
     first, builder = len(values), current_builder()

@@ -12,6 +12,7 @@ not overflow where they are places of elements: a place outside of an array rais
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from autojit.ir.core.affine import Affine, Var, of
@@ -42,10 +43,7 @@ from autojit.ir.ops.linear import constant
 Maker = Callable[[Value], Op | None]
 
 #: Comparisons, and which of them holds where one does not.
-OPPOSITE = {lt: ge, ge: lt, le: gt, gt: le, eq: ne, ne: eq}
-
-#: Less than any number that a form is at least.
-UNKNOWN = -(1 << 70)
+OPPOSITE: dict[Declaration, Declaration] = {lt: ge, ge: lt, le: gt, gt: le, eq: ne, ne: eq}
 
 
 class Bounds:
@@ -63,8 +61,8 @@ class Bounds:
         self.lows[var], self.highs[var] = list(lows), list(highs)
         return of(var)
 
-    def least(self, form: Affine) -> int:
-        """A number that a form is never below.
+    def least(self, form: Affine) -> float:
+        """A number that a form is never below; minus infinity where none is known.
 
         >>> bounds = Bounds()
         >>> row = bounds.variable([Affine(0)])
@@ -77,7 +75,7 @@ class Bounds:
         var, factor = max(form.terms, key=lambda term: _serial(term[0]))
         assert isinstance(var, Var)
         known = (self.lows if factor > 0 else self.highs).get(var, ())
-        return max((self.least(form.substitute(var, b)) for b in known), default=UNKNOWN)
+        return max((self.least(form.substitute(var, b)) for b in known), default=-inf)
 
     def copied(self) -> Bounds:
         """The same, for more that holds at one place only."""
@@ -150,7 +148,7 @@ class Integers:
         """Between which numbers an integer lies; None where that is not known."""
         form = self.of(value)
         low, high = self.bounds.least(form), -self.bounds.least(form * -1)
-        return (low, high) if UNKNOWN // 2 < low and high < -UNKNOWN // 2 else None
+        return (int(low), int(high)) if -inf < low and high < inf else None
 
     def of(self, value: Value) -> Affine:
         """The form of an integer; a new variable if nothing is known of it."""
@@ -184,7 +182,11 @@ class Integers:
 
     def _chosen(self, test: Op | None, first: Affine, second: Affine) -> Affine | None:
         """The first where a comparison holds, else the second."""
-        if test is None or test.kind not in (lt, le, gt, ge, eq) or not _is_integer(test.operands[0]):
+        if (
+            test is None
+            or test.kind not in (lt, le, gt, ge, eq)
+            or not _is_integer(test.operands[0])
+        ):
             return None
         x, y = map(self.of, test.operands)
         if test.kind is eq:
@@ -249,9 +251,7 @@ class StepBuilder(Builder):
         self._seen = len(self.ops)
         return self._makers.get(value)
 
-    def know(
-        self, around: Integers | None, old: Sequence[Value], inputs: Sequence[Value]
-    ) -> None:
+    def know(self, around: Integers | None, old: Sequence[Value], inputs: Sequence[Value]) -> None:
         """The inputs are what ``around`` knows as the old ones."""
         if around is not None:
             pairs = zip(old, inputs, strict=True)

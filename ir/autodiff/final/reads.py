@@ -120,8 +120,8 @@ class _Search:
             value = each.op.operands[1] if isinstance(each.op.kind, Scatter) else None
             if value is None or value not in makers or value in self.found.stored:
                 continue
-            places = each.op.operands[2:]
-            if all(not v.type.shape for v in places) and self._stays(done, self._writes(each)):
+            single = all(not v.type.shape for v in each.op.operands[2:])
+            if single and self._stays(done, self._writes(each)):
                 self.found.stored[value] = (each.op, self.carry)
 
     def _reads(self, op: Op, version: Value) -> Callable[[Integers], Iterable[Place]]:

@@ -352,3 +352,26 @@ ADDED = """(%x: f64[9], %v: f64[4]) {
   %y: f64[9] = add %o, %s
   return %y
 }"""
+
+#: A first sweep that only counts.
+COUNTED = """(%x: f64[9], %z: f64[]) {
+  %n: i64[] = constant {dtype=i64, shape=(), value=7}
+  %i: i64[] = constant {dtype=i64, shape=(), value=2}
+  %l: i64[] = constant {dtype=i64, shape=(), value=0}
+  %a: i64[], %b: i64[], %g: f64[] = while %n, %x, %i, %l, %z {backward=(False, True), carries=(2, 1), condition=program test(%0: i64[], %1: f64[9], %2: i64[], %3: i64[]) {
+    %4: bool[] = lt %2, %0
+    return %4
+  }, constants=2, sweeps=(program step(%0: i64[], %1: f64[9], %2: i64[], %3: i64[]) {
+    %one: i64[] = constant {dtype=i64, shape=(), value=1}
+    %two: i64[] = constant {dtype=i64, shape=(), value=2}
+    %4: i64[] = add %2, %one
+    %5: i64[] = add %3, %two
+    return %4, %5, %3
+  }, program back(%0: i64[], %1: f64[9], %2: i64[], %3: f64[]) {
+    %4: f64[] = gather %1, %2 {axes=(0,)}
+    %5: f64[] = mul %3, %4
+    %6: f64[] = add %5, %4
+    return %6
+  })}
+  return %a, %b, %g
+}"""  # noqa: E501
