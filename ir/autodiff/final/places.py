@@ -10,16 +10,23 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from autojit.ir.core.affine import Affine
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.registry import REGISTRY, declared
-from autojit.ir.ops.arithmetic import le
+from autojit.ir.ops.arithmetic import ge, gt, le, lt, select
 from autojit.ir.ops.index import Gather
+from autojit.ir.ops.linear import iota
+from autojit.ir.ops.move import broadcast
 from autojit.ir.ops.update import AddAt, Scatter, Update
 
-from .integers import Bounds, Integers, Steps, in_body
+from .integers import OPPOSITE, Bounds, Integers, Steps, in_body
 
 #: The least and the greatest place on each axis; None where that may be any.
 Place = tuple[tuple[Affine, Affine] | None, ...]
+
+
+#: Comparisons, with their operands in the other order.
+MIRRORED: dict[Declaration, Declaration] = {lt: gt, gt: lt, le: ge, ge: le}
 
 
 class NotKnown(Exception):
@@ -121,11 +128,20 @@ def _at(op: Op, indices: Sequence[Value], shape: Sequence[int], integers: Intege
     )
 
 
-def read(op: Op, array: Value, integers: Integers) -> Iterator[Place]:
-    """Where an op reads an array that it does not change."""
+def read(op: Op, array: Value, integers: Integers, user: Op | None = None) -> Iterator[Place]:
+    """Where an op reads an array that it does not change; of a row that it gathers, what ``user``
+    takes."""
     at = [k for k, v in enumerate(op.operands) if v is array]
     if isinstance(op.kind, Gather) and at == [0]:
-        yield _at(op, op.operands[1:], array.shape, integers)
+        place = _at(op, op.operands[1:], array.shape, integers)
+        if user is not None and not any(v.type.shape for v in op.operands[1:]):
+            rest = [axis for axis, part in enumerate(place) if part is None]
+            of = dict(zip(rest, _part(user, op.result, integers), strict=True))
+            place = tuple(of.get(axis, known) for axis, known in enumerate(place))
+        yield place
+        return
+    if op.kind is select and not op.operands[0] is array:
+        yield _part(op, array, integers)
         return
     if not set(at) <= set(_taken_as_they_are(op)):
         raise NotKnown
@@ -140,9 +156,43 @@ def read(op: Op, array: Value, integers: Integers) -> Iterator[Place]:
             inner = body.inputs[shared.index(k)]
             if inner in body.outputs:
                 raise NotKnown
-            for user in body.ops:
-                if inner in user.operands:
-                    yield from read(user, inner, known)
+            for reader in body.ops:
+                if inner in reader.operands:
+                    for user in _users(reader, body):
+                        yield from read(reader, inner, known, user)
+
+
+def _users(op: Op, body: Program) -> Sequence[Op | None]:
+    """The ops that take parts of a row that an op gathers; None where it is not known which."""
+    if not isinstance(op.kind, Gather) or not op.result.shape or op.result in body.outputs:
+        return [None]
+    return [user for user in body.ops if op.result in user.operands]
+
+
+def _part(op: Op, array: Value, integers: Integers) -> Place:
+    """The part of an array that a selection takes: that below a bound, or above, along an axis."""
+    whole: Place = (None,) * array.type.ndim
+    if op.kind is not select or op.operands.count(array) != 1 or op.operands[0] is array:
+        return whole
+    test, dims = integers.maker(op.operands[0]), tuple(range(array.type.ndim))
+    if test is not None and test.kind is broadcast:
+        dims, test = test.params["dims"], integers.maker(test.operands[0])
+    if test is None or test.kind not in OPPOSITE:
+        return whole
+    kind = test.kind if op.operands[1] is array else OPPOSITE[test.kind]
+    counted, limit = map(integers.maker, test.operands)
+    if counted is not None and counted.kind is broadcast:
+        kind, counted, limit = MIRRORED[kind], limit, counted
+    if counted is None or limit is None or counted.kind is not iota or limit.kind is not broadcast:
+        return whole
+    axis, bound = dims[counted.params["axis"]], limit.operands[0]
+    if bound.type.shape or kind not in MIRRORED:
+        return whole
+    form, last = integers.of(bound), Affine(array.shape[axis] - 1)
+    upwards = kind in (lt, le)
+    strict = int(kind in (lt, gt))
+    part = (Affine(0), form - strict) if upwards else (form + strict, last)
+    return tuple(part if a == axis else None for a in range(array.type.ndim))
 
 
 def _taken_as_they_are(op: Op) -> Sequence[int]:

@@ -48,6 +48,8 @@ class Finals:
 
     #: The arrays that ops read, and of which carry they are versions.
     reads: dict[tuple[Op, Value], int] = field(default_factory=dict)
+    #: Rows of which ops take a part, and the gathers that pick them from carries.
+    rows: dict[tuple[Op, Value], tuple[Op, int]] = field(default_factory=dict)
     #: Values, and the ops that store them.
     stored: dict[Value, tuple[Op, int]] = field(default_factory=dict)
     #: The ops that change carries.
@@ -56,7 +58,8 @@ class Finals:
     @property
     def carries(self) -> list[int]:
         """The carries that are read in the end."""
-        return sorted({*self.reads.values(), *(k for _, k in self.stored.values())})
+        picked = (*self.stored.values(), *self.rows.values())
+        return sorted({*self.reads.values(), *(k for _, k in picked)})
 
 
 def finals_of(op: Op, body: Program, carries: Mapping[int, tuple[Value, Value]], outer: Integers
@@ -116,6 +119,10 @@ class _Search:
                     done, places, _asked_where(op, readers, body, makers)
                 ):
                     self.found.reads[op, version] = self.carry
+                elif isinstance(op.kind, Gather) and op.result.shape:
+                    for user in readers.get(op.result, ()):
+                        if self._stays(done, self._reads(op, version, user)):
+                            self.found.rows[user, op.result] = (op, self.carry)
         for done, each in enumerate(self.chain, 1):
             value = each.op.operands[1] if isinstance(each.op.kind, Scatter) else None
             if value is None or value not in makers or value in self.found.stored:
@@ -124,8 +131,10 @@ class _Search:
             if single and self._stays(done, self._writes(each)):
                 self.found.stored[value] = (each.op, self.carry)
 
-    def _reads(self, op: Op, version: Value) -> Callable[[Integers], Iterable[Place]]:
-        return lambda integers: read(op, version, integers)
+    def _reads(
+        self, op: Op, version: Value, user: Op | None = None
+    ) -> Callable[[Integers], Iterable[Place]]:
+        return lambda integers: read(op, version, integers, user)
 
     def _writes(self, each: Version) -> Callable[[Integers], Iterable[Place]]:
         return lambda integers: written(each, integers)
@@ -207,11 +216,18 @@ def read_in_the_end(
         for value, (op, k) in finals.stored.items():
             with builder.at(op.source):
                 env[value] = gather(ends[k], *op.operands[2:], axes=op.params["axes"])
+        rows: dict[Op, Value] = {}
+        for pick, k in finals.rows.values():
+            if pick not in rows:
+                with builder.at(pick.source):
+                    rows[pick] = gather(ends[k], *pick.operands[1:], axes=pick.params["axes"])
         for op in ops:
             operands = [
-                ends[finals.reads[op, v]] if (op, v) in finals.reads else env.get(v, v)
+                ends[finals.reads[op, v]] if (op, v) in finals.reads
+                else rows[finals.rows[op, v][0]] if (op, v) in finals.rows
+                else env.get(v, v)
                 for v in op.operands
-            ]
+            ]  # fmt: skip
             new = any(a is not b for a, b in zip(operands, op.operands, strict=True))
             if new and op not in finals.changes and may_repeat(op):
                 results = builder.repeat(op, operands)
