@@ -33,7 +33,7 @@ Range = tuple[int, int] | None
 #: What computes a value, or None.
 Maker = Callable[[Value], Op | None]
 #: ``rule(op, rewriter, range_of)`` for ops with bodies.
-RangeRule = Callable[[Op, Rewriter, Callable[[Value], Range]], Sequence[Value] | None]
+RangeRule = Callable[[Op, Rewriter, "Known"], Sequence[Value] | None]
 
 _RULES: dict[Any, Callable[..., tuple[int, int]]] = {
     add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
@@ -86,6 +86,17 @@ def _selected(op: Op, maker: Maker) -> Callable[..., tuple[int, int]]:
     return lambda a, b: (min(a[0], b[0]), max(a[1], b[1]))
 
 
+class Known:
+    """The ranges of integers, and how they are related."""
+
+    def __init__(self, maker: Maker, ranges: dict[Value, Range], integers: Integers) -> None:
+        self._maker, self._ranges, self.integers = maker, ranges, integers
+
+    def __call__(self, value: Value) -> Range:
+        found = range_of(value, self._maker, self._ranges)
+        return self.integers.range(value) if found is None else found
+
+
 def rewrite_with_ranges(
     program: Program, rule: RangeRule, known: dict[Value, Range] | None = None,
     around: Integers | None = None,
@@ -103,10 +114,7 @@ def rewrite_with_ranges(
         if not isinstance(op.kind, BodyOp):
             return None
         integers = Integers(around.bounds, at.maker, around.known)
-
-        def of(value: Value) -> Range:
-            found = range_of(value, at.maker, ranges)
-            return integers.range(value) if found is None else found
+        of = Known(at.maker, ranges, integers)
 
         def body(value: Any) -> Any:
             if isinstance(value, Program):

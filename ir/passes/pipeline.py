@@ -36,8 +36,10 @@ from .loops import (
     counted_back,
     distribute_recurrences,
     rematerialize_tapes,
+    restored_elements,
     scalar_replacement,
     select_branches,
+    summed_elements,
     undo_steps,
     undo_tapes,
     unroll,
@@ -121,6 +123,15 @@ OPTIMIZE = Pipeline(
         _place(
             counted_back.run,
             "The loops above have their last carries and streams; those below see one sweep less.",
+        ),
+        _place(
+            restored_elements.run,
+            "Begun sums have brought what is cleared and what is added back together.",
+        ),
+        Place(
+            summed_elements.run,
+            "An element that is cleared in each step is not only added to. It looks at bodies with "
+            "what it knows of the loops around them.",
         ),
         _place(
             distribute_recurrences.run,

@@ -66,6 +66,24 @@ def backward_substitution(a: Any) -> Any:
     return np.sum(x * x)
 
 
+def cholesky_by_slices(a: Any) -> Any:
+    a = a.copy()
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] -= np.dot(a[i, :j], a[j, :j])
+            a[i, j] /= a[j, j]
+        a[i, i] = np.sqrt(a[i, i] - np.dot(a[i, :i], a[i, :i]))
+    return np.sum(a * a)
+
+
+def substitution_by_slices(a: Any) -> Any:
+    n = a.shape[0]
+    x = np.zeros_like(a[0])
+    for i in range(n - 1, -1, -1):
+        x[i] = (a[0, i] - np.dot(a[i, i + 1 :], x[i + 1 :])) / a[i, i]
+    return np.sum(x * x)
+
+
 def gauss_jordan(a: Any) -> Any:
     """A column that is eliminated is replaced in rows that were done before."""
     a = a.copy()
@@ -93,5 +111,6 @@ def smoothed(a: Any) -> Any:
 #: Every element that a step reads is as the loop leaves it.
 FINAL = (
     lu, cholesky, cholesky_of_a_band, forward_substitution, backward_substitution,
+    cholesky_by_slices, substitution_by_slices,
 )  # fmt: skip
 REPLACED = (gauss_jordan, smoothed)
