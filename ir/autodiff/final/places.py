@@ -133,16 +133,23 @@ def read(op: Op, array: Value, integers: Integers, user: Op | None = None) -> It
     takes."""
     at = [k for k, v in enumerate(op.operands) if v is array]
     if isinstance(op.kind, Gather) and at == [0]:
-        place = _at(op, op.operands[1:], array.shape, integers)
-        if user is not None and not any(v.type.shape for v in op.operands[1:]):
-            rest = [axis for axis, part in enumerate(place) if part is None]
-            of = dict(zip(rest, _part(user, op.result, integers), strict=True))
-            place = tuple(of.get(axis, known) for axis, known in enumerate(place))
-        yield place
-        return
-    if op.kind is select and not op.operands[0] is array:
+        yield _picked(op, integers, user)
+    elif op.kind is select and op.operands[0] is not array:
         yield _part(op, array, integers)
-        return
+    else:
+        yield from _read_in_bodies(op, array, at, integers)
+
+
+def _picked(op: Op, integers: Integers, user: Op | None) -> Place:
+    place = _at(op, op.operands[1:], op.operands[0].shape, integers)
+    if user is None or any(v.type.shape for v in op.operands[1:]):
+        return place
+    rest = [axis for axis, part in enumerate(place) if part is None]
+    of = dict(zip(rest, _part(user, op.result, integers), strict=True))
+    return tuple(of.get(axis, known) for axis, known in enumerate(place))
+
+
+def _read_in_bodies(op: Op, array: Value, at: Sequence[int], integers: Integers) -> Iterator[Place]:
     if not set(at) <= set(_taken_as_they_are(op)):
         raise NotKnown
     shared = list(op.kind.shared(op))  # type: ignore[attr-defined]

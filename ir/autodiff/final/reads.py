@@ -112,24 +112,34 @@ class _Search:
         for done, version in enumerate([first, *(each.after for each in self.chain)]):
             following = self.chain[done].op if done < len(self.chain) else None
             for op in readers.get(version, ()):
-                if op is following:
-                    continue
-                places = self._reads(op, version)
-                if self._stays(done, places) or self._stays(
-                    done, places, _asked_where(op, readers, body, makers)
-                ):
-                    self.found.reads[op, version] = self.carry
-                elif isinstance(op.kind, Gather) and op.result.shape:
-                    for user in readers.get(op.result, ()):
-                        if self._stays(done, self._reads(op, version, user)):
-                            self.found.rows[user, op.result] = (op, self.carry)
+                if op is not following:
+                    self._look_at(op, version, done, _asked_where(op, readers, body, makers))
+                    if (op, version) not in self.found.reads:
+                        self._look_at_parts(op, version, done, readers)
         for done, each in enumerate(self.chain, 1):
-            value = each.op.operands[1] if isinstance(each.op.kind, Scatter) else None
-            if value is None or value not in makers or value in self.found.stored:
-                continue
-            single = all(not v.type.shape for v in each.op.operands[2:])
-            if single and self._stays(done, self._writes(each)):
-                self.found.stored[value] = (each.op, self.carry)
+            if isinstance(each.op.kind, Scatter) and each.op.operands[1] in makers:
+                self._look_at_stored(each, done)
+
+    def _look_at(
+        self, op: Op, version: Value, done: int, where: Sequence[Comparison] | None
+    ) -> None:
+        places = self._reads(op, version)
+        if self._stays(done, places) or self._stays(done, places, where):
+            self.found.reads[op, version] = self.carry
+
+    def _look_at_parts(
+        self, op: Op, version: Value, done: int, readers: Mapping[Value, Sequence[Op]]
+    ) -> None:
+        if isinstance(op.kind, Gather) and op.result.shape:
+            for user in readers.get(op.result, ()):
+                if self._stays(done, self._reads(op, version, user)):
+                    self.found.rows[user, op.result] = (op, self.carry)
+
+    def _look_at_stored(self, each: Version, done: int) -> None:
+        value, *places = each.op.operands[1:]
+        single = all(not v.type.shape for v in places)
+        if single and value not in self.found.stored and self._stays(done, self._writes(each)):
+            self.found.stored[value] = (each.op, self.carry)
 
     def _reads(
         self, op: Op, version: Value, user: Op | None = None

@@ -5,8 +5,8 @@
     %z = add_at %y, %a, %j
     %w = add_at %z, %g, %i
 
-This is what the transpose of ``x[i] -= a[j] * …`` is: the cotangent of what is replaced goes to what
-it was.
+This is what the transpose of ``x[i] -= a[j] * …`` is: the cotangent of what is replaced goes to
+what it was.
 
 Legal where the same places are picked, cleared and added to, and between clearing and adding the
 array is only added to, with no other reader.  Numbers are added in another order, and a negative
