@@ -107,9 +107,9 @@ class Bounds:
         rest = form - of(var) * factor
         if all(_serial(v) < var.serial for v in rest.variables()):
             if factor == 1:
-                self.highs[var].append(rest * -1)
+                self.highs.setdefault(var, []).append(rest * -1)
             elif factor == -1:
-                self.lows[var].append(rest)
+                self.lows.setdefault(var, []).append(rest)
 
 
 def _serial(atom: Any) -> int:
