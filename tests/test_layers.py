@@ -270,8 +270,8 @@ FLOORS = (
     "codegen.vector_math", "codegen.loop_ir",
     "ir", "ir.passes", "ir.passes.algebra ir.passes.loops ir.passes.reroll",
     "ir.passes.loops.steps", "ir.linalg ir.special",
-    "ir.regions", "ir.autodiff", "ir.simplification", "ir.rewriting", "ir.ops", "ir.tools",
-    "ir.pass_manager", "ir.core", "places spelling version",
+    "ir.regions", "ir.autodiff", "ir.autodiff.final", "ir.simplification", "ir.rewriting",
+    "ir.ops", "ir.tools", "ir.pass_manager", "ir.core", "places spelling version",
 )  # fmt: skip
 
 #: Types that refer to each other: what an operation is (`Declaration`) is asked about operations.

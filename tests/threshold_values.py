@@ -195,6 +195,7 @@ PASSES: dict[str, tuple[Any, ...]] = {
     "ir.passes.loops.unroll.MOST_STEPS": (2, 3),
     "ir.passes.loops.unroll.SWEEP": (0, 1, 3),
     "ir.autodiff.residuals.DEAR": (0, 0.2, 100),
+    "ir.autodiff.final.reads.PAIRS": (0, 3),
     "ir.passes.reroll.reroll.MANY_NUMBERS": (0, 2),
     "staging.unrolled.LEAST_LOOP": (2, 8, 40),
     "staging.unrolled.LEAST_OPS": (2, 8, 30),
@@ -348,6 +349,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "staging.unrolled.MANY_NUMBERS",
     ),
     "statements, ops or lines": (
+        "ir.autodiff.final.reads.PAIRS",
         "ir.autodiff.branch_elements.NEAR",
         "codegen.loop_passes.split_blocks.STATEMENTS",
         "codegen.lowering.sheets.LEAST",

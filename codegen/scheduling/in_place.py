@@ -122,6 +122,9 @@ class _Order:
             way = self.through(before, after, copy.copied, first, copy)
             if way is not None:
                 return way._replace(copies=way.copies | {copy.value})
+        if copy is None and first.base is not None:
+            # What a loop ends with is updated where it lies.
+            return self.through(before, after, first.base, first, first)
         return self.updated(before, item)
 
     def through(

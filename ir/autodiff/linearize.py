@@ -26,6 +26,7 @@ from autojit.ir.core.program import (
 )
 from autojit.ir.pass_manager.records import phase
 
+from .final.integers import Integers, StepBuilder
 from .kept_errors import with_errors
 from .partition import free_values, halves, needed
 from .preparing import PREPARE
@@ -33,7 +34,7 @@ from .recorded_rules import LEAST, Places, RecordedRules
 from .transpose import transpose
 
 
-class _Split(Builder):
+class _Split(StepBuilder):
     """A builder that sorts ops into primal ones and ones linear in the tangents."""
 
     def __init__(self) -> None:
@@ -71,16 +72,18 @@ class Linearized(NamedTuple):
 
 
 @phase("linearize")
-def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
+def linearize(program: Program, wrt: Sequence[int], around: Integers | None = None) -> Linearized:
     """Split the derivative of a program with respect to some inputs from its value.
 
     What is computed twice is differentiated once: the cotangents of equal values are summed
-    before they go on, which no later pass makes of two sums of products.
+    before they go on, which no later pass makes of two sums of products.  ``around`` is what is
+    known of integers among the inputs of a loop's step.
     """
     _check_inexact(program, wrt)
-    program = PREPARE(program)
+    given, program = program.inputs, PREPARE(program)
     builder = _Split()
     inputs = [Value(v.type) for v in program.inputs]
+    builder.know(around, given, inputs)
     env = dict(zip(program.inputs, inputs, strict=True))
     tangents = {program.inputs[i]: Value(program.inputs[i].type) for i in wrt}
     tangent_inputs = list(tangents.values())
@@ -200,14 +203,18 @@ class Forward(NamedTuple):
 
 
 @phase("forward")
-def forward(program: Program, wrt: Sequence[int], *, split: bool = False) -> Forward:
+def forward(
+    program: Program, wrt: Sequence[int], *, split: bool = False, around: Integers | None = None
+) -> Forward:
     """A program that computes values and tangents together.
 
-    With ``split``, no op that depends on tangents computes a value as well.
+    With ``split``, no op that depends on tangents computes a value as well.  ``around`` is as in
+    :func:`linearize`.
     """
     _check_inexact(program, wrt)
-    builder = Builder()
+    builder = StepBuilder()
     inputs = [Value(v.type) for v in program.inputs]
+    builder.know(around, program.inputs, inputs)
     env = dict(zip(program.inputs, inputs, strict=True))
     tangents = {program.inputs[i]: Value(program.inputs[i].type) for i in wrt}
     tangent_inputs = list(tangents.values())

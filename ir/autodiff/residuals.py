@@ -12,7 +12,7 @@ no error comes up that has not before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autojit.ir.core.machine import current
@@ -24,6 +24,7 @@ from autojit.ir.simplification.simplified import simplified
 
 from .linearize import Linearized
 from .min_cut import source_side
+from .partition import parted
 
 #: Elementwise operations that cost less than this many functions may be repeated.
 DEAR = 1
@@ -43,17 +44,26 @@ def choose_residuals(
     parts: Linearized,
     free: Sequence[bool],
     may_repeat: Callable[[Op], bool] = repeatable,
+    later: int = 0,
+    kept: bool = False,
 ) -> Linearized:
     """The same split with residuals that take the fewest bytes.
 
-    ``free`` marks the inputs that the linear program can have at no cost.
+    ``free`` marks the inputs that the linear program can have at no cost.  The last ``later`` of
+    them are not there yet when the primal program runs: none of its outputs depends on one, other
+    than the input itself.  ``kept`` says that the outputs are kept anyway: the linear program
+    rather takes them than free inputs.
     """
     primal = simplified(parts.primal)
     n = len(primal.outputs) - parts.residuals
     needed = list(dict.fromkeys(primal.outputs[n:]))
     if not needed:
         return parts
-    cut = _minimum_cut(primal, needed, free, may_repeat)
+    missing = set(primal.inputs[len(primal.inputs) - later :])
+    costs = {v: int(kept) for v, f in zip(primal.inputs, free, strict=True) if f}
+    if kept:
+        costs = {**dict.fromkeys(primal.outputs[:n], 0), **costs}
+    cut = _minimum_cut(primal, needed, costs, may_repeat, missing)
     builder = Builder()
     stored = {v: Value(v.type) for v in cut}
     tangents = [Value(v.type) for v in parts.linear.inputs[parts.residuals :]]
@@ -70,15 +80,17 @@ def choose_residuals(
 
 
 def _minimum_cut(
-    primal: Program, needed: list[Value], free: Sequence[bool], may_repeat: Callable[[Op], bool]
-) -> list[Value]:
+    primal: Program, needed: list[Value], costs: Mapping[Value, int],
+    may_repeat: Callable[[Op], bool], missing: set[Value],
+) -> list[Value]:  # fmt: skip
+    apart = parted(primal.ops, missing)[2] - missing if missing else missing
     definer = {v: op for op in primal.ops for v in op.results}
-    is_free = {v for v, f in zip(primal.inputs, free, strict=True) if f}
     edges: list[tuple[Any, Any, int | None]] = [((v, 1), _SINK, None) for v in needed]
     pending, seen = list(needed), set(needed)
     while pending:
         v = pending.pop()
-        edges.append(((v, 0), (v, 1), 0 if v in is_free else max(1, v.type.nbytes)))
+        cost = costs.get(v, max(2, v.type.nbytes))
+        edges.append(((v, 0), (v, 1), None if v in apart else cost))
         op = definer.get(v)
         if op is None or not may_repeat(op):
             edges.append((_SOURCE, (v, 0), None))

@@ -26,12 +26,14 @@ from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.linear import constant
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 
+from .final.integers import Bounds, Integers, in_body, nothing_known
+
 #: The least and the greatest that an integer can be, or None where that is not known.
 Range = tuple[int, int] | None
 #: What computes a value, or None.
 Maker = Callable[[Value], Op | None]
 #: ``rule(op, rewriter, range_of)`` for ops with bodies.
-RangeRule = Callable[[Op, Rewriter, Callable[[Value], Range]], Sequence[Value] | None]
+RangeRule = Callable[[Op, Rewriter, "Known"], Sequence[Value] | None]
 
 _RULES: dict[Any, Callable[..., tuple[int, int]]] = {
     add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
@@ -84,24 +86,40 @@ def _selected(op: Op, maker: Maker) -> Callable[..., tuple[int, int]]:
     return lambda a, b: (min(a[0], b[0]), max(a[1], b[1]))
 
 
+class Known:
+    """The ranges of integers, and how they are related."""
+
+    def __init__(self, maker: Maker, ranges: dict[Value, Range], integers: Integers) -> None:
+        self._maker, self._ranges, self.integers = maker, ranges, integers
+
+    def __call__(self, value: Value) -> Range:
+        found = range_of(value, self._maker, self._ranges)
+        return self.integers.range(value) if found is None else found
+
+
 def rewrite_with_ranges(
-    program: Program, rule: RangeRule, known: dict[Value, Range] | None = None
-) -> Program:
-    """The program after a walk over its ops with bodies, from the innermost outwards."""
+    program: Program, rule: RangeRule, known: dict[Value, Range] | None = None,
+    around: Integers | None = None,
+) -> Program:  # fmt: skip
+    """The program after a walk over its ops with bodies, from the innermost outwards.
+
+    ``known`` has ranges of inputs; ``around`` knows how they are related.
+    """
     if not program.has(BodyOp):
         return program
     ranges = dict(known or {})
+    around = around or Integers(Bounds(), nothing_known)
 
     def improve(op: Op, at: Rewriter) -> Sequence[Value] | None:
         if not isinstance(op.kind, BodyOp):
             return None
-
-        def of(value: Value) -> Range:
-            return range_of(value, at.maker, ranges)
+        integers = Integers(around.bounds, at.maker, around.known)
+        of = Known(at.maker, ranges, integers)
 
         def body(value: Any) -> Any:
             if isinstance(value, Program):
-                return rewrite_with_ranges(value, rule, inputs_of(op, value, of))
+                inside = in_body(op, value, integers)
+                return rewrite_with_ranges(value, rule, inputs_of(op, value, of), inside)
             if isinstance(value, tuple):
                 made = tuple(map(body, value))
                 return value if all(a is b for a, b in zip(made, value, strict=True)) else made

@@ -33,10 +33,13 @@ from .algebra import (
 )
 from .loops import (
     begun_sums,
+    counted_back,
     distribute_recurrences,
     rematerialize_tapes,
+    restored_elements,
     scalar_replacement,
     select_branches,
+    summed_elements,
     undo_steps,
     undo_tapes,
     unroll,
@@ -116,6 +119,19 @@ OPTIMIZE = Pipeline(
         _place(
             begun_sums.run,
             "From the innermost loop outwards: a step that adds in a loop of its own adds only.",
+        ),
+        _place(
+            counted_back.run,
+            "The loops above have their last carries and streams; those below see one sweep less.",
+        ),
+        _place(
+            restored_elements.run,
+            "Begun sums have brought what is cleared and what is added back together.",
+        ),
+        Place(
+            summed_elements.run,
+            "An element that is cleared in each step is not only added to. It looks at bodies with "
+            "what it knows of the loops around them.",
         ),
         _place(
             distribute_recurrences.run,

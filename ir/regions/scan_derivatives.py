@@ -7,9 +7,8 @@ from typing import Any
 
 from autojit.ir.autodiff import zero_cotangents
 from autojit.ir.autodiff.hoist import hoist
-from autojit.ir.autodiff.linearize import forward, linearize
+from autojit.ir.autodiff.linearize import forward
 from autojit.ir.autodiff.partition import depends, separate
-from autojit.ir.autodiff.residuals import choose_residuals
 from autojit.ir.autodiff.transpose import transpose
 from autojit.ir.core.declaration import Declaration, MaybeValue, full
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
@@ -26,6 +25,8 @@ from autojit.ir.ops.bodies import (
     spread,
 )
 from autojit.ir.pass_manager.records import phase
+
+from .scan_finals import residuals_of
 
 
 @phase("derivative of scan")
@@ -102,16 +103,16 @@ def _split(
     """A loop that also stacks residuals, and one that is linear in the tangents."""
     operands, params, wrt = _hoisted(operands, params, wrt)
     body, n, m = params["body"], params["constants"], params["carries"]
-    is_carry = [n < i <= n + m for i in range(len(body.inputs))]
-    parts = choose_residuals(linearize(body, wrt), [not c for c in is_carry])
+    parts, finals = residuals_of(kind, operands, params, wrt)
     outs = len(body.outputs)
     position = {v: i for i, v in enumerate(parts.primal.inputs)}
     residuals = parts.primal.outputs[outs:]
     where = [position.get(v, -1) for v in residuals]
-    stacked = [p < 0 or is_carry[p] for p in where]
-    primal = parts.primal.with_body(
-        parts.primal.ops, [*parts.primal.outputs[:outs], *chosen(residuals, stacked)]
-    )
+    stacked = [p < 0 or n < p <= n + m for p in where]
+    primal = Program(
+        parts.primal.inputs[: len(body.inputs)], parts.primal.ops,
+        [*parts.primal.outputs[:outs], *chosen(residuals, stacked)], name=parts.primal.name,
+    )  # fmt: skip
     results = current_builder().emit(kind, operands, {**params, "body": primal})
     # The linear loop reads the stacked values, and operands of this loop as they are.
     stacks = iter(results[outs:])
@@ -120,7 +121,10 @@ def _split(
     at_index: list[int] = []
     slots: list[tuple[str, int]] = []
     for p, is_stacked in zip(where, stacked, strict=True):
-        if is_stacked or p > n + m:
+        if p >= len(body.inputs):
+            slots.append(("constant", len(fixed)))
+            fixed.append(results[finals[p - len(body.inputs)]])
+        elif is_stacked or p > n + m:
             slots.append(("row", len(rows)))
             rows.append(next(stacks) if is_stacked else operands[p - 1])
         elif p == n:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.final.integers import Integers, in_body
 from autojit.ir.autodiff.linearize import forward, linearize
 from autojit.ir.autodiff.partition import depends
 from autojit.ir.autodiff.residuals import choose_residuals
@@ -122,9 +123,16 @@ class Switch(BodyOp):
         self, operands: Sequence[Value], branches: Sequence[Program], wrt: list[int],
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
-        """Residuals of the branches share places: one branch runs, the others' are zero."""
+        """Residuals of the branches share places: one branch runs, the others' are zero.  What the
+        branches return is a residual as it is."""
         n, outs = len(operands) - 1, len(branches[0].outputs)
-        parts = [choose_residuals(linearize(b, wrt), [True] * n) for b in branches]
+        around = Integers.here()
+        known = [in_body(Op(self, tuple(operands), {"branches": branches}, ()), b, around)
+                 for b in branches]  # fmt: skip
+        parts = [
+            choose_residuals(linearize(b, wrt, k), [True] * n, kept=True)
+            for b, k in zip(branches, known, strict=True)
+        ]
         moving = sorted({i for p in parts for i in p.active})
         slots: list[Type] = []
         places = [_places(p.primal, outs, slots) for p in parts]
@@ -148,12 +156,13 @@ class Switch(BodyOp):
             builder = Builder()
             with building(builder):
                 fixed = [Value(v.type) for v in operands[1:]] + [Value(t) for t in slots]
+                fixed += [Value(v.type) for v in reversed(results[:outs])]
                 moved = [Value(v.type) for v in given]
                 made = builder.inline(p.linear, [*(fixed[w] for w in where), *moved])
                 of_out = dict(zip(p.active, made, strict=True))
                 outputs = [or_zero(of_out.get(j), branches[0].out_types[j]) for j in moving]
             linears.append(builder.finish([*fixed, *moved], outputs, name=p.linear.name))
-        everything = [*operands, *results[outs:], *given]
+        everything = [*operands, *results[outs:], *reversed(results[:outs]), *given]
         tangents: Sequence[Value] = ()
         if moving:
             tangents = current_builder().emit(self, everything, {"branches": tuple(linears)})
@@ -234,12 +243,14 @@ def _padded(
 
 
 def _places(primal: Program, outs: int, slots: list[Type]) -> list[int]:
-    """Where each residual is: the number of an input, or beyond them that of a slot.
+    """Where each residual is: the number of an input, or beyond them that of a slot; or, counted
+    from the end, that of an output.
 
     Slots are added where those of a type run out.
     """
     n = len(primal.inputs)
-    position = {v: i for i, v in enumerate(primal.inputs)}
+    position = {v: ~j for j, v in enumerate(primal.outputs[:outs])}
+    position |= {v: i for i, v in enumerate(primal.inputs)}
     taken: set[int] = set()
     places = []
     for v in primal.outputs[outs:]:

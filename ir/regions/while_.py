@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autojit.ir.autodiff.final.integers import Integers, Steps
 from autojit.ir.autodiff.partition import depends
 from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import MaybeValue, require
@@ -37,6 +38,7 @@ from autojit.ir.ops.bodies import (
 from autojit.ir.rewriting.bodies import rebuilt
 
 from .while_batch import batched
+from .while_finals import with_finals
 from .while_moving import forward_params, moving_of
 from .while_narrow import narrowed
 from .while_transpose import transposed
@@ -152,6 +154,13 @@ class While(BodyOp):
         everything: list[Value] = [*constants, *dc]
         for values, ts in zip(carries, active, strict=True):
             everything += [*values, *(t for t in ts if t is not None)]
+        if split and len(carries) == 1:
+            outer = Integers.here()
+            values = list(current_builder().emit(self, operands, params))
+            step = Steps(Op(self, tuple(operands), params, tuple(values)), outer).now
+            both = forward_params(params, moving, split, step)
+            made = with_finals(self, everything, both, values, outer)
+            return values, spread(made, moving.carries[0])
         made = current_builder().emit(self, everything, forward_params(params, moving, split))
         sizes = [n for values, ts in zip(carries, active, strict=True)
                  for n in (len(values), len(ts))]  # fmt: skip

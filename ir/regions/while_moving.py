@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autojit.ir.autodiff.final.integers import Integers
 from autojit.ir.autodiff.linearize import forward
 from autojit.ir.autodiff.partition import depends
 from autojit.ir.core.program import Builder, Program, Value, building
@@ -46,15 +47,21 @@ def moving_of(
     return found
 
 
-def forward_params(params: dict[str, Any], moving: Moving, split: bool) -> dict[str, Any]:
-    """Bodies that carry values, then tangents; streams of a sweep likewise."""
+def forward_params(
+    params: dict[str, Any], moving: Moving, split: bool, around: Integers | None = None
+) -> dict[str, Any]:
+    """Bodies that carry values, then tangents; streams of a sweep likewise.
+
+    ``around`` is what is known of integers among the inputs of the first one.
+    """
     n = params["constants"]
     dn = sum(moving.constants)
     sweeps, counts = [], []
     stream_types: list[list[Type]] = []
     for k, (body, m) in enumerate(zip(params["sweeps"], params["carries"], strict=True)):
         marks = moving.inputs(k)
-        made, active = forward(body, [i for i, moves in enumerate(marks) if moves], split=split)
+        wrt = [i for i, moves in enumerate(marks) if moves]
+        made, active = forward(body, wrt, split=split, around=None if k else around)
         outs = len(body.outputs)
         builder = Builder()
         with building(builder):

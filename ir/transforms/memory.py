@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from autojit.ir.autodiff.linearize import linearize
-from autojit.ir.autodiff.residuals import choose_residuals
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.ops.bodies import groups
+from autojit.ir.regions.scan import scan
+from autojit.ir.regions.scan_finals import residuals_of, stored_bytes
 
 
 def peak_bytes(program: Program) -> int:
@@ -58,11 +59,10 @@ def stacked_bytes(params: dict[str, Any], *, constants: bool = True) -> int:
     All that is floating point is differentiated by, the scan's constants on request.
     """
     body, n, m = params["body"], params["constants"], params["carries"]
-    places = range(len(body.inputs))
-    is_carry = [n < i <= n + m for i in places]
-    wrt = [i for i in places if body.in_types[i].is_inexact and (constants or i > n)]
-    parts = choose_residuals(linearize(body, wrt), [not c for c in is_carry])
-    position = {v: i for i, v in enumerate(parts.primal.inputs)}
-    residuals = parts.primal.outputs[len(body.outputs) :]
-    at_no_cost = [v in position and not is_carry[position[v]] for v in residuals]
-    return sum(v.type.nbytes for v, f in zip(residuals, at_no_cost, strict=True) if not f)
+    places = [i for i in range(len(body.inputs)) if constants or i > n]
+    wrt = [i for i in places if body.in_types[i].is_inexact]
+    types = groups(body.in_types, n, 1, m)
+    rows = [t.with_shape((params["length"], *t.shape)) for t in types[3]]
+    operands = [Value(t) for t in (*types[0], *types[2], *rows)]
+    parts, _ = residuals_of(scan, operands, params, wrt)
+    return stored_bytes(parts, params)

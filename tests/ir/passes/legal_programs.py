@@ -352,3 +352,60 @@ ADDED = """(%x: f64[9], %v: f64[4]) {
   %y: f64[9] = add %o, %s
   return %y
 }"""
+
+#: A first sweep that only counts.
+COUNTED = """(%x: f64[9], %z: f64[]) {
+  %n: i64[] = constant {dtype=i64, shape=(), value=7}
+  %i: i64[] = constant {dtype=i64, shape=(), value=2}
+  %l: i64[] = constant {dtype=i64, shape=(), value=0}
+  %a: i64[], %b: i64[], %g: f64[] = while %n, %x, %i, %l, %z {backward=(False, True), carries=(2, 1), condition=program test(%0: i64[], %1: f64[9], %2: i64[], %3: i64[]) {
+    %4: bool[] = lt %2, %0
+    return %4
+  }, constants=2, sweeps=(program step(%0: i64[], %1: f64[9], %2: i64[], %3: i64[]) {
+    %one: i64[] = constant {dtype=i64, shape=(), value=1}
+    %two: i64[] = constant {dtype=i64, shape=(), value=2}
+    %4: i64[] = add %2, %one
+    %5: i64[] = add %3, %two
+    return %4, %5, %3
+  }, program back(%0: i64[], %1: f64[9], %2: i64[], %3: f64[]) {
+    %4: f64[] = gather %1, %2 {axes=(0,)}
+    %5: f64[] = mul %3, %4
+    %6: f64[] = add %5, %4
+    return %6
+  })}
+  return %a, %b, %g
+}"""  # noqa: E501
+
+#: An element that is cleared and added back.
+CLEARED = """(%x: f64[9], %a: f64[]) {
+  %i: i64[] = constant {dtype=i64, shape=(), value=2}
+  %j: i64[] = constant {dtype=i64, shape=(), value=5}
+  %0: f64[] = constant {dtype=f64, shape=(), value=0.0}
+  %g: f64[] = gather %x, %i {axes=(0,)}
+  %y: f64[9] = scatter %x, %0, %i {axes=(0,)}
+  %b: f64[] = mul %a, %g
+  %z: f64[9] = add_at %y, %b, %j {axes=(0,)}
+  %w: f64[9] = add_at %z, %g, %i {axes=(0,)}
+  return %w
+}"""
+
+#: An element that all steps add to, and others that they read and add to.
+SUMMED = """(%x: f64[9], %a: f64[9]) {
+  %k: i64[] = constant {dtype=i64, shape=(), value=3}
+  %n: i64[] = constant {dtype=i64, shape=(), value=9}
+  %s: i64[] = constant {dtype=i64, shape=(), value=4}
+  %e: i64[], %y: f64[9] = while %n, %k, %a, %s, %x {backward=(False,), carries=(2,), condition=program test(%0: i64[], %1: i64[], %2: f64[9], %3: i64[], %4: f64[9]) {
+    %5: bool[] = lt %3, %0
+    return %5
+  }, constants=3, sweeps=(program step(%0: i64[], %1: i64[], %2: f64[9], %3: i64[], %4: f64[9]) {
+    %5: i64[] = constant {dtype=i64, shape=(), value=1}
+    %6: f64[] = gather %4, %3 {axes=(0,)}
+    %7: f64[] = gather %2, %3 {axes=(0,)}
+    %8: f64[] = mul %6, %7
+    %9: f64[9] = add_at %4, %8, %1 {axes=(0,)}
+    %10: f64[9] = add_at %9, %7, %3 {axes=(0,)}
+    %11: i64[] = add %3, %5
+    return %11, %10
+  },)}
+  return %y
+}"""  # noqa: E501

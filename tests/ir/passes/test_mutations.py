@@ -72,11 +72,13 @@ def run_passes(seed: int) -> Counter[str]:
 
 def test_mutated_programs() -> None:
     changed: Counter[str] = Counter()
-    for seed in (*range(400), 824):  # the last one reaches begun_sums
+    # The last ones reach restored_elements, zero_cotangents and begun_sums.
+    for seed in (*range(400), 595, 617, 963):
         changed += run_passes(seed)
-    # undo_steps changes nothing but ``while`` loops, which may have no end when they are mutated.
+    # Some change nothing but ``while`` loops, which may have no end when they are mutated.
     # rematerialize_tapes needs tapes longer than most of these programs have.
-    tested = PASSES.keys() - {"undo_steps", "rematerialize_tapes"}
+    loops = {"undo_steps", "counted_back", "summed_elements"}
+    tested = PASSES.keys() - loops - {"rematerialize_tapes"}
     assert changed.keys() >= tested, "a pass that changes nothing is not tested"
 
 

@@ -1,0 +1,80 @@
+"""What a ``scan`` stores for its derivative, and what that reads from the arrays it ends with.
+
+Legal where :mod:`autojit.ir.autodiff.final.reads` says so.  The linear loop begins when the
+other one has ended, so that what that ends with may be a constant of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autojit.ir.autodiff.final.integers import Integers, Steps
+from autojit.ir.autodiff.final.reads import finals_of, read_in_the_end
+from autojit.ir.autodiff.linearize import Linearized, linearize
+from autojit.ir.autodiff.partition import free_values, needed, parted
+from autojit.ir.autodiff.residuals import choose_residuals, repeatable
+from autojit.ir.core.declaration import Declaration
+from autojit.ir.core.program import Builder, Op, Program, Value, building
+
+
+def residuals_of(
+    kind: Declaration, operands: Sequence[Value], params: dict[str, Any], wrt: list[int]
+) -> tuple[Linearized, list[int]]:
+    """A step with the residuals that take the fewest bytes.
+
+    The last inputs of its primal program are carries as the loop leaves them, by these numbers;
+    only its linear program reads them.
+    """
+    body, n, m = params["body"], params["constants"], params["carries"]
+    outer = Integers.here()
+    op = Op(kind, tuple(operands), params, tuple(Value(v.type) for v in body.outputs))
+    linearized = linearize(body, wrt, Steps(op, outer).now)
+    is_free = [not n < i <= n + m for i in range(len(body.inputs))]
+    parts = choose_residuals(linearized, is_free)
+    other, carries = _reading_ends(op, linearized, outer)
+    if not carries:
+        return parts, []
+    more = [*is_free, *[True] * len(carries)]
+    other = choose_residuals(other, more, later=len(carries))
+    less = stored_bytes(other, params) < stored_bytes(parts, params)
+    return (other, carries) if less else (parts, [])
+
+
+def stored_bytes(parts: Linearized, params: dict[str, Any]) -> int:
+    """How many bytes a step of a scan stores."""
+    n, m, outs = params["constants"], params["carries"], len(params["body"].outputs)
+    inputs = parts.primal.inputs
+    free = {*inputs[: n + 1], *inputs[n + 1 + m :]}
+    return sum(v.type.nbytes for v in parts.primal.outputs[outs:] if v not in free)
+
+
+def _reading_ends(op: Op, parts: Linearized, outer: Integers) -> tuple[Linearized, list[int]]:
+    """The same step, with a linear part that reads carries as the loop leaves them."""
+    primal, linear = parts.primal, parts.linear
+    n, m = op.params["constants"], op.params["carries"]
+    outs = len(primal.outputs) - parts.residuals
+    tangents = [Value(v.type) for v in linear.inputs[parts.residuals :]]
+    builder = Builder()
+    with building(builder):
+        outputs = builder.inline(linear, [*primal.outputs[outs:], *tangents])
+    step = primal.with_body([*primal.ops, *builder.ops], [*primal.outputs[:outs], *outputs])
+    carries = {k: (step.inputs[n + 1 + k], step.outputs[k]) for k in range(m)}
+    whole = Op(op.kind, op.operands, {**op.params, "body": step}, op.results)
+    found = finals_of(whole, step, carries, outer)
+    if not found.carries:
+        return parts, []
+    ends = {k: Value(step.outputs[k].type) for k in found.carries}
+    moving = set(builder.ops)
+    added, outputs = read_in_the_end(
+        step.ops, outputs, found, ends, lambda each: each in moving or repeatable(each)
+    )
+    first, second, _ = parted([*step.ops, *added], tangents)
+    second = needed(second, outputs)
+    residuals = free_values(second, outputs, tangents)
+    return Linearized(
+        Program([*primal.inputs, *ends.values()], first, [*primal.outputs[:outs], *residuals],
+                name=primal.name),
+        Program([*residuals, *tangents], second, outputs, name=linear.name),
+        parts.wrt, parts.active,
+    ), found.carries  # fmt: skip
