@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from autojit.transformations.derivatives import stop_gradient
 from .events import DenseSolution, event_times, functions_of
 from .explicit import Control, Explicit, Stepper, integrate, method_of
 from .implicit import Implicit
+from .steps_taken import StepsTaken
 
 EXPLICIT = ("RK23", "RK45", "DOP853")
 IMPLICIT = ("Radau", "BDF", "LSODA")
+_NAME = "scipy.integrate.solve_ivp"
 _FIX = "    solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
 _FIRST = (
     "    times = np.linspace(*t_span, 100)\n"
@@ -31,6 +33,14 @@ _FIRST = (
     "    values = autojit.vmap(event)(times, found.y.T)\n"
     "    k = np.argmax(values[:-1] * values[1:] <= 0)\n"
     "    t = scipy.optimize.brentq(lambda t: event(t, found.sol(t)), times[k], times[k + 1])"
+)
+_EVENTS = (
+    "how many events there are is not known when the function is traced. Leave jit away, or "
+    "look for the first one by the sign of its function, and for the others likewise:\n" + _FIRST
+)
+_STEPS = (
+    "how many steps it takes is not known when the function is traced. Its ends are y[:, -1], t[-1] "
+    "and y[:, 0]; for others pass the times:\n" + _FIX
 )
 _OPTIONS = {"rtol", "atol", "first_step", "max_step"}
 #: What says how SciPy finds the Jacobian matrix, which is exact here.
@@ -54,8 +64,9 @@ def solve_ivp(
     stiff equations by ``"Radau"``; ``"BDF"`` and ``"LSODA"`` take the steps of ``"Radau"`` too,
     with the same tolerances.
 
-    Traced, the result is SciPy's object; states that were not reached are NaN. Under ``jit``
-    ``t_eval`` is needed and ``events`` are refused, because the shapes of the result must be known.
+    Traced, the result is SciPy's object; states that were not reached are NaN. Under ``jit`` the
+    shapes of results must be known: without ``t_eval`` only the ends of ``y`` and ``t`` can be
+    used, as ``y[:, -1]``, and ``events`` are refused.
     ``t_eval`` is increasing or decreasing like ``t_span``. With ``dense_output`` each call of
     ``sol`` integrates once more.
 
@@ -79,7 +90,7 @@ def solve_ivp(
     >>> round(float(grad(landing)(0.0)), 6)                 # 1 / 9.81
     0.101937
     """
-    name = "scipy.integrate.solve_ivp"
+    name = _NAME
     _refuse_options(name, method, options)
     fun = check_function(fun, "argument 0", "solve_ivp")
     extra = () if args is None else tuple(args)
@@ -102,8 +113,8 @@ def solve_ivp(
         found = _solved(problem, _times(t_eval))
     else:
         own = _by_scipy(problem, t_eval, happenings, options)
-        found = _solved_as(problem, t_eval, happenings, own)
-    if not is_traced(found["t"]):
+        found = _ends(problem) if own is None else _solved_as(problem, t_eval, happenings, own)
+    if not (is_traced(found["t"]) or isinstance(found["t"], StepsTaken)):
         found["t"] = np.asarray(found["t"], float)
     if dense_output:
         found["sol"] = DenseSolution(lambda t: _states(problem, t)[0], problem.t0, problem.t1)
@@ -169,35 +180,47 @@ def _slope(made: Any, y: Any) -> Any:
 
 
 def _by_scipy(problem: Problem, t_eval: Any, events: Any, options: dict[str, Any]) -> Any:
-    """SciPy's own solution, where all values are at hand: how many times there are."""
-    name = "scipy.integrate.solve_ivp"
-    unknown = (
-        "how many events there are is not known when the function is traced. Leave jit away, or "
-        "look for the first one by the sign of its function, and for the others likewise:\n"
-        + _FIRST
-        if events
-        else "how many steps it takes is not known when the function is traced; pass the times:\n"
-        + _FIX
-    )
+    """SciPy's own solution, where all values are at hand: how many times there are; else None."""
 
     def number(x: Any) -> Any:
         found = value_of(as_tracer(x))
         if found is None:
-            raise refused(name, unknown)
+            raise _NotAtHandError
         return found
 
     def of_numbers(event: Any) -> Any:
         return functools.wraps(event)(lambda t, y: float(number(event(t, y))))
 
-    return original(name)(
-        lambda t, y: number(problem.slope(t, y)),
-        [float(number(problem.t0)), float(number(problem.t1))],
-        number(problem.y0),
-        problem.method,
-        None if t_eval is None else number(t_eval),
-        events=[of_numbers(event) for event in events] or None,
-        **options,
-    )
+    try:
+        return original(_NAME)(
+            lambda t, y: number(problem.slope(t, y)),
+            [float(number(problem.t0)), float(number(problem.t1))],
+            number(problem.y0),
+            problem.method,
+            None if t_eval is None else number(t_eval),
+            events=[of_numbers(event) for event in events] or None,
+            **options,
+        )
+    except _NotAtHandError:
+        if events:
+            raise refused(_NAME, _EVENTS) from None
+        return None
+
+
+class _NotAtHandError(Exception):
+    """A value that SciPy's own code would need is traced."""
+
+
+def _ends(problem: Problem) -> Any:
+    """The solution at the end, where it is not known how many steps are taken."""
+
+    def refuse() -> NoReturn:
+        raise refused(_NAME, _STEPS)
+
+    found = _solved(problem, np.stack([problem.t1]))
+    found["y"] = StepsTaken(problem.y0, found["y"][:, 0], 1, refuse)
+    found["t"] = StepsTaken(problem.t0, problem.t1, 0, refuse)
+    return found
 
 
 def _solved_as(problem: Problem, t_eval: Any, events: Any, own: Any) -> Any:
