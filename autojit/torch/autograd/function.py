@@ -73,7 +73,7 @@ class OwnNode(Node):
                     raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
                 found.append(
                     from_saved(
-                        (array, counter, version, edge), edge if output is None else (self, output)
+                        (array, counter, version), edge if output is None else (self, output)
                     )
                 )
             else:

@@ -18,7 +18,7 @@ from autojit.session.watching import span
 from autojit.session.watching import state as watching
 
 from .modes import _Mode, modes
-from .nodes import SECOND_TIME, AccumulateGrad, Edge, Node
+from .nodes import SECOND_TIME, AccumulateGrad, Edge, Extras, Node
 from .recording import counter_of, from_saved, record, wrap
 from .replay import replayed
 from .rules import Rule
@@ -56,8 +56,36 @@ class Pass:
             self._add(edge, cotangent if self.recorded else cotangent._data)
         with _Mode._of(self.recorded), np.errstate(all="ignore"):
             while self._waiting:
-                node = heapq.heappop(self._waiting)[2]
-                self._visit(node)
+                if self.targets is None and not self.recorded:
+                    self._go_straight()
+                if self._waiting:
+                    self._visit(heapq.heappop(self._waiting)[2])
+
+    def _go_straight(self) -> None:
+        """Pass nodes while nothing but their rules is asked of each."""
+        waiting, cotangents, retain = self._waiting, self._cotangents, self.retain
+        if watching.watchers or modes.anomaly:
+            return
+        while waiting:
+            node = waiting[0][2]
+            rule = node.rule
+            if rule.__class__ is not Rule or not rule.is_straight or node.extras is not None:
+                return
+            heapq.heappop(waiting)
+            results = node.pulled((cotangents.pop(node)[0],))
+            links = node.links
+            for place, result in zip(rule.places, results):  # noqa: B905 - for each node
+                after = links[place]
+                if after is None:
+                    continue
+                held = cotangents.get(after)
+                if held is None:
+                    cotangents[after] = {links[place + 1]: result}
+                    heapq.heappush(waiting, (-after.number, id(after), after))
+                else:
+                    self._add((after, links[place + 1]), result)
+            if not retain and node.saved:
+                node.saved = None
 
     def _end(self, found: list[tuple[AccumulateGrad, Any]]) -> None:
         """Give gradients to leaves."""
@@ -82,8 +110,8 @@ class Pass:
 
     def _visit(self, node: Node) -> None:
         held = self._cotangents.pop(node)
-        if node.tensor_hooks or node.retained:
-            self._call_tensor_hooks(node, held)
+        if node.extras is not None:
+            self._call_tensor_hooks(node.extras, held)
         if self.targets is not None and self._is_end(node, held):
             return
         if isinstance(node, AccumulateGrad):
@@ -109,8 +137,8 @@ class Pass:
                 results = self._pulled(node, cotangents)
         else:
             results = self._pulled(node, cotangents) if self.recorded else node.pull(cotangents)
-        if node.hooks:
-            results = self._call_node_hooks(node, results, cotangents)
+        if node.extras is not None and node.extras.hooks:
+            results = self._call_node_hooks(node.extras.hooks, results, cotangents)
         if modes.anomaly:
             self._check_nan(node, results)
         for edge, result in zip(node.edges, results, strict=True):
@@ -158,14 +186,14 @@ class Pass:
             for hook in list(x._hooks.get("after", {}).values()):
                 hook(x)
 
-    def _call_tensor_hooks(self, node: Node, held: dict[int, Any]) -> None:
-        for k, hooks in (node.tensor_hooks or {}).items():
+    def _call_tensor_hooks(self, extras: Extras, held: dict[int, Any]) -> None:
+        for k, hooks in extras.tensor_hooks.items():
             if k in held:
                 for hook in list(hooks.values()):
                     made = hook(self._tensor(held[k]))
                     if made is not None:
                         held[k] = made if self.recorded else made._data
-        for k, reference in node.retained or ():
+        for k, reference in extras.retained:
             tensor = reference()
             if tensor is not None and k in held and self.targets is None:
                 given = self._tensor(held[k])
@@ -173,9 +201,9 @@ class Pass:
                 tensor._grad = given if held_by is None else held_by + given
 
     def _call_node_hooks(
-        self, node: Node, results: list[Any], cotangents: Sequence[Any]
+        self, hooks: dict[int, Any], results: list[Any], cotangents: Sequence[Any]
     ) -> list[Any]:
-        for hook in list((node.hooks or {}).values()):
+        for hook in list(hooks.values()):
             given = tuple(None if r is None else self._tensor(r) for r in results)
             made = hook(given, tuple(map(self._tensor, cotangents)))
             if made is not None:
@@ -189,18 +217,15 @@ class Pass:
     def _check_nan(self, node: Node, results: Sequence[Any]) -> None:
         for k, r in enumerate(results):
             if r is not None and np.isnan(plain(r._data if self.recorded else r)).any():
-                if node.traceback:
+                forward = "" if node.extras is None else node.extras.traceback
+                if forward:
                     sys.stderr.write(
                         f"Error detected in {node.name()}. Traceback of forward call that caused "
-                        f"the error:\n{node.traceback}\n"
+                        f"the error:\n{forward}\n"
                     )
                 raise RuntimeError(
                     f"Function '{node.name()}' returned nan values in its {k}th output."
-                    + (
-                        f"\nIts forward call:\n{_last_line(node.traceback)}"
-                        if node.traceback
-                        else ""
-                    )
+                    + (f"\nIts forward call:\n{_last_line(forward)}" if forward else "")
                 )
 
 

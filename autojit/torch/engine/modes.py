@@ -21,15 +21,24 @@ class _Modes(threading.local):
     #: Where `torch.compile` collects the tensors that a function reads, and those that it makes.
     lifting: Any = None
     born: Any = None
+    #: Whether all of these are as they are in a new thread: each operation asks for this alone.
+    usual = True
 
 
 modes = _Modes()
+
+
+def settle() -> None:
+    """What to call when a mode of this thread has been set."""
+    m = modes
+    m.usual = m.grad and m.off is m.lifting is None and not (m.anomaly or m.tracing)
 
 
 def _switch(name: str, value: bool) -> None:
     setattr(modes, name, value)
     if name == "grad":
         modes.off = None if value else current_trace()
+    settle()
 
 
 class _Mode:
@@ -50,6 +59,7 @@ class _Mode:
         setattr(modes, self.name, before)
         if self.name == "grad":
             modes.off = off
+        settle()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -72,9 +82,11 @@ class traced:
     def __enter__(self) -> None:
         self._before = modes.grad, modes.off, modes.tracing
         modes.grad, modes.off, modes.tracing = True, None, True
+        settle()
 
     def __exit__(self, *error: object) -> None:
         modes.grad, modes.off, modes.tracing = self._before
+        settle()
 
 
 def recording() -> bool:
@@ -139,11 +151,11 @@ class set_detect_anomaly(_Anomaly):
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(mode)
         self._outer = modes.anomaly
-        modes.anomaly = mode
+        _switch("anomaly", mode)
 
     def __enter__(self) -> None:
         self._before.append((self._outer, modes.off))
-        modes.anomaly = self._value
+        _switch("anomaly", self._value)
 
 
 class detect_anomaly(_Anomaly):

@@ -186,7 +186,7 @@ class Tensor:
             return
         node, k = edge
         if not node.retains(k, self):
-            node.retained = [*(node.retained or ()), (k, weakref.ref(self))]
+            node.extra().retained.append((k, weakref.ref(self)))
 
     @property
     def retains_grad(self) -> bool:
@@ -201,9 +201,7 @@ class Tensor:
         node, k = edge_of(self)
         if self.is_leaf:
             self._keep("accumulator", node)
-        if node.tensor_hooks is None:
-            node.tensor_hooks = {}
-        return add_hook(node.tensor_hooks.setdefault(k, {}), hook)
+        return add_hook(node.extra().tensor_hooks.setdefault(k, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(tensor)`` when a gradient has been added to a leaf's ``grad``."""
