@@ -112,14 +112,17 @@ def _again(
     static: tuple[Any, ...],
 ) -> Any:
     """The result of an operation like one that was recorded before, with one result."""
-    if operation.compiled or not operation.makes_anew:
-        result = _computed(operation, arrays, static)
+    forward = rule.forward
+    if forward is not None and forward.compiled is not None:
+        result = forward.compiled(*arrays)
     else:
         before = hush()
         try:
             result = operation.eager(*arrays, *static)
         finally:
             unhush(before)
+        if not (operation.makes_anew or operation.is_view):
+            result = apart(result, arrays)
     made = wrap(result if result.__class__ is np.ndarray else np.asarray(result))
     attach_rule(rule, operation, tensors, needs, (made,))
     return made

@@ -85,8 +85,14 @@ def _read(node: Node, rule: Rule) -> list[Any]:
     saved = node.saved
     if saved and rule.read < len(saved):
         saved = saved[: rule.read]
-    node.check_saved(saved)
-    return [array for array, _, _ in saved]
+    if saved is None:
+        node.check_saved(saved)  # which raises
+    arrays = []
+    for array, counter, version in saved:
+        if counter[0] != version:
+            node.check_saved(saved)
+        arrays.append(array)
+    return arrays
 
 
 def _add_links(

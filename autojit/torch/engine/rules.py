@@ -77,7 +77,7 @@ class Operation:
 class Forward:
     """An operation on arrays of some types, which is compiled when it has run often."""
 
-    __slots__ = ("_calls", "_key", "_often", "_operation", "_program")
+    __slots__ = ("_calls", "_key", "_often", "_operation", "_program", "compiled")
 
     def __init__(self, operation: Operation, key: Any, program: Program, often: int) -> None:
         self._operation = operation
@@ -85,13 +85,16 @@ class Forward:
         self._program = program
         self._often = often
         self._calls = 0
+        #: What runs it, once it has been compiled.
+        self.compiled: Callable[..., Any] | None = None
 
     def count(self) -> None:
         """It has run once more."""
         self._calls += 1
         if self._calls == self._often:
             compiled = self._operation.compiled
-            compiled[self._key] = applied(self._program, at_once=True)
+            found = compiled.get(self._key) or applied(self._program, at_once=True)
+            self.compiled = compiled[self._key] = found
             while len(compiled) > _MOST:
                 compiled.pop(next(iter(compiled)))
 
