@@ -17,7 +17,7 @@ from .engine.modes import recording
 from .engine.recording import counter_of, quiet, wrap
 from .engine.shapes import Device, Size
 from .engine.tensor import Tensor
-from .engine.views import alias, assign, check_in_place, check_overlap
+from .engine.views import alias, assign, check_in_place, check_overlap, needs_gradient
 from .functions import (
     arranging,
     factories,
@@ -133,7 +133,7 @@ def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             counter_of(self)[0] += 1
             return self
         # What the operation reads is the tensor as it was.
-        before = alias(self) if recording() and self.requires_grad else self
+        before = alias(self) if recording() and needs_gradient(self, *args) else self
         try:
             new = function(before, *args, **kwargs)
         except AttributeError as error:

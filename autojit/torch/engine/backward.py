@@ -115,7 +115,7 @@ class Pass:
         if self.targets is not None and self._is_end(node, held):
             return
         if isinstance(node, AccumulateGrad):
-            self._accumulate(node, held)
+            self._accumulate_watched(node, held)
         else:
             self._go_on(node, held)
 
@@ -132,6 +132,8 @@ class Pass:
             cotangents = [held[0]]
         else:
             cotangents = self._complete(node, held)
+        if node.extras is not None and node.extras.prehooks:
+            cotangents = self._call_prehooks(node.extras.prehooks, cotangents)
         if watching.watchers:
             with span("backward", node.name(), cotangents):
                 results = self._pulled(node, cotangents)
@@ -139,7 +141,7 @@ class Pass:
             results = self._pulled(node, cotangents) if self.recorded else node.pull(cotangents)
         if node.extras is not None and node.extras.hooks:
             results = self._call_node_hooks(node.extras.hooks, results, cotangents)
-        if modes.anomaly:
+        if modes.anomaly and modes.check_nan:
             self._check_nan(node, results)
         for edge, result in zip(node.edges, results, strict=True):
             if edge is not None and result is not None:
@@ -163,6 +165,36 @@ class Pass:
             return node.pull_recorded(cotangents, record, from_saved)
         return node.pull(cotangents)
 
+    def _accumulate_watched(self, node: AccumulateGrad, held: dict[int, Any]) -> None:
+        """Add to a leaf's gradient, between the hooks on its node."""
+        extras = node.extras
+        if extras is None:
+            self._accumulate(node, held)
+            return
+        cotangents = self._call_prehooks(extras.prehooks, [held.pop(0)])
+        x = node.variable
+        given = self._tensor(cotangents[0])
+        held[0], is_first = cotangents.pop(), x._grad is None
+        self._accumulate(node, held)
+        for hook in list(extras.hooks.values()):  # a gradient that is the first is this one
+            hook((), (x._grad if is_first else given,))
+
+    def _call_prehooks(self, hooks: dict[int, Any], cotangents: list[Any]) -> list[Any]:
+        for hook in list(hooks.values()):
+            made = hook(tuple(map(self._tensor, cotangents)))
+            if made is not None:
+                made = made if isinstance(made, tuple) else (made,)
+                if len(made) != len(cotangents):
+                    raise RuntimeError(
+                        f"hook has returned an incorrect number of values (got {len(made)}, but "
+                        f"expected {len(cotangents)})"
+                    )
+                cotangents = [
+                    c if m is None else m if self.recorded else m._data
+                    for m, c in zip(made, cotangents, strict=True)
+                ]
+        return cotangents
+
     def _accumulate(self, node: AccumulateGrad, held: dict[int, Any]) -> None:
         x = node.variable
         cotangent = held.pop(0)
@@ -184,7 +216,13 @@ class Pass:
             counter_of(before)[0] += 1
         if x._hooks is not None:
             for hook in list(x._hooks.get("after", {}).values()):
-                hook(x)
+                if hook(x) is not None:
+                    raise RuntimeError(
+                        "Tensor post accumulate grad hooks should return None. Change the "
+                        "gradient in place instead:\n"
+                        "    def hook(x):\n"
+                        "        x.grad.mul_(2)"
+                    )
 
     def _call_tensor_hooks(self, extras: Extras, held: dict[int, Any]) -> None:
         for k, hooks in extras.tensor_hooks.items():
@@ -288,6 +326,13 @@ def run_backward(
 def initial(output: Any, given: Any) -> Any:
     """The cotangent that a backward pass starts with."""
     if given is None:
+        if output._data.dtype.kind == "c":
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{output.dtype!r}. Make a real number of it, or give a tensor to multiply with:\n"
+                "    y.abs().backward()\n"
+                "    y.backward(torch.ones_like(y))"
+            )
         if output._data.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs. Make a number of it, or "

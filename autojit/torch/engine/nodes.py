@@ -67,10 +67,12 @@ def add_hook(hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> 
 class Extras:
     """What few nodes have."""
 
-    __slots__ = ("hooks", "metadata", "retained", "tensor_hooks", "traceback")
+    __slots__ = ("hooks", "metadata", "prehooks", "retained", "tensor_hooks", "traceback")
 
     def __init__(self) -> None:
-        #: Hooks on the node, hooks on its results, and results that keep their gradients.
+        #: Hooks on the node before and after cotangents pass, hooks on its results, and results
+        #: that keep their gradients.
+        self.prehooks: dict[int, Callable[..., Any]] = {}
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
         self.retained: list[tuple[int, Any]] = []
@@ -80,7 +82,7 @@ class Extras:
 
     def is_watched(self) -> bool:
         """Whether somebody looks on while cotangents pass."""
-        return bool(self.hooks or self.tensor_hooks or self.retained)
+        return bool(self.prehooks or self.hooks or self.tensor_hooks or self.retained)
 
 
 class Node:
@@ -148,6 +150,10 @@ class Node:
     def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_inputs, grad_outputs)`` when cotangents have passed."""
         return add_hook(self.extra().hooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_outputs)`` before cotangents pass; a result takes their place."""
+        return add_hook(self.extra().prehooks, hook)
 
     def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
         """The shapes and dtypes of its results."""
