@@ -249,7 +249,47 @@ def derivatives_of_complex_numbers_compared(torch):
     return check(real_to_complex, (x, y)), check(complex_to_real, (z,))
 
 
+def modules_in_two_places(torch):
+    class Both(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = self.b = torch.nn.Linear(2, 1, bias=False)
+
+    m = Both()
+    names = [n for n, _ in m.named_parameters()]
+    return names, [n for n, _ in m.named_parameters(remove_duplicate=False)]
+
+
+def buffers(torch):
+    m = torch.nn.Module()
+    m.register_buffer("k", torch.ones(2), persistent=False)
+    m.sub = torch.nn.BatchNorm1d(2)
+    found = [m.get_buffer("k"), m.get_buffer("sub.running_mean"), list(m.state_dict())]
+    m.k = torch.nn.Parameter(torch.zeros(1))
+    more = torch.nn.ModuleDict({"a": torch.nn.ReLU()})
+    more.update(torch.nn.ModuleDict({"b": torch.nn.ReLU()}))
+    return [*found, list(m.state_dict()), list(more)]
+
+
+def number_as_buffer(torch):
+    torch.nn.Module().register_buffer("k", 5)
+
+
+def lists_as_state(torch):
+    torch.nn.Linear(2, 1, bias=False).load_state_dict({"weight": [[1.0, 2.0]]})
+
+
+def one_value_in_a_group(torch):
+    torch.nn.GroupNorm(3, 3)(torch.ones(1, 3, 1))
+
+
+def one_value_in_a_channel(torch):
+    torch.nn.InstanceNorm1d(3)(torch.ones(4, 3, 1))
+
+
 CASES = [
+    modules_in_two_places, buffers, number_as_buffer, lists_as_state, one_value_in_a_group,
+    one_value_in_a_channel,
     changed_by_what_needs_a_gradient, view_from_before, view_that_is_detached,
     views_that_keep_gradients, own_operation_on_a_view, once_is_once,
     hooks_before_nodes, hook_that_returns, modes_of_generators, switch_as_decorator, inference,
@@ -265,7 +305,7 @@ def outcome(f, torch):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return plain(f(torch))
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, TypeError, ValueError) as error:
         return type(error).__name__, str(error).split()[:6]
 
 
