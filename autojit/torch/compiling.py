@@ -19,7 +19,7 @@ from autojit.staging.pytrees import NAMESPACE
 from autojit.staging.trace_function import LeafType, trace_function
 
 from .engine.halves import Halves
-from .engine.modes import modes, recording, traced
+from .engine.modes import modes, recording, settle, traced
 from .engine.recording import Kind, needs_of, record, record_by, wrap
 from .engine.rules import Operation, applied
 from .engine.tensor import Tensor
@@ -193,12 +193,14 @@ def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:
 def _collecting() -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """The tensors that this thread reads in the block, and those that it makes."""
     modes.lifting, modes.born = [], []
+    settle()
     with _lock:
         Kind.tracing += 1
     try:
         yield modes.lifting, modes.born
     finally:
         modes.lifting = modes.born = None
+        settle()
         with _lock:
             Kind.tracing -= 1
 

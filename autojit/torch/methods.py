@@ -17,7 +17,7 @@ from .engine.modes import recording
 from .engine.recording import counter_of, quiet, wrap
 from .engine.shapes import Device, Size
 from .engine.tensor import Tensor
-from .engine.views import alias, assign, check_in_place, check_overlap
+from .engine.views import alias, assign, check_in_place, check_overlap, needs_gradient
 from .functions import (
     arranging,
     factories,
@@ -69,12 +69,18 @@ _IN_PLACE = [
 ]  # fmt: skip
 
 
+#: What operators take beside a tensor.
+_OPERANDS = (Tensor, *NUMBERS, np.generic, np.ndarray)
+
+
 def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (Tensor, *NUMBERS, np.generic, np.ndarray)):
-            return NotImplemented
+        if other.__class__ is not Tensor and other.__class__ is not float:
+            if not isinstance(other, _OPERANDS):
+                return NotImplemented
+            other = operand(other)
         try:
-            return function(self, operand(other))
+            return function(self, other)
         except AttributeError:  # a matrix product with a number
             if isinstance(other, Tensor):
                 raise
@@ -85,9 +91,7 @@ def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (*NUMBERS, np.generic, np.ndarray)):
-            return NotImplemented
-        return function(operand(other), self)
+        return function(operand(other), self) if isinstance(other, _OPERANDS) else NotImplemented
 
     return call
 
@@ -129,7 +133,7 @@ def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             counter_of(self)[0] += 1
             return self
         # What the operation reads is the tensor as it was.
-        before = alias(self) if recording() and self.requires_grad else self
+        before = alias(self) if recording() and needs_gradient(self, *args) else self
         try:
             new = function(before, *args, **kwargs)
         except AttributeError as error:
@@ -179,9 +183,7 @@ def _alone(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
 
 def _compared(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (Tensor, *NUMBERS, np.generic, np.ndarray)):
-            return NotImplemented
-        return function(self, operand(other))
+        return function(self, operand(other)) if isinstance(other, _OPERANDS) else NotImplemented
 
     return call
 

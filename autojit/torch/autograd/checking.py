@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,30 +79,43 @@ def _check(func: Any, given: Any, moving: Any, eps: float, atol: float, rtol: fl
                 )
 
 
+def _parts(array: np.ndarray) -> np.ndarray:
+    """Its elements as real numbers, one behind the other: of complex ones both parts."""
+    flat = np.ravel(array)
+    return np.stack([flat.real, flat.imag], 1).ravel() if flat.dtype.kind == "c" else flat
+
+
+def _units(array: np.ndarray) -> Iterator[np.ndarray]:
+    """What moves each of the real numbers of an array by 1."""
+    for i in range(array.size):
+        for step in (1, 1j) if array.dtype.kind == "c" else (1,):
+            unit = np.zeros(array.size, array.dtype)
+            unit[i] = step
+            yield unit.reshape(array.shape)
+
+
 def _jacobian(output: Tensor, moving: Sequence[Tensor]) -> list[np.ndarray]:
-    """Of each input, the derivatives of all elements of the output: inputs down, outputs right."""
+    """Of each input, the derivatives of all numbers of the output: inputs down, outputs right.
+
+    A gradient by a complex number has the derivatives by both parts for parts, as in PyTorch.
+    """
     columns: list[list[np.ndarray]] = [[] for _ in moving]
-    for i in range(output._data.size):
-        unit = np.zeros(output._data.size, output._data.dtype)
-        unit[i] = 1
-        found = grad(output, list(moving), wrap(unit.reshape(output._data.shape)),
-                     retain_graph=True, allow_unused=True)  # fmt: skip
+    for unit in _units(output._data):
+        found = grad(output, list(moving), wrap(unit), retain_graph=True, allow_unused=True)
         for k, (g, x) in enumerate(zip(found, moving, strict=True)):
-            columns[k].append(np.zeros(x._data.size) if g is None else g._data.ravel())
+            columns[k].append(_parts(np.zeros_like(x._data) if g is None else g._data))
     return [np.stack(c, 1) for c in columns]
 
 
 def _differences(func: Any, given: Any, x: Tensor, j: int, eps: float) -> np.ndarray:
     data, rows = x._data, []
     try:
-        for i in range(data.size):
+        for unit in _units(data):
             ends = []
             for step in (eps, -eps):
-                moved = data.copy()
-                moved.reshape(-1)[i] += step
-                x._data = moved
+                x._data = data + step * unit
                 made = [o for o in _listed(func(*given)) if o.requires_grad][j]
-                ends.append(np.array(made._data).ravel())
+                ends.append(_parts(np.array(made._data)))
             rows.append((ends[0] - ends[1]) / (2 * eps))
     finally:
         x._data = data

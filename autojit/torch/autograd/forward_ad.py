@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from autojit.ir.core.halves import kind_of
 from autojit.torch.engine.modes import enable_grad
 from autojit.torch.engine.tensor import Tensor
 
@@ -38,6 +39,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
         )
+    for what, given in (("primal", tensor), ("tangent", tangent)):
+        if kind_of(given._data.dtype) not in "fc":
+            raise ValueError(
+                f"Expected {what} to be floating point or complex, but got: {given.dtype!r}. "
+                f"Convert it: {what}.to(torch.float32)"
+            )
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original "

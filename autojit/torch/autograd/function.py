@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from autojit.torch.engine.modes import no_grad, recording
 from autojit.torch.engine.nodes import SECOND_TIME, Node, changed_in_place
 from autojit.torch.engine.recording import counter_of, edge_of, from_saved, wrap
 from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.views import rebase
 from autojit.tracing.tracer import Tracer
 
 
@@ -73,7 +75,7 @@ class OwnNode(Node):
                     raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
                 found.append(
                     from_saved(
-                        (array, counter, version, edge), edge if output is None else (self, output)
+                        (array, counter, version), edge if output is None else (self, output)
                     )
                 )
             else:
@@ -186,7 +188,10 @@ _classes: dict[type, type[OwnNode]] = {}
 
 def _linked(cls: Any, context: Context, args: Any, needs: Any, made: Any) -> Any:
     results = made if isinstance(made, tuple) else (made,)
-    kind = _classes.setdefault(cls, type(f"{cls.__name__}Backward", (OwnNode,), {"__slots__": ()}))
+    kind = _classes.get(cls)
+    if kind is None:
+        kind = type(f"{cls.__name__}Backward", (OwnNode,), {"__slots__": ()})
+        _classes[cls] = kind
     edges = [edge_of(a) if n else None for a, n in zip(args, needs, strict=True)]
     node = kind(None, edges, None)
     node.function, node.context = cls, context
@@ -208,7 +213,12 @@ def _linked(cls: Any, context: Context, args: Any, needs: Any, made: Any) -> Any
             out = r
             saved_as[id(r)] = k
         if id(r) not in context.not_differentiable and kind_of(r._data.dtype) in "fc":
-            out._edge, out._needs = (node, k), True
+            if id(r) in dirty and out._base is not None:  # its base has this history now
+                new = wrap(out._data)
+                new._edge, new._needs = (node, k), True
+                rebase(out, new)
+            else:
+                out._edge, out._needs = (node, k), True
         linked.append(out)
     node.saved = [_kept(t, saved_as) for t in context.to_save]
     context.to_save = ()
@@ -240,4 +250,60 @@ def _kept(t: Any, outputs: dict[int, int]) -> Any:
     return (t._data, counter_of(t), counter_of(t)[0], edge, None)
 
 
-__all__ = ["Context", "Function"]
+class _Once(Node):
+    """Where a gradient comes from that has none itself."""
+
+    __slots__ = ("types",)
+    types: Any
+
+    def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
+        types: Sequence[tuple[tuple[int, ...], np.dtype]] = self.types
+        return types
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+    def pull_recorded(self, cotangents: Sequence[Any], record: Any, as_tensor: Any) -> list[Any]:
+        return self.pull(cotangents)
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator of ``backward``, for one whose own derivative would be wrong: nothing in it is
+    recorded, and to differentiate its results is an error.
+
+    >>> from autojit import torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, grad_output):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2 * x * grad_output
+    """
+
+    @functools.wraps(backward)
+    def wrapped(context: Any, *cotangents: Any) -> Any:
+        with no_grad():
+            made = backward(context, *cotangents)
+        inputs = [*cotangents, *context.saved_tensors]
+        sources = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+        if not (recording() and sources):
+            return made
+        results = made if isinstance(made, tuple) else (made,)
+        linked = [r if r is None else wrap(r._data) for r in results]
+        given = [t for t in linked if t is not None and kind_of(t._data.dtype) in "fc"]
+        node = _Once(None, [edge_of(t) for t in sources], ())
+        node.types = [(tuple(t._data.shape), t._data.dtype) for t in given]
+        for k, t in enumerate(given):
+            t._edge, t._needs = (node, k), True
+        return tuple(linked) if isinstance(made, tuple) else linked[0]
+
+    return wrapped
+
+
+__all__ = ["Context", "Function", "once_differentiable"]

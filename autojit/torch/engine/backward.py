@@ -18,7 +18,7 @@ from autojit.session.watching import span
 from autojit.session.watching import state as watching
 
 from .modes import _Mode, modes
-from .nodes import SECOND_TIME, AccumulateGrad, Edge, Node
+from .nodes import SECOND_TIME, AccumulateGrad, Edge, Extras, Node
 from .recording import counter_of, from_saved, record, wrap
 from .replay import replayed
 from .rules import Rule
@@ -56,8 +56,36 @@ class Pass:
             self._add(edge, cotangent if self.recorded else cotangent._data)
         with _Mode._of(self.recorded), np.errstate(all="ignore"):
             while self._waiting:
-                node = heapq.heappop(self._waiting)[2]
-                self._visit(node)
+                if self.targets is None and not self.recorded:
+                    self._go_straight()
+                if self._waiting:
+                    self._visit(heapq.heappop(self._waiting)[2])
+
+    def _go_straight(self) -> None:
+        """Pass nodes while nothing but their rules is asked of each."""
+        waiting, cotangents, retain = self._waiting, self._cotangents, self.retain
+        if watching.watchers or modes.anomaly:
+            return
+        while waiting:
+            node = waiting[0][2]
+            rule = node.rule
+            if rule.__class__ is not Rule or not rule.is_straight or node.extras is not None:
+                return
+            heapq.heappop(waiting)
+            results = node.pulled((cotangents.pop(node)[0],))
+            links = node.links
+            for place, result in zip(rule.places, results):  # noqa: B905 - for each node
+                after = links[place]
+                if after is None:
+                    continue
+                held = cotangents.get(after)
+                if held is None:
+                    cotangents[after] = {links[place + 1]: result}
+                    heapq.heappush(waiting, (-after.number, id(after), after))
+                else:
+                    self._add((after, links[place + 1]), result)
+            if not retain and node.saved:
+                node.saved = None
 
     def _end(self, found: list[tuple[AccumulateGrad, Any]]) -> None:
         """Give gradients to leaves."""
@@ -82,12 +110,12 @@ class Pass:
 
     def _visit(self, node: Node) -> None:
         held = self._cotangents.pop(node)
-        if node.tensor_hooks or node.retained:
-            self._call_tensor_hooks(node, held)
+        if node.extras is not None:
+            self._call_tensor_hooks(node.extras, held)
         if self.targets is not None and self._is_end(node, held):
             return
         if isinstance(node, AccumulateGrad):
-            self._accumulate(node, held)
+            self._accumulate_watched(node, held)
         else:
             self._go_on(node, held)
 
@@ -104,14 +132,16 @@ class Pass:
             cotangents = [held[0]]
         else:
             cotangents = self._complete(node, held)
+        if node.extras is not None and node.extras.prehooks:
+            cotangents = self._call_prehooks(node.extras.prehooks, cotangents)
         if watching.watchers:
             with span("backward", node.name(), cotangents):
                 results = self._pulled(node, cotangents)
         else:
             results = self._pulled(node, cotangents) if self.recorded else node.pull(cotangents)
-        if node.hooks:
-            results = self._call_node_hooks(node, results, cotangents)
-        if modes.anomaly:
+        if node.extras is not None and node.extras.hooks:
+            results = self._call_node_hooks(node.extras.hooks, results, cotangents)
+        if modes.anomaly and modes.check_nan:
             self._check_nan(node, results)
         for edge, result in zip(node.edges, results, strict=True):
             if edge is not None and result is not None:
@@ -135,6 +165,36 @@ class Pass:
             return node.pull_recorded(cotangents, record, from_saved)
         return node.pull(cotangents)
 
+    def _accumulate_watched(self, node: AccumulateGrad, held: dict[int, Any]) -> None:
+        """Add to a leaf's gradient, between the hooks on its node."""
+        extras = node.extras
+        if extras is None:
+            self._accumulate(node, held)
+            return
+        cotangents = self._call_prehooks(extras.prehooks, [held.pop(0)])
+        x = node.variable
+        given = self._tensor(cotangents[0])
+        held[0], is_first = cotangents.pop(), x._grad is None
+        self._accumulate(node, held)
+        for hook in list(extras.hooks.values()):  # a gradient that is the first is this one
+            hook((), (x._grad if is_first else given,))
+
+    def _call_prehooks(self, hooks: dict[int, Any], cotangents: list[Any]) -> list[Any]:
+        for hook in list(hooks.values()):
+            made = hook(tuple(map(self._tensor, cotangents)))
+            if made is not None:
+                made = made if isinstance(made, tuple) else (made,)
+                if len(made) != len(cotangents):
+                    raise RuntimeError(
+                        f"hook has returned an incorrect number of values (got {len(made)}, but "
+                        f"expected {len(cotangents)})"
+                    )
+                cotangents = [
+                    c if m is None else m if self.recorded else m._data
+                    for m, c in zip(made, cotangents, strict=True)
+                ]
+        return cotangents
+
     def _accumulate(self, node: AccumulateGrad, held: dict[int, Any]) -> None:
         x = node.variable
         cotangent = held.pop(0)
@@ -156,16 +216,22 @@ class Pass:
             counter_of(before)[0] += 1
         if x._hooks is not None:
             for hook in list(x._hooks.get("after", {}).values()):
-                hook(x)
+                if hook(x) is not None:
+                    raise RuntimeError(
+                        "Tensor post accumulate grad hooks should return None. Change the "
+                        "gradient in place instead:\n"
+                        "    def hook(x):\n"
+                        "        x.grad.mul_(2)"
+                    )
 
-    def _call_tensor_hooks(self, node: Node, held: dict[int, Any]) -> None:
-        for k, hooks in (node.tensor_hooks or {}).items():
+    def _call_tensor_hooks(self, extras: Extras, held: dict[int, Any]) -> None:
+        for k, hooks in extras.tensor_hooks.items():
             if k in held:
                 for hook in list(hooks.values()):
                     made = hook(self._tensor(held[k]))
                     if made is not None:
                         held[k] = made if self.recorded else made._data
-        for k, reference in node.retained or ():
+        for k, reference in extras.retained:
             tensor = reference()
             if tensor is not None and k in held and self.targets is None:
                 given = self._tensor(held[k])
@@ -173,9 +239,9 @@ class Pass:
                 tensor._grad = given if held_by is None else held_by + given
 
     def _call_node_hooks(
-        self, node: Node, results: list[Any], cotangents: Sequence[Any]
+        self, hooks: dict[int, Any], results: list[Any], cotangents: Sequence[Any]
     ) -> list[Any]:
-        for hook in list((node.hooks or {}).values()):
+        for hook in list(hooks.values()):
             given = tuple(None if r is None else self._tensor(r) for r in results)
             made = hook(given, tuple(map(self._tensor, cotangents)))
             if made is not None:
@@ -189,18 +255,15 @@ class Pass:
     def _check_nan(self, node: Node, results: Sequence[Any]) -> None:
         for k, r in enumerate(results):
             if r is not None and np.isnan(plain(r._data if self.recorded else r)).any():
-                if node.traceback:
+                forward = "" if node.extras is None else node.extras.traceback
+                if forward:
                     sys.stderr.write(
                         f"Error detected in {node.name()}. Traceback of forward call that caused "
-                        f"the error:\n{node.traceback}\n"
+                        f"the error:\n{forward}\n"
                     )
                 raise RuntimeError(
                     f"Function '{node.name()}' returned nan values in its {k}th output."
-                    + (
-                        f"\nIts forward call:\n{_last_line(node.traceback)}"
-                        if node.traceback
-                        else ""
-                    )
+                    + (f"\nIts forward call:\n{_last_line(forward)}" if forward else "")
                 )
 
 
@@ -263,6 +326,13 @@ def run_backward(
 def initial(output: Any, given: Any) -> Any:
     """The cotangent that a backward pass starts with."""
     if given is None:
+        if output._data.dtype.kind == "c":
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{output.dtype!r}. Make a real number of it, or give a tensor to multiply with:\n"
+                "    y.abs().backward()\n"
+                "    y.backward(torch.ones_like(y))"
+            )
         if output._data.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs. Make a number of it, or "

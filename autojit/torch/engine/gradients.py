@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .backward import initial, run_backward
 from .recording import Kind, edge_of, wrap
 
@@ -88,6 +90,11 @@ def grad(
         raise NotImplementedError(
             "is_grads_batched=True is not covered. Use torch.func.vmap over torch.func.vjp."
         )
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
     ends, wanted = _listed(outputs), _listed(inputs)
     _check_tensors("inputs", wanted)
     cotangents = _cotangents(ends, grad_outputs)
@@ -102,7 +109,7 @@ def grad(
     for i, (x, edge) in enumerate(zip(wanted, edges, strict=True)):
         g = found.get(edge)
         if g is None and materialize_grads:
-            g = wrap(x._data * 0)
+            g = wrap(np.zeros(x._data.shape, x._data.dtype)).requires_grad_(create_graph)
         elif g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the "

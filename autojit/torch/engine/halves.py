@@ -15,16 +15,8 @@ from autojit.ir.autodiff.residuals import choose_residuals
 from autojit.ir.autodiff.transpose import transpose
 from autojit.ir.core.program import Builder, Program, Value, building
 
-from .rules import (
-    Operation,
-    Source,
-    applied,
-    conjugated,
-    conjugated_call,
-    is_complex,
-    made_rule,
-    runner,
-)
+from .rules import Operation, applied, made_rule, runner
+from .running import Source, conjugated, conjugated_call, is_complex
 
 
 class Halves:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,8 @@ class _Modes(threading.local):
     grad = True
     inference = False
     anomaly = False
+    #: Whether anomalies are looked for in values; a pass that fails names its line anyway.
+    check_nan = True
     #: The trace in which recording was switched off: its results are constants to derivatives.
     off: Any = None
     #: Whether `torch.compile` traces a function, where nothing is recorded.
@@ -21,15 +24,24 @@ class _Modes(threading.local):
     #: Where `torch.compile` collects the tensors that a function reads, and those that it makes.
     lifting: Any = None
     born: Any = None
+    #: Whether all of these are as they are in a new thread: each operation asks for this alone.
+    usual = True
 
 
 modes = _Modes()
+
+
+def settle() -> None:
+    """What to call when a mode of this thread has been set."""
+    m = modes
+    m.usual = m.grad and m.off is m.lifting is None and not (m.anomaly or m.tracing)
 
 
 def _switch(name: str, value: bool) -> None:
     setattr(modes, name, value)
     if name == "grad":
         modes.off = None if value else current_trace()
+    settle()
 
 
 class _Mode:
@@ -50,8 +62,12 @@ class _Mode:
         setattr(modes, self.name, before)
         if self.name == "grad":
             modes.off = off
+        settle()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return _generating(function, lambda: type(self)._of(self._value))
+
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with type(self)._of(self._value):
@@ -66,15 +82,44 @@ class _Mode:
         return made
 
 
+def _generating(function: Callable[..., Any], context: Callable[[], Any]) -> Callable[..., Any]:
+    """A generator function whose steps, and nothing in between, run in a context."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        steps = function(*args, **kwargs)
+        advance: Callable[[], Any] = functools.partial(steps.send, None)
+        while True:
+            with context():
+                try:
+                    made = advance()
+                except StopIteration as end:
+                    return end.value
+            try:
+                given = yield made
+            except GeneratorExit:
+                with context():
+                    steps.close()
+                raise
+            except BaseException as error:
+                advance = functools.partial(steps.throw, error)
+            else:
+                advance = functools.partial(steps.send, given)
+
+    return wrapped
+
+
 class traced:
     """A context in which `torch.compile` traces: nothing is recorded, whatever is switched on."""
 
     def __enter__(self) -> None:
         self._before = modes.grad, modes.off, modes.tracing
         modes.grad, modes.off, modes.tracing = True, None, True
+        settle()
 
     def __exit__(self, *error: object) -> None:
         modes.grad, modes.off, modes.tracing = self._before
+        settle()
 
 
 def recording() -> bool:
@@ -114,6 +159,23 @@ class inference_mode(no_grad):
 
     def __init__(self, mode: bool = True) -> None:
         _Mode.__init__(self, not mode and modes.grad)
+        self._inference = mode
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._outer.append(modes.inference)
+        modes.inference = self._inference
+
+    def __exit__(self, *error: object) -> None:
+        modes.inference = self._outer.pop()
+        super().__exit__(*error)
+
+    @classmethod
+    def _of(cls, value: bool) -> _Mode:
+        made = object.__new__(cls)
+        cls.__init__(made, not value)
+        return made
 
 
 class set_grad_enabled(_Mode):
@@ -128,29 +190,65 @@ class set_grad_enabled(_Mode):
         self._before.append(self._outer)
         _switch("grad", self._value)
 
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        modes.grad, modes.off = self._outer  # it is meant for the function alone
+        settle()
+        return super().__call__(function)
+
+    @classmethod
+    def _of(cls, value: bool) -> _Mode:
+        return _Mode._of(value)
+
 
 class _Anomaly(_Mode):
     name = "anomaly"
+
+    def __init__(self, value: bool, check_nan: bool) -> None:
+        super().__init__(value)
+        self._check_nan = check_nan
+        self._checked: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._checked.append(modes.check_nan)
+        modes.check_nan = self._check_nan
+        super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        modes.check_nan = self._checked.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        value, check_nan = self._value, self._check_nan
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            made = object.__new__(_Anomaly)
+            _Anomaly.__init__(made, value, check_nan)
+            with made:
+                return function(*args, **kwargs)
+
+        return wrapped
 
 
 class set_detect_anomaly(_Anomaly):
     """Whether a backward pass that makes a NaN is an error that names the forward operation."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        super().__init__(mode)
-        self._outer = modes.anomaly
-        modes.anomaly = mode
+        super().__init__(mode, check_nan)
+        self._outer = modes.anomaly, modes.check_nan
+        modes.check_nan = check_nan
+        _switch("anomaly", mode)
 
     def __enter__(self) -> None:
-        self._before.append((self._outer, modes.off))
-        modes.anomaly = self._value
+        modes.anomaly, modes.check_nan = self._outer
+        super().__enter__()
 
 
 class detect_anomaly(_Anomaly):
     """A context in which a backward pass that makes a NaN is an error."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(True)
+        super().__init__(True, check_nan)
 
 
 def is_grad_enabled() -> bool:

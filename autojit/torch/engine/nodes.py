@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 
 from .rules import Operation, Rule
+from .running import Source
 
 #: A node and the number of one of its results.
 Edge = tuple["Node", int]
+#: The edge of an operand that needs no gradient, among others.
+NOWHERE = (None, 0)
 #: Nodes are numbered as they are made: operands before what is computed from them.
 numbers: itertools.count[int] = itertools.count()
 
@@ -29,9 +32,9 @@ SECOND_TIME = (
 )
 
 
-#: What the backward pass reads: an array, the counter of its changes and where that stood, and the
-#: edge of its tensor if gradients go on there.
-Saved = tuple[Any, list[int], int, Edge | None]
+#: What the backward pass reads: an array, the counter of its changes and where that stood.
+Saved = tuple[Any, Sequence[int], int]
+_new = object.__new__
 
 
 class Handle:
@@ -61,34 +64,79 @@ def add_hook(hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> 
     return handle
 
 
+class Extras:
+    """What few nodes have."""
+
+    __slots__ = ("hooks", "metadata", "prehooks", "retained", "tensor_hooks", "traceback")
+
+    def __init__(self) -> None:
+        #: Hooks on the node before and after cotangents pass, hooks on its results, and results
+        #: that keep their gradients.
+        self.prehooks: dict[int, Callable[..., Any]] = {}
+        self.hooks: dict[int, Callable[..., Any]] = {}
+        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
+        self.retained: list[tuple[int, Any]] = []
+        #: Where it was recorded, and what the user notes.
+        self.traceback: str | None = None
+        self.metadata: dict[str, Any] = {}
+
+    def is_watched(self) -> bool:
+        """Whether somebody looks on while cotangents pass."""
+        return bool(self.prehooks or self.hooks or self.tensor_hooks or self.retained)
+
+
 class Node:
     """An operation of a recorded graph."""
 
-    __slots__ = (
-        "__weakref__", "edges", "hooks", "metadata", "number", "outputs", "retained", "rule",
-        "saved", "tensor_hooks", "traceback",
-    )  # fmt: skip
+    # Graphs are long: each object of a node is one more for the garbage collector to pass.
+    __slots__ = ("__weakref__", "extras", "links", "number", "rule", "saved")
+    rule: Any
+    #: Its edges, one behind the other: a node and the number of one of its results, or None and 0.
+    links: Sequence[Any]
+    saved: Any
+    number: int
+    extras: Extras | None
 
     def __init__(self, rule: Any, edges: Sequence[Edge | None], saved: Any) -> None:
-        self.rule: Any = rule
-        self.edges: Sequence[Edge | None] = edges
-        self.saved: Any = saved
-        self.number: int = next(numbers)
-        #: Hooks on the node, hooks on its results, and results that keep their gradients.
-        self.hooks: dict[int, Callable[..., Any]] | None = None
-        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
-        self.retained: list[tuple[int, Any]] | None = None
-        self.traceback: str | None = None
-        self.metadata: dict[str, Any] | None = None
+        self.rule = rule
+        self.links = tuple(x for edge in edges for x in edge or NOWHERE)
+        self.saved = saved
+        self.number = next(numbers)
+        self.extras = None
+
+    @property
+    def edges(self) -> list[Edge | None]:
+        """The nodes that it came from, with the numbers of their results; None where no gradient
+        is wanted."""
+        links = self.links
+        return [
+            None if node is None else (node, k)
+            for node, k in zip(links[::2], links[1::2], strict=True)
+        ]
+
+    def extra(self) -> Extras:
+        """What few nodes have, made when it is first asked for."""
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the user notes."""
+        return self.extra().metadata
 
     def retains(self, k: int, tensor: Any) -> bool:
         """Whether a tensor that is its result k keeps its gradient."""
-        return any(n == k and found() is tensor for n, found in self.retained or ())
+        if self.extras is None:
+            return False
+        return any(n == k and found() is tensor for n, found in self.extras.retained)
 
     def give_up(self, k: int, tensor: Any) -> None:
         """A tensor is its result k no more."""
-        kept = [(n, found) for n, found in self.retained or () if n != k or found() is not tensor]
-        self.retained = kept or None
+        extra = self.extra()
+        extra.retained = [
+            (n, found) for n, found in extra.retained if n != k or found() is not tensor
+        ]
 
     def name(self) -> str:
         """The name of its class."""
@@ -101,9 +149,11 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_inputs, grad_outputs)`` when cotangents have passed."""
-        if self.hooks is None:
-            self.hooks = {}
-        return add_hook(self.hooks, hook)
+        return add_hook(self.extra().hooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_outputs)`` before cotangents pass; a result takes their place."""
+        return add_hook(self.extra().prehooks, hook)
 
     def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
         """The shapes and dtypes of its results."""
@@ -113,44 +163,64 @@ class Node:
         """Raise if what it saved has been freed, or changed in place."""
         if saved is None:
             raise RuntimeError(SECOND_TIME)
-        for array, counter, version, edge in saved:
+        for source, (array, counter, version) in zip(self.rule.saved, saved, strict=False):
             if counter[0] != version:
-                raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
+                raise RuntimeError(
+                    changed_in_place(self, array, counter[0], version, self._edge_of(source))
+                )
+
+    def _edge_of(self, source: Source) -> Edge | None:
+        """Where gradients of something that it saved go on."""
+        kind, k = source
+        if kind == "out":
+            return (self, k)
+        return self.edges[k] if kind == "in" else None
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of the operands, arrays from arrays."""
+        return self._placed(self.pulled(cotangents))
+
+    def pulled(self, cotangents: Sequence[Any]) -> list[Any]:
+        """The cotangents of those operands that the rule gives them of."""
         rule: Rule = self.rule
         held = self.saved
-        if held and rule.read < len(held):
-            held = held[: rule.read]
-        if held is None or any([counter[0] != version for _, counter, version, _ in held]):
+        if held is None:
             self.check_saved(held)  # which raises
+        if rule.is_straight:
+            arguments = [cotangents[0]]
+            left = rule.read
+            for array, counter, version in held:
+                if not left:
+                    break
+                left -= 1
+                if counter[0] != version:
+                    self.check_saved(held[: rule.read])
+                arguments.append(array)
+            return rule.run(arguments)
+        if rule.read < len(held):
+            held = held[: rule.read]
+        self.check_saved(held)
         saved = iter(held)
-        arguments = [
-            cotangents[k] if kind == "cotangent" else next(saved)[0]
-            for kind, k in rule.sources
-        ]  # fmt: skip
-        results = rule.run(arguments)
-        return results if len(results) == len(self.edges) else self._placed(results)
+        return rule.run(
+            [cotangents[k] if kind == "cotangent" else next(saved)[0] for kind, k in rule.sources]
+        )
 
     def pull_recorded(self, cotangents: Sequence[Any], record: Any, as_tensor: Any) -> list[Any]:
-        """The same, tensors from tensors, and recorded in turn."""
+        """The same as :meth:`pull`, tensors from tensors, and recorded in turn."""
         self.check_saved(self.saved)
         rule: Rule = self.rule
         saved = dict(zip(rule.saved, self.saved, strict=True))
-        arguments = []
-        for source in rule.pull_sources:
-            kind, k = source
-            if kind == "cotangent":
-                arguments.append(cotangents[k])
-            else:
-                s = saved[source]
-                arguments.append(as_tensor(s, (self, k) if kind == "out" else s[3]))
+        arguments = [
+            cotangents[source[1]]
+            if source[0] == "cotangent"
+            else as_tensor(saved[source], self._edge_of(source))
+            for source in rule.pull_sources
+        ]
         results = record(rule.pull, arguments)
         return self._placed(results if isinstance(results, tuple) else (results,))
 
     def _placed(self, results: Sequence[Any]) -> list[Any]:
-        placed: list[Any] = [None] * len(self.edges)
+        placed: list[Any] = [None] * (len(self.links) // 2)
         for k, result in zip(self.rule.wrt, results, strict=True):
             placed[k] = result
         return placed
@@ -184,6 +254,16 @@ def node_class(operation: Operation) -> type[Node]:
     if operation.node is None:
         operation.node = type(operation.node_name, (Node,), {"__slots__": ()})
     made: type[Node] = operation.node
+    return made
+
+
+def recorded(operation: Operation, rule: Rule, links: Sequence[Any]) -> Node:
+    """A node of an operation; what it saves is to be set."""
+    made: Node = _new(operation.node or node_class(operation))
+    made.rule = rule
+    made.links = links
+    made.number = next(numbers)
+    made.extras = None
     return made
 
 

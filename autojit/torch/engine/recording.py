@@ -6,9 +6,10 @@ arrays, or under a transformation on traced ones, where the tensor is no more th
 
 from __future__ import annotations
 
+import functools
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,39 +23,39 @@ from autojit.tracing.tracer import Tracer
 from autojit.transformations.derivatives import stop_gradient
 
 from .modes import modes
-from .nodes import Edge, Node, Saved, accumulator, node_class
-from .rules import Operation, Rule, exact, plain, rule_for, types_of
+from .nodes import NOWHERE, Edge, Node, Saved, accumulator, recorded
+from .rules import Operation, Rule, exact, known_rule, plain, rule_for, types_of
 from .sharing import is_fresh
 from .widening import has_halves
 
 _new = object.__new__
 
 
-def _quiet() -> Any:
-    """What makes a context without NumPy's warnings: infinities and NaN are results."""
+def _hushing() -> tuple[Callable[[], Any], Callable[[Any], object]]:
+    """What silences NumPy's warnings, since infinities and NaN are results, and what takes that
+    back: ``np.errstate(all="ignore")``, in a fifth of its time."""
     from numpy._core import umath
 
     variable: Any = getattr(umath, "_extobj_contextvar", None)
     make: Any = getattr(umath, "_make_extobj", None)
     if variable is None or make is None:
-        return lambda: np.errstate(all="ignore")
-    ignored = make(all="ignore")
-
-    class Quiet:
-        """``np.errstate(all="ignore")``, in a third of its time."""
-
-        __slots__ = ("token",)
-
-        def __enter__(self) -> None:
-            self.token = variable.set(ignored)
-
-        def __exit__(self, *error: object) -> None:
-            variable.reset(self.token)
-
-    return Quiet
+        return lambda: np.seterr(all="ignore"), lambda before: np.seterr(**before)
+    return functools.partial(variable.set, make(all="ignore")), variable.reset
 
 
-quiet = _quiet()
+hush, unhush = _hushing()
+
+
+class quiet:
+    """A context without NumPy's warnings."""
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        self.before = hush()
+
+    def __exit__(self, *error: object) -> None:
+        unhush(self.before)
 
 
 class Kind:
@@ -83,9 +84,53 @@ def wrap(array: Any) -> Any:
 
 def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The results of an operation, as tensors."""
-    arrays = [t._data for t in tensors]
     if static:
         static = plain(static)
+    if modes.usual and not watching.watchers and current_trace() is None:
+        arrays: list[Any] = []
+        key: list[Any] = [operation, exact(static) if static else static]
+        is_needed = False
+        for t in tensors:
+            array = t._data
+            arrays.append(array)
+            need = t._needs if t._base is None else t.requires_grad
+            if need:
+                is_needed = True
+            key += array.shape, array.dtype.char, need
+        rule = known_rule(tuple(key)) if is_needed else None
+        if rule is not None and rule.is_plain and len(rule.inexact) == 1:
+            return _again(rule, operation, tensors, arrays, key[4::3], static)
+    return _recorded(operation, tensors, static)
+
+
+def _again(
+    rule: Rule,
+    operation: Operation,
+    tensors: Sequence[Any],
+    arrays: Sequence[Any],
+    needs: Sequence[bool],
+    static: tuple[Any, ...],
+) -> Any:
+    """The result of an operation like one that was recorded before, with one result."""
+    forward = rule.forward
+    if forward is not None and forward.compiled is not None:
+        result = forward.compiled(*arrays)
+    else:
+        before = hush()
+        try:
+            result = operation.eager(*arrays, *static)
+        finally:
+            unhush(before)
+        if not (operation.makes_anew or operation.is_view):
+            result = apart(result, arrays)
+    made = wrap(result if result.__class__ is np.ndarray else np.asarray(result))
+    attach_rule(rule, operation, tensors, needs, (made,))
+    return made
+
+
+def _recorded(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]) -> Any:
+    """The results, whatever the modes are, and whether or not the operation was met before."""
+    arrays = [t._data for t in tensors]
     compute = _watched if watching.watchers else _computed
     result = compute(operation, arrays, static)
     if modes.lifting is not None:
@@ -158,7 +203,7 @@ def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ..
                 result = operation.on(operation.eager, arrays, static)
             else:
                 result = operation.eager(*arrays, *static)
-    if operation.is_view:
+    if operation.is_view or operation.makes_anew:
         return result
     if result.__class__ is tuple:
         return tuple([apart(r, arrays) for r in result])
@@ -210,16 +255,22 @@ def attach_rule(
     rule: Rule,
     operation: Operation,
     tensors: Sequence[Any],
-    needs: tuple[bool, ...],
+    needs: Sequence[bool],
     results: Sequence[Any],
     residuals: Sequence[Any] = (),
 ) -> None:
     """Record results by the rule of their operation; residuals are arrays that nobody else has."""
-    edges = [edge_of(t) if need else None for t, need in zip(tensors, needs, strict=True)]
-    node = (operation.node or node_class(operation))(rule, edges, None)
-    node.saved = _saved(rule, tensors, edges, results, residuals) if rule.saved else ()
-    if modes.anomaly:
-        node.traceback = "".join(traceback.format_stack()[:-2])
+    links: Any = () if len(tensors) < 5 else []  # a tuple is built anew by each edge
+    for t, need in zip(tensors, needs):  # noqa: B905 - it is asked for each operation
+        if need:
+            edge = t._edge if t._base is None else t._current_edge()
+            links += (accumulator(t), 0) if edge is None else edge
+        else:
+            links += NOWHERE
+    node = recorded(operation, rule, links)
+    node.saved = _saved(rule, tensors, results, residuals) if rule.saved else ()
+    if not modes.usual and modes.anomaly:
+        node.extra().traceback = "".join(traceback.format_stack()[:-2])
     for k, inexact in enumerate(rule.inexact):
         if inexact:
             t = results[k]
@@ -227,19 +278,18 @@ def attach_rule(
             t._needs = True
 
 
-#: The counter of tensors that nobody can change.
-FIXED = [0]
+#: The counter of tensors that nobody can change: the garbage collector need not look at it.
+FIXED = (0,)
 
 
-def counter_of(t: Any) -> list[int]:
+def counter_of(t: Any) -> Any:
     """How often a tensor's memory has been changed in place; made when it is first asked for.
 
     It has a second element where a traced copy stands for a view of the memory.
     """
     if t._counter is None:
         t._counter = [0]
-    counter: list[int] = t._counter
-    return counter
+    return t._counter
 
 
 def constant(number: Any, dtype: np.dtype) -> Any:
@@ -257,23 +307,22 @@ def constant(number: Any, dtype: np.dtype) -> Any:
 def _saved(
     rule: Rule,
     tensors: Sequence[Any],
-    edges: Sequence[Edge | None],
     results: Sequence[Any],
     residuals: Sequence[Any],
-) -> list[Saved]:
+) -> tuple[Saved, ...]:
     saved: list[Saved] = []
     for kind, k in rule.saved:
         if kind == "in":
             t = tensors[k]
             counter = t._counter or counter_of(t)
-            saved.append((t._data, counter, counter[0], edges[k]))
+            saved.append((t._data, counter, counter[0]))
         elif kind == "out":
             t = results[k]
             counter = t._counter or counter_of(t)
-            saved.append((t._data, counter, counter[0], None))
+            saved.append((t._data, counter, counter[0]))
         else:
-            saved.append((residuals[k], FIXED, 0, None))
-    return saved
+            saved.append((residuals[k], FIXED, 0))
+    return tuple(saved)
 
 
 def edge_of(t: Any) -> Edge:

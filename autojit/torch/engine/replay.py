@@ -53,7 +53,7 @@ def graph_of(roots: Sequence[Edge]) -> Graph | None:
     key: list[Any] = []
     arrays: list[Any] = []
     known: dict[int, int] = {}
-    _add_edges(roots, places, nodes, key)
+    _add_links([x for edge in roots for x in edge], places, nodes, key)
     key += [tuple(node.out_types()) for node in nodes if node.rule is None]
     for node in nodes:  # it grows
         if len(nodes) > LARGEST or not _is_plain(node):
@@ -66,13 +66,13 @@ def graph_of(roots: Sequence[Edge]) -> Graph | None:
                 if place == len(arrays):
                     arrays.append(array)
                 key.append(place)
-            _add_edges(node.edges, places, nodes, key)
+            _add_links(node.links, places, nodes, key)
     return Graph(tuple(key), nodes, arrays)
 
 
 def _is_plain(node: Node) -> bool:
     """Whether nothing but a program happens at a node, or whether it is a leaf's."""
-    if node.hooks or node.tensor_hooks or node.retained:
+    if node.extras is not None and node.extras.is_watched():
         return False
     rule = node.rule
     if rule.__class__ is Rule:
@@ -85,20 +85,24 @@ def _read(node: Node, rule: Rule) -> list[Any]:
     saved = node.saved
     if saved and rule.read < len(saved):
         saved = saved[: rule.read]
-    if saved is None or any([counter[0] != version for _, counter, version, _ in saved]):
+    if saved is None:
         node.check_saved(saved)  # which raises
-    return [array for array, _, _, _ in saved]
+    arrays = []
+    for array, counter, version in saved:
+        if counter[0] != version:
+            node.check_saved(saved)
+        arrays.append(array)
+    return arrays
 
 
-def _add_edges(
-    edges: Sequence[Edge | None], places: dict[Node, int], nodes: list[Node], key: list[Any]
+def _add_links(
+    links: Sequence[Any], places: dict[Node, int], nodes: list[Node], key: list[Any]
 ) -> None:
     """Where edges lead: nodes that are new, and their places in the key."""
-    for edge in edges:
-        if edge is None:
+    for node, k in zip(links[::2], links[1::2]):  # noqa: B905 - it is asked for each node
+        if node is None:
             key.append(None)
             continue
-        node, k = edge
         place = places.setdefault(node, len(nodes))
         if place == len(nodes):
             nodes.append(node)
@@ -203,8 +207,9 @@ def joined(graph: Graph, roots: Sequence[Edge]) -> Program:
             constants += bound
             results = builder.inline(rule.program, [*operands, *bound])
             for k, result in zip(rule.wrt, results, strict=True):
-                if node.edges[k] is not None:
-                    add(node.edges[k], result)
+                edge = node.edges[k]
+                if edge is not None:
+                    add(edge, result)
         leaves = [k for k, node in enumerate(graph.nodes) if node.__class__ is AccumulateGrad]
         outputs = [_cotangent(held[k], 0, types[k][0]) for k in leaves]
     inputs = [*given, *saved, *constants]

@@ -29,6 +29,7 @@ from autojit.staging.execute import apply
 from autojit.staging.trace_function import LeafType, trace_function
 from autojit.tracing.values import inline, is_tracer
 
+from .running import Source, conjugated, conjugated_call, is_complex, straight
 from .widening import by_float32, has_halves
 
 
@@ -40,14 +41,15 @@ class Operation:
     ``eager``  the same values from NumPy's arrays alone, sooner
     ``compiled``  the same by compiled code, by static arguments and types of arrays
     ``node``  the class of its nodes, once there is one
+    ``makes_anew``  whether results are never operands, nor views of them
     ``takes_halves``  whether ``impl`` takes arrays of half floats; the others get float32
     ``is_view``  whether results may share memory with operands, so that it is never compiled
     ``is_strided``  whether they do so by strides alone, as a diagonal does: what is assigned to
                     them goes to places that are looked up
     """
 
-    __slots__ = ("compiled", "eager", "impl", "is_strided", "is_view", "name", "node", "node_name",
-                 "takes_halves")  # fmt: skip
+    __slots__ = ("compiled", "eager", "impl", "is_strided", "is_view", "makes_anew", "name", "node",
+                 "node_name", "takes_halves")  # fmt: skip
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class Operation:
         self.name: str = name
         self.impl = impl
         self.eager = eager or impl
+        self.makes_anew = isinstance(self.eager, np.ufunc)
         self.compiled: dict[Any, Callable[..., Any]] = {}
         self.node: Any = None
         self.is_view = self.is_strided = self.takes_halves = False
@@ -71,14 +74,10 @@ class Operation:
         return function(*arrays, *static)
 
 
-#: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
-Source = tuple[str, int]
-
-
 class Forward:
     """An operation on arrays of some types, which is compiled when it has run often."""
 
-    __slots__ = ("_calls", "_key", "_often", "_operation", "_program")
+    __slots__ = ("_calls", "_key", "_often", "_operation", "_program", "compiled")
 
     def __init__(self, operation: Operation, key: Any, program: Program, often: int) -> None:
         self._operation = operation
@@ -86,13 +85,16 @@ class Forward:
         self._program = program
         self._often = often
         self._calls = 0
+        #: What runs it, once it has been compiled.
+        self.compiled: Callable[..., Any] | None = None
 
     def count(self) -> None:
         """It has run once more."""
         self._calls += 1
         if self._calls == self._often:
             compiled = self._operation.compiled
-            compiled[self._key] = applied(self._program, at_once=True)
+            found = compiled.get(self._key) or applied(self._program, at_once=True)
+            self.compiled = compiled[self._key] = found
             while len(compiled) > _MOST:
                 compiled.pop(next(iter(compiled)))
 
@@ -114,6 +116,12 @@ class Rule(NamedTuple):
     read: int
     #: Which results have gradients.
     inexact: tuple[bool, ...]
+    #: Whether ``run`` reads the cotangent of its only result, then what is saved.
+    is_straight: bool
+    #: Whether operands and results are of no half floats.
+    is_plain: bool
+    #: Where the links of ``wrt`` stand in a node.
+    places: tuple[int, ...]
     #: What ``run`` computes, from ``sources`` and the arrays that are bound to it; None where that
     #: is no program.
     program: Program | None = None
@@ -130,14 +138,18 @@ def made_rule(
     out_types: tuple[Type, ...],
     program: Program | None = None,
     forward: Forward | None = None,
+    *,
+    is_plain: bool = False,
 ) -> Rule:
     """The rule, with what its nodes save."""
     read = [s for s in sources if s[0] != "cotangent"]
     more = [s for s in pull_sources if s[0] != "cotangent" and s not in read]
     saved = (*read, *more)
+    inexact = tuple(kind_of(t.dtype) in "fc" for t in out_types)
+    is_straight = len(out_types) == 1 and sources == (("cotangent", 0), *read)
     return Rule(
-        run, pull, sources, pull_sources, wrt, out_types, saved, len(read),
-        tuple(kind_of(t.dtype) in "fc" for t in out_types), program, forward,
+        run, pull, sources, pull_sources, wrt, out_types, saved, len(read), inexact, is_straight,
+        is_plain, tuple(2 * k for k in wrt), program, forward,
     )  # fmt: skip
 
 
@@ -150,14 +162,29 @@ def rule_for(
     operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...], needs: tuple[bool, ...]
 ) -> Rule:
     """The rule for operands like these."""
-    types = types_of(arrays)
-    key = (operation, exact(static), types, needs)
-    found = _rules.get(key)
+    key = key_for(operation, arrays, static, needs)
+    found = known_rule(key)
     if found is None:
         found = _rules[key] = _derived(operation, arrays, static, needs)
         while len(_rules) > _MOST:
             _rules.popitem(last=False)
-    elif found.forward is not None:
+    return found
+
+
+def key_for(
+    operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...], needs: Sequence[bool]
+) -> tuple[Any, ...]:
+    """What a rule depends on."""
+    key: list[Any] = [operation, exact(static) if static else static]
+    for a, need in zip(arrays, needs, strict=True):
+        key += a.shape, a.dtype.char, need
+    return tuple(key)
+
+
+def known_rule(key: tuple[Any, ...]) -> Rule | None:
+    """A rule that has been derived; who asks records one more operation by it."""
+    found = _rules.get(key)
+    if found is not None and found.forward is not None:
         found.forward.count()
     return found
 
@@ -205,40 +232,10 @@ def _derived(
     often = times_before(program)
     if often is not None and not operation.is_view:
         forward = Forward(operation, (exact(static), types_of(arrays)), program, often)
-    return made_rule(run, back, kept, kept, wrt, program.out_types, bound, forward)
-
-
-def is_complex(program: Program) -> bool:
-    """Whether inputs or results are complex."""
-    return any(t.dtype.kind == "c" for t in (*program.in_types, *program.out_types))
-
-
-def conjugated(
-    run: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Source]
-) -> Callable[[Sequence[Any]], list[Any]]:
-    """With PyTorch's cotangents of complex numbers, which are conjugates of ours."""
-    given = _with_conjugates(sources)
-    return lambda arrays: [_conjugate(r) for r in run(given(arrays))]
-
-
-def conjugated_call(call: Callable[..., Any], sources: Sequence[Source]) -> Callable[..., Any]:
-    """The same of a function of tensors' arrays."""
-    given = _with_conjugates(sources)
-
-    def called(*arrays: Any) -> Any:
-        made = call(*given(arrays))
-        return tuple(map(_conjugate, made)) if made.__class__ is tuple else _conjugate(made)
-
-    return called
-
-
-def _with_conjugates(sources: Sequence[Source]) -> Callable[[Sequence[Any]], list[Any]]:
-    cotangents = {k for k, (kind, _) in enumerate(sources) if kind == "cotangent"}
-    return lambda arrays: [_conjugate(a) if k in cotangents else a for k, a in enumerate(arrays)]
-
-
-def _conjugate(x: Any) -> Any:
-    return np.conj(x) if x.dtype.kind == "c" else x
+    is_plain = not any(is_half(t.dtype) for t in (*program.in_types, *program.out_types))
+    return made_rule(
+        run, back, kept, kept, wrt, program.out_types, bound, forward, is_plain=is_plain
+    )
 
 
 def _pulled(derivative: Program, inputs: int, outputs: int) -> tuple[Program, tuple[Source, ...]]:
@@ -258,7 +255,8 @@ def _pulled(derivative: Program, inputs: int, outputs: int) -> tuple[Program, tu
     known = {v: s for v, s in known.items() if v not in constant}
     ops, read = _needed(derivative.ops, gradients, known)
     used = [v for v in known if v in read]
-    used.sort(key=lambda v: known[v][0] == "captured")
+    places = {"cotangent": 0, "captured": 2}
+    used.sort(key=lambda v: places.get(known[v][0], 1))
     pull = Program(used, ops, gradients, name=derivative.name)
     return pull, tuple(known[v] for v in used)
 
@@ -339,6 +337,8 @@ def _evaluation(op: Op) -> Callable[..., Any]:
             (ca, cb), _ = op.params["contract"], op.params["batch"]
             left, right = ca == (0,), cb == (1,)
             return lambda a, b: np.matmul(a.T if left else a, b.T if right else b, out=allocate())
+    if isinstance(kind, Elementwise) and kind.__class__.evaluate is Elementwise.evaluate:
+        return kind.numpy
     if not op.params:
         return kind.evaluate
     return functools.partial(kind.evaluate, **op.params)
@@ -353,14 +353,7 @@ def runner(
     """
     constants = constants or tuple(program.captured)
     program = program.bound_to(())
-    numbers = {v: k for k, v in enumerate(program.inputs)}
-    steps: list[Any] = []
-    for op in program.ops:
-        operands = [numbers[v] for v in op.operands]
-        for v in op.results:
-            numbers[v] = len(numbers)
-        steps.append((_evaluation(op), operands, len(op.results) == 1))
-    outputs = [numbers[v] for v in program.outputs]
+    interpreted = straight(program, _evaluation)
     dtypes = [v.dtype for v in program.outputs]
     compiles = at_once or program.has(BodyOp)
     often = times_before(program) if pays(program) else None
@@ -370,18 +363,12 @@ def runner(
         nonlocal calls
         if constants:
             arrays = (*arrays, *constants)
-        if any(map(is_tracer, arrays)):
-            return list(inline(program, arrays))
+        for a in arrays:
+            if a.__class__ is not np.ndarray and is_tracer(a):
+                return list(inline(program, arrays))
         if compiles or (often is not None and calls >= often):
             return [in_dtype(r, d) for r, d in zip(apply(program, arrays), dtypes, strict=True)]
         calls += 1
-        env = list(arrays)
-        for evaluate, operands, is_single in steps:
-            made = evaluate(*[env[k] for k in operands])
-            if is_single:
-                env.append(made)
-            else:
-                env += made
-        return [in_dtype(env[k], d) for k, d in zip(outputs, dtypes, strict=True)]
+        return interpreted(*arrays)
 
     return run

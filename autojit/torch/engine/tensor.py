@@ -13,7 +13,7 @@ from autojit.session.tracebacks import fold, folded
 from autojit.tracing.tracer import Tracer
 
 from . import dtypes
-from .modes import enable_grad
+from .modes import enable_grad, modes
 from .nodes import Edge, Handle, Node, add_hook
 from .recording import Kind, counter_of, edge_of, frozen, record, wrap
 from .shapes import Device, Size
@@ -135,6 +135,11 @@ class Tensor:
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if self._needs and kind_of(new._data.dtype) not in "fc":
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                f"dtype, not {new.dtype!r}. Convert it: x.data = new.to(x.dtype)"
+            )
         self._data = new._data
 
     # -- gradients ------------------------------------------------------------
@@ -186,7 +191,7 @@ class Tensor:
             return
         node, k = edge
         if not node.retains(k, self):
-            node.retained = [*(node.retained or ()), (k, weakref.ref(self))]
+            node.extra().retained.append((k, weakref.ref(self)))
 
     @property
     def retains_grad(self) -> bool:
@@ -201,9 +206,7 @@ class Tensor:
         node, k = edge_of(self)
         if self.is_leaf:
             self._keep("accumulator", node)
-        if node.tensor_hooks is None:
-            node.tensor_hooks = {}
-        return add_hook(node.tensor_hooks.setdefault(k, {}), hook)
+        return add_hook(node.extra().tensor_hooks.setdefault(k, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(tensor)`` when a gradient has been added to a leaf's ``grad``."""
@@ -225,6 +228,10 @@ class Tensor:
 
     def detach_(self) -> Tensor:
         """Forget how it came about."""
+        if self._base is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead:\n    y = x[0].detach()"
+            )
         self._data = frozen(self._data)
         self._edge, self._needs, self._base = None, False, None
         return self
@@ -240,8 +247,11 @@ class Tensor:
             with enable_grad():
                 for operation, static in steps:
                     again = record(operation, (again,), static)
-            self._edge, self._needs = again._edge, again._needs
+            before, self._edge, self._needs = self._edge, again._edge, again._needs
             self._base = (base, steps, now)
+            if before is not None and self._edge is not None and before[0].retains(before[1], self):
+                before[0].give_up(before[1], self)
+                self.retain_grad()
         return self._edge
 
     # -- conversions ----------------------------------------------------------
@@ -260,7 +270,7 @@ class Tensor:
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array, which shares its memory."""
-        if self.requires_grad and not force:
+        if self.requires_grad and modes.grad and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."

@@ -42,19 +42,20 @@ def strided(name: str, impl: Any, eager: Any) -> Operation:
 
 def check_in_place(x: Tensor) -> None:
     """Raise if a tensor may not be changed in place here."""
-    if modes.grad and x.requires_grad:
-        if x.is_leaf:
-            raise RuntimeError(
-                "a leaf Variable that requires grad is being used in an in-place operation. Change "
-                "it where nothing is recorded, as a step of gradient descent does:\n"
-                "    with torch.no_grad():\n"
-                "        w -= 0.1 * w.grad"
-            )
-        if x._base is not None and x._base[0]._edge is None:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place "
-                "operation."
-            )
+    if not modes.grad:
+        return
+    root = None if x._base is None else x._base[0]
+    if root is not None and root._edge is None and (root._needs or x.requires_grad):
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if x.requires_grad and x.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. Change "
+            "it where nothing is recorded, as a step of gradient descent does:\n"
+            "    with torch.no_grad():\n"
+            "        w -= 0.1 * w.grad"
+        )
 
 
 def assign(x: Tensor, new: Tensor) -> Tensor:
@@ -74,7 +75,7 @@ def assign(x: Tensor, new: Tensor) -> Tensor:
     needs = recording() and (x.requires_grad or new.requires_grad)
     if needs and x._base is not None:
         with _keeping(x), _keeping(x._base[0]):
-            _rebase(x, new)
+            rebase(x, new)
     elif needs:
         with _keeping(x):
             kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
@@ -116,6 +117,11 @@ def check_overlap(x: Tensor) -> None:
         )
 
 
+def needs_gradient(*operands: Any) -> bool:
+    """Whether a gradient is asked for by any tensor among operands."""
+    return any([x.requires_grad for x in operands if isinstance(x, Tensor)])
+
+
 def alias(x: Tensor) -> Tensor:
     """A copy with the same history, as what is changed in place was before."""
     made: Tensor = wrap(x._data.copy())
@@ -130,7 +136,7 @@ def shaped(new: Tensor, x: Tensor) -> Tensor:
     return new if same else wrap(np.broadcast_to(new._data, x._data.shape))
 
 
-def _rebase(x: Tensor, new: Tensor) -> None:
+def rebase(x: Tensor, new: Tensor) -> None:
     """The history of a base whose view is assigned to."""
     root, steps, _ = x._base
     operands = (root, new)

@@ -213,20 +213,27 @@ def manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(seed)
 
 
-def _random(draw: Callable[..., Any]) -> Callable[..., Tensor]:
+def _random(draw: Callable[..., Any], part: float) -> Callable[..., Tensor]:
+    """A function of sizes; both parts of complex numbers are ``part`` of what is drawn."""
+
     def call(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
         source = (generator or default_generator).numbers
         kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
-        wide = kind if kind.itemsize in (4, 8) else np.dtype(np.float32)
-        drawn = np.asarray(draw(source, whole_sizes(size), wide), wide)
+        if kind.kind == "c":
+            wide = np.dtype(f"f{kind.itemsize // 2}")
+            parts = [draw(source, whole_sizes(size), wide) for _ in range(2)]
+            drawn = np.asarray(parts[0] + 1j * parts[1], kind) * kind.type(part)
+        else:
+            wide = kind if kind.itemsize in (4, 8) else np.dtype(np.float32)
+            drawn = np.asarray(draw(source, whole_sizes(size), wide), wide)
         return _finished(drawn, kind, requires_grad, device)
 
     return call
 
 
-rand: Callable[..., Tensor] = _random(lambda g, size, d: g.random(size, d))
-randn: Callable[..., Tensor] = _random(lambda g, size, d: g.standard_normal(size, d))
+rand: Callable[..., Tensor] = _random(lambda g, size, d: g.random(size, d), 1.0)
+randn: Callable[..., Tensor] = _random(lambda g, size, d: g.standard_normal(size, d), 0.5**0.5)
 
 
 def randint(*arguments: Any, generator: Generator | None = None, dtype: Any = None,

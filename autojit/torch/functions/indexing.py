@@ -154,12 +154,18 @@ def _gathered(x: Any, index: Any, a: int) -> Any:
 _GATHER = Operation("Gather", _gathered)
 
 
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Along an axis, the elements at indices."""
+    if sparse_grad:
+        raise NotImplementedError(
+            "gather(sparse_grad=True) is not covered: gradients are dense here. Leave it out:\n"
+            "    torch.gather(x, 0, index)"
+        )
     a = axis(dim, input._data.ndim)
     check_range(index, input._data.shape[a] if input.shape else 1)
-    made: Tensor = record(_GATHER, (input, index), (a,))
-    return made
+    one = [reshape(x, 1) if x._data.ndim == 0 else x for x in (input, index)]
+    made: Tensor = record(_GATHER, one, (a,))
+    return made if index.shape else reshape(made, ())
 
 
 def check_range(index: Tensor, n: int) -> None:

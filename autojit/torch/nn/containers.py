@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import state
@@ -179,7 +179,7 @@ class _Named(Module):
 
     def update(self, new: Any) -> None:
         """Add more, by name."""
-        for key, value in new.items() if isinstance(new, Mapping) else new:
+        for key, value in new.items() if hasattr(new, "items") else new:
             self[key] = value
 
     def pop(self, key: str) -> Any:

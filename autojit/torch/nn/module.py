@@ -173,6 +173,11 @@ class Module:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is no parameter, and part of the state if it is persistent."""
         state.check_name(self, name, "buffer", self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{state.type_name(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
         self._buffers[name] = tensor
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
 
@@ -226,7 +231,11 @@ class Module:
         self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
         seen = set()
-        found = self.named_modules(prefix=prefix) if recurse else [(prefix, self)]
+        found = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in found:
             for name, value in module.__dict__[table].items():
                 if value is not None and id(value) not in seen:
@@ -269,6 +278,15 @@ class Module:
         """The parameter at a path."""
         path, _, name = target.rpartition(".")
         found: Parameter = getattr(self.get_submodule(path), name)
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._buffers:
+            raise AttributeError(f"{type(module).__name__} has no buffer `{name}`")
+        found: Tensor = getattr(module, name)
         return found
 
     # -- changes of all -------------------------------------------------------

@@ -30,7 +30,8 @@ def _saved(module: Any, prefix: str = "") -> Any:
     """Paths, tables and names of all that belongs to a state."""
     for table in (module._parameters, module._buffers):
         for name, value in table.items():
-            if value is not None and name not in module._not_saved:
+            is_saved = table is module._parameters or name not in module._not_saved
+            if value is not None and is_saved:
                 yield prefix + name, table, name
     for name, child in module._modules.items():
         if child is not None:
@@ -74,6 +75,11 @@ def _quoted(names: list[str]) -> str:
 
 def _load(path: str, table: dict[str, Any], name: str, new: Any, assign: bool) -> list[str]:
     old = table[name]
+    if not hasattr(new, "shape"):
+        return [
+            f'While copying the parameter named "{path}", expected torch.Tensor or Tensor-like '
+            f"object from checkpoint but received {type(new)}"
+        ]
     if tuple(new.shape) != tuple(old.shape):
         return [
             f"size mismatch for {path}: copying a param with shape {new.shape} from checkpoint, "

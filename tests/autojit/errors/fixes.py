@@ -440,6 +440,28 @@ FIXES: dict[str, tuple[str, str]] = {
         "import autojit.torch as torch\ny = torch.ones(3, requires_grad=True) * 2\nL0\n"
         "y = torch.ones(3, requires_grad=True) * 2\nL1",
     ),
+    "torch/engine/backward.py: y.abs().backward()": (
+        "import autojit.torch as torch\n(torch.ones((), requires_grad=True) * 2j).backward()",
+        "import autojit.torch as torch\ny = torch.ones((), requires_grad=True) * 2j\nL0\n"
+        "y = torch.ones((), requires_grad=True) * 2j\nL1",
+    ),
+    "torch/engine/backward.py: def hook(x):": (
+        "import autojit.torch as torch\nx = torch.ones(2, requires_grad=True)\n"
+        "x.register_post_accumulate_grad_hook(lambda x: x.grad.mul_(2))\nx.sum().backward()",
+        "import autojit.torch as torch\nx = torch.ones(2, requires_grad=True)\nFIX\n"
+        "x.register_post_accumulate_grad_hook(hook)\nx.sum().backward()\n"
+        "assert x.grad.tolist() == [2.0, 2.0]",
+    ),
+    "torch/engine/tensor.py: y = x[0].detach()": (
+        "import autojit.torch as torch\ntorch.ones(2, requires_grad=True)[0].detach_()",
+        "import autojit.torch as torch\nx = torch.ones(2, requires_grad=True)\nFIX\n"
+        "assert not y.requires_grad",
+    ),
+    "torch/functions/indexing.py: torch.gather(x, 0, index)": (
+        "import autojit.torch as torch\nx, index = torch.ones(2), torch.tensor([1])\n"
+        "torch.gather(x, 0, index, sparse_grad=True)",
+        "import autojit.torch as torch\nx, index = torch.ones(2), torch.tensor([1])\nFIX",
+    ),
     "torch/engine/gradients.py: x.requires_grad_()": (
         "import autojit.torch as torch\ntorch.ones(3).sum().backward()",
         "import autojit.torch as torch\nx = torch.ones(3)\nFIX\nx.sum().backward()",
@@ -961,6 +983,8 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
         "callbacks/numba_functions.py: return c(…)",
         "callbacks/numba_functions.py: w… = carray(p[…], …, np.…)",
         "callbacks/numba_functions.py: return f_(…)",
+        "torch/engine/running.py: … = f…(…)",
+        "torch/engine/running.py: return […]",
         "torch/optim/optimizer.py: …: …",
     ),
     "needs a GPU": (

@@ -220,6 +220,10 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
+    if input._data.size == num_groups:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
     made: Tensor = _GROUP_NORM(input, num_groups, weight, bias, eps)
     return made
 

@@ -198,6 +198,10 @@ def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = No
         raise NotImplementedError(
             "instance_norm: running statistics are not covered; track_running_stats=False"
         )
+    if input._data.size == input.shape[0] * input.shape[1]:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 

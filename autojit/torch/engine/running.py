@@ -1,0 +1,124 @@
+"""How the program of a rule is run: as a Python function of one line an operation, and with
+PyTorch's cotangents of complex numbers, which are conjugates of ours.
+
+Programs of derivatives are a few operations long and run on small arrays, where a loop over their
+operations would take longer than NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.halves import in_dtype
+from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.core.types import is_half
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.move import Broadcast
+
+#: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
+Source = tuple[str, int]
+
+
+def straight(
+    program: Program, evaluation: Callable[[Op], Callable[..., Any]]
+) -> Callable[..., list[Any]]:
+    """A function from the arrays of a program's inputs to a list of those of its outputs.
+
+    ``evaluation``  gives what computes an operation; by default its results have the operation's
+                    types, but for numbers without axes, which may be NumPy's scalars
+    """
+    scope: dict[str, Any] = {"array": np.ndarray, "in_dtype": in_dtype}
+    names = {v: f"x{k}" for k, v in enumerate(program.inputs)}
+    lines = [f"def straight({', '.join(names.values())}):"]
+    left = _implied(program)
+    for k, op in enumerate(program.ops):
+        if op in left:
+            names[op.result] = names[op.operands[0]]
+            continue
+        made = [f"y{k}_{j}" for j in range(len(op.results))]
+        names.update(zip(op.results, made, strict=True))
+        scope[f"f{k}"] = evaluation(op)
+        given = ", ".join(names[v] for v in op.operands)
+        end = "" if len(made) == 1 else ","
+        lines.append(f"    {', '.join(made)}{end} = f{k}({given})")
+    results = []
+    for k, v in enumerate(program.outputs):
+        scope[f"d{k}"], name = v.dtype, names[v]
+        is_ready = f"{name}.__class__ is array and {name}.dtype is d{k}"
+        results.append(f"{name} if {is_ready} else in_dtype({name}, d{k})")
+    lines.append(f"    return [{', '.join(results)}]")
+    exec(compile("\n".join(lines), "<autojit.torch>", "exec"), scope)
+    made_function: Callable[..., list[Any]] = scope["straight"]
+    return made_function
+
+
+def _implied(program: Program) -> set[Op]:
+    """The broadcasts that NumPy's functions make themselves.
+
+    Legal where the axes of the operand are the last ones of the result, so that NumPy aligns them
+    alike, and where all who read the result are functions of NumPy's, element by element, one of
+    whose other operands has that shape without a broadcast that is left out.
+    """
+    readers: dict[Value, list[Op]] = {}
+    for op in program.ops:
+        for v in op.operands:
+            readers.setdefault(v, []).append(op)
+    outputs = set(program.outputs)
+    found: set[Op] = set()
+    gone: set[Value] = set()
+    for op in program.ops:
+        if not isinstance(op.kind, Broadcast) or op.result in outputs:
+            continue
+        shape, dims = op.params["shape"], tuple(op.params["dims"])
+        at_end = dims == tuple(range(len(shape) - len(dims), len(shape)))
+        if at_end and all(_broadcasts(r, op.result, gone) for r in readers.get(op.result, ())):
+            found.add(op)
+            gone.add(op.result)
+    return found
+
+
+def _broadcasts(op: Op, value: Value, gone: set[Value]) -> bool:
+    """Whether NumPy computes an operation alike where one of its operands has fewer elements."""
+    kind = op.kind
+    if not (isinstance(kind, Elementwise) and isinstance(kind.numpy, np.ufunc)) or op.params:
+        return False
+    if any(is_half(v.dtype) for v in (*op.operands, *op.results)):
+        return False
+    others: Sequence[Value] = [v for v in op.operands if v is not value and v not in gone]
+    return any(v.type.shape == op.result.type.shape for v in others)
+
+
+def is_complex(program: Program) -> bool:
+    """Whether inputs or results are complex."""
+    return any(t.dtype.kind == "c" for t in (*program.in_types, *program.out_types))
+
+
+def conjugated(
+    run: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Source]
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """With PyTorch's cotangents of complex numbers, which are conjugates of ours."""
+    given = _with_conjugates(sources)
+    return lambda arrays: [_conjugate(r) for r in run(given(arrays))]
+
+
+def conjugated_call(call: Callable[..., Any], sources: Sequence[Source]) -> Callable[..., Any]:
+    """The same of a function of tensors' arrays."""
+    given = _with_conjugates(sources)
+
+    def called(*arrays: Any) -> Any:
+        made = call(*given(arrays))
+        return tuple(map(_conjugate, made)) if made.__class__ is tuple else _conjugate(made)
+
+    return called
+
+
+def _with_conjugates(sources: Sequence[Source]) -> Callable[[Sequence[Any]], list[Any]]:
+    cotangents = {k for k, (kind, _) in enumerate(sources) if kind == "cotangent"}
+    return lambda arrays: [_conjugate(a) if k in cotangents else a for k, a in enumerate(arrays)]
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
