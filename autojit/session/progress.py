@@ -29,6 +29,8 @@ class _Stage(NamedTuple):
     operations: Callable[[], int]
 
     def words(self, seconds: float) -> str:
+        if not self.what:
+            return ""
         count = self.operations()
         known = f"{count:,} operations, " if count else ""
         return f"autojit: {self.what} {self.name} ({known}{seconds:.0f} s) …"
@@ -49,12 +51,19 @@ def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]
     operations so far.  Of blocks in blocks the innermost is shown.  Watchers are told of each."""
     from .watching import passes_recorded  # which loads NumPy: the command's pages need none
 
+    with shown(what, name, operations), passes_recorded(what, name):
+        yield
+
+
+@contextmanager
+def shown(what: str, name: str, operations: Callable[[], int] = lambda: 0) -> Iterator[None]:
+    """A block like those of :func:`stage` that is no stage of a compilation: no watcher is told.
+    Without words there is no line while it lasts."""
     is_first = not _stages.open
     _stages.open.append(_Stage(what, name, operations))
     watcher = _Watcher(sys.stderr, _stages.open) if is_first and is_shown(sys.stderr) else None
     try:
-        with passes_recorded(what, name):
-            yield
+        yield
     finally:
         if watcher is not None:
             watcher.stop()

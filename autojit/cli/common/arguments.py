@@ -23,7 +23,7 @@ _PART = re.compile(
     r"|(?P<type>\b[A-Za-z]\w*\[[\d,\s]*\])"
     r"|(?P<file>(?<![\w)\]])@[^\s,(){}\[\]'\"]+)"
 )
-_TYPE_LIKE = re.compile(r"\s*[A-Za-z]\w*\s*[\[(][^\[\]()'\"]*[\])]\s*")
+_TYPE_LIKE = re.compile(r"\s*[A-Za-z]\w*\s*[\[(][^\[\]()'\"]*[\])]?\s*")
 _WORD = re.compile(r"[A-Za-z_][\w.-]*")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)=(?!=)(.*)", re.DOTALL)
 _HOLDER = "__held__"

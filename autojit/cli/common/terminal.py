@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -46,7 +47,7 @@ def console(*, stderr: bool = False) -> Console:
 
     stream: Any = Paper(sys.stderr) if stderr else results()
     shows = coloured(stream)
-    return Console(
+    found = Console(
         file=stream,
         force_terminal=is_terminal(stream),
         color_system="standard" if shows else None,
@@ -54,6 +55,13 @@ def console(*, stderr: bool = False) -> Console:
         highlight=False,
         soft_wrap=False,
     )
+    found.on_broken_pipe = _unread  # type: ignore[method-assign]
+    return found
+
+
+def _unread() -> None:
+    """Say that nobody reads any more, as writing elsewhere does; rich would leave with code 1."""
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def complain(message: str) -> None:
@@ -191,8 +199,11 @@ def check_output(path: Path | None) -> Path | None:
     if path.is_dir():
         raise Failure(f"-o {path}: this is a folder. Name a file in it: -o {path / 'out.txt'}")
     folder = path.parent
+    if not folder.is_dir():
+        made = shlex.quote(str(folder))
+        raise Failure(f"-o {path}: there is no folder {folder}. Make it first: mkdir -p {made}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)
+        reason = os.strerror(errno.EACCES)
         raise Failure(f"-o {path}: cannot write into {folder}: {reason}")
     return path
 

@@ -16,6 +16,7 @@ from autojit.staging.inspection import STAGES, Lowered
 from .pictures import PICTURES, Look
 
 FORMATS = ("text", "json")
+KNOWN = (*FORMATS, *PICTURES)
 _JSON_STAGES = ("trace", "optimized")
 _GPU_STAGES = ("cuda", "ptx")
 
@@ -137,9 +138,8 @@ def _check_stage(stage: str) -> None:
 def _check_program(stage: str, format: str) -> None:
     """Raise unless a program of a stage has that format."""
     if format not in FORMATS:
-        known = (*FORMATS, *PICTURES)
         raise Failure(
-            f"--format: there are {', '.join(known)}; got {format!r}.{closest(format, known)}"
+            f"--format: there are {', '.join(KNOWN)}; got {format!r}.{closest(format, KNOWN)}"
         )
     if format == "json" and stage not in _JSON_STAGES:
         raise Failure(

@@ -61,6 +61,11 @@ def read_text(file: str) -> str:
             f"{file} is a function, and FILE is a program's text: "
             f"autojit dump {file} ARG… -o program.ir writes one"
         )
+    if file.endswith((".py", ".ipynb")):
+        raise Failure(
+            f"{file} is Python, and FILE is a program's text: "
+            f"autojit dump {file}:FUNCTION ARG… -o program.ir writes one"
+        )
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

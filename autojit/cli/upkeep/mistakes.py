@@ -12,6 +12,9 @@ from autojit.cli.common.terminal import console, fold, say
 from autojit.session.mistakes import Page, pages, pages_of
 from autojit.spelling import closest
 
+#: How many pages are named that hold a word.
+_MOST = 8
+
 
 def mistakes(name: str | None) -> None:
     """Print a page, the pages of a class, or the list of all."""
@@ -61,4 +64,8 @@ def _fail(name: str) -> None:
         words = (getattr(errors, name).__doc__ or "").strip()
         raise Failure(f"there is no page about {name} yet. {words}")
     close = closest(name, [*pages(), *errors.__all__])
-    raise Failure(f"there is no page {name!r}.{close} `autojit mistakes` lists them.")
+    tail = "`autojit mistakes` lists them."
+    if about := [page.name for page in pages().values() if name.lower() in page.text.lower()]:
+        tail = f"Pages with that word: {', '.join(about[:_MOST])}"
+        tail += f" and {len(about) - _MOST} more" if len(about) > _MOST else ""
+    raise Failure(f"there is no page {name!r}.{close} {tail}")

@@ -217,7 +217,12 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:vector", "f64[3"],
-        "argument 'f64[3' is not understood. Possible are a type (f64[100,3], f32[], i64[5]), a "
+        "argument 'f64[3': a type is written like f64[3,4] or f32[]; got 'f64[3'; did you mean "
+        "f64[3]?",
+    ),
+    (
+        ["dump", "functions.py:vector", "{f64[3"],
+        "argument '{f64[3' is not understood. Possible are a type (f64[100,3], f32[], i64[5]), a "
         "literal (3.0, [1.0, 2.0], {'w': f64[3]}), a word (adam), a file (@x.npy) or name=value. "
         "Quote it if the shell takes it apart",
     ),
@@ -273,16 +278,16 @@ MISUSE = [
         "give --grad or --transform, not both",
     ),
     (
-        ["dump", "functions.py:loss", "f64[3]", "f64[2,3]", "--grad", "--argnums", "x"],
-        "--argnums are positions such as 0 or 0,1; got 'x'",
+        ["dump", "functions.py:loss", "f64[3]", "f64[2,3]", "--grad", "--argnums", "y"],
+        "--argnums are positions such as 0 or 0,1 or names: w, x; got 'y'",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "-o", "absent/x"],
-        "-o absent/x: cannot write into absent: No such file or directory",
+        "-o absent/x: there is no folder absent. Make it first: mkdir -p absent",
     ),
     (
         ["check", "functions.py:vector", "f64[3]", "--modes", "back"],
-        "--modes is fwd, rev or fwd,rev; got 'back'",
+        "--modes is fwd, rev or fwd,rev; got 'back'.",
     ),
     (["run", "absent.ir"], "cannot read absent.ir: No such file or directory"),
 ]
@@ -314,7 +319,8 @@ def test_errors_of_the_users_function_have_exit_code_1(here: Path) -> None:
     assert (result.exit_code, result.stderr) == (
         1,
         "error: broken raised IndexError: list index out of range\n"
-        f"  File {str(here / 'functions.py')!r}, line 16\n",
+        f'  File "{here / "functions.py"}", line 16, in broken\n'
+        "    return [1, 2][len(x)]\n           ~~~~~~^^^^^^^^\n",
     )
 
 
@@ -437,5 +443,5 @@ def test_version_and_unknown_command() -> None:
     result = call("frobnicate")
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        "error: there is no command autojit frobnicate. There are: dump,"
+        "error: there is no command autojit frobnicate. There are: check,"
     )

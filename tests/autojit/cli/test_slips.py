@@ -27,6 +27,7 @@ MISUSE = [
         "takes (self, x), so it needs an object. Give the file a line that makes one, "
         "model = Model(...), and name its method: functions.py:model.energy",
     ),
+    ("dump functions.py:loss f64[9,4]", 'functions.py:loss "f64[9,4]" "f64[3]"'),
     ("dump functions.py:loss f64[3]", 'functions.py:loss "f64[3]" "f64[3]"'),
     ("dump functions.py:train f64[3] f64[3] adam 0.5", "(w, x, kind='adam', *, rate=0.1); 4 were"),
     ("dump functions.py:train f64[3] f64[3] rte=0.5", "no argument 'rte'. Did you mean rate?"),
@@ -47,12 +48,40 @@ MISUSE = [
     ("dump functions.py:loss f64[3] f64[4,3] --stage lops", "Did you mean loops?"),
     ("dump functions.py:loss f64[3] f64[4,3] --grad --argnums 2", "positions are 0 to 1"),
     ("dump functions.py:loss f64[3] f64[4,3] -o .", "-o .: this is a folder. Name a file in it"),
-    ("dump functions.py:loss f64[3] f64[4,3] -o no/x.ir", "cannot write into no: No such file"),
+    (
+        "dump functions.py:loss f64[3] f64[4,3] -o no/x.ir",
+        "no folder no. Make it first: mkdir -p no",
+    ),
     ("dump functions.py:loss f64[3] f64[4,3] --color red", "--color is auto, always or never"),
     ("dump functions.py:loss f64[3] f64[4,3] -g", "autojit dump has no option -g."),
-    ("check functions.py:loss f64[3] f64[4,3] --order two", "invalid value for '--order'"),
+    (
+        "check functions.py:loss f64[3] f64[4,3] --order two",
+        "--order takes a whole number; got 'two'",
+    ),
     ("check functions.py:loss f64[3] f64[4,3] --format jsn", "Did you mean json?"),
     ("bench functions.py:loss f64[3] f64[4,3] --argnums 7", "there is no argument 7"),
+    ("check functions.py:loss f64[3] f64[4,3] --order=5", "--order is a number from 1 to 4; got 5"),
+    ("check functions.py:loss f64[3] f64[4,3] --low a", "--low takes a number; got 'a'"),
+    ("check functions.py:loss f64[3] f64[4,3] --modes fwds", "Did you mean fwd?"),
+    ("check functions.py", "There are: functions.py:loss, functions.py:train"),
+    ("check functons.py:loss f64[3]", "no file functons.py. Did you mean functions.py?"),
+    ("check folder.py/functions.py:loss", "there is no file"),
+    ("check energy", "got 'energy'"),
+    ("check chatty", "got 'chatty'. Did you mean functions.py:chatty?"),
+    ("check -:f", "there is no file -. TARGET is"),
+    ("check /dev/null:f", "/dev/null is no Python file"),
+    ("check functions.py:np f64[3]", "functions.py:np is a module, not a function"),
+    ("check functions.py:loss f46[3] f64[4,3]", "did you mean f64[3]?"),
+    ("check functions.py:loss flaot32[3] f64[4,3]", "did you mean f32[3]?"),
+    ("bench functions.py:loss f64[3] f64[4,3] --seconds 0", "a number from 0.01 to 3600; got 0.0"),
+    ("dump functions.py:loss f64[3] f64[4,3] --by line", "--by is for pictures"),
+    ("run functions.py", "is Python, and FILE is a program's text: autojit dump functions.py:FUN"),
+    ("opt functions.py --passes cse", "functions.py is Python"),
+    ("profile functions.py:loss", "What loss does: autojit explain functions.py:loss"),
+    ("profile notes.ipynb", "with autojit.profile() as p"),
+    ("profile -o no/p.html script.py", "Make it first: mkdir -p no"),
+    ("mistakes broadcast", "Did you mean silent-broadcast? Pages with that word: assigning-a-list"),
+    ("doctor now", "autojit doctor does not take now. See autojit doctor --help"),
     ("bench", "autojit bench functions.py:loss"),
     ("run", "For example:\n  autojit run"),
     ("run functions.py:loss f64[3]", "is a function, and FILE is a program's text"),
@@ -100,7 +129,7 @@ def test_faults_of_the_users_file_have_code_1(
     assert words in answer
     assert "Traceback" not in answer
     if line is not None:
-        assert f"{name}', line {line}\n" in answer
+        assert f'{name}", line {line}' in answer
     assert not (folder / "out.ir").exists()
 
 
