@@ -1,4 +1,4 @@
-"""Where functions are found: in files of packages, in notebooks; and the forms of what is written."""
+"""Where functions are found: in packages and notebooks; and the forms of what is written."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ MISUSE = [
     ("opt p.ir", "opt takes a program's text and passes"),
     ("coverage nunpy", "there is no namespace 'nunpy'. Did you mean numpy?"),
     ("cache lss", "there is no command autojit cache lss. Did you mean ls?"),
-    ("cache clear all", "got unexpected extra argument"),
+    ("cache clear all", "autojit cache clear does not take all"),
     ("completion bsh", "got 'bsh'. Did you mean bash?"),
     ("dmup", "there is no command autojit dmup. Did you mean dump?"),
     ("--versoin", "autojit has no option --versoin. Did you mean --version?"),
