@@ -151,12 +151,17 @@ def fold(line: str, width: int, *, whole: bool = False, further: int = 4) -> str
     return "\n".join(lines)
 
 
+def put(text: str) -> None:
+    """A text on stdout as it is."""
+    results().write(text + "\n")
+
+
 def give(text: str, output: Path | None, *, is_code: bool = True) -> None:
     """Print a text, or write it to a file; only code is folded and gets colours."""
     if output is None and is_code:
         show(text)
     elif output is None:
-        results().write(text.rstrip("\n") + "\n")
+        put(text.rstrip("\n"))
     else:
         replace_file(output, text)
 

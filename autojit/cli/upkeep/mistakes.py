@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
-import typer
-
 from autojit import errors
 from autojit.cli.common.failures import Failure
-from autojit.cli.common.terminal import console, fold, say
+from autojit.cli.common.terminal import console, fold, put, say
 from autojit.session.mistakes import Page, pages, pages_of
 from autojit.spelling import closest
 
@@ -20,17 +18,17 @@ def mistakes(name: str | None) -> None:
     """Print a page, the pages of a class, or the list of all."""
     if name is None:
         _list(list(pages().values()))
-        typer.echo()
+        put("")
         say("autojit mistakes NAME prints the page: its cause, an example, and the fix.")
         return
     name = name.removeprefix("autojit.").removeprefix("errors.").removesuffix(".md")
     found = [pages()[name]] if name in pages() else pages_of(name)
     if len(found) == 1:
-        typer.echo(_page(found[0].text.rstrip("\n")))
+        put(_page(found[0].text.rstrip("\n")))
     elif found:
-        typer.echo(f"{name}: {(getattr(errors, name).__doc__ or '').strip()}\n")
+        put(f"{name}: {(getattr(errors, name).__doc__ or '').strip()}\n")
         _list(found)
-        typer.echo("\nautojit mistakes NAME prints a page.")
+        put("\nautojit mistakes NAME prints a page.")
     else:
         _fail(name)
 
@@ -54,9 +52,9 @@ def _list(found: list[Page]) -> None:
     room = max(20, to.width - names - 2) if to.is_terminal else 1000
     for page in found:
         lines = textwrap.wrap(page.title, room) or [""]
-        typer.echo(f"{page.name:<{names}}  {lines[0]}".rstrip())
+        put(f"{page.name:<{names}}  {lines[0]}".rstrip())
         for line in lines[1:]:
-            typer.echo(" " * (names + 2) + line)
+            put(" " * (names + 2) + line)
 
 
 def _fail(name: str) -> None:
