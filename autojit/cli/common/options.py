@@ -28,7 +28,7 @@ Arguments = Annotated[
     ),
 ]
 Argnums = Annotated[
-    str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0; 0,1; names.")
+    str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1 or w,x.")
 ]
 Grad = Annotated[bool, typer.Option("--grad", help="Same as --transform grad.")]
 Transform = Annotated[

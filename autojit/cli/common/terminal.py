@@ -26,13 +26,23 @@ MARKS = {"ok": ("✓", "ok"), "failed": ("✗", "FAIL"), "absent": ("–", "-")}
 _STYLES = {"ok": "green", "failed": "bold red", "absent": "dim"}
 
 _TYPES = {r"\b(?:bool|[fiuc]\d+)\[[\d,]*\]": "green"}
-#: The styles of code, of explanations and of profiles, by what they are for.
+#: The styles of code, explanations, lists, pages and profiles.
 CODE = {**_TYPES, r"%[\w.]+": "cyan", r"(?m)(?:#|(?:^| );).*$": "dim"}
 EXPLANATION = {
     **_TYPES,
     r"(?m)^(?: {3}\d+\.)?\d+  .*$": "bold",
     r"(?m)^ *[A-Za-z]+(?: [a-z]+)?(?= {2,}\S)": "cyan",
     r"(?m)^ *[←↔] ": "magenta",
+}
+LISTING = {
+    r"(?m)^(?:[A-Z].*:|  pass  .*|[A-Z]\w+: .*)$": "bold",
+    r"(?m)^(?:  \w+(?: \w+)*|[a-z][\w-]*)(?=  +\S)": "cyan",
+    r"(?m)^\*(?: +[\w() ]+?)(?=  )": "green",
+}
+PAGE = {
+    r"\A.*|(?m:^Instead:)": "bold",
+    r"`[^`\n]+`": "cyan",
+    r"(?m)^ {4}[\w.]+(?:Error|Warning):": "red",
 }
 PROFILE = {
     r"(?m)^(?:phase|line|jit) .*$": "bold",
@@ -99,14 +109,14 @@ def say(words: str, style: str | None = None) -> None:
     to.print(Text(words, style or ""), soft_wrap=True)
 
 
-def show(text: str) -> None:
+def show(text: str, styles: Mapping[str, str] = CODE) -> None:
     """Code on stdout: as it is in a pipe, on a terminal folded and with colours."""
     text = text.rstrip("\n")
     to = console()
     if to.is_terminal:
         text = text.replace(os.getcwd() + os.sep, "")  # files as one would name them here
         text = "\n".join(fold(line, to.width) for line in text.split("\n"))
-    colour(text, CODE, to)
+    colour(text, styles, to)
 
 
 def colour(text: str, styles: Mapping[str, str], to: Console) -> None:
@@ -156,10 +166,12 @@ def put(text: str) -> None:
     results().write(text + "\n")
 
 
-def give(text: str, output: Path | None, *, is_code: bool = True) -> None:
+def give(
+    text: str, output: Path | None, *, is_code: bool = True, styles: Mapping[str, str] = CODE
+) -> None:
     """Print a text, or write it to a file; only code is folded and gets colours."""
     if output is None and is_code:
-        show(text)
+        show(text, styles)
     elif output is None:
         put(text.rstrip("\n"))
     else:

@@ -22,7 +22,7 @@ from autojit.cli.common.options import (
     format_of,
     transformed_call,
 )
-from autojit.cli.common.terminal import check_for_reading, give, reporting
+from autojit.cli.common.terminal import CODE, LISTING, check_for_reading, give, reporting
 
 commands = Commands()
 
@@ -281,7 +281,7 @@ def opt(
         )
     else:
         text = command.opt(file, [name.strip() for name in passes.split(",")], format)
-    give(text, output, is_code=format == "text")
+    give(text, output, is_code=format == "text", styles=LISTING if list else CODE)
 
 
 @commands.command()

@@ -9,7 +9,7 @@ from typing import Any
 
 from autojit import jit
 from autojit.cli.common.failures import FAULT, Failure, running
-from autojit.cli.common.terminal import give
+from autojit.cli.common.terminal import CODE, LISTING, give
 from autojit.spelling import closest
 from autojit.staging.inspection import STAGES, Lowered
 
@@ -77,7 +77,8 @@ class Choice:
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
     """Print what was chosen, or write it to a file."""
     if what.passes or what.print_after is not None or what.remarks:
-        give(_of_passes(f, args, what), output, is_code=what.format != "json")
+        styles = LISTING if what.passes else CODE
+        give(_of_passes(f, args, what), output, is_code=what.format != "json", styles=styles)
         return
     stage = what.stage or "optimized"
     if what.is_picture:

@@ -46,12 +46,20 @@ def profile_script(
         stream.flush()
     text = f"{found}\n{found.source()}" if source else str(found)
     if output is None:
-        colour(text, PROFILE, console(stderr=True))
+        to = console(stderr=True)
+        if to.is_terminal:
+            text = "\n".join(_cut(line, to.width) for line in text.split("\n"))
+        colour(text, PROFILE, to)
     else:
         replace_file(output, _in_form(found, output, text))
     if trace is not None:
         found.trace(trace)
     return status
+
+
+def _cut(line: str, width: int) -> str:
+    """A line of a table that ends where the terminal does."""
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _in_form(found: Profile, output: Path, text: str) -> str:

@@ -209,6 +209,7 @@ def plain(sent: str) -> str:
         "coverage scipy.fft",
         "explain functions.py:loss f64[3] f64[100,3] --grad",
         "mistakes",
+        "profile --source script.py",
         "mistakes shapes-of-a-product",
         "diff functions.py:loss functions.py:train f64[3] f64[100,3]",
         "dump --help",
@@ -216,7 +217,7 @@ def plain(sent: str) -> str:
 )
 def test_no_line_is_longer_than_the_terminal(folder: Path, line: str) -> None:
     sent = on_terminal(folder, *line.split())
-    assert "\x1b[" in sent or line.startswith(("coverage", "mistakes"))
+    assert "\x1b[" in sent or line.startswith("coverage")
     assert max(map(len, plain(sent).split("\n"))) <= 60
 
 
