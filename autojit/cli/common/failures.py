@@ -38,7 +38,7 @@ def running(what: str) -> Iterator[None]:
     try:
         with prints_aside(), unfolded():
             yield
-    except Failure:
+    except (Failure, BrokenPipeError):  # nobody reads what is printed meanwhile
         raise
     except SystemExit as error:
         raise Failure(f"{what} called sys.exit({error.code!r})", FAULT) from None

@@ -88,7 +88,7 @@ def run(
 
     JSON:
         program  its name
-        results  a list of: type, value
+        results  a list of: type, value (nan, inf and complex numbers are strings)
     """
     from . import run as command
 
