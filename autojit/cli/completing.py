@@ -178,6 +178,26 @@ _OF_OPTIONS: dict[str, Callable[[], list[str]]] = {
 }
 
 
+def _pages() -> Iterator[Candidate]:
+    """The pages about mistakes, and the errors that they are about."""
+    from autojit.session.mistakes import pages
+
+    found = pages().values()
+    yield from ((page.name, page.title) for page in found)
+    yield from ((name, "") for name in sorted({n for page in found for n in page.classes}))
+
+
+def _namespaces() -> Iterator[Candidate]:
+    text = (_PACKAGE / "cli" / "coverage" / "catalogue.py").read_text(encoding="utf-8")
+    table = text.partition("\nNAMESPACES")[2].partition("\n}")[0]
+    yield from ((name, "") for name in re.findall(r"\"((?:numpy|scipy)[\w.]*)\"", table))
+
+
+_OF_ARGUMENTS: dict[str, Callable[[], Iterator[Candidate]]] = {
+    "NAME": _pages,
+    "NAMESPACE": _namespaces,
+}
+
 # -- arguments -----------------------------------------------------------------------
 
 
@@ -188,8 +208,12 @@ def _arguments(command: Any, taken: Sequence[str], current: str) -> Iterator[Can
     if place < 0 or (len(taken) >= len(declared) and declared[place].nargs == 1):
         return
     kind = declared[place].metavar
-    if kind == "TARGET":
+    if kind in ("TARGET", "A", "B"):
         yield from _targets(current)
+    elif kind == "SCRIPT":
+        yield from _files(current, ".py")
+    elif kind in _OF_ARGUMENTS:
+        yield from _OF_ARGUMENTS[kind]()
     elif kind == "FILE":
         yield from _files(current)
     elif kind == "ARG" and current.startswith("@"):

@@ -66,7 +66,7 @@ def dump(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="GROUPS", help="Boxes of a picture: line, loop, call or none. [default: line]"
+            metavar="GROUPS", help="line, loop, call or none: boxes of a picture. [default: line]"
         ),
     ] = None,
     values: Annotated[
@@ -180,8 +180,8 @@ def source(
         typer.Option(
             "--target",
             metavar="LANGUAGE",
-            help="numpy: a statement for each of yours; numba, c: the loops that are compiled. "
-            "[default: c for a FILE.c, or numpy]",
+            help="numpy, numba or c. NumPy: a statement for each of yours; the others: the loops "
+            "that are compiled. [default: c for a FILE.c, or numpy]",
         ),
     ] = None,
     name: Annotated[

@@ -35,7 +35,7 @@ def check(
     args: Arguments = None,
     order: Annotated[int, typer.Option(metavar="N", help="Highest derivative, 1 to 4.")] = 2,
     modes: Annotated[
-        str, typer.Option(metavar="MODES", help="fwd, rev, or both: fwd,rev.")
+        str, typer.Option(metavar="MODES", help="fwd or rev; both: fwd,rev.")
     ] = "fwd,rev",
     seed: Seed = 0,
     low: Low = 0.0,
