@@ -105,16 +105,18 @@ def _refusal(
     given = f"{len(args) or 'none'} {'was' if len(args) == 1 else 'were'} given"
     needed = [p for p in parameters if p.default is p.empty]
     places = sum(p.kind in _POSITIONAL for p in needed)
-    example = [*map(_text_of, args), *["f64[3]"] * places][:places]
+    example = [*map(text_of, args), *["f64[3]"] * places][:places]
     example += [f"{p.name}=f64[3]" for p in needed if p.kind is p.KEYWORD_ONLY]
     missing = [p.name for p in needed if p.kind is p.KEYWORD_ONLY and p.name not in keywords]
     if missing and not reason.startswith("too many") and len(args) >= len(example) - len(missing):
         given = f"{missing[0]} is missing"
+    if not example:
+        return f"{takes}; {given}"
     words = " ".join(shlex.quote(w) if '"' in w else f'"{w}"' for w in example)
-    return f"{takes}; {given}. Give a type or a value for each: {target} {words}".rstrip()
+    return f"{takes}; {given}. Give a type or a value for each: {target} {words}"
 
 
-def _text_of(value: Any) -> str:
+def text_of(value: Any) -> str:
     """An argument as one writes it; of an array its type."""
     if isinstance(value, np.ndarray) and value.dtype in DTYPE_NAMES:
         return str(Type(canonical_dtype(value.dtype), value.shape))

@@ -51,14 +51,17 @@ def running(what: str) -> Iterator[None]:
 
 
 def _describe(what: str, error: Exception) -> str:
-    """The error, and the user's line that it comes from, or that autojit is to blame."""
+    """The error, and the user's lines that it comes from, or that autojit is to blame."""
+    from autojit.session.tracebacks import frames_of_user
+
     if isinstance(error, SyntaxError) and error.filename:
         at = "".join(traceback.format_exception_only(error)[:-1]).rstrip()
         return f"{what} raised {type(error).__name__}: {error.msg}\n{at}"
     frames = traceback.extract_tb(error.__traceback__)
     message = f"{what} raised {type(error).__name__}: {error}"
     known = _OURS + _LIBRARIES
-    theirs = [f for f in frames if f.filename[0] != "<" and not _within(f.filename, known)]
+    users = [f for f in frames_of_user(error) if f.filename[0] != "<"]
+    theirs = [f for f in users if not _within(f.filename, known)]
     if theirs:
         return f"{message}\n{''.join(traceback.format_list(theirs[-_SHOWN:])).rstrip()}"
     if not _within(frames[-1].filename, _OURS):

@@ -96,7 +96,10 @@ def read_arguments(
     keywords: dict[str, Any] = {}
     for text in args or ():
         name, body = keyword_of(text)
-        value = fill(parse_argument(body), rng, low, high)
+        try:
+            value = fill(parse_argument(body), rng, low, high)
+        except (MemoryError, ValueError) as error:  # NumPy's words, with the size or the limits
+            raise Failure(f"argument {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
         if name is None and keywords:
             raise Failure(f"argument {text!r} has no name and stands behind one that has: move it")
         if name is None:
@@ -142,7 +145,7 @@ def both_calls(
     f, values = call(target, args)
     names = "grad" if grad else transform
     positions = parse_argnums(argnums, f)
-    if not names:
+    if names is None:
         return f, None, values
     if uses_argnums(names):
         check_argnums(positions, values)

@@ -11,6 +11,7 @@ import numpy as np
 
 from autojit import disable_jit
 from autojit.cli.common.arguments import random_array, show_results
+from autojit.cli.common.calls import text_of
 from autojit.cli.common.failures import Failure, running
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
@@ -98,7 +99,8 @@ def fit(arg: Any, type: Type, position: int) -> np.ndarray:
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "biufc" or array.shape != type.shape:
-        raise Failure(f"argument {position} must be {type}; got {arg!r:.60}")
+        shown = text_of(arg) if isinstance(arg, np.ndarray) else repr(arg)
+        raise Failure(f"argument {position} must be {type}; got {shown:.60}")
     if not np.can_cast(array.dtype, type.dtype, "same_kind"):
         raise Failure(f"argument {position} must be {type}; got {array.dtype.name}")
     return array.astype(type.dtype)

@@ -186,7 +186,9 @@ def test_readme_shows_what_the_command_prints(here: Path) -> None:
 MISUSE = [
     (
         ["dump", "functions.py"],
-        "TARGET is path/to/file.py:function or package.module:function; got 'functions.py'",
+        "TARGET is path/to/file.py:function or package.module:function; got 'functions.py'. "
+        "There are: functions.py:loss, functions.py:scaled, functions.py:vector, "
+        "functions.py:concrete, functions.py:broken",
     ),
     (
         ["dump", "absent.py:f"],
@@ -204,7 +206,7 @@ MISUSE = [
         ["dump", "functions.py:zzz"],
         "functions.py has no function 'zzz'. It has: loss, scaled, vector, concrete, broken.",
     ),
-    (["dump", "functions.py:number"], "functions.py:number is int, not a function."),
+    (["dump", "functions.py:number"], "functions.py:number is an int, not a function."),
     (
         ["dump", "functions.py:loss", "f64[3]"],
         "functions.py:loss takes (w, x); 1 was given. Give a type or a value for each: "
@@ -381,7 +383,7 @@ def test_run_reads_what_dump_writes(here: Path) -> None:
 
 
 RUN_ERRORS = [
-    (["[1, 2]"], "argument 0 must be f64[3]; got array([1, 2])"),
+    (["[1, 2]"], "argument 0 must be f64[3]; got i64[2]"),
     (["[1, 2j, 3]"], "argument 0 must be f64[3]; got complex128"),
     (["'abc'"], "argument 0 must be f64[3]; got 'abc'"),
     (["[1, 2, 3]", "4"], "program vector takes 1 arguments, 2 were given"),

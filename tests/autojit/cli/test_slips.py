@@ -63,6 +63,10 @@ MISUSE = [
     ("check functions.py:loss f64[3] f64[4,3] --order=5", "--order is a number from 1 to 4; got 5"),
     ("check functions.py:loss f64[3] f64[4,3] --low a", "--low takes a number; got 'a'"),
     ("check functions.py:loss f64[3] f64[4,3] --modes fwds", "Did you mean fwd?"),
+    ("run p.ir f64[4]", "argument 0 must be f64[3]; got f64[4]"),
+    ("check functions.py:loss f64[99999999999999] f64[4,3]", "[99999999999999]': unable to alloc"),
+    ("dump functions.py:loss f64[3] f64[4,3] --transform=", '--transform is written "grad" or'),
+    ("dump functions.py:Model f64[3] 1.0", "takes (scale); 2 were given"),
     ("check functions.py", "There are: functions.py:loss, functions.py:train"),
     ("check functons.py:loss f64[3]", "no file functons.py. Did you mean functions.py?"),
     ("check folder.py/functions.py:loss", "there is no file"),
@@ -200,3 +204,24 @@ def test_arrays_come_from_files(folder: Path) -> None:
     assert printed("run", "p.ir", "@w.npy") == "result 0: f32[3] = [1., 2., 3.]\n"
     text = printed("dump", "functions.py:loss", "@w.npy", "f32[4,3]")
     assert text.startswith("program loss(%0: f32[3], %1: f32[4,3]) {")
+
+
+def test_a_text_of_several_words_is_quoted_once_more() -> None:
+    train = ("functions.py:train", "f64[3]", "f64[3]")
+    answer = complaint("dump", *train, "plain descent", code=2)
+    assert answer == (
+        "error: argument 'plain descent': a text of several words is '\"plain descent\"'\n"
+    )
+    assert printed("dump", *train, '"plain descent"').startswith("program train")
+
+
+def test_frames_of_blocks_are_one_with_their_function(folder: Path) -> None:
+    (folder / "failing.py").write_text(
+        "def f(x, kind):\n    if kind == 'a':\n        return x\n    raise ValueError(kind)\n",
+        encoding="utf-8",
+    )
+    answer = complaint("dump", "failing.py:f", "f64[3]", "b", code=1)
+    assert answer.splitlines()[1:] == [
+        f'  File "{folder / "failing.py"}", line 4, in f',
+        "    raise ValueError(kind)",
+    ]
