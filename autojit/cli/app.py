@@ -56,6 +56,17 @@ Examples:
     autojit check functions.py:loss "f64[3]" "f64[10,3]"
     autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
     autojit bench functions.py:loss "f64[3]" "f64[100000,3]"
+
+functions.py:
+    import numpy as np
+    def loss(w, x):
+        return np.mean(np.tanh(x @ w) ** 2)
+
+script.py:
+    import numpy as np
+    from autojit import grad, jit
+    from functions import loss
+    print(jit(grad(loss))(np.ones(3), np.ones((10, 3))))
 """
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from autojit.cli.common import help as pages
+from autojit.cli.common.modules import SUFFIXES, functions_in
 from autojit.cli.common.streams import CHOICES
 
 #: A word that may stand there, and what it means.
@@ -177,6 +178,26 @@ _OF_OPTIONS: dict[str, Callable[[], list[str]]] = {
 }
 
 
+def _pages() -> Iterator[Candidate]:
+    """The pages about mistakes, and the errors that they are about."""
+    from autojit.session.mistakes import pages
+
+    found = pages().values()
+    yield from ((page.name, page.title) for page in found)
+    yield from ((name, "") for name in sorted({n for page in found for n in page.classes}))
+
+
+def _namespaces() -> Iterator[Candidate]:
+    text = (_PACKAGE / "cli" / "coverage" / "catalogue.py").read_text(encoding="utf-8")
+    table = text.partition("\nNAMESPACES")[2].partition("\n}")[0]
+    yield from ((name, "") for name in re.findall(r"\"((?:numpy|scipy)[\w.]*)\"", table))
+
+
+_OF_ARGUMENTS: dict[str, Callable[[], Iterator[Candidate]]] = {
+    "NAME": _pages,
+    "NAMESPACE": _namespaces,
+}
+
 # -- arguments -----------------------------------------------------------------------
 
 
@@ -187,8 +208,12 @@ def _arguments(command: Any, taken: Sequence[str], current: str) -> Iterator[Can
     if place < 0 or (len(taken) >= len(declared) and declared[place].nargs == 1):
         return
     kind = declared[place].metavar
-    if kind == "TARGET":
+    if kind in ("TARGET", "A", "B"):
         yield from _targets(current)
+    elif kind == "SCRIPT":
+        yield from _files(current, ".py")
+    elif kind in _OF_ARGUMENTS:
+        yield from _OF_ARGUMENTS[kind]()
     elif kind == "FILE":
         yield from _files(current)
     elif kind == "ARG" and current.startswith("@"):
@@ -200,35 +225,13 @@ def _arguments(command: Any, taken: Sequence[str], current: str) -> Iterator[Can
 def _targets(current: str) -> Iterator[Candidate]:
     place, colon, _ = current.rpartition(":")
     if not colon:
-        for name, _ in _files(current, ".py"):
+        for name, _ in _files(current, *SUFFIXES):
             yield name if name.endswith("/") else f"{name}:", ""
         return
-    path = Path(place if place.endswith(".py") else place.replace(".", "/") + ".py").expanduser()
+    is_file = place.endswith(SUFFIXES)
+    path = Path(place if is_file else place.replace(".", "/") + ".py").expanduser()
     for name, words in functions_in(path):
         yield f"{place}:{name}", words
-
-
-def functions_in(path: Path) -> list[Candidate]:
-    """The functions that a file defines, with their parameters, methods as ``Class.method``."""
-    import ast
-
-    try:
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-    except (OSError, SyntaxError, ValueError):
-        return []
-    found: list[Candidate] = []
-    for node in body:
-        if isinstance(node, ast.FunctionDef):
-            found.append((node.name, ast.unparse(node.args)))
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.Lambda):
-            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            found += [(name, ast.unparse(node.value)[:40]) for name in names]
-        elif isinstance(node, ast.ClassDef):
-            methods = [m for m in node.body if isinstance(m, ast.FunctionDef)]
-            found += [
-                (f"{node.name}.{m.name}", ast.unparse(m.args)) for m in methods if m.decorator_list
-            ]
-    return [(name, words) for name, words in found if not name.startswith("_")]
 
 
 def _files(current: str, *suffixes: str) -> Iterator[Candidate]:

@@ -15,6 +15,8 @@ from .facts import TOO_GOOD, Facts, Line, Part, Reason, Step, Vectors
 
 #: The narrowest and the widest text.
 NARROW, WIDE = 60, 100
+#: So many arrays of a step are named.
+MOST_NAMED = 8
 _LABEL = 10
 #: The longest path that is written out.
 _PATH = 24
@@ -62,7 +64,7 @@ def summary(e: Facts) -> list[tuple[str, str]]:
     besides = f"{size(e.temporaries)} of temporaries" if e.temporaries else "no temporaries"
     reverse = f"; {size(kept)} stored for the reverse" if kept else ""
     return [
-        ("loops", f"{_kinds(e)}, from {e.traced} operations"),
+        ("loops", f"{_kinds(e)}, from {e.traced:,} operations"),
         (
             "bytes",
             f"{size(e.bytes_in_out)} in and out, {besides}{reverse}",
@@ -199,6 +201,10 @@ def rows(step: Step) -> Iterator[tuple[str, str]]:
         yield "at best", _roofline(step)
     found = [f"{name} {size(n)}" if n else name for name, n in step.temporaries.items()]
     found += [f"{name} where {other} will lie" for name, other in step.reused.items()]
+    if len(found) > MOST_NAMED:
+        bytes_in_all = size(sum(step.temporaries.values()))
+        rest = f"and {len(found) - MOST_NAMED:,} more: {bytes_in_all} in all"
+        found = [*found[:MOST_NAMED], rest]
     if found:
         yield "memory", ", ".join(found)
     for each in step.stored:

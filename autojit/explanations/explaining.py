@@ -17,7 +17,7 @@ from autojit.ir.core.program import Program
 from autojit.ir.pass_manager.remarks import Remarks, collecting
 from autojit.session import transform_cache
 from autojit.session.devices import CPU
-from autojit.session.progress import stage
+from autojit.session.progress import shown, stage
 from autojit.staging.execute import executable, target_errors
 
 from .bodies import add_bodies
@@ -70,8 +70,9 @@ def explain(
     cache = _cache_state(compiled, found, program)
     seconds, calls, by_part = None, 0, {}
     if run:
-        seconds, calls = _measured(lambda: compiled(*args, **kwargs))
-        by_part = _times_of_parts(code, program, leaves)
+        with shown("timing", program.name):
+            seconds, calls = _measured(lambda: compiled(*args, **kwargs))
+            by_part = _times_of_parts(code, program, leaves)
     of_steps = {number[0]: t for number, t in by_part.items() if len(number) == 1}
     steps = steps_of(lowering, of_steps)
     if any(step.share and step.share > TOO_GOOD for step in steps):

@@ -37,7 +37,8 @@ def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
     yield f"{shown_file(file)}: {in_seconds(seconds)}, {share(seconds, total)} of what lines took"
     yield f"{'forward':>9} {'backward':>9} {'share':>6}  line"
     before = 0
-    for number in _shown(lines):
+    last = len(linecache.getlines(file))
+    for number in _shown(lines, last):
         if before and number > before + 1:
             yield f"{'':>26}  …"
         yield _line(number, linecache.getline(file, number).rstrip(), lines.get(number), total)
@@ -46,9 +47,10 @@ def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
         yield "~ computed together with others: shares are estimated"
 
 
-def _shown(lines: dict[int, Line]) -> list[int]:
+def _shown(lines: dict[int, Line], last: int) -> list[int]:
+    """Lines that took time and some around them, up to the last of the file."""
     around = {n + k for n in lines for k in range(-AROUND, AROUND + 1)}
-    return sorted(n for n in around if n > 0 and (n in lines or n <= max(lines) + AROUND))
+    return sorted(n for n in around if n in lines or 0 < n <= last)
 
 
 def _line(number: int, text: str, line: Line | None, total: float) -> str:

@@ -39,7 +39,7 @@ _LEGEND = (
 
 _STYLE = """
 .flame { font: 11px ui-monospace, Menlo, Consolas, monospace; background: var(--aj-paper, #fff);
-  display: block; }
+  display: block; max-width: 100%; min-width: 800px; height: auto; }
 .flame text { fill: #1b1b1b; pointer-events: none; }
 .flame .head { fill: var(--aj-faint, #333); }
 .flame rect { stroke: var(--aj-paper, #fff); stroke-width: 0.6; }

@@ -29,6 +29,9 @@ def table(recorder: Recorder) -> str:
 
 def _rows(r: Report) -> Iterator[str]:
     yield f"profile of {in_seconds(r.seconds)}"
+    if not (r.phases or r.functions):
+        yield "nothing in it was traced, compiled or run by autojit"
+        return
     yield ""
     yield _row("phase", "time", "share", "count")
     for p in r.phases:

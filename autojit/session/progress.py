@@ -29,6 +29,8 @@ class _Stage(NamedTuple):
     operations: Callable[[], int]
 
     def words(self, seconds: float) -> str:
+        if not self.what:
+            return ""
         count = self.operations()
         known = f"{count:,} operations, " if count else ""
         return f"autojit: {self.what} {self.name} ({known}{seconds:.0f} s) …"
@@ -49,12 +51,19 @@ def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]
     operations so far.  Of blocks in blocks the innermost is shown.  Watchers are told of each."""
     from .watching import passes_recorded  # which loads NumPy: the command's pages need none
 
+    with shown(what, name, operations), passes_recorded(what, name):
+        yield
+
+
+@contextmanager
+def shown(what: str, name: str, operations: Callable[[], int] = lambda: 0) -> Iterator[None]:
+    """A block like those of :func:`stage` that is no stage of a compilation: no watcher is told.
+    Without words there is no line while it lasts."""
     is_first = not _stages.open
     _stages.open.append(_Stage(what, name, operations))
     watcher = _Watcher(sys.stderr, _stages.open) if is_first and is_shown(sys.stderr) else None
     try:
-        with passes_recorded(what, name):
-            yield
+        yield
     finally:
         if watcher is not None:
             watcher.stop()
@@ -72,10 +81,13 @@ def is_shown(stream: Any) -> bool:
     return False
 
 
-def clear() -> None:
-    """Erase the line, as something else is about to be printed; it comes back a moment later."""
-    for watcher in tuple(_watchers):
-        watcher.clear()
+@contextmanager
+def cleared() -> Iterator[None]:
+    """A block that prints something else: the line is erased before it, and comes back after."""
+    with contextlib.ExitStack() as held:
+        for watcher in tuple(_watchers):
+            held.enter_context(watcher.cleared())
+        yield
 
 
 class _Watcher:
@@ -87,7 +99,7 @@ class _Watcher:
         self._started = time.monotonic()
         self._over = threading.Event()
         self._width = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._thread = threading.Thread(target=self._run, name="autojit progress", daemon=True)
         self._thread.start()
         _watchers.append(self)
@@ -98,10 +110,13 @@ class _Watcher:
         self._over.set()
         self._thread.join()
 
-    def clear(self) -> None:
-        """Erase the line for now."""
-        with contextlib.suppress(OSError, ValueError):
-            self._write("")
+    @contextmanager
+    def cleared(self) -> Iterator[None]:
+        """A block before which the line is erased, and while which it is not written."""
+        with self._lock:
+            with contextlib.suppress(OSError, ValueError):
+                self._put("")
+            yield
 
     def _run(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # the stream may be closed meanwhile
@@ -117,12 +132,15 @@ class _Watcher:
 
     def _write(self, words: str) -> None:
         with self._lock:
-            if not words and not self._width:
-                return
-            words = words[: _columns(self._stream) - 1]
-            self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
-            self._stream.flush()
-            self._width = len(words)
+            self._put(words)
+
+    def _put(self, words: str) -> None:
+        if not words and not self._width:
+            return
+        words = words[: _columns(self._stream) - 1]
+        self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
+        self._stream.flush()
+        self._width = len(words)
 
 
 def _columns(stream: Any) -> int:

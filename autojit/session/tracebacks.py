@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -118,6 +119,12 @@ def in_place_of(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R
 def is_from_user(error: BaseException) -> bool:
     """Whether an error that has come up to us passed through code of the user's."""
     return bool(_theirs(list(_steps(error.__traceback__))))
+
+
+def frames_of_user(error: BaseException) -> traceback.StackSummary:
+    """The user's frames on the way of an error; a branch or a loop's body is one frame with the
+    function around it."""
+    return traceback.extract_tb(_linked(_theirs(list(_steps(error.__traceback__)))))
 
 
 def _chain(error: BaseException) -> list[BaseException]:

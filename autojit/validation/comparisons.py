@@ -69,7 +69,12 @@ class Comparison:
             f"  by autojit              {self.exact!r}\n"
             f"  by central differences  {self.numeric!r}\n"
             f"  difference {self.error:.2g}, tolerance {self.tolerance:.2g}, step {self.step:.2g}. "
-            "At a kink (abs, max, where) the two differ rightly: choose another point."
+            + (
+                "At a kink (abs, max, where) the two differ rightly: choose another point."
+                if np.isfinite(self.numeric)
+                else "The function itself is not finite there or next to it: choose another point, "
+                "or see by autojit.explain_nan(f, *args) where that comes from."
+            )
         )
 
 

@@ -153,11 +153,17 @@ def _meant(text: str) -> str:
 
     >>> _meant("float64(3, 4)"), _meant("f64[2x3]"), _meant("double"), _meant("f65[2]")
     ('; did you mean f64[3,4]?', '; did you mean f64[2,3]?', '; did you mean f64[]?', '')
+    >>> _meant("f46[2]"), _meant("flaot32[2]"), _meant("f64[3")
+    ('; did you mean f64[2]?', '; did you mean f32[2]?', '; did you mean f64[3]?')
     """
-    found = re.fullmatch(r"\s*(\w+)\s*(?:[\[(<]([\d\s,x*×]*)[\])>])?\s*", text)
-    name = found and DTYPE_ALIASES.get(found[1], found[1])
-    if not found or name not in _DTYPES:
+    found = re.fullmatch(r"\s*(\w+)\s*(?:[\[(<]([\d\s,x*×]*)(?:[\])>]|$))?\s*", text)
+    if not found:
         return ""
+    near = [n for n in (*_DTYPES, *DTYPE_ALIASES) if sorted(n) == sorted(found[1])]
+    near = [n for n in (found[1], *near) if n in _DTYPES or n in DTYPE_ALIASES]
+    if not near:
+        return ""
+    name = DTYPE_ALIASES.get(near[0], near[0])
     return f"; did you mean {name}[{','.join(re.findall(r'[0-9]+', found[2] or ''))}]?"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,8 +24,9 @@ _PART = re.compile(
     r"|(?P<type>\b[A-Za-z]\w*\[[\d,\s]*\])"
     r"|(?P<file>(?<![\w)\]])@[^\s,(){}\[\]'\"]+)"
 )
-_TYPE_LIKE = re.compile(r"\s*[A-Za-z]\w*\s*[\[(][^\[\]()'\"]*[\])]\s*")
+_TYPE_LIKE = re.compile(r"\s*[A-Za-z]\w*\s*[\[(][^\[\]()'\"]*[\])]?\s*")
 _WORD = re.compile(r"[A-Za-z_][\w.-]*")
+_WORDS_OF_TEXT = re.compile(r"[A-Za-z_][\w.-]*(?: +[\w.-]+)+")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)=(?!=)(.*)", re.DOTALL)
 _HOLDER = "__held__"
 _WORDS = {"inf": np.inf, "nan": np.nan, "True": True, "False": False, "None": None}
@@ -81,6 +83,9 @@ def parse_argument(text: str) -> Any:
     except TypeMismatch as error:
         raise Failure(f"argument {text!r}: {error}") from None
     except (SyntaxError, ValueError, TypeError, RecursionError):
+        if _WORDS_OF_TEXT.fullmatch(text):
+            quoted = shlex.quote(f'"{text}"')
+            raise Failure(f"argument {text!r}: a text of several words is {quoted}") from None
         raise Failure(f"argument {text!r} is not understood. {_WAYS}") from None
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.types import DTYPE_NAMES, Type, canonical_dtype
 from autojit.spelling import closest
 
 from .failures import Failure
@@ -33,6 +35,11 @@ def by_position(
         values.append(settings.pop(name))
     check_call(f, target, values, settings)
     return (fixed(f, settings) if settings else f), values
+
+
+def argument_names(f: Callable[..., Any]) -> list[str]:
+    """The names of the arguments that may be given by position."""
+    return [p.name for p in _parameters(f) if p.kind in _POSITIONAL]
 
 
 def fixed(f: Callable[..., Any], settings: Mapping[str, Any]) -> Callable[..., Any]:
@@ -97,13 +104,23 @@ def _refusal(
         )
     given = f"{len(args) or 'none'} {'was' if len(args) == 1 else 'were'} given"
     needed = [p for p in parameters if p.default is p.empty]
-    example = ["f64[3]"] * sum(p.kind in _POSITIONAL for p in needed)
+    places = sum(p.kind in _POSITIONAL for p in needed)
+    example = [*map(text_of, args), *["f64[3]"] * places][:places]
     example += [f"{p.name}=f64[3]" for p in needed if p.kind is p.KEYWORD_ONLY]
     missing = [p.name for p in needed if p.kind is p.KEYWORD_ONLY and p.name not in keywords]
     if missing and not reason.startswith("too many") and len(args) >= len(example) - len(missing):
         given = f"{missing[0]} is missing"
-    words = " ".join(f'"{word}"' for word in example)
-    return f"{takes}; {given}. Give a type or a value for each: {target} {words}".rstrip()
+    if not example:
+        return f"{takes}; {given}"
+    words = " ".join(shlex.quote(w) if '"' in w else f'"{w}"' for w in example)
+    return f"{takes}; {given}. Give a type or a value for each: {target} {words}"
+
+
+def text_of(value: Any) -> str:
+    """An argument as one writes it; of an array its type."""
+    if isinstance(value, np.ndarray) and value.dtype in DTYPE_NAMES:
+        return str(Type(canonical_dtype(value.dtype), value.shape))
+    return value if isinstance(value, str) else repr(value)
 
 
 def _listed(parameters: Sequence[inspect.Parameter]) -> str:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from .streams import prints_aside
 
+#: How many of the user's own frames are shown below an error.
+_SHOWN = 5
+
 #: The command was not understood; the user's function, or what was checked, is at fault.
 MISUSE, FAULT = 2, 1
 
@@ -35,7 +38,7 @@ def running(what: str) -> Iterator[None]:
     try:
         with prints_aside(), unfolded():
             yield
-    except Failure:
+    except (Failure, BrokenPipeError):  # nobody reads what is printed meanwhile
         raise
     except SystemExit as error:
         raise Failure(f"{what} called sys.exit({error.code!r})", FAULT) from None
@@ -48,16 +51,19 @@ def running(what: str) -> Iterator[None]:
 
 
 def _describe(what: str, error: Exception) -> str:
-    """The error, and the user's line that it comes from, or that autojit is to blame."""
+    """The error, and the user's lines that it comes from, or that autojit is to blame."""
+    from autojit.session.tracebacks import frames_of_user
+
     if isinstance(error, SyntaxError) and error.filename:
-        at = f"\n  File {error.filename!r}, line {error.lineno}"
-        return f"{what} raised {type(error).__name__}: {error.msg}{at}"
+        at = "".join(traceback.format_exception_only(error)[:-1]).rstrip()
+        return f"{what} raised {type(error).__name__}: {error.msg}\n{at}"
     frames = traceback.extract_tb(error.__traceback__)
     message = f"{what} raised {type(error).__name__}: {error}"
     known = _OURS + _LIBRARIES
-    theirs = [f for f in frames if f.filename[0] != "<" and not _within(f.filename, known)]
+    users = [f for f in frames_of_user(error) if f.filename[0] != "<"]
+    theirs = [f for f in users if not _within(f.filename, known)]
     if theirs:
-        return f"{message}\n  File {theirs[-1].filename!r}, line {theirs[-1].lineno}"
+        return f"{message}\n{''.join(traceback.format_list(theirs[-_SHOWN:])).rstrip()}"
     if not _within(frames[-1].filename, _OURS):
         return message
     at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"

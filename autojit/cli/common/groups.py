@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import typer
 import typer.core
 
+from autojit.session.progress import shown
 from autojit.spelling import closest
 
 from . import help as pages
@@ -29,7 +30,7 @@ def _with_headings(page: str) -> str:
     """A page with its headings in bold, where stdout has colours."""
     if not streams.coloured(sys.stdout):
         return page
-    return re.sub(r"(?m)^(?:Usage:|[A-Z][\w ]{0,24}:$)", "\x1b[1m\\g<0>\x1b[0m", page)
+    return re.sub(r"(?m)^(?:Usage:|[A-Z][\w ]{0,24}:$|\w+\.py:$)", "\x1b[1m\\g<0>\x1b[0m", page)
 
 
 class _Unread(Exception):
@@ -45,17 +46,20 @@ class Command(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            found = super().invoke(ctx)
+            what = "" if pages.runs_script(self) else "running"  # a script prints what it likes
+            with shown(what, str(self.name)):
+                found = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError as error:  # typer would end the process with code 1
             raise _Unread from error
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        args = _without_color(args)
+        own = _without_script(self, args)
+        args, others = _without_color(args[:own]), args[own:]
         _check_options(self, args, ctx.command_path)
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, args + others)
         except Exception as error:
             if getattr(error, "ctx", ctx) is None:
                 error.ctx = ctx  # type: ignore[attr-defined]
@@ -86,9 +90,10 @@ class Group(typer.core.TyperGroup):
         first = next((k for k, word in enumerate(args) if word in self.commands), len(args))
         own = _without_color(args[:first])
         if own and not own[0].startswith("-"):
+            listed = [name for names in self.panels.values() for name in names]
             raise Failure(
                 f"there is no command {ctx.command_path} {own[0]}."
-                f"{closest(own[0], self.commands)} There are: {', '.join(self.commands)}"
+                f"{closest(own[0], self.commands)} There are: {', '.join(listed or self.commands)}"
             )
         _check_options(self, own, ctx.command_path)
         return super().parse_args(ctx, own + args[first:])
@@ -145,6 +150,25 @@ class Commands(typer.Typer):
         return super().command(name, **settings)
 
 
+def _without_script(command: Any, args: Sequence[str]) -> int:
+    """How many words are the command's own: all, or those up to the script."""
+    if not pages.runs_script(command):
+        return len(args)
+    takes_value = _taking_values(command)
+    words = enumerate(args)
+    for k, word in words:
+        if word == "--" or not _is_option(word):
+            return k + 1
+        if word in takes_value:
+            next(words, None)
+    return len(args)
+
+
+def _taking_values(command: Any) -> set[str]:
+    options = [p for p in command.params if p.param_type_name == "option" and not p.is_flag]
+    return {name for option in options for name in option.opts} | {"--color", "--colour"}
+
+
 def _without_color(args: Sequence[str]) -> list[str]:
     """The words without ``--color``, which is taken; words after ``--`` stay."""
     kept: list[str] = []
@@ -170,16 +194,31 @@ def _check_options(command: Any, args: Sequence[str], path: str) -> None:
     """Raise for an option that the command does not have; -1.5 and -inf are numbers."""
     options = [p for p in command.params if p.param_type_name == "option"]
     known = {name for option in options for name in option.opts} | {*_HELP, "--color"}
-    takes_value = {name for option in options if not option.is_flag for name in option.opts}
+    takes_value = _taking_values(command)
+    numbers = {n: o.metavar for o in options if o.metavar in _NUMBERS for n in o.opts}
     words = iter(args)
     for word in words:
         name = word.partition("=")[0]
         if word == "--":
             return
-        if name in takes_value and name == word:
-            next(words, None)
+        if name in takes_value:
+            value = next(words, "") if name == word else word.partition("=")[2]
+            if name in numbers:
+                _check_number(name, value, numbers[name])
         elif _is_option(word) and name not in known and word[:2] not in known:
             raise Failure(f"{path} has no option {name}.{closest(name, known)} See {path} --help")
+
+
+#: Options of these names take numbers.
+_NUMBERS = {"N": (int, "a whole number"), "X": (float, "a number")}
+
+
+def _check_number(option: str, value: str, kind: str) -> None:
+    read, words = _NUMBERS[kind]
+    try:
+        read(value)
+    except ValueError:
+        raise Failure(f"{option} takes {words}; got {value!r}") from None
 
 
 def _is_option(word: str) -> bool:
@@ -196,6 +235,8 @@ def _misuse(error: Any) -> str:
     words = str(error.format_message()).strip().rstrip(".")
     context = getattr(error, "ctx", None)
     tail = f"See {context.command_path if context else 'autojit COMMAND'} --help"
+    if context and (extra := re.match(r"Got unexpected extra arguments?\S* \((.*)\)", words)):
+        return f"{context.command_path} does not take {extra[1]}. {tail}"
     if context and type(error).__name__ == "MissingParameter":
         shown = [line for line in pages.examples(context.command) if context.command_path in line]
         tail = f"For example:\n  {shown[0]}" if shown else tail

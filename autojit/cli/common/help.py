@@ -22,6 +22,9 @@ COMMON = (
     ("-h, --help", "Show this page."),
 )
 
+#: The files that examples name, which the page of all commands shows.
+EXAMPLE_FILES = ("functions.py", "script.py")
+
 Rows = Sequence[tuple[str, str]]
 
 
@@ -34,7 +37,7 @@ def command_page(command: Any, path: str, width: int) -> str:
     """The page of one command."""
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     words = [*map(_in_usage, arguments), "[OPTIONS]"]
-    if not command.allow_interspersed_args:  # what stands behind the first argument is its own
+    if runs_script(command):
         words = [words[-1], *words[:-1]]
     taken = " ".join([path, *words])
     sentences, sections = parts(command.help or "")
@@ -46,7 +49,18 @@ def command_page(command: Any, path: str, width: int) -> str:
     if arguments:
         lines += ["", "Arguments:", *_rows([(a.metavar, a.help or "") for a in arguments], width)]
     lines += ["", "Options:", *_rows([*_options(command), *COMMON], width)]
-    return "\n".join([*lines, *_sections(sections, width)])
+    lines += [*_sections(sections, width), *_files_of_examples(command, width)]
+    return "\n".join(lines)
+
+
+def _files_of_examples(command: Any, width: int) -> list[str]:
+    """Where the files are shown that the examples name."""
+    text = "\n".join(examples(command))
+    named = [file for file in EXAMPLE_FILES if file in text]
+    if not named:
+        return []
+    words = f"The {' and the '.join(named)} of the examples: at the end of autojit --help."
+    return ["", *textwrap.wrap(words, width)]
 
 
 def group_page(
@@ -65,6 +79,11 @@ def group_page(
         lines += ["", f"{heading}:", *_rows(rows, width)]
     lines += ["", "Options:", *_rows([*_options(group), *COMMON], width)]
     return "\n".join([*lines, *_sections([*sections, *parts(after)[1]], width)])
+
+
+def runs_script(command: Any) -> bool:
+    """Whether what stands behind the first argument is not the command's, but a script's."""
+    return not command.context_settings.get("allow_interspersed_args", True)
 
 
 def examples(command: Any) -> list[str]:
@@ -123,6 +142,9 @@ def _sections(sections: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     for heading, body in sections:
         yield from ("", f"{heading}:")
         lines = body.splitlines()
+        if heading.endswith(".py"):  # a file
+            yield from (f"  {line}" for line in lines)
+            continue
         rows = [re.fullmatch(r"(\S.*?)\s{2,}(\S.*)", line) for line in lines]
         if all(rows):
             yield from _rows([(row[1], row[2]) for row in rows if row], width)

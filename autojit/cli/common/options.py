@@ -28,13 +28,17 @@ Arguments = Annotated[
     ),
 ]
 Argnums = Annotated[
-    str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1.")
+    str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1 or w,x.")
 ]
 Grad = Annotated[bool, typer.Option("--grad", help="Same as --transform grad.")]
 Transform = Annotated[
     str | None, typer.Option(metavar="NAMES", help='Such as "value_and_grad", "jit(grad)".')
 ]
 Format = Annotated[str, typer.Option(metavar="FORMAT", help="text or json.")]
+FormatOfFile = Annotated[
+    str | None,
+    typer.Option(metavar="FORMAT", help="text or json. [default: by FILE's ending, or text]"),
+]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random arrays.")]
 Low = Annotated[float, typer.Option(metavar="X", help="Random numbers start here.")]
 High = Annotated[float, typer.Option(metavar="X", help="Random numbers end here.")]
@@ -43,6 +47,29 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write a file.", callback=check_output),
 ]
+
+
+#: Formats by the endings of files that are not their names.
+_ENDINGS = {".htm": "html", ".md": "markdown", ".gv": "dot"}
+
+
+def format_of(format: str | None, output: Path | None, known: Sequence[str]) -> str:
+    """The format that is asked for: by name, or else by the ending of the file.
+
+    >>> format_of(None, Path("loss.svg"), ["text", "svg"]), format_of(None, None, ["text"])
+    ('svg', 'text')
+    """
+    if format is not None or output is None:
+        return format or "text"
+    ending = output.suffix.lower()
+    found = _ENDINGS.get(ending, ending[1:])
+    return found if found in known else "text"
+
+
+def check_range(option: str, value: float, least: float, most: float) -> None:
+    """Raise unless a number is within limits."""
+    if not least <= value <= most:
+        raise Failure(f"{option} is a number from {least} to {most}; got {value}")
 
 
 def parsed(
@@ -69,7 +96,10 @@ def read_arguments(
     keywords: dict[str, Any] = {}
     for text in args or ():
         name, body = keyword_of(text)
-        value = fill(parse_argument(body), rng, low, high)
+        try:
+            value = fill(parse_argument(body), rng, low, high)
+        except (MemoryError, ValueError) as error:  # NumPy's words, with the size or the limits
+            raise Failure(f"argument {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
         if name is None and keywords:
             raise Failure(f"argument {text!r} has no name and stands behind one that has: move it")
         if name is None:
@@ -114,8 +144,8 @@ def both_calls(
         raise Failure("give --grad or --transform, not both")
     f, values = call(target, args)
     names = "grad" if grad else transform
-    positions = parse_argnums(argnums)
-    if not names:
+    positions = parse_argnums(argnums, f)
+    if names is None:
         return f, None, values
     if uses_argnums(names):
         check_argnums(positions, values)

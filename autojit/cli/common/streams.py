@@ -70,8 +70,8 @@ class Paper:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        progress.clear()
-        return int(self._stream.write(text) or 0)
+        with progress.cleared():
+            return int(self._stream.write(text) or 0)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +12,9 @@ from typing import Any
 
 from autojit.spelling import closest
 
-from .failures import FAULT, Failure, running
+from .calls import argument_names
+from .failures import Failure
+from .modules import SUFFIXES, functions_in, load_module
 
 _autojit = importlib.import_module("autojit")
 
@@ -31,17 +31,33 @@ def load(target: str) -> Callable[..., Any]:
     place, colon, name = target.rpartition(":")
     if not (colon and place and name):
         raise Failure(
-            f"TARGET is path/to/file.py:function or package.module:function; got {target!r}"
+            "TARGET is path/to/file.py:function or package.module:function; "
+            f"got {target!r}.{_meant(target.rstrip(':'))}"
         )
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
+    module = load_module(place)
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
             raise Failure(f"{place} has no function {name!r}.{_instead(module, found, name)}")
         found = getattr(found, part)
     if not callable(found):
-        raise Failure(f"{target} is {type(found).__name__}, not a function.")
+        kind = type(found).__name__
+        raise Failure(f"{target} is {'an' if kind[0] in 'aeiou' else 'a'} {kind}, not a function.")
     return found
+
+
+def _meant(text: str) -> str:
+    """Which targets a file, a module or a function by itself may stand for."""
+    place = Path(text if text.endswith(SUFFIXES) else text.replace(".", "/") + ".py")
+    known = [f"{text}:{name}" for name, _ in functions_in(place)]
+    if not known and text.isidentifier():  # at most so many files are read
+        files = sorted(path for end in SUFFIXES for path in Path().glob(f"*{end}"))[:40]
+        known = [f"{p}:{text}" for p in files if text in dict(functions_in(p))]
+    if not known:
+        return ""
+    return (
+        f" Did you mean {known[0]}?" if len(known) == 1 else f" There are: {', '.join(known[:8])}"
+    )
 
 
 def _instead(module: ModuleType, owner: Any, name: str) -> str:
@@ -59,43 +75,6 @@ def _instead(module: ModuleType, owner: Any, name: str) -> str:
     if close := closest(name, names):
         return close
     return f" It has: {', '.join(names[:8])}." if names else " It defines no functions."
-
-
-def _load_file(path: Path) -> ModuleType:
-    if path.is_dir():
-        raise Failure(f"{path} is a folder. TARGET is path/to/file.py:function")
-    if not path.is_file():
-        raise Failure(f"there is no file {path}. TARGET is path/to/file.py:function")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise Failure(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
-    sys.path.insert(0, str(path.resolve().parent))  # as `python file.py` does
-    with running(f"importing {path}"):
-        spec.loader.exec_module(module)
-    return module
-
-
-def _load_module(name: str) -> ModuleType:
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and (name == error.name or name.startswith(error.name + ".")):
-            raise Failure(
-                f"there is no module {error.name!r}. For a file write {_as_file(name)}:function"
-            ) from None
-        raise Failure(f"importing {name}: {error}", FAULT) from None
-    except Exception:
-        with running(f"importing {name}"):
-            raise
-        raise
-
-
-def _as_file(name: str) -> str:
-    return name if "/" in name else name.replace(".", "/") + ".py"
 
 
 def transformed(
@@ -129,16 +108,23 @@ def transformation_names(transform: str) -> list[str]:
     return names
 
 
-def parse_argnums(text: str) -> int | tuple[int, ...]:
-    """``0`` or ``0,1``.
+def parse_argnums(text: str, f: Callable[..., Any] | None = None) -> int | tuple[int, ...]:
+    """``0`` or ``0,1``; the names of a function's arguments stand for their positions.
 
-    >>> parse_argnums("0,1")
-    (0, 1)
+    >>> parse_argnums("0,1"), parse_argnums("x", lambda w, x: w * x)
+    ((0, 1), 1)
     """
+    names = [] if f is None else argument_names(f)
+    parts = [part.strip() for part in text.split(",")]
+    places = [str(names.index(part)) if part in names else part for part in parts]
     try:
-        numbers = tuple(int(part) for part in text.split(","))
+        numbers = tuple(int(place) for place in places)
     except ValueError:
-        raise Failure(f"--argnums are positions such as 0 or 0,1; got {text!r}") from None
+        known = f" or names: {', '.join(names)}" if names else ""
+        raise Failure(
+            f"--argnums are positions such as 0 or 0,1{known}; got {text!r}"
+            + "".join(closest(part, names) for part in parts[:1] if names)
+        ) from None
     return numbers if "," in text else numbers[0]
 
 

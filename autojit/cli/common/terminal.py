@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -25,13 +26,23 @@ MARKS = {"ok": ("✓", "ok"), "failed": ("✗", "FAIL"), "absent": ("–", "-")}
 _STYLES = {"ok": "green", "failed": "bold red", "absent": "dim"}
 
 _TYPES = {r"\b(?:bool|[fiuc]\d+)\[[\d,]*\]": "green"}
-#: The styles of code, of explanations and of profiles, by what they are for.
+#: The styles of code, explanations, lists, pages and profiles.
 CODE = {**_TYPES, r"%[\w.]+": "cyan", r"(?m)(?:#|(?:^| );).*$": "dim"}
 EXPLANATION = {
     **_TYPES,
     r"(?m)^(?: {3}\d+\.)?\d+  .*$": "bold",
     r"(?m)^ *[A-Za-z]+(?: [a-z]+)?(?= {2,}\S)": "cyan",
     r"(?m)^ *[←↔] ": "magenta",
+}
+LISTING = {
+    r"(?m)^(?:[A-Z].*:|  pass  .*|[A-Z]\w+: .*)$": "bold",
+    r"(?m)^(?:  \w+(?: \w+)*|[a-z][\w-]*)(?=  +\S)": "cyan",
+    r"(?m)^\*(?: +[\w() ]+?)(?=  )": "green",
+}
+PAGE = {
+    r"\A.*|(?m:^Instead:)": "bold",
+    r"`[^`\n]+`": "cyan",
+    r"(?m)^ {4}[\w.]+(?:Error|Warning):": "red",
 }
 PROFILE = {
     r"(?m)^(?:phase|line|jit) .*$": "bold",
@@ -46,7 +57,7 @@ def console(*, stderr: bool = False) -> Console:
 
     stream: Any = Paper(sys.stderr) if stderr else results()
     shows = coloured(stream)
-    return Console(
+    found = Console(
         file=stream,
         force_terminal=is_terminal(stream),
         color_system="standard" if shows else None,
@@ -54,6 +65,13 @@ def console(*, stderr: bool = False) -> Console:
         highlight=False,
         soft_wrap=False,
     )
+    found.on_broken_pipe = _unread  # type: ignore[method-assign]
+    return found
+
+
+def _unread() -> None:
+    """Say that nobody reads any more, as writing elsewhere does; rich would leave with code 1."""
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def complain(message: str) -> None:
@@ -91,14 +109,14 @@ def say(words: str, style: str | None = None) -> None:
     to.print(Text(words, style or ""), soft_wrap=True)
 
 
-def show(text: str) -> None:
+def show(text: str, styles: Mapping[str, str] = CODE) -> None:
     """Code on stdout: as it is in a pipe, on a terminal folded and with colours."""
     text = text.rstrip("\n")
     to = console()
     if to.is_terminal:
         text = text.replace(os.getcwd() + os.sep, "")  # files as one would name them here
         text = "\n".join(fold(line, to.width) for line in text.split("\n"))
-    colour(text, CODE, to)
+    colour(text, styles, to)
 
 
 def colour(text: str, styles: Mapping[str, str], to: Console) -> None:
@@ -143,12 +161,19 @@ def fold(line: str, width: int, *, whole: bool = False, further: int = 4) -> str
     return "\n".join(lines)
 
 
-def give(text: str, output: Path | None, *, is_code: bool = True) -> None:
+def put(text: str) -> None:
+    """A text on stdout as it is."""
+    results().write(text + "\n")
+
+
+def give(
+    text: str, output: Path | None, *, is_code: bool = True, styles: Mapping[str, str] = CODE
+) -> None:
     """Print a text, or write it to a file; only code is folded and gets colours."""
     if output is None and is_code:
-        show(text)
+        show(text, styles)
     elif output is None:
-        results().write(text.rstrip("\n") + "\n")
+        put(text.rstrip("\n"))
     else:
         replace_file(output, text)
 
@@ -191,8 +216,11 @@ def check_output(path: Path | None) -> Path | None:
     if path.is_dir():
         raise Failure(f"-o {path}: this is a folder. Name a file in it: -o {path / 'out.txt'}")
     folder = path.parent
+    if not folder.is_dir():
+        made = shlex.quote(str(folder))
+        raise Failure(f"-o {path}: there is no folder {folder}. Make it first: mkdir -p {made}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)
+        reason = os.strerror(errno.EACCES)
         raise Failure(f"-o {path}: cannot write into {folder}: {reason}")
     return path
 

@@ -18,14 +18,14 @@ from . import gpus
 from .catalogue import NAMESPACES, Function, functions
 from .evidence import by_function
 
-_FORMATS = ("text", "json", "markdown")
+FORMATS = ("text", "json", "markdown")
 
 Evidence = dict[str, dict[str, str]]
 
 
 def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) -> str:
     """The table of some namespaces, or of all.  A failure for one that is not known."""
-    check_format(format, _FORMATS)
+    check_format(format, FORMATS)
     for name in namespaces:
         if name not in NAMESPACES:
             raise Failure(

@@ -13,14 +13,16 @@ from autojit.cli.common.options import (
     Argnums,
     Arguments,
     Format,
+    FormatOfFile,
     Grad,
     Output,
     Target,
     Transform,
     both_calls,
+    format_of,
     transformed_call,
 )
-from autojit.cli.common.terminal import check_for_reading, give, reporting
+from autojit.cli.common.terminal import CODE, LISTING, check_for_reading, give, reporting
 
 commands = Commands()
 
@@ -51,20 +53,22 @@ def dump(
         bool, typer.Option("--remarks", help="Why loops are not fused, rolled up, vector code …")
     ] = False,
     format: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="FORMAT",
-            help="text, json, svg, html or dot.",
+            help="text, json, svg, html or dot. [default: by FILE's ending, or text]",
         ),
-    ] = "text",
+    ] = None,
     adjoint: Annotated[
         bool,
         typer.Option("--adjoint", help="A picture of the gradient beside the function."),
     ] = False,
     by: Annotated[
-        str,
-        typer.Option(metavar="GROUPS", help="Boxes of a picture: line, loop, call or none."),
-    ] = "line",
+        str | None,
+        typer.Option(
+            metavar="GROUPS", help="line, loop, call or none: boxes of a picture. [default: line]"
+        ),
+    ] = None,
     values: Annotated[
         bool, typer.Option("--values", help="Values in a picture; arrays of types are random.")
     ] = False,
@@ -96,6 +100,7 @@ def dump(
     """
     from . import dump as command
 
+    format = format_of(format, output, command.KNOWN)
     look = command.Look(adjoint, by, values, argnums)
     what = command.Choice(stage, passes, print_after, remarks, format, look)
     what.check()
@@ -117,7 +122,12 @@ def explain(
     grad: Grad = False,
     transform: Transform = None,
     argnums: Argnums = "0",
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, html or json.")] = "text",
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT", help="text, html or json. [default: by FILE's ending, or text]"
+        ),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Say what the compiled code of a function does, and why: loops, bytes, time.
@@ -150,6 +160,7 @@ def explain(
 
     from . import explain as command
 
+    format = format_of(format, output, command.FORMATS)
     check_format(format, command.FORMATS)
     check_for_reading(format, output, "explanation")
     f, values = transformed_call(target, args, grad, transform, argnums)
@@ -165,13 +176,14 @@ def source(
     transform: Transform = None,
     argnums: Argnums = "0",
     to: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--target",
             metavar="LANGUAGE",
-            help="numpy: a statement for each of yours; numba, c: the loops that are compiled.",
+            help="numpy, numba or c. NumPy: a statement for each of yours; the others: the loops "
+            "that are compiled. [default: c for a FILE.c, or numpy]",
         ),
-    ] = "numpy",
+    ] = None,
     name: Annotated[
         str, typer.Option(metavar="NAME", help="Of the function; such as loss_grad unless given.")
     ] = "",
@@ -185,10 +197,9 @@ def source(
         autojit source functions.py:loss "f64[3]" "f64[10,3]" --grad
         autojit source functions.py:loss "f64[3]" "f64[10,3]" --grad --target c -o loss.c
     """
-    from autojit.cli.common.terminal import give
-
     from . import source as command
 
+    to = to or ("c" if output is not None and output.suffix == ".c" else "numpy")
     command.check(to, name)
     f, values = transformed_call(target, args, grad, transform, argnums)
     give(command.text(f, values, to, name), output)
@@ -241,7 +252,7 @@ def opt(
         str | None, typer.Option(metavar="NAMES", help="Passes to run, in order: cse,dce.")
     ] = None,
     list: Annotated[bool, typer.Option("--list", help="List the passes.")] = False,
-    format: Format = "text",
+    format: FormatOfFile = None,
     output: Output = None,
 ) -> None:
     """Run passes on a program's text, and print what they make of it.
@@ -259,6 +270,7 @@ def opt(
 
     from . import passes as command
 
+    format = format_of(format, output, ("text", "json"))
     check_format(format)
     if list:
         text = command.listed(format)
@@ -269,7 +281,7 @@ def opt(
         )
     else:
         text = command.opt(file, [name.strip() for name in passes.split(",")], format)
-    give(text, output, is_code=format == "text")
+    give(text, output, is_code=format == "text", styles=LISTING if list else CODE)
 
 
 @commands.command()
@@ -280,7 +292,12 @@ def coverage(
     ] = None,
     run: Annotated[bool, typer.Option("--run", help="Run a sample call of each.")] = False,
     compiled: Annotated[bool, typer.Option("--compiled", help="Compile these, too.")] = False,
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json or markdown.")] = "text",
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT", help="text, json or markdown. [default: by FILE's ending, or text]"
+        ),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Say which functions of NumPy and SciPy take traced arrays.
@@ -294,5 +311,6 @@ def coverage(
     """
     from autojit.cli.coverage import report as command
 
+    format = format_of(format, output, command.FORMATS)
     text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
     give(text, output, is_code=False)

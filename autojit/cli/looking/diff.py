@@ -9,7 +9,7 @@ from typing import Any
 from autojit import jit
 from autojit.cli.common.failures import MISUSE, Failure, running
 from autojit.cli.common.machine import give_json
-from autojit.cli.common.terminal import console, fold
+from autojit.cli.common.terminal import console, fold, put, say
 from autojit.cli.running.run import is_loops, program_in, read_text
 from autojit.cli.running.run_loops import loops_in
 from autojit.codegen.lowering.lower import lower
@@ -84,7 +84,7 @@ def show(a: str, b: str, first: Unit, second: Unit, format: str = "text") -> boo
         return not differing
     to = console()
     if not differing:
-        print(f"{a} and {b} are the same program, up to the names of values.")
+        say(f"{a} and {b} are the same program, up to the names of values.")
         return True
     wide = to.is_terminal and to.width >= WIDE
     lines = [("---", a, ""), ("+++", b, "")]
@@ -94,11 +94,9 @@ def show(a: str, b: str, first: Unit, second: Unit, format: str = "text") -> boo
     styles = {"-": "red", "+": "green", "!": "yellow"}
     for lead, text, mark in lines:
         shown = f"{lead} {text}".rstrip()
-        if to.is_terminal:
-            to.print(Text(fold(shown, to.width), styles.get(mark, "")), soft_wrap=True)
-        else:
-            print(shown)
-    print(f"\n{_summary(differing)}")
+        shown = fold(shown, to.width) if to.is_terminal else shown
+        to.print(Text(shown, styles.get(mark, "")), soft_wrap=True)
+    put(f"\n{_summary(differing)}")
     return False
 
 

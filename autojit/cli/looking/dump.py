@@ -9,13 +9,14 @@ from typing import Any
 
 from autojit import jit
 from autojit.cli.common.failures import FAULT, Failure, running
-from autojit.cli.common.terminal import give
+from autojit.cli.common.terminal import CODE, LISTING, give
 from autojit.spelling import closest
 from autojit.staging.inspection import STAGES, Lowered
 
 from .pictures import PICTURES, Look
 
 FORMATS = ("text", "json")
+KNOWN = (*FORMATS, *PICTURES)
 _JSON_STAGES = ("trace", "optimized")
 _GPU_STAGES = ("cuda", "ptx")
 
@@ -76,7 +77,8 @@ class Choice:
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
     """Print what was chosen, or write it to a file."""
     if what.passes or what.print_after is not None or what.remarks:
-        give(_of_passes(f, args, what), output, is_code=what.format != "json")
+        styles = LISTING if what.passes else CODE
+        give(_of_passes(f, args, what), output, is_code=what.format != "json", styles=styles)
         return
     stage = what.stage or "optimized"
     if what.is_picture:
@@ -137,9 +139,8 @@ def _check_stage(stage: str) -> None:
 def _check_program(stage: str, format: str) -> None:
     """Raise unless a program of a stage has that format."""
     if format not in FORMATS:
-        known = (*FORMATS, *PICTURES)
         raise Failure(
-            f"--format: there are {', '.join(known)}; got {format!r}.{closest(format, known)}"
+            f"--format: there are {', '.join(KNOWN)}; got {format!r}.{closest(format, KNOWN)}"
         )
     if format == "json" and stage not in _JSON_STAGES:
         raise Failure(

@@ -19,7 +19,8 @@ class Look:
     """How a picture looks."""
 
     adjoint: bool
-    by: str
+    #: None where it was not said: by line.
+    by: str | None
     values: bool
     argnums: str
 
@@ -35,7 +36,7 @@ class Look:
                 f"--format {format} draws the stages {', '.join(STAGES)}; got {stage!r}. "
                 "Use --format text"
             )
-        if self.by not in BY:
+        if self.by is not None and self.by not in BY:
             raise Failure(
                 f"--by: there are {', '.join(BY)}; got {self.by!r}.{closest(self.by, BY)}"
             )
@@ -51,13 +52,13 @@ class Look:
         """Raise if something is asked of the page of all stages that it does not have."""
         if self.adjoint:
             raise Failure("--adjoint is a picture. The page of all stages has it with --grad")
-        if self.values or self.by != "line":
+        if self.values or self.by is not None:
             name = "--values" if self.values else "--by"
             raise Failure(f"{name} is for pictures, which draw one stage: leave out --stage all")
 
     def check_unused(self) -> None:
         """Raise if something is asked of a picture where none is drawn."""
-        if self.values or self.by != "line":
+        if self.values or self.by is not None:
             name = "--values" if self.values else "--by"
             raise Failure(f"{name} is for pictures: give --format svg, html or dot")
 
@@ -68,5 +69,5 @@ class Look:
         with running(getattr(f, "__name__", "the function")):
             return picture(
                 f, *args, format=format, stage=stage, adjoint=self.adjoint,
-                argnums=parse_argnums(self.argnums), by=self.by, values=self.values,
+                argnums=parse_argnums(self.argnums, f), by=self.by or "line", values=self.values,
             )  # fmt: skip

@@ -11,6 +11,7 @@ from autojit.cli.common.failures import FAULT, Failure, running
 from autojit.cli.common.machine import give_json
 from autojit.cli.common.terminal import console, say, state_line
 from autojit.session.progress import stage
+from autojit.spelling import closest
 from autojit.validation.comparisons import MODES, Comparison, compare_grads
 
 
@@ -27,7 +28,8 @@ def check(
     """Print each comparison; the first that fails ends the command with code 1."""
     chosen = [mode.strip() for mode in modes.split(",")]
     if any(mode not in MODES for mode in chosen):
-        raise Failure(f"--modes is fwd, rev or fwd,rev; got {modes!r}")
+        wrong = next(mode for mode in chosen if mode not in MODES)
+        raise Failure(f"--modes is fwd, rev or fwd,rev; got {modes!r}.{closest(wrong, MODES)}")
     made: list[Comparison] = []
     g, arrays = _without_settings(f, args)
     with (

@@ -20,6 +20,7 @@ from autojit.cli.common.options import (
     Seed,
     Target,
     call,
+    check_range,
     parsed,
 )
 from autojit.cli.common.terminal import reporting
@@ -32,9 +33,9 @@ commands = Commands()
 def check(
     target: Target,
     args: Arguments = None,
-    order: Annotated[int, typer.Option(metavar="N", min=1, max=4, help="Highest derivative.")] = 2,
+    order: Annotated[int, typer.Option(metavar="N", help="Highest derivative, 1 to 4.")] = 2,
     modes: Annotated[
-        str, typer.Option(metavar="MODES", help="fwd, rev, or both: fwd,rev.")
+        str, typer.Option(metavar="MODES", help="fwd or rev; both: fwd,rev.")
     ] = "fwd,rev",
     seed: Seed = 0,
     low: Low = 0.0,
@@ -60,6 +61,7 @@ def check(
     from . import check as command
 
     check_format(format)
+    check_range("--order", order, 1, 4)
     f, values = call(target, args, seed, low, high)
     command.check(f, target, values, order, modes, seed, interpret, format)
 
@@ -86,7 +88,7 @@ def run(
 
     JSON:
         program  its name
-        results  a list of: type, value
+        results  a list of: type, value (nan, inf and complex numbers are strings)
     """
     from . import run as command
 
@@ -103,9 +105,7 @@ def bench(
     seed: Seed = 0,
     low: Low = 0.0,
     high: High = 1.0,
-    seconds: Annotated[
-        float, typer.Option(metavar="X", min=0.01, help="How long each way is timed.")
-    ] = 0.5,
+    seconds: Annotated[float, typer.Option(metavar="X", help="How long each way is timed.")] = 0.5,
     format: Format = "text",
 ) -> None:
     """Time a function, compiled, and its gradient beside NumPy.
@@ -123,8 +123,9 @@ def bench(
     from . import bench as command
 
     check_format(format)
+    check_range("--seconds", seconds, 0.01, 3600)
     f, values = call(target, args, seed, low, high)
-    positions = parse_argnums(argnums)
+    positions = parse_argnums(argnums, f)
     check_argnums(positions, values)
     command.bench(f, target, values, positions, seconds, format)
 

@@ -13,7 +13,14 @@ from pathlib import Path
 from types import CodeType, TracebackType
 
 from autojit.cli.common.failures import FAULT, Failure
-from autojit.cli.common.terminal import PROFILE, colour, console, fold, replace_file
+from autojit.cli.common.terminal import (
+    PROFILE,
+    check_output,
+    colour,
+    console,
+    fold,
+    replace_file,
+)
 from autojit.profiling.profile import Profile, profile
 
 #: Exit code of a program that Ctrl-C has ended.
@@ -29,7 +36,7 @@ def profile_script(
     """
     for file in (output, trace):
         if file is not None:
-            _check_place(file)
+            check_output(file)
     code = _code_of(script)
     if not (output or trace or source):
         _note_options(script, args)
@@ -39,12 +46,20 @@ def profile_script(
         stream.flush()
     text = f"{found}\n{found.source()}" if source else str(found)
     if output is None:
-        colour(text, PROFILE, console(stderr=True))
+        to = console(stderr=True)
+        if to.is_terminal:
+            text = "\n".join(_cut(line, to.width) for line in text.split("\n"))
+        colour(text, PROFILE, to)
     else:
         replace_file(output, _in_form(found, output, text))
     if trace is not None:
         found.trace(trace)
     return status
+
+
+def _cut(line: str, width: int) -> str:
+    """A line of a table that ends where the terminal does."""
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _in_form(found: Profile, output: Path, text: str) -> str:
@@ -64,15 +79,18 @@ def _note_options(script: str, args: Sequence[str]) -> None:
         to.file.write(f"{fold(words, to.width) if to.is_terminal else words}\n{command}\n")
 
 
-def _check_place(file: Path) -> None:
-    """Before the script has run for an hour: that there is a folder to write to."""
-    if file.is_dir():
-        raise Failure(f"{file} is a folder. Name a file in it: {file / 'profile.html'}")
-    if not file.absolute().parent.is_dir():
-        raise Failure(f"there is no folder {file.parent}. Make it first: mkdir -p {file.parent}")
-
-
 def _code_of(script: str) -> CodeType:
+    if ".py:" in script:
+        file, _, name = script.rpartition(":")
+        raise Failure(
+            f"{script} is a function, and profile runs a script: autojit profile {file}. What "
+            f"{name} does: autojit explain {script}"
+        )
+    if script.endswith(".ipynb"):
+        raise Failure(
+            f"{script} is a notebook, and profile runs a script. In a cell of it: "
+            "with autojit.profile() as p: …, and p in the last line shows it"
+        )
     try:
         text = Path(script).read_bytes()
     except OSError as error:

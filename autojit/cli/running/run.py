@@ -11,6 +11,7 @@ import numpy as np
 
 from autojit import disable_jit
 from autojit.cli.common.arguments import random_array, show_results
+from autojit.cli.common.calls import text_of
 from autojit.cli.common.failures import Failure, running
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
@@ -61,6 +62,11 @@ def read_text(file: str) -> str:
             f"{file} is a function, and FILE is a program's text: "
             f"autojit dump {file} ARG… -o program.ir writes one"
         )
+    if file.endswith((".py", ".ipynb")):
+        raise Failure(
+            f"{file} is Python, and FILE is a program's text: "
+            f"autojit dump {file}:FUNCTION ARG… -o program.ir writes one"
+        )
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -93,7 +99,8 @@ def fit(arg: Any, type: Type, position: int) -> np.ndarray:
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "biufc" or array.shape != type.shape:
-        raise Failure(f"argument {position} must be {type}; got {arg!r:.60}")
+        shown = text_of(arg) if isinstance(arg, np.ndarray) else repr(arg)
+        raise Failure(f"argument {position} must be {type}; got {shown:.60}")
     if not np.can_cast(array.dtype, type.dtype, "same_kind"):
         raise Failure(f"argument {position} must be {type}; got {array.dtype.name}")
     return array.astype(type.dtype)

@@ -4,56 +4,74 @@ from __future__ import annotations
 
 import textwrap
 
-import typer
-
 from autojit import errors
 from autojit.cli.common.failures import Failure
-from autojit.cli.common.terminal import console, fold, say
+from autojit.cli.common.terminal import LISTING, PAGE, colour, console, fold, put, say
 from autojit.session.mistakes import Page, pages, pages_of
 from autojit.spelling import closest
+
+#: How many pages are named that hold a word.
+_MOST = 8
 
 
 def mistakes(name: str | None) -> None:
     """Print a page, the pages of a class, or the list of all."""
     if name is None:
         _list(list(pages().values()))
-        typer.echo()
+        put("")
         say("autojit mistakes NAME prints the page: its cause, an example, and the fix.")
         return
     name = name.removeprefix("autojit.").removeprefix("errors.").removesuffix(".md")
     found = [pages()[name]] if name in pages() else pages_of(name)
     if len(found) == 1:
-        typer.echo(_page(found[0].text.rstrip("\n")))
+        _show(found[0].text.rstrip("\n"))
     elif found:
-        typer.echo(f"{name}: {(getattr(errors, name).__doc__ or '').strip()}\n")
+        say(f"{name}: {(getattr(errors, name).__doc__ or '').strip()}\n", "bold")
         _list(found)
-        typer.echo("\nautojit mistakes NAME prints a page.")
+        put("\nautojit mistakes NAME prints a page.")
     else:
         _fail(name)
 
 
-def _page(text: str) -> str:
-    """A page; on a terminal sentences and messages are folded, code is as it is."""
+def _show(text: str) -> None:
+    """Print a page: Markdown into a pipe; on a terminal code and messages stand further in."""
     to = console()
     if not to.is_terminal:
-        return text
-    parts = text.split("```")
-    for k, part in enumerate(parts):
-        if k % 2 == 0 or part.startswith("text\n"):
-            lines = (fold(line, to.width, whole=True, further=0) for line in part.split("\n"))
-            parts[k] = "\n".join(lines)
-    return "```".join(parts)
+        put(text)
+        return
+    blocks = [
+        _indented(part, to.width) if k % 2 else _prose(part, to.width)
+        for k, part in enumerate(text.split("```"))
+    ]
+    colour("\n\n".join(filter(None, blocks)), PAGE, to)
+
+
+def _prose(part: str, width: int) -> str:
+    """Paragraphs, each folded as a whole; their lines are where a file has its ends."""
+    paragraphs = part.strip().removeprefix("# ").split("\n\n")
+    return "\n\n".join(fold(" ".join(p.split()), width, whole=True, further=0) for p in paragraphs)
+
+
+def _indented(part: str, width: int) -> str:
+    """A fenced block without its first line, which says what it is: code as it is, messages
+    folded."""
+    kind, _, body = part.rstrip("\n").partition("\n")
+    lines = textwrap.indent(body, "    ").split("\n")
+    if kind == "text":
+        lines = [fold(line, width, whole=True, further=0) for line in lines]
+    return "\n".join(lines)
 
 
 def _list(found: list[Page]) -> None:
     names = max(len(page.name) for page in found)
     to = console()
     room = max(20, to.width - names - 2) if to.is_terminal else 1000
+    shown = []
     for page in found:
-        lines = textwrap.wrap(page.title, room) or [""]
-        typer.echo(f"{page.name:<{names}}  {lines[0]}".rstrip())
-        for line in lines[1:]:
-            typer.echo(" " * (names + 2) + line)
+        first, *rest = textwrap.wrap(page.title, room) or [""]
+        shown.append(f"{page.name:<{names}}  {first}".rstrip())
+        shown += [" " * (names + 2) + line for line in rest]
+    colour("\n".join(shown), LISTING, to)
 
 
 def _fail(name: str) -> None:
@@ -61,4 +79,8 @@ def _fail(name: str) -> None:
         words = (getattr(errors, name).__doc__ or "").strip()
         raise Failure(f"there is no page about {name} yet. {words}")
     close = closest(name, [*pages(), *errors.__all__])
-    raise Failure(f"there is no page {name!r}.{close} `autojit mistakes` lists them.")
+    tail = "`autojit mistakes` lists them."
+    if about := [page.name for page in pages().values() if name.lower() in page.text.lower()]:
+        tail = f"Pages with that word: {', '.join(about[:_MOST])}"
+        tail += f" and {len(about) - _MOST} more" if len(about) > _MOST else ""
+    raise Failure(f"there is no page {name!r}.{close} {tail}")

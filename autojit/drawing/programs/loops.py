@@ -114,7 +114,8 @@ class _Loops:
             item.lines.append(_inside(body))
             item.text = item.title
         lines = [os.path.basename(line) for line in found[:_LINES]]
-        lines += [f"and {len(found) - _LINES} lines more"] if len(found) > _LINES else []
+        more = len(found) - _LINES
+        lines += [f"and {more} line{'s' * (more > 1)} more"] if more > 0 else []
         item.lines = [*lines, *item.lines]
         item.source = sources[0] if sources else None
         item.text = "\n".join([item.text, *found])

@@ -12,14 +12,16 @@ _STYLE = """<style>
 .aj-view { position: fixed; inset: 0; overflow: hidden; cursor: grab; touch-action: none; }
 .aj-view svg { width: 100%; height: 100%; display: block; }
 .aj-view .aj-shut { cursor: zoom-in; } .aj-view .aj-opened > rect { cursor: zoom-out; }
-.aj-bar { position: fixed; top: 8px; right: 10px; display: flex; gap: 6px; z-index: 1; }
-.aj-bar button { font: inherit; font-size: 12px; color: var(--aj-ink); background: var(--aj-soft);
+.aj-tools { position: fixed; top: 8px; right: 10px; display: flex; gap: 6px; z-index: 1; }
+.aj-tools button { font: inherit; font-size: 12px; color: var(--aj-ink); background: var(--aj-soft);
   border: 1px solid var(--aj-line); border-radius: 6px; padding: 3px 9px; cursor: pointer; }
-.aj-bar button:hover { background: var(--aj-group); }
-.aj-hint { position: fixed; bottom: 6px; left: 12px; font-size: 11px; color: var(--aj-faint); }
+.aj-tools button:hover { background: var(--aj-group); }
+.aj-hint { position: fixed; bottom: 6px; left: 8px; padding: 1px 5px; font-size: 11px;
+  border-radius: 4px;
+  color: var(--aj-faint); background: var(--aj-paper); }
 </style>"""
 _BAR = (
-    '<div class="aj-bar"><button id="aj-fit">fit</button><button id="aj-all">open all</button>'
+    '<div class="aj-tools"><button id="aj-fit">fit</button><button id="aj-all">open all</button>'
     '<button id="aj-none">shut all</button></div>'
 )
 _HINT = (

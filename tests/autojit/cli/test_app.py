@@ -186,7 +186,9 @@ def test_readme_shows_what_the_command_prints(here: Path) -> None:
 MISUSE = [
     (
         ["dump", "functions.py"],
-        "TARGET is path/to/file.py:function or package.module:function; got 'functions.py'",
+        "TARGET is path/to/file.py:function or package.module:function; got 'functions.py'. "
+        "There are: functions.py:loss, functions.py:scaled, functions.py:vector, "
+        "functions.py:concrete, functions.py:broken",
     ),
     (
         ["dump", "absent.py:f"],
@@ -204,7 +206,7 @@ MISUSE = [
         ["dump", "functions.py:zzz"],
         "functions.py has no function 'zzz'. It has: loss, scaled, vector, concrete, broken.",
     ),
-    (["dump", "functions.py:number"], "functions.py:number is int, not a function."),
+    (["dump", "functions.py:number"], "functions.py:number is an int, not a function."),
     (
         ["dump", "functions.py:loss", "f64[3]"],
         "functions.py:loss takes (w, x); 1 was given. Give a type or a value for each: "
@@ -217,7 +219,12 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:vector", "f64[3"],
-        "argument 'f64[3' is not understood. Possible are a type (f64[100,3], f32[], i64[5]), a "
+        "argument 'f64[3': a type is written like f64[3,4] or f32[]; got 'f64[3'; did you mean "
+        "f64[3]?",
+    ),
+    (
+        ["dump", "functions.py:vector", "{f64[3"],
+        "argument '{f64[3' is not understood. Possible are a type (f64[100,3], f32[], i64[5]), a "
         "literal (3.0, [1.0, 2.0], {'w': f64[3]}), a word (adam), a file (@x.npy) or name=value. "
         "Quote it if the shell takes it apart",
     ),
@@ -273,16 +280,16 @@ MISUSE = [
         "give --grad or --transform, not both",
     ),
     (
-        ["dump", "functions.py:loss", "f64[3]", "f64[2,3]", "--grad", "--argnums", "x"],
-        "--argnums are positions such as 0 or 0,1; got 'x'",
+        ["dump", "functions.py:loss", "f64[3]", "f64[2,3]", "--grad", "--argnums", "y"],
+        "--argnums are positions such as 0 or 0,1 or names: w, x; got 'y'",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "-o", "absent/x"],
-        "-o absent/x: cannot write into absent: No such file or directory",
+        "-o absent/x: there is no folder absent. Make it first: mkdir -p absent",
     ),
     (
         ["check", "functions.py:vector", "f64[3]", "--modes", "back"],
-        "--modes is fwd, rev or fwd,rev; got 'back'",
+        "--modes is fwd, rev or fwd,rev; got 'back'.",
     ),
     (["run", "absent.ir"], "cannot read absent.ir: No such file or directory"),
 ]
@@ -314,7 +321,8 @@ def test_errors_of_the_users_function_have_exit_code_1(here: Path) -> None:
     assert (result.exit_code, result.stderr) == (
         1,
         "error: broken raised IndexError: list index out of range\n"
-        f"  File {str(here / 'functions.py')!r}, line 16\n",
+        f'  File "{here / "functions.py"}", line 16, in broken\n'
+        "    return [1, 2][len(x)]\n           ~~~~~~^^^^^^^^\n",
     )
 
 
@@ -375,7 +383,7 @@ def test_run_reads_what_dump_writes(here: Path) -> None:
 
 
 RUN_ERRORS = [
-    (["[1, 2]"], "argument 0 must be f64[3]; got array([1, 2])"),
+    (["[1, 2]"], "argument 0 must be f64[3]; got i64[2]"),
     (["[1, 2j, 3]"], "argument 0 must be f64[3]; got complex128"),
     (["'abc'"], "argument 0 must be f64[3]; got 'abc'"),
     (["[1, 2, 3]", "4"], "program vector takes 1 arguments, 2 were given"),
@@ -437,5 +445,5 @@ def test_version_and_unknown_command() -> None:
     result = call("frobnicate")
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        "error: there is no command autojit frobnicate. There are: dump,"
+        "error: there is no command autojit frobnicate. There are: check,"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from autojit.cli.completing import candidates, pass_names, split
+from autojit.cli.coverage.catalogue import NAMESPACES
 from autojit.cli.looking.passes import LOOPS, SSA
 from autojit.staging.inspection import STAGES
 from tests.autojit.cli.commands import all_commands, complaint, printed
@@ -44,6 +45,18 @@ def test_values_of_options() -> None:
     assert following("autojit dump f:g --print-after strip") == ["strip_mine"]
     assert following("autojit completion ") == ["bash", "zsh", "fish"]
     assert following("autojit check f:g --order ") == []
+    assert following("autojit check f:g --modes ") == ["fwd", "rev"]
+    assert following("autojit dump f:g --by ") == ["line", "loop", "call", "none"]
+    assert following("autojit source f:g --target ") == ["numpy", "numba", "c"]
+
+
+def test_names_of_pages_namespaces_and_scripts() -> None:
+    assert following("autojit mistakes shapes-o") == ["shapes-of-a-product"]
+    assert following("autojit mistakes ShapeE") == ["ShapeError"]
+    assert following("autojit coverage scipy.sp") == [n for n in NAMESPACES if "scipy.sp" in n]
+    assert set(following("autojit coverage ")) == {*NAMESPACES}
+    assert following("autojit profile scr") == ["script.py"]
+    assert "functions.py:loss" in following("autojit diff functions.py:loss functions.py:")
 
 
 def test_every_format_is_completed() -> None:

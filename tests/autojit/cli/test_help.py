@@ -16,7 +16,7 @@ from autojit.cli.looking.dump import FORMATS
 from autojit.cli.looking.pictures import PICTURES
 from autojit.cli.running.bench import Timing
 from autojit.staging.inspection import STAGES
-from tests.autojit.cli.commands import all_commands, call, printed
+from tests.autojit.cli.commands import FUNCTIONS, SCRIPT, all_commands, call, printed
 
 COMMANDS = all_commands()
 
@@ -96,6 +96,18 @@ def test_examples_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(f"autojit {name}" in line or "| autojit" in line or "-o " in line for line in lines)
     for line in lines:
         run_line(line)
+
+
+def test_the_files_of_the_examples_are_shown_and_are_those_of_the_tests() -> None:
+    page = printed("--help")
+    for name, text in zip(pages.EXAMPLE_FILES, (FUNCTIONS, SCRIPT), strict=True):
+        shown = page.split(f"\n{name}:\n")[1].split("\n\n")[0]
+        lines = [line[2:] for line in shown.rstrip().splitlines()]
+        compile("\n".join(lines), name, "exec")
+        assert [line for line in lines if line.removeprefix("print(").rstrip(")") not in text] == []
+    assert "The functions.py of the examples: at the end" in printed("run", "--help")
+    assert "The script.py of the examples: at the end" in printed("profile", "--help")
+    assert "of the examples" not in printed("doctor", "--help")
 
 
 def test_long_examples_are_continued_so_that_they_can_be_pasted() -> None:

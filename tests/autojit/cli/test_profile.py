@@ -77,6 +77,14 @@ def test_what_the_script_raises_looks_as_python_shows_it(folder: Path) -> None:
     assert "profile of" in done.stderr
 
 
+def test_what_stands_behind_the_script_is_its_own(folder: Path) -> None:
+    (folder / "own.py").write_text("import sys\nprint(sys.argv[1:])\n", encoding="utf-8")
+    words = ["--steps", "3", "-v", "--color", "red", "--help"]
+    done = command(folder, "--color", "never", "own.py", *words)
+    assert (done.returncode, done.stdout) == (0, f"{words}\n"), done.stderr
+    assert done.stderr.endswith("\nnothing in it was traced, compiled or run by autojit\n")
+
+
 @pytest.mark.parametrize(("end", "code"), [("3", 3), ("None", 0), ("'bye'", 1)])
 def test_the_exit_code_is_the_scripts(
     folder: Path, end: str, code: int, capsys: pytest.CaptureFixture[str]

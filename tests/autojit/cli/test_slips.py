@@ -27,6 +27,7 @@ MISUSE = [
         "takes (self, x), so it needs an object. Give the file a line that makes one, "
         "model = Model(...), and name its method: functions.py:model.energy",
     ),
+    ("dump functions.py:loss f64[9,4]", 'functions.py:loss "f64[9,4]" "f64[3]"'),
     ("dump functions.py:loss f64[3]", 'functions.py:loss "f64[3]" "f64[3]"'),
     ("dump functions.py:train f64[3] f64[3] adam 0.5", "(w, x, kind='adam', *, rate=0.1); 4 were"),
     ("dump functions.py:train f64[3] f64[3] rte=0.5", "no argument 'rte'. Did you mean rate?"),
@@ -47,12 +48,44 @@ MISUSE = [
     ("dump functions.py:loss f64[3] f64[4,3] --stage lops", "Did you mean loops?"),
     ("dump functions.py:loss f64[3] f64[4,3] --grad --argnums 2", "positions are 0 to 1"),
     ("dump functions.py:loss f64[3] f64[4,3] -o .", "-o .: this is a folder. Name a file in it"),
-    ("dump functions.py:loss f64[3] f64[4,3] -o no/x.ir", "cannot write into no: No such file"),
+    (
+        "dump functions.py:loss f64[3] f64[4,3] -o no/x.ir",
+        "no folder no. Make it first: mkdir -p no",
+    ),
     ("dump functions.py:loss f64[3] f64[4,3] --color red", "--color is auto, always or never"),
     ("dump functions.py:loss f64[3] f64[4,3] -g", "autojit dump has no option -g."),
-    ("check functions.py:loss f64[3] f64[4,3] --order two", "invalid value for '--order'"),
+    (
+        "check functions.py:loss f64[3] f64[4,3] --order two",
+        "--order takes a whole number; got 'two'",
+    ),
     ("check functions.py:loss f64[3] f64[4,3] --format jsn", "Did you mean json?"),
     ("bench functions.py:loss f64[3] f64[4,3] --argnums 7", "there is no argument 7"),
+    ("check functions.py:loss f64[3] f64[4,3] --order=5", "--order is a number from 1 to 4; got 5"),
+    ("check functions.py:loss f64[3] f64[4,3] --low a", "--low takes a number; got 'a'"),
+    ("check functions.py:loss f64[3] f64[4,3] --modes fwds", "Did you mean fwd?"),
+    ("run p.ir f64[4]", "argument 0 must be f64[3]; got f64[4]"),
+    ("check functions.py:loss f64[99999999999999] f64[4,3]", "[99999999999999]': unable to alloc"),
+    ("dump functions.py:loss f64[3] f64[4,3] --transform=", '--transform is written "grad" or'),
+    ("dump functions.py:Model f64[3] 1.0", "takes (scale); 2 were given"),
+    ("check functions.py", "There are: functions.py:loss, functions.py:train"),
+    ("check functons.py:loss f64[3]", "no file functons.py. Did you mean functions.py?"),
+    ("check folder.py/functions.py:loss", "there is no file"),
+    ("check energy", "got 'energy'"),
+    ("check chatty", "got 'chatty'. Did you mean functions.py:chatty?"),
+    ("check -:f", "there is no file -. TARGET is"),
+    ("check /dev/null:f", "/dev/null is no Python file"),
+    ("check functions.py:np f64[3]", "functions.py:np is a module, not a function"),
+    ("check functions.py:loss f46[3] f64[4,3]", "did you mean f64[3]?"),
+    ("check functions.py:loss flaot32[3] f64[4,3]", "did you mean f32[3]?"),
+    ("bench functions.py:loss f64[3] f64[4,3] --seconds 0", "a number from 0.01 to 3600; got 0.0"),
+    ("dump functions.py:loss f64[3] f64[4,3] --by line", "--by is for pictures"),
+    ("run functions.py", "is Python, and FILE is a program's text: autojit dump functions.py:FUN"),
+    ("opt functions.py --passes cse", "functions.py is Python"),
+    ("profile functions.py:loss", "What loss does: autojit explain functions.py:loss"),
+    ("profile notes.ipynb", "with autojit.profile() as p"),
+    ("profile -o no/p.html script.py", "Make it first: mkdir -p no"),
+    ("mistakes broadcast", "Did you mean silent-broadcast? Pages with that word: assigning-a-list"),
+    ("doctor now", "autojit doctor does not take now. See autojit doctor --help"),
     ("bench", "autojit bench functions.py:loss"),
     ("run", "For example:\n  autojit run"),
     ("run functions.py:loss f64[3]", "is a function, and FILE is a program's text"),
@@ -62,7 +95,7 @@ MISUSE = [
     ("opt p.ir", "opt takes a program's text and passes"),
     ("coverage nunpy", "there is no namespace 'nunpy'. Did you mean numpy?"),
     ("cache lss", "there is no command autojit cache lss. Did you mean ls?"),
-    ("cache clear all", "got unexpected extra argument"),
+    ("cache clear all", "autojit cache clear does not take all"),
     ("completion bsh", "got 'bsh'. Did you mean bash?"),
     ("dmup", "there is no command autojit dmup. Did you mean dump?"),
     ("--versoin", "autojit has no option --versoin. Did you mean --version?"),
@@ -100,7 +133,7 @@ def test_faults_of_the_users_file_have_code_1(
     assert words in answer
     assert "Traceback" not in answer
     if line is not None:
-        assert f"{name}', line {line}\n" in answer
+        assert f'{name}", line {line}' in answer
     assert not (folder / "out.ir").exists()
 
 
@@ -171,3 +204,24 @@ def test_arrays_come_from_files(folder: Path) -> None:
     assert printed("run", "p.ir", "@w.npy") == "result 0: f32[3] = [1., 2., 3.]\n"
     text = printed("dump", "functions.py:loss", "@w.npy", "f32[4,3]")
     assert text.startswith("program loss(%0: f32[3], %1: f32[4,3]) {")
+
+
+def test_a_text_of_several_words_is_quoted_once_more() -> None:
+    train = ("functions.py:train", "f64[3]", "f64[3]")
+    answer = complaint("dump", *train, "plain descent", code=2)
+    assert answer == (
+        "error: argument 'plain descent': a text of several words is '\"plain descent\"'\n"
+    )
+    assert printed("dump", *train, '"plain descent"').startswith("program train")
+
+
+def test_frames_of_blocks_are_one_with_their_function(folder: Path) -> None:
+    (folder / "failing.py").write_text(
+        "def f(x, kind):\n    if kind == 'a':\n        return x\n    raise ValueError(kind)\n",
+        encoding="utf-8",
+    )
+    answer = complaint("dump", "failing.py:f", "f64[3]", "b", code=1)
+    assert answer.splitlines()[1:] == [
+        f'  File "{folder / "failing.py"}", line 4, in f',
+        "    raise ValueError(kind)",
+    ]
