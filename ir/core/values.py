@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .types import Type
+
+if TYPE_CHECKING:
+    from .program import Program
 
 
 class Source(NamedTuple):
@@ -68,6 +71,20 @@ class DerivedSource(Source):
 
 #: What the operators of values emit, by their names; ``ops.arithmetic`` fills it in.
 OPERATORS: dict[str, Callable[..., Value]] = {}
+
+
+class Views:
+    """How programs are printed, drawn, run and shown in notebooks: functions that lie above, in
+    ``ir.tools`` and beyond."""
+
+    text: Callable[..., str]
+    graph: Callable[[Program], Any]
+    interpret: Callable[[Program, Sequence[Any]], list[Any]]
+    html: Callable[[Program], str]
+    bundle: Callable[[Program, Any, Any], dict[str, str]]
+
+
+views = Views()
 
 
 class Value:
