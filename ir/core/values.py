@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .types import Type
-
-if TYPE_CHECKING:
-    from .program import Program
 
 
 class Source(NamedTuple):
@@ -78,10 +75,10 @@ class Views:
     ``ir.tools`` and beyond."""
 
     text: Callable[..., str]
-    graph: Callable[[Program], Any]
-    interpret: Callable[[Program, Sequence[Any]], list[Any]]
-    html: Callable[[Program], str]
-    bundle: Callable[[Program, Any, Any], dict[str, str]]
+    graph: Callable[[Any], Any]
+    interpret: Callable[[Any, Sequence[Any]], list[Any]]
+    html: Callable[[Any], str]
+    bundle: Callable[[Any, Any, Any], dict[str, str]]
 
 
 views = Views()
