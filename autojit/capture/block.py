@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from autojit.ir.core.program import Program, Value
+from autojit.ir.ops.update import Updating
 from autojit.protocols.lifting import to_dtype
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
@@ -67,6 +68,24 @@ class Block:
         with self.resumed():
             return record(*given)
 
+    def taken_over(self, results: Sequence[Any]) -> list[Tracer] | None:
+        """Its numbers in the trace around it, which gets all of its operations; None where it has
+        done more than compute numbers, or they are not its own."""
+        trace, around = self.trace, current_trace()
+        assert around is not None
+        more = (trace.checks, trace.bounds, trace.generators, trace.facts, trace.elsewhere)
+        program = trace.builder.finish(trace.captured_inputs, (), captured=trace.captured)
+        if any(more) or trace.slices or self.changed or self.lost or program.has(Updating):
+            return None
+        if not all(type(x) is Tracer and x.owner is trace and not x.shape for x in results):
+            return None
+        outputs = [x.value for x in results]
+        bound = [lift(c.tracer if hasattr(c, "tracer") else c) for c in trace.captured]
+        made = around.builder.inline(program.with_body(program.ops, outputs), bound)
+        around.constructs |= trace.constructs
+        trace.let_go()
+        return [Tracer(v, around, x.weak) for v, x in zip(made, results, strict=True)]
+
     def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
         """Its program; the values of the trace around it that it reads are bound there.  It takes
         ``more`` inputs that it does not read."""
@@ -83,7 +102,6 @@ class Block:
 
 
 def _resolved(program: Program) -> Program:
-    from autojit.ir.ops.update import Updating
     from autojit.ir.passes import resolve_parts
     from autojit.session.transform_cache import cached_transform
 

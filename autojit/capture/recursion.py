@@ -17,6 +17,7 @@ from autojit.dispatch.compiled import CompiledFunction
 from autojit.errors import CaptureError, raised
 from autojit.staging.numba_functions import python_function
 from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.tracer import Tracer
 
 from .block import Block
 from .frames import access_of, active_run, compiled, is_running, nothing, same
@@ -119,11 +120,11 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     if key in trace.unrolled or (values is not None and values.knows_inputs()):
         return twin(*args, **kwargs)
     loop = "recursion as a loop", key[1]
-    found = TooDeep(has_no_end=True) if loop in trace.unrolled else None
+    found: Any = TooDeep(has_no_end=True) if loop in trace.unrolled else None
     found = found or _attempted(f, args, kwargs, twin)
-    if found is not None and found.has_no_end:
-        trace.unrolled.add(loop)
-    if found is not None:
+    if isinstance(found, TooDeep):
+        if found.has_no_end:
+            trace.unrolled.add(loop)
         errors = len(raised.errors or ())
         try:
             return compiled(f, args, kwargs, twin)
@@ -132,18 +133,21 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
                 raise
             del (raised.errors or [])[errors:]
     trace.unrolled.add(key)
-    return twin(*args, **kwargs)
+    return twin(*args, **kwargs) if found is None or isinstance(found, TooDeep) else found[0]
 
 
-def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | None:
-    """Trace a call level by level, in vain; why it cannot be traced like that."""
+def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | list[Tracer] | None:
+    """Trace a call level by level: its result where that is a number and nothing else has changed,
+    None where it has to be traced again for what it does, or why it cannot be traced like that."""
     before = Before(access_of(f, (f, args, kwargs, twin), tuple, nothing))
-    attempt = None
+    attempt, block = None, Block()
     try:
-        with Block().running():
+        with block.running():
             attempt = _Attempt(f, current_trace())
             with _attempting(attempt):
-                twin(*args, **kwargs)
+                result = twin(*args, **kwargs)
+        if _is_unchanged(before):
+            return block.taken_over([result])
     except TooDeep as deep:
         if deep.attempt is not attempt:
             raise
@@ -151,6 +155,15 @@ def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | None:
     finally:
         before.restore()
     return None
+
+
+def _is_unchanged(before: Before) -> bool:
+    errors = len(raised.errors or ())
+    try:
+        return not before.changes()
+    except CaptureError:  # lists have grown
+        del (raised.errors or [])[errors:]
+        return False
 
 
 @contextmanager

@@ -74,6 +74,7 @@ def cached_transform(
         words = "transforming", program.name, lambda: len(program.ops)
         with seldom_collected(), stage(*words):
             made = transform(numbered, *args, **settings)
+        _pass_on(program.irregular, made)
         if not _unused.depth:
             _keep(key, made)
     return _bound(made, program.captured, program.devices)
@@ -116,6 +117,13 @@ def _bound(made: Any, captured: Sequence[Any], devices: tuple[Any, ...]) -> Any:
         ]
         return type(made)(*items)
     return made
+
+
+def _pass_on(irregular: int, made: Any) -> None:
+    """What is made of a program without repetitions has none."""
+    for part in (made,) if isinstance(made, Program) else made if isinstance(made, tuple) else ():
+        if irregular and isinstance(part, Program):
+            part.irregular = len(part.ops)
 
 
 def _thing(c: Any, captured: Sequence[Any]) -> Any:

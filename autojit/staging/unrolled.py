@@ -49,8 +49,10 @@ def roll(program: Program, is_body: bool = False) -> Program:
 
 def without_long_stretches(program: Program, *, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
-    if len(program.ops) >= LEAST_OPS:
-        program = cached_transform(roll, program, is_body)
+    if len(program.ops) - program.irregular >= LEAST_OPS:
+        program = _rolled(program, is_body)
+    elif program.irregular:
+        program.irregular = len(program.ops)
     elif remarks.current() is not None:
         from autojit.ir.passes.reroll.remarks import not_found
 
@@ -58,6 +60,18 @@ def without_long_stretches(program: Program, *, is_body: bool = False) -> Progra
     if _is_long(program):
         _warn(program)
     return program
+
+
+def _rolled(program: Program, is_body: bool) -> Program:
+    """The program rolled up; one of which nothing can be is noted to be irregular.
+
+    What is made of that, as its gradient, repeats itself as little.  Long ones are not searched
+    again: three searches in a gradient of 350,000 ops took a fifth of the time to compile it.
+    """
+    made = cached_transform(roll, program, is_body)
+    if len(made.ops) == len(program.ops) > BUDGET:
+        made.irregular = len(made.ops)
+    return made
 
 
 def _is_long(program: Program) -> bool:

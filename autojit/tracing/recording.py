@@ -59,6 +59,8 @@ class TracingBuilder(Builder):
         self.depth: int = 1 if outer is None else outer.depth + 1
         #: The trace's values, where they are at hand (see ``known``).
         self.known: KnownValues | None = None
+        #: Of each program that was inlined and has no repetitions, how many ops it has.
+        self.irregular: list[int] = []
 
     def append(self, op: Op) -> None:
         if op.kind.fallible:

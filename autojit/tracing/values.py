@@ -113,6 +113,8 @@ def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
         lift(a, t.dtype)
         for a, t in zip((*arguments, *program.captured), program.in_types, strict=True)
     ]
+    if program.irregular:
+        trace.builder.irregular.append(program.irregular)
     results = trace.builder.inline(program, values)
     return [Tracer(v, trace) for v in results]
 

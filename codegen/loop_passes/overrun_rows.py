@@ -12,6 +12,7 @@ no effect besides its store.
 
 Legal where the loops cover the row without gaps and may run in any order, write the same elements
 once, read none of the elements that they write, and read within their buffers over the whole row.
+Iterations of loops around them that run in any order may not read there what others write.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from itertools import pairwise
 from typing import Any
 
 from autojit.codegen.analysis.dependences import written
+from autojit.codegen.analysis.exposed import exposed
 from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, InRange, Load, Loop, Store
 from autojit.codegen.loop_ir.program import Kernel
@@ -42,22 +44,35 @@ _PURE = (Compute, Constant, IndexValue, InRange, Load)
 )
 def overrun_rows(kernel: Kernel) -> Kernel:
     """The kernel with loops over the middles of rows run over whole rows, where that is legal."""
-    _rewrite(kernel.body, {})
+    _rewrite(kernel.body, {}, ())
     return kernel
 
 
-def _rewrite(body: list[Any], bounds: Bounds) -> None:
+def _rewrite(body: list[Any], bounds: Bounds, around: tuple[Loop, ...]) -> None:
+    """Rewrite the body of loops with these bounds, some of which run in any order."""
     for s in body:
-        inner = {**bounds, s.var: (s.start, s.stop - 1)} if isinstance(s, Loop) else bounds
+        inner, loops = bounds, around
+        if isinstance(s, Loop):
+            inner = {**bounds, s.var: (s.start, s.stop - 1)}
+            loops = (*around, s) if s.role == "map" else around
         for statements in bodies_of(s):
-            _rewrite(statements, inner)
+            _rewrite(statements, inner, loops)
     position = 0
     while position < len(body):
         run = _run(body, position)
         found = _widened(run, bounds) if len(run) > 1 else None
         if found is not None:
             body[position : position + len(run)] = found
+            if not all(_reads_own(loop, found, bounds) for loop in around):
+                body[position : position + len(run)] = run
         position += max(1, len(run))
+
+
+def _reads_own(loop: Loop, run: list[Any], bounds: Bounds) -> bool:
+    """Whether each iteration of a loop has written what it reads of the memory that they write."""
+    loads = [x for s in run if isinstance(s, Loop) for x in s.body if isinstance(x, Load)]
+    made = written(loop.body) & {memory(x.buffer) for x in loads}
+    return not made or made.isdisjoint(map(memory, exposed(loop.body, bounds)))
 
 
 def _run(body: list[Any], first: int) -> list[Any]:

@@ -26,6 +26,7 @@ from autojit.ir.core.program import (
     building,
     current_builder,
 )
+from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or, eq, ne, select
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.pass_manager.records import phase
@@ -103,6 +104,7 @@ class _Cotangents:
         #: Values of which elements may not be read: their cotangents are 0 there.
         self.partial: set[Value] = set()
         self._poles = Poles(self._builder)
+        self._constants = _Constants()
 
     def reach(self, op: Op) -> bool:
         return not self.of.keys().isdisjoint(op.results)
@@ -113,7 +115,7 @@ class _Cotangents:
             self.of[value], self.mask[value] = cotangent, mask
         else:
             self.of[value] = known + cotangent
-            self.mask[value] = tuple(m for m in self.mask[value] if m in mask)
+            self.mask[value] = _both(self.mask[value], mask)
 
     def pull(self, op: Op, renamed: Op, is_linear: list[bool]) -> None:
         """Carry the cotangents of an op's results back to its operands."""
@@ -131,15 +133,16 @@ class _Cotangents:
             own = op.kind.mask(renamed, k)
             if mask and own is None and not all(is_linear):
                 # A factor, which may be infinite outside of the mask.
-                cotangent = select(_holds(mask), cotangent, full(0, cotangent.type))
+                zero = self._constants.zero(cotangent.type)
+                cotangent = select(self._constants.holds(mask), cotangent, zero)
             elif partial and elementwise and self._poles.of(renamed, is_linear):
                 arrived = incoming[0]
                 assert arrived is not None
                 # Not where it arrives as 0 alone: it may differ from 0 nearby, as the second
                 # derivative sees.
                 is_number = eq(cotangent, cotangent)
-                kept = bitwise_or(is_number, ne(arrived, full(0, arrived.type)))
-                cotangent = select(kept, cotangent, full(0, cotangent.type))
+                kept = bitwise_or(is_number, ne(arrived, self._constants.zero(arrived.type)))
+                cotangent = select(kept, cotangent, self._constants.zero(cotangent.type))
             self._note(value, partial or op.kind.leaves_out(op, k))
             self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
 
@@ -178,10 +181,50 @@ class _Cotangents:
 _EVERYWHERE: Mask = ()
 
 
-def _holds(mask: Mask) -> Value:
-    """Whether all conditions of a mask hold."""
-    literals = [condition if wanted else bitwise_not(condition) for condition, wanted in mask]
-    return functools.reduce(bitwise_and, literals)
+def _both(a: Mask, b: Mask) -> Mask:
+    """The conditions that are in both masks, as the first has them."""
+    if a == b or not a:
+        return a
+    kept = set(b)
+    return tuple([m for m in a if m in kept])
+
+
+class _Constants:
+    """What does not depend on cotangents, each emitted once: zeros, and whether masks hold.
+
+    Masks grow by one condition from op to op, so one is mostly another one and a last condition.
+    """
+
+    def __init__(self) -> None:
+        self._zeros: dict[Type, Value] = {}
+        self._literals: dict[Literal, Value] = {}
+        self._held: dict[Mask, Value] = {}
+
+    def zero(self, type: Type) -> Value:
+        found = self._zeros.get(type)
+        if found is None:
+            found = self._zeros[type] = full(0, type)
+        return found
+
+    def holds(self, mask: Mask) -> Value:
+        """Whether all conditions of a mask hold."""
+        found = self._held.get(mask)
+        if found is None:
+            before = self._held.get(mask[:-1])
+            parts = mask if before is None else mask[-1:]
+            literals = [self._literal(m) for m in parts]
+            first = [] if before is None else [before]
+            found = self._held[mask] = functools.reduce(bitwise_and, [*first, *literals])
+        return found
+
+    def _literal(self, literal: Literal) -> Value:
+        condition, wanted = literal
+        if wanted:
+            return condition
+        found = self._literals.get(literal)
+        if found is None:
+            found = self._literals[literal] = bitwise_not(condition)
+        return found
 
 
 def _not_linear(op: Op) -> DerivativeError:

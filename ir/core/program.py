@@ -22,6 +22,7 @@ from .types import Type, TypeMismatch
 from .values import DerivedSource as DerivedSource
 from .values import Source as Source
 from .values import Value as Value
+from .values import views as views
 
 if TYPE_CHECKING:
     from .declaration import Declaration
@@ -92,20 +93,6 @@ def param_key(value: Any) -> Any:
     return (kind.__name__, repr(value))
 
 
-class Views:
-    """How programs are printed, drawn, run and shown in notebooks: functions that lie above, in
-    ``ir.tools`` and beyond."""
-
-    text: Callable[..., str]
-    graph: Callable[[Program], Any]
-    interpret: Callable[[Program, Sequence[Any]], list[Any]]
-    html: Callable[[Program], str]
-    bundle: Callable[[Program, Any, Any], dict[str, str]]
-
-
-views = Views()
-
-
 class _Structure:
     """The key of programs that differ in captured arrays only, made when one is first compared."""
 
@@ -122,8 +109,8 @@ class Program:
     """
 
     __slots__ = (
-        "_kinds", "_may_fail", "_structure", "captured", "devices", "inputs", "name", "ops",
-        "outputs", "simplified",
+        "_kinds", "_may_fail", "_structure", "captured", "devices", "inputs", "irregular", "name",
+        "ops", "outputs", "simplified",
     )  # fmt: skip
 
     def __init__(
@@ -146,6 +133,8 @@ class Program:
         self._may_fail: bool | None = None
         #: Whether the passes have nothing left to do.
         self.simplified: bool = False
+        #: How many ops come from one stretch that was searched for repetitions and has none.
+        self.irregular: int = 0
 
     @property
     def in_types(self) -> tuple[Type, ...]:
@@ -237,6 +226,7 @@ class Program:
         made = Program(self.inputs, self.ops, self.outputs, name=self.name, captured=captured)
         made.devices = self.devices
         made._structure, made.simplified = self._structure, self.simplified
+        made.irregular = self.irregular
         return made
 
     def with_body(self, ops: Iterable[Op], outputs: Iterable[Value]) -> Program:
@@ -314,9 +304,13 @@ class Builder:
         """Append the ops of a program applied to values; return its outputs."""
         check_arguments(program, [v.type for v in arguments])
         replaced = dict(zip(program.inputs, arguments, strict=True))
-        for op in program.ops:
-            results = self.repeat(op, [replaced[v] for v in op.operands])
-            replaced.update(zip(op.results, results, strict=True))
+        append = self.append
+        for op in program.ops:  # as ``repeat``, without its calls
+            results = tuple([Value(v.type) for v in op.results])
+            operands = tuple([replaced[v] for v in op.operands])
+            append(Op(op.kind, operands, op.params, results, op.source or self._place()))
+            for old, new in zip(op.results, results, strict=True):
+                replaced[old] = new
         return [replaced[v] for v in program.outputs]
 
     def at(self, source: Source | None) -> _At:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,6 +120,20 @@ class DerivedSource(Source):
 
 #: What the operators of values emit, by their names; ``ops.arithmetic`` fills it in.
 OPERATORS: dict[str, Callable[..., Value]] = {}
+
+
+class Views:
+    """How programs are printed, drawn, run and shown in notebooks: functions that lie above, in
+    ``ir.tools`` and beyond."""
+
+    text: Callable[..., str]
+    graph: Callable[[Any], Any]
+    interpret: Callable[[Any, Sequence[Any]], list[Any]]
+    html: Callable[[Any], str]
+    bundle: Callable[[Any, Any, Any], dict[str, str]]
+
+
+views = Views()
 
 
 class Value:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from autojit.ir.core.declaration import Declaration
-from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.core.program import Builder, Op, Program, Value, building, check_arguments
 from autojit.ir.core.types import Type
 from autojit.ir.ops.linear import constant
 
@@ -74,6 +74,14 @@ class Rewriter(Builder):
         results = tuple(map(Value, map(_type, op.results)))
         with self.at(op.source):
             return self.offer(Op(op.kind, tuple(operands), op.params, results, self.source))
+
+    def inline(self, program: Program, arguments: Sequence[Value]) -> list[Value]:
+        check_arguments(program, [v.type for v in arguments])
+        replaced = dict(zip(program.inputs, arguments, strict=True))
+        for op in program.ops:
+            results = self.repeat(op, [replaced[v] for v in op.operands])
+            replaced.update(zip(op.results, results, strict=True))
+        return [replaced[v] for v in program.outputs]
 
     def offer(self, op: Op) -> tuple[Value, ...]:
         """Append an op unless a rule replaces it; return the values of its results."""

@@ -216,6 +216,21 @@ def parts(*ends: tuple[int, int], **settings: Any) -> Kernel:
     )
 
 
+def parts_of_rows(row: int, first: int, second: int) -> Kernel:
+    """Rows of sums of neighbours, of what each iteration has computed at a row and two columns
+    before; the ends of a row are copied."""
+    k, x, y, z = Var(20), scalar(), scalar(), scalar()
+    ends = [loop(k, copied(T, at((20, ROW), k), Y, at((20, ROW), k))) for _ in range(2)]
+    ends = [replace(ends[0], start=0, stop=2), replace(ends[1], start=19, stop=20)]
+    sums = [
+        Load(x, T, at((20, ROW), k, first), None), Load(y, T, at((20, ROW), k, second), None),
+        Compute(z, "add", (x, y)), Store(Y, at((20, ROW), k), z),
+    ]  # fmt: skip
+    middle = replace(loop(k, sums), start=2, stop=19)
+    made = mapped("sin", X, at((20, ROW), COLUMN), T, at((20, ROW), COLUMN))
+    return kernel(replace(loop(ROW, [loop(COLUMN, made), ends[0], middle, ends[1]]), start=row))
+
+
 def masked(*more: Any, **settings: Any) -> Kernel:
     here, place, mask, one, zero, chosen = scalar("i64"), scalar("i64"), scalar("bool"), *(
         scalar() for _ in range(3)
@@ -291,6 +306,9 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
             "one iteration": lambda: parts((0, 1), (1, 63), (63, 64), only=scalar("i64")),
             "in turn": lambda: parts((0, 1), (1, 63), (63, 64), role="sequence"),
             "in place": lambda: parts((0, 1), (1, 63), (63, 64), target=X),
+            "another iteration's row": lambda: parts_of_rows(1, 0, -1),
+            "another iteration's row, in its only one": lambda: parts_of_rows(63, 0, -2),
+            "outside of the buffer": lambda: parts_of_rows(0, 0, -1),
         },
     ),
     masks_fixed_up: (

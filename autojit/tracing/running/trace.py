@@ -70,6 +70,8 @@ def trace_flat(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
         program.devices = tuple(trace.devices.values())
+        if len(trace.builder.irregular) == 1:  # several may repeat each other
+            program.irregular = trace.builder.irregular[0]
     return _with_parts_resolved(program)
 
 

@@ -13,13 +13,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.abi import abi, arrays
+from autojit.codegen.cpu.abi import abi, arrays, raising
 from autojit.codegen.cpu.abi.abi import Convention
 from autojit.codegen.cpu.abi.results import POOLED
 from autojit.codegen.cpu.emit import callbacks, special_functions
 from autojit.codegen.cpu.emit.context import I64, POINTER
 from autojit.codegen.cpu.linalg import steps as linalg
-from autojit.codegen.cpu.llvm.constants import constant_text
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.matmul import blas
@@ -257,20 +256,8 @@ class _Entry:
         b.position_at_end(not_so)
         checks = {bit: raised(word) for word, bit in owner.bits.items()}
         callbacks.raise_errors(b, self.table, status, found, owner.functions, self.failed)
-        for failure, (exception, words) in {**FAILURES, **checks}.items():
-            fine, bad = b.append_basic_block("fine"), b.append_basic_block("bad")
-            mark = b.and_(found, ir.Constant(I64, failure))
-            b.cbranch(b.icmp_unsigned("==", mark, ir.Constant(I64, 0)), fine, bad)
-            b.position_at_end(bad)
-            error = self._entry(f"PyExc_{exception}")
-            if words:
-                message = constant_text(self.owner.module, words)
-                self._call("PyErr_SetString", ir.VoidType(), error, message)
-            else:
-                self._call("PyErr_SetNone", ir.VoidType(), error)
-            b.branch(self.failed)
-            b.position_at_end(fine)
-        b.branch(all_fine)
+        has_raised = raising.raise_first(b, self.table, found, {**FAILURES, **checks})
+        b.cbranch(has_raised, self.failed, all_fine)
         b.position_at_end(all_fine)
 
     def _return(self) -> None:

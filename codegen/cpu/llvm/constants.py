@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from llvmlite import ir
 
@@ -12,7 +13,7 @@ I64 = ir.IntType(64)
 def constant_text(module: ir.Module, text: str) -> ir.Value:
     """The address of a constant C string."""
     data = bytearray(text.encode() + b"\0")
-    symbol = f"text_{data.hex()}"
+    symbol = f"text_{sha256(data).hexdigest()}"
     found = module.globals.get(symbol)
     if found is None:
         kind = ir.ArrayType(ir.IntType(8), len(data))

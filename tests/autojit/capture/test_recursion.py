@@ -328,3 +328,37 @@ def in_a_while(x):
 def test_where_it_cannot_be_left(f, words):
     with pytest.raises(CaptureError, match=words):
         jit(f)(3.0)
+
+
+def test_what_ends_by_what_is_known_is_traced_once(capsys):
+    def minor(a, columns):
+        print(len(columns))
+        row = len(a) - len(columns)
+        if len(columns) == 1:
+            return a[row, columns[0]]
+        total = 0.0
+        for k, column in enumerate(columns):
+            total = total + (-1) ** k * a[row, column] * minor(a, columns[:k] + columns[k + 1 :])
+        return total
+
+    a = np.random.default_rng(0).normal(size=(3, 3))
+    found = jit(grad(lambda a: minor(a, (0, 1, 2)) * 2.0))(a)
+    np.testing.assert_allclose(found, 2 * np.linalg.det(a) * np.linalg.inv(a).T)
+    assert capsys.readouterr().out.split() == ["3", *("2", "1", "1") * 3]
+
+
+def test_what_else_a_recursion_changes_is_kept():
+    def f(x):
+        seen, sums, made = [], np.zeros(3), {"last": 0.0}
+
+        def down(n):
+            seen.append(n)
+            sums[n % 3] += n * x
+            made["last"] = n * x
+            return x if n == 0 else x * down(n - 1)
+
+        y = down(5)
+        return y + np.sum(sums * np.array([1.0, 2.0, 3.0])) + len(seen) + made["last"]
+
+    assert jit(f)(0.9) == pytest.approx(f(0.9))
+    assert jit(grad(f))(0.9) == pytest.approx(6 * 0.9**5 + (0 + 3) + 2 * (1 + 4) + 3 * (2 + 5))

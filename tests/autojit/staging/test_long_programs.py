@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ from autojit.codegen.cpu.entry_point.entry import Module
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.pass_manager.passes import verify_each
 from autojit.ir.passes.pipeline import optimize
-from autojit.staging import execute
+from autojit.session.transform_cache import clear
+from autojit.staging import execute, unrolled
 
 pytestmark = pytest.mark.filterwarnings("ignore::autojit.errors.UnrolledLoopWarning")
 
@@ -191,3 +194,47 @@ def test_the_order_of_statements_does_not_matter() -> None:
         programs.append(trace(f)(w, x))
     assert len({p.text() for p in programs}) == 1
     assert len(programs[0].ops) < 100
+
+
+def put_tree(steps: int) -> tuple[Callable[..., Any], float]:
+    """Maxima of maxima: each cotangent is 0 where one of many conditions does not hold."""
+
+    def f(x: Any) -> Any:
+        values = [max(x * k - 1.0, 0.3) for k in range(steps + 1)]
+        while len(values) > 1:
+            values = [max(x * a + 0.4 * b, a * a) for a, b in pairwise(values)]
+        return values[0]
+
+    return f, 0.7
+
+
+def test_conditions_of_cotangents_are_emitted_once() -> None:
+    f, x = put_tree(9)
+    kinds = Counter(op.kind.name for op in trace(grad(f))(x).ops)
+    assert 0 < kinds["not"] == kinds["gt"] + kinds["lt"]
+    assert 0 < kinds["and"] <= kinds["not"]
+    f, x = put_tree(7)
+    step = 1e-6
+    assert jit(grad(f))(x) == pytest.approx((f(x + step) - f(x - step)) / (2 * step), rel=1e-7)
+
+
+def test_gradients_of_what_has_no_repetitions_are_not_searched_for_them() -> None:
+    searched: list[int] = []
+
+    def note(program: Any, *rest: Any, **named: Any) -> Any:
+        searched.append(len(program.ops))
+        return program
+
+    f, x = irregular(300), np.ones(3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unrolled, "BUDGET", 300)
+        patch.setattr("autojit.ir.passes.reroll.reroll.roll", note)
+        clear()
+        jit(grad(f)).lower(x)
+        assert len(searched) == 1
+        searched.clear()
+        clear()
+        jit(lambda x: grad(f)(x) + grad(f)(2 * x)).lower(x)  # these may repeat each other
+        assert len(searched) == 2  # f's own program is there
+        assert max(searched) > 2 * min(searched)
+    clear()

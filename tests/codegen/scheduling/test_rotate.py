@@ -16,6 +16,8 @@ from autojit.codegen.loop_ir.nodes import Compute
 from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import statements, walk
 from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.kept_tapes import kept_tapes
+from autojit.codegen.scheduling.rotate import rotated
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
 
@@ -126,3 +128,27 @@ def test_other_functions(function: Any) -> None:
 
     assert within(f, X)[function.__name__] == 1
     np.testing.assert_allclose(jit(f)(X), autojit.trace(f)(X)(X), rtol=1e-12)
+
+
+#: A condition and a step of two carries, both of which compute a sine of a small number.
+SINES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
+    "another carry": (lambda x, y: x, lambda x, y: (x - 0.1 * np.sin(y), y)),
+    "carries that change places": (lambda x, y: x, lambda x, y: (y - 0.1 * np.sin(y), x)),
+    "what the step computes": (lambda x, y: x, lambda x, y: (0.5 * x + 0.01 * np.sin(0.5 * x), y)),
+    "another factor": (lambda x, y: 0.25 * x, lambda x, y: (x - 0.1 * np.sin(0.75 * x), y)),
+    "another order": (lambda x, y: x - y, lambda x, y: (x - 0.1 - 0.1 * np.sin(y - x), y)),
+}
+
+
+@pytest.mark.parametrize("case", SINES)
+def test_what_only_looks_like_the_condition_s_is_left(case: str) -> None:
+    tested, improve = SINES[case]
+
+    def f(x: Any, y: Any) -> Any:
+        return while_loop(lambda s: np.max(np.sin(tested(*s))) > 0.1, lambda s: improve(*s), (x, y))
+
+    x, y = np.linspace(0.3, 1.2, 40), np.linspace(0.01, 0.2, 40)
+    assert within(f, x, y)["sin"] == 2
+    program = optimize(autojit.trace(f)(x, y))
+    kept = kept_tapes(program.ops, program.outputs)
+    assert rotated(kept).ops == kept.ops
