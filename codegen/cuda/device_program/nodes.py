@@ -38,6 +38,17 @@ class Share:
     body: list[Any]
 
 
+@declare(bodies=lambda s: [s.body])
+@dataclass(slots=True)
+class Together:
+    """Loads, or stores, of neighbours in a buffer, which a thread does at once.
+
+    The first place is a multiple of their number.
+    """
+
+    body: list[Any]
+
+
 @declare(indices=lambda s: (s.value,))
 @dataclass(slots=True)
 class Let:

@@ -37,6 +37,8 @@ class Lines:
         self._indent = 1
         self._scalars: dict[int, str] = {}
         self._count = 0
+        #: How many first places of neighbours have a name.
+        self._firsts = 0
         self._vars = {kernel.block: "cuda.blockIdx.x", kernel.thread: "cuda.threadIdx.x"}
         #: The ranges of variables.
         self._bounds = {kernel.block: (0, kernel.grid - 1), kernel.thread: (0, kernel.threads - 1)}

@@ -37,7 +37,7 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
         (np.exp, ones(1000)), [(4, 256, "A thread for each of 1000 elements.")]
     ),
     "many elements": (
-        (np.exp, ones(10**8)), [(864, 256, "A thread for each of 100000000 elements.")]
+        (np.exp, ones(10**8)), [(864, 256, "A thread for each 2 of 100000000 elements.")]
     ),
     "short rows": (
         (lambda x: np.sum(x, 1), ones(10**6, 10)),
@@ -65,7 +65,7 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
             (1, 256, "What the blocks have left for each of 4 is combined."),
             (864, 256, "216 blocks for each of 4 rows."),
             (1, 256, "What the blocks have left for each of 4 is combined."),
-            (864, 256, "A thread for each of 4000000 elements."),
+            (864, 256, "A thread for each 2 of 4000000 elements."),
         ],
     ),
     "columns": (
