@@ -65,12 +65,19 @@ def _aligned(b: Buffer, *, is_of_pairs: bool) -> int:
     return own if b.kind == "input" else WIDEST
 
 
-def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int]) -> Step:
-    """A launch of a loaded kernel, for buffers in these slots; tapes have one more, their steps."""
+def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int], fitting: int = 0) -> Step:
+    """A launch of a loaded kernel, for buffers in these slots; tapes have one more, their steps.
+
+    Where only so many blocks are ``fitting`` on the card at a time (0: not known), no more are
+    launched if these can do the work: the last ones would run when most of the card is idle.
+    """
+    blocks = launch.blocks
+    if fitting and launch.kernel.is_elastic:
+        blocks = min(blocks, fitting)
     parameters = []
     for buffer in launch.buffers:
         parameters += [slots[buffer], *([slots[STEPS]] if buffer.kind == "tape" else [])]
-    return Step(function, (launch.blocks, 1, 1), (launch.threads, 1, 1), tuple(parameters))
+    return Step(function, (blocks, 1, 1), (launch.threads, 1, 1), tuple(parameters))
 
 
 def numpy_dtype(dtype: str) -> np.dtype:

@@ -154,14 +154,17 @@ class CudaExecutable:
 
     def kernels(self) -> list[Kernel]:
         """The kernels of the launches, each as a module of its own."""
-        launches = (x for x in self.printed.launches if isinstance(x, Launch))
-        return [kernel_of(self._extraction, x, (), self._of_pairs) for x in launches]
+        return [kernel_of(self._extraction, x, (), self._of_pairs) for x in self.launches]
+
+    @property
+    def launches(self) -> list[Launch]:
+        """The launches of kernels, without calls of libraries."""
+        return [x for x in self.printed.launches if isinstance(x, Launch)]
 
     @property
     def needs_alignment(self) -> bool:
         """Whether threads read several neighbours of an input at once."""
-        launches = (x for x in self.printed.launches if isinstance(x, Launch))
-        return any(inputs_at_once(x.kernel) for x in launches)
+        return any(inputs_at_once(x.kernel) for x in self.launches)
 
     def _step(
         self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int], *,
@@ -170,7 +173,8 @@ class CudaExecutable:
         kernel = kernel_of(
             self._extraction, launch, by_value, self._of_pairs, is_aligned=is_aligned
         )
-        return step_of(launch, self.card.function(kernel, self._kept), slots)
+        function = self.card.function(kernel, self._kept)
+        return step_of(launch, function, slots, self.card.fitting(function, launch.threads))
 
     def _array(self, array: Any, type: Type) -> Any:
         """An array as :class:`Bound` takes it: one of NumPy's in the exact dtype."""

@@ -36,7 +36,7 @@ from autojit.codegen.loop_ir.nodes import (
     Loop,
     Store,
 )
-from autojit.codegen.loop_ir.traversal import memory, used, with_indices
+from autojit.codegen.loop_ir.traversal import memory, substituted, used, with_indices
 from autojit.codegen.loop_ir.values import Place, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -145,9 +145,7 @@ def _repeated(body: list[Any], var: Var, places: list[Affine]) -> list[Any]:
             continue
         copies = []
         for known, place in zip(names, places, strict=True):
-            copy = with_indices(s, lambda index, place=place: index.substitute(var, place))
-            copy = _renamed(copy, known)
-            copies.append(copy)
+            copies.append(_renamed(substituted(s, var, place), known))
         neighbours = isinstance(s, Load | Store) and s.index.stride(var) == 1
         made += [Together(copies)] if neighbours else copies
     return made

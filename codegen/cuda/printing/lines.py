@@ -25,6 +25,7 @@ class Lines:
         places: dict[str, int], small: bool,
     ) -> None:  # fmt: skip
         self.kernel = kernel
+        self.is_elastic = kernel.is_elastic
         self.words = words
         self.name = buffer
         #: Where in the status each failure is noted.

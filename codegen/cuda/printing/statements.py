@@ -186,15 +186,23 @@ class Statements(Lines):
         self.counted(s.var, Affine(s.start), s.stop, 1, s.body)
 
     def share(self, s: Share) -> None:
-        self.counted(s.var, s.first, s.stop, s.step, s.body)
+        stride = self.kernel.stride(s) if self.is_elastic else None
+        self.counted(s.var, s.first, s.stop, s.step, s.body, stride)
 
-    def counted(self, var: Var, first: Affine, stop: int, step: int, body: list[Any]) -> None:
-        """A loop, or a condition where there is at most one iteration."""
+    def counted(
+        self, var: Var, first: Affine, stop: int, step: int, body: list[Any],
+        stride: int | None = None,
+    ) -> None:  # fmt: skip
+        """A loop, or a condition where there is at most one iteration.
+
+        Args:
+            stride: where given, the step is that times the blocks, however many these are.
+        """
         name = self.var(var)
         low, high = first.range(self._bounds)
         self._bounds[var] = (low, stop - 1)
         self.line(f"{name} = {self.cast(first)}")
-        if low + step >= stop:
+        if low + (stride or step) >= stop:
             if high < stop:
                 self.body(body)
                 return
@@ -203,7 +211,8 @@ class Statements(Lines):
             return
         with self.block(f"while {name} < {stop}:"):
             self.body(body)
-            self.line(f"{name} = {self.integer}({name} + {step})")
+            by = str(step) if stride is None else f"{stride} * cuda.gridDim.x"
+            self.line(f"{name} = {self.integer}({name} + {by})")
 
     def together(self, s: Together) -> None:
         """The first place as a multiple in 64 bits, and small numbers: LLVM sees that these are
