@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.effects import changed_buffers
+from autojit.codegen.loop_ir.sequences import Swap
 from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
 
-from .device_program.nodes import DeviceKernel, Together
+from .device_program.nodes import Barrier, Combine, DeviceKernel, Together
 from .driver.compiler import Kernel, Parameter
 from .driver.extraction import Extraction
 from .driver.launching import Step
@@ -48,15 +50,25 @@ def kernel_of(
     to the call: where they do not, neighbours are read one by one, by another kernel.
     """
     wide = inputs_at_once(launch.kernel) if is_aligned else ()
+    exchanged = _exchanged(launch.kernel)
     parameters = tuple(
         Parameter(
             numpy_dtype(b.dtype).name, b.size, b in by_value, b.kind == "tape",
-            WIDEST if b in wide else _aligned(b, is_of_pairs=b in of_pairs),
+            WIDEST if b in wide else _aligned(b, is_of_pairs=b in of_pairs), b in exchanged,
         )
         for b in launch.buffers
     )  # fmt: skip
     names = tuple(extraction.parameters(launch.name))
     return Kernel(extraction.module(launch.name), parameters, names)
+
+
+def _exchanged(kernel: DeviceKernel) -> set[Buffer]:
+    """The buffers in which threads may read, behind a barrier, what others have written: all that
+    are written where there is one."""
+    every = list(walk(kernel.body))
+    if not any(isinstance(s, Barrier | Combine | Swap) for s in every):
+        return set()
+    return {memory(b) for s in every for b in changed_buffers(s)}
 
 
 def _aligned(b: Buffer, *, is_of_pairs: bool) -> int:
