@@ -31,7 +31,8 @@ class Coalescing:
     @contextmanager
     def as_one(self) -> Iterator[None]:
         """What a thread touches inside of the block is one access."""
-        self._parts = parts = []
+        parts: list[tuple[str, np.ndarray, np.ndarray, int]] = []
+        self._parts = parts
         try:
             yield
         finally:
