@@ -163,7 +163,7 @@ def _renamed(s: Any, known: dict[int, Scalar]) -> Any:
             return known.get(x.number, x)
         if isinstance(x, Place):
             return replace(x, scalar=change(x.scalar))
-        return tuple(map(change, x)) if isinstance(x, tuple) else x
+        return tuple(map(change, x)) if type(x) is tuple else x  # a Source stays one
 
     made = replace(s, **{f.name: change(getattr(s, f.name)) for f in fields(s)})
     if hasattr(s, "result"):

@@ -14,8 +14,10 @@ from autojit.codegen.cuda.executor.coalescing import Coalescing
 from autojit.codegen.cuda.executor.run import execute
 from autojit.codegen.cuda.executor.threads import LaunchError
 from autojit.codegen.cuda.mapping import kernels
+from autojit.codegen.loop_ir.nodes import Store
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.core import affine
+from autojit.ir.core.values import Source
 from tests.codegen.cuda.running import SMALL, check, mapped
 
 RNG = np.random.default_rng(3)
@@ -65,6 +67,8 @@ def test_results(name: str) -> None:
     given = arrays(name)
     device = check(trace(PROGRAMS[name][0])(*given), given, SMALL)
     assert {len(s.body) for s in together(device)} == {PROGRAMS[name][2]} - {1}
+    stores = (s for k in device.launches for s in walk(k.body) if isinstance(s, Store))
+    assert all(s.source is None or isinstance(s.source, Source) for s in stores)
 
 
 def test_a_quarter_of_the_requests_for_the_same_sectors(monkeypatch: pytest.MonkeyPatch) -> None:
