@@ -1,5 +1,6 @@
-"""`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing` and
-`ways_in` are others, and `beside`, `programs`, `passes` and `npbench` have options of their own."""
+"""`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing`,
+`ways_in` and `gpu [WORKLOAD…]` are others, and `beside`, `programs`, `passes` and `npbench` have
+options of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from bench import latency, limits, machine, passes, peers, report, tracing, ways_in, workloads
+from bench import gpu, latency, limits, machine, passes, peers, report, tracing, ways_in, workloads
 from bench.beside import command as beside
 from bench.measure import measure
 from bench.npbench import command as npbench
@@ -109,6 +110,14 @@ def run_latency(options: argparse.Namespace) -> None:
     publish(options, "Latency", [*context(options), *remarks], tables)
 
 
+def run_gpu(options: argparse.Namespace) -> None:
+    options.peers = ["autojit"]
+    card, chosen = gpu.first_card(), workloads.select(options.workloads[1:])
+    with Console(stderr=True).status("GPU") as status:
+        table = gpu.table(chosen, card, status.update)
+    publish(options, "On a GPU", context(options), [table])
+
+
 def run_tracing(options: argparse.Namespace) -> None:
     options.peers = ["autojit"]
     with Console(stderr=True).status("tracing") as status:
@@ -129,6 +138,8 @@ def main(argv: list[str] | None = None) -> None:
     options = arguments(given)
     if options.workloads == ["latency"]:
         run_latency(options)
+    elif options.workloads[:1] == ["gpu"]:
+        run_gpu(options)
     elif options.workloads == ["tracing"]:
         run_tracing(options)
     elif options.workloads == ["ways_in"]:

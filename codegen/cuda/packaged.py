@@ -2,39 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import struct
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.effects import changed_buffers
+from autojit.codegen.loop_ir.sequences import Swap
+from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
 
+from .device_program.nodes import Barrier, Combine, DeviceKernel, Together
 from .driver.compiler import Kernel, Parameter
 from .driver.extraction import Extraction
 from .driver.launching import Step
+from .mapping.vectors import WIDEST
 from .source import Launch
 from .tapes import STEPS
 
-#: The widest read of a thread, in bytes. All memory of ours begins at multiples of it: the pool's
-#: (``driver/memory.py:GRAIN``), temporaries in it, and flags of failures.
-WIDEST = 16
+#: Temporaries and partial results begin at multiples of so many bytes.
+_ALIGNED = 256
+
+#: What a scalar that is passed by value looks like in its slot of 8 bytes.
+FORMATS = {
+    "bool": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q", "u8": "B7x",
+    "u16": "H6x", "u32": "I4x", "u64": "Q", "f16": "e6x", "bf16": "H6x", "f32": "f4x", "f64": "d",
+}  # fmt: skip
+
+
+def inputs_at_once(kernel: DeviceKernel) -> set[Buffer]:
+    """The inputs of which threads read several neighbours at once."""
+    every = (s for s in walk(kernel.body) if isinstance(s, Together))
+    return {root for s in every if (root := memory(s.body[0].buffer)).kind == "input"}
 
 
 def kernel_of(
     extraction: Extraction, launch: Launch, by_value: Collection[Buffer] = (),
-    of_pairs: Collection[Buffer] = (),
+    of_pairs: Collection[Buffer] = (), *, is_aligned: bool = True,
 ) -> Kernel:  # fmt: skip
     """The kernel of a launch as a module of its own; some buffers are scalars passed by value, and
-    some inputs are complex numbers."""
+    some inputs are complex numbers.
+
+    All memory of ours begins at multiples of ``WIDEST`` bytes: the pool's
+    (``driver/memory.py:GRAIN``), temporaries in it, and flags of failures. Whether inputs do is up
+    to the call: where they do not, neighbours are read one by one, by another kernel.
+    """
+    wide = inputs_at_once(launch.kernel) if is_aligned else ()
+    exchanged = _exchanged(launch.kernel)
     parameters = tuple(
         Parameter(
             numpy_dtype(b.dtype).name, b.size, b in by_value, b.kind == "tape",
-            _aligned(b, is_of_pairs=b in of_pairs),
+            WIDEST if b in wide else _aligned(b, is_of_pairs=b in of_pairs), b in exchanged,
         )
         for b in launch.buffers
     )  # fmt: skip
     names = tuple(extraction.parameters(launch.name))
     return Kernel(extraction.module(launch.name), parameters, names)
+
+
+def _exchanged(kernel: DeviceKernel) -> set[Buffer]:
+    """The buffers in which threads may read, behind a barrier, what others have written: all that
+    are written where there is one."""
+    every = list(walk(kernel.body))
+    if not any(isinstance(s, Barrier | Combine | Swap) for s in every):
+        return set()
+    return {memory(b) for s in every for b in changed_buffers(s)}
 
 
 def _aligned(b: Buffer, *, is_of_pairs: bool) -> int:
@@ -43,12 +77,19 @@ def _aligned(b: Buffer, *, is_of_pairs: bool) -> int:
     return own if b.kind == "input" else WIDEST
 
 
-def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int]) -> Step:
-    """A launch of a loaded kernel, for buffers in these slots; tapes have one more, their steps."""
+def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int], fitting: int = 0) -> Step:
+    """A launch of a loaded kernel, for buffers in these slots; tapes have one more, their steps.
+
+    Where only so many blocks are ``fitting`` on the card at a time (0: not known), no more are
+    launched if these can do the work: the last ones would run when most of the card is idle.
+    """
+    blocks = launch.blocks
+    if fitting and launch.kernel.is_elastic:
+        blocks = min(blocks, fitting)
     parameters = []
     for buffer in launch.buffers:
         parameters += [slots[buffer], *([slots[STEPS]] if buffer.kind == "tape" else [])]
-    return Step(function, (launch.blocks, 1, 1), (launch.threads, 1, 1), tuple(parameters))
+    return Step(function, (blocks, 1, 1), (launch.threads, 1, 1), tuple(parameters))
 
 
 def numpy_dtype(dtype: str) -> np.dtype:
@@ -62,3 +103,28 @@ def numpy_dtype(dtype: str) -> np.dtype:
     if dtype == "bf16":
         return np.dtype(np.uint16)
     return np.dtype({"f": "float", "i": "int", "u": "uint"}[dtype[0]] + dtype[1:])
+
+
+def slot_of(number: Any, pack: Callable[[Any], bytes]) -> int:
+    """A scalar as the 8 bytes of its slot."""
+    try:
+        return int.from_bytes(pack(number), "little")
+    except struct.error:
+        raise OverflowError(f"Python integer {number} out of bounds for int64") from None
+
+
+class Layout(NamedTuple):
+    """Where the temporaries lie in their memory, and its size in bytes."""
+
+    offsets: dict[Buffer, int]
+    nbytes: int
+
+
+def layout_of(temps: dict[Buffer, int], partials: Sequence[Buffer]) -> Layout:
+    """The temporaries share an arena; partial results come after it."""
+    offsets = dict(temps)
+    end = max((o + b.size * itemsize(b.dtype) for b, o in temps.items()), default=0)
+    for b in partials:
+        offsets[b] = -(-end // _ALIGNED) * _ALIGNED
+        end = offsets[b] + b.size * itemsize(b.dtype)
+    return Layout(offsets, end)

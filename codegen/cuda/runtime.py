@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
@@ -35,31 +34,16 @@ from .driver.memory import Memory
 from .foreign import is_foreign, taken
 from .libraries.finding import libraries
 from .mapping.machine import Machine
-from .packaged import kernel_of, step_of
+from .mapping.vectors import WIDEST
+from .packaged import FORMATS, inputs_at_once, kernel_of, layout_of, slot_of, step_of
 from .source import Launch, Source, print_source
 from .tapes import STEPS, Tapes
-
-#: Temporaries and partial results begin at multiples of so many bytes.
-_ALIGNED = 256
-#: What a scalar that is passed by value looks like in its slot of 8 bytes.
-_FORMATS = {
-    "bool": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q", "u8": "B7x",
-    "u16": "H6x", "u32": "I4x", "u64": "Q", "f16": "e6x", "bf16": "H6x", "f32": "f4x", "f64": "d",
-}  # fmt: skip
 
 Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
 
 
 def _is_on_card(x: Any) -> bool:
     return x.__class__ is DeviceArray or is_foreign(x)
-
-
-def _slot(number: Any, pack: Callable[[Any], bytes]) -> int:
-    """A scalar as the 8 bytes of its slot."""
-    try:
-        return int.from_bytes(pack(number), "little")
-    except struct.error:
-        raise OverflowError(f"Python integer {number} out of bounds for int64") from None
 
 
 def machine(card: Card) -> Machine:
@@ -96,7 +80,7 @@ class CudaExecutable:
         self._general: Bound | None = None
         pairs = zip(self.loops.inputs, self.in_types, strict=True)
         self._of_pairs = frozenset(b for b, t in pairs if t.dtype.kind == "c")
-        self.layout = _layout(self.loops.temps, self.printed.partials)
+        self.layout = layout_of(self.loops.temps, self.printed.partials)
 
     @property
     def is_ready(self) -> bool:
@@ -140,15 +124,20 @@ class CudaExecutable:
         return Bound(self, weak, captured, as_tuple=as_tuple, explain=explain).call
 
     def launcher(
-        self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any
+        self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any, *, is_aligned: bool
     ) -> Launcher | Interleaved:
-        """The launches, for buffers in these slots, of which the last ones are fixed."""
+        """The launches, for buffers in these slots, of which the last ones are fixed; for inputs
+        that begin at multiples of ``WIDEST`` bytes, or anywhere."""
         parts: list[Launcher | Calling] = []
         for is_call, group in groupby(self.printed.launches, lambda x: isinstance(x, LibraryCall)):
             if is_call:
                 parts += [Calling(self.card, x, slots) for x in group if isinstance(x, LibraryCall)]
                 continue
-            steps = [self._step(x, by_value, slots) for x in group if isinstance(x, Launch)]
+            steps = [
+                self._step(x, by_value, slots, is_aligned=is_aligned)
+                for x in group
+                if isinstance(x, Launch)
+            ]
             parts.append(Launcher(self.card, steps, len(slots) - len(fixed), fixed))
         if not parts:
             return Launcher(self.card, [], len(slots) - len(fixed), fixed)
@@ -165,12 +154,27 @@ class CudaExecutable:
 
     def kernels(self) -> list[Kernel]:
         """The kernels of the launches, each as a module of its own."""
-        launches = (x for x in self.printed.launches if isinstance(x, Launch))
-        return [kernel_of(self._extraction, x, (), self._of_pairs) for x in launches]
+        return [kernel_of(self._extraction, x, (), self._of_pairs) for x in self.launches]
 
-    def _step(self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int]) -> Step:
-        kernel = kernel_of(self._extraction, launch, by_value, self._of_pairs)
-        return step_of(launch, self.card.function(kernel, self._kept), slots)
+    @property
+    def launches(self) -> list[Launch]:
+        """The launches of kernels, without calls of libraries."""
+        return [x for x in self.printed.launches if isinstance(x, Launch)]
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether threads read several neighbours of an input at once."""
+        return any(inputs_at_once(x.kernel) for x in self.launches)
+
+    def _step(
+        self, launch: Launch, by_value: frozenset[Buffer], slots: dict[Buffer, int], *,
+        is_aligned: bool,
+    ) -> Step:  # fmt: skip
+        kernel = kernel_of(
+            self._extraction, launch, by_value, self._of_pairs, is_aligned=is_aligned
+        )
+        function = self.card.function(kernel, self._kept)
+        return step_of(launch, function, slots, self.card.fitting(function, launch.threads))
 
     def _array(self, array: Any, type: Type) -> Any:
         """An array as :class:`Bound` takes it: one of NumPy's in the exact dtype."""
@@ -179,23 +183,6 @@ class CudaExecutable:
         if hasattr(array, "copy_to_host"):  # numba's own, in the simulator
             array = array.copy_to_host()
         return in_dtype(array, type.dtype)
-
-
-class _Layout(NamedTuple):
-    """Where the temporaries lie in their memory, and its size in bytes."""
-
-    offsets: dict[Buffer, int]
-    nbytes: int
-
-
-def _layout(temps: dict[Buffer, int], partials: Sequence[Buffer]) -> _Layout:
-    """The temporaries share an arena; partial results come after it."""
-    offsets = dict(temps)
-    end = max((o + b.size * itemsize(b.dtype) for b, o in temps.items()), default=0)
-    for b in partials:
-        offsets[b] = -(-end // _ALIGNED) * _ALIGNED
-        end = offsets[b] + b.size * itemsize(b.dtype)
-    return _Layout(offsets, end)
 
 
 class Bound:
@@ -221,7 +208,7 @@ class Bound:
         #: Whether results stay on the card whatever the arguments are.
         self._stays = any(isinstance(c, DeviceArray) or is_foreign(c) for c in captured)
         self._inputs = [
-            (t, w, None if w is None else struct.Struct(_FORMATS[str(t)[:-2]]).pack)
+            (t, w, None if w is None else struct.Struct(FORMATS[str(t)[:-2]]).pack)
             for t, w in zip(code.in_types[: len(weak)], self._by_value(weak), strict=True)
         ]
         size, self._take = self.card.pool.rounded, self.card.pool.take
@@ -234,7 +221,14 @@ class Bound:
         self._tapes = Tapes(self.card, tapes) if tapes else None
         self._arena = size(code.layout.nbytes) if code.layout.offsets else 0
         self._offsets = list(code.layout.offsets.values())
-        self._launcher = self._made_launcher()
+        #: For arguments that begin at multiples of ``WIDEST`` bytes, and for others; the latter
+        #: come from other libraries alone.
+        self._unaligned: Launcher | Interleaved | None = None
+        self._needs_alignment = code.needs_alignment
+        self._low = 0  # the bits of captured arrays' addresses, which may be such, too
+        for array in self._captured:
+            self._low |= array.pointer
+        self._launcher = self._made_launcher(is_aligned=not self._low % WIDEST)
 
     def _by_value(self, weak: Sequence[type | None]) -> list[type | None]:
         """The types that are passed by value; complex numbers are two values, and libraries are
@@ -251,7 +245,15 @@ class Bound:
             return taken(array, self.card, copy=True)[0]
         return uploaded(np.asarray(array), self.card)
 
-    def _made_launcher(self) -> Launcher | Interleaved:
+    def _launcher_for(self, low: int) -> Launcher | Interleaved:
+        """The launches for arguments whose addresses have these bits."""
+        if not self._needs_alignment or not low % WIDEST:
+            return self._launcher
+        if self._unaligned is None:
+            self._unaligned = self._made_launcher(is_aligned=False)
+        return self._unaligned
+
+    def _made_launcher(self, *, is_aligned: bool) -> Launcher | Interleaved:
         loops, printed = self.code.loops, self.code.printed
         own = len(self._inputs)
         given = [*loops.inputs[:own], *loops.outputs, *self.code.layout.offsets, *printed.tapes]
@@ -267,7 +269,7 @@ class Bound:
         by_value = frozenset(b for b, (_, weak, _) in pairs if weak is not None)
         assert len(slots) == len(given) + len(last)
         assert set(printed.partials) <= slots.keys()
-        return self.code.launcher(by_value, slots, fixed)
+        return self.code.launcher(by_value, slots, fixed, is_aligned=is_aligned)
 
     # -- calls --------------------------------------------------------------
 
@@ -285,6 +287,7 @@ class Bound:
     def run(self, leaves: Sequence[Any], explain: Explain | None) -> Any:
         """The same as a list of arrays on the card."""
         card = self.card
+        low = 0
         addresses: list[int] = []
         used: list[Any] = []
         streams: list[int] = []
@@ -292,22 +295,25 @@ class Bound:
             if leaf.__class__ is DeviceArray and weak is None:
                 if leaf.type is not type or leaf.card is not card:
                     return None
+                low |= leaf.pointer
                 addresses.append(leaf.pointer)
                 continue
             if pack is not None:
                 if leaf.__class__ is not weak:
                     return None
-                addresses.append(_slot(leaf, pack))
+                addresses.append(slot_of(leaf, pack))
                 continue
             array = self._taken(leaf, type, streams)
             if array is None:
                 return None
             used.append(array)  # until the launch
+            low |= array.pointer
             addresses.append(array.pointer)
-        return self._launch(leaves, addresses, streams, explain)
+        return self._launch(self._launcher_for(low), leaves, addresses, streams, explain)
 
     def _launch(
         self,
+        launcher: Launcher | Interleaved,
         leaves: Sequence[Any],
         addresses: list[int],
         streams: list[int],
@@ -316,7 +322,7 @@ class Bound:
         card, flags, take = self.card, self._flags, self._take
         calls: Calls | None = None
         results = []
-        with self._launcher.lock.current:
+        with launcher.lock.current:
             if flags is not None:
                 calls = flags.calls if self._tapes is not None else flags.launched()
                 calls.note(leaves, explain)
@@ -330,26 +336,28 @@ class Bound:
                 start = scratch.pointer
                 addresses += [start + offset for offset in self._offsets]
             if self._tapes is None:
-                self._launcher.run(addresses)
+                launcher.run(addresses)
             else:
-                self._run_with(self._tapes, addresses)
+                self._run_with(launcher, self._tapes, addresses)
         for stream in streams:
             card.release_to(stream)
         return results
 
-    def _run_with(self, tapes: Tapes, addresses: list[int]) -> None:
+    def _run_with(
+        self, launcher: Launcher | Interleaved, tapes: Tapes, addresses: list[int]
+    ) -> None:
         """Launch with tapes that turn out to be long enough; raise what has failed.
 
         It waits, so these flags are for nobody else to look at.
         """
         flags, full = self._flags, self.code.printed.place_of_full_tapes
         assert flags is not None
-        self._launcher.run([*addresses, *tapes.slots()])
+        launcher.run([*addresses, *tapes.slots()])
         self.card.wait()
         while flags.is_set(full):
             flags.clear()
             tapes.grow()
-            self._launcher.run([*addresses, *tapes.slots()])
+            launcher.run([*addresses, *tapes.slots()])
             self.card.wait()
         error = flags.check()
         if error is not None:

@@ -85,7 +85,7 @@ def _made(card: Card, program: LoopProgram) -> Launcher:
     extraction = Extraction(source.text)
     slots = {b: i for i, b in enumerate([*program.inputs, *program.outputs])}
     steps = [
-        step_of(launch, card.function(kernel_of(extraction, launch), None), slots)
+        step_of(launch, card.function(kernel_of(extraction, launch, is_aligned=False), None), slots)
         for launch in source.launches
         if isinstance(launch, Launch)
     ]

@@ -35,6 +35,7 @@ from autojit.ir.tools.interpreter import interpret
 from . import driver
 from .ceilings import CEILINGS, ceilings
 from .comparison import difference, poison, seconds
+from .occupancy import described, occupancies
 from .programs import arguments, of_ours, programs, texts
 from .supervised import Item, run_items, supervise, this_module
 
@@ -53,15 +54,18 @@ def check(program: Program, card: Card) -> Checked:
         if turn == 0:
             first = time.perf_counter() - start
         error = max(error, *(difference(a, b) for a, b in zip(got, want, strict=True)))
-    return Checked(error, first, seconds(lambda: executable.call(there), card))
+    later = seconds(lambda: executable.call(there), card)
+    return Checked(error, first, later, described(occupancies(executable)))
 
 
 class Checked(NamedTuple):
-    """The error relative to the largest element; seconds of the first call and of a later one."""
+    """The error relative to the largest element; seconds of the first call and of a later one; what
+    its kernels need of a processor."""
 
     error: float
     first: float
     later: float
+    needs: str
 
 
 def _checked(name: str, program: Program, card: Card) -> str:
@@ -72,7 +76,7 @@ def _checked(name: str, program: Program, card: Card) -> str:
     made = Count.compiled - before
     return (
         f"{found.error:>10.1e}{found.first:>9.2f} s with {made} compiled"
-        f"{found.later * 1e3:>11.3f} ms later"
+        f"{found.later * 1e3:>11.3f} ms later; {found.needs}"
     )
 
 

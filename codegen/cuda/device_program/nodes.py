@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from autojit.codegen.loop_ir.effects import Access, declare
+from autojit.codegen.loop_ir.effects import Access, declare, indices_of
 from autojit.codegen.loop_ir.nodes import ScatterInto
 from autojit.codegen.loop_ir.program import LoopProgram
+from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
 from autojit.ir.core.affine import Affine, Var
 
@@ -35,6 +36,17 @@ class Share:
     first: Affine
     stop: int
     step: int
+    body: list[Any]
+
+
+@declare(bodies=lambda s: [s.body])
+@dataclass(slots=True)
+class Together:
+    """Loads, or stores, of neighbours in a buffer, which a thread does at once.
+
+    The first place is a multiple of their number.
+    """
+
     body: list[Any]
 
 
@@ -129,6 +141,25 @@ class DeviceKernel:
     def lanes(self) -> int:
         """How many threads there are in all."""
         return self.grid * self.threads
+
+    def stride(self, s: Share) -> int | None:
+        """How many iterations of a loop the threads of a block begin with, where the blocks share
+        it evenly: the next ones are the next block's, and the step is that times the blocks."""
+        found = s.first.stride(self.block)
+        return found if found and found * self.grid == s.step else None
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether fewer blocks do the same, if each takes more steps: blocks tell apart only where
+        the shares of loops begin, and there is more than one step."""
+        several = False
+        for s in walk(self.body):
+            if not any(self.block in index.variables() for index in indices_of(s)):
+                continue
+            if not isinstance(s, Share) or self.stride(s) is None:
+                return False
+            several |= s.stop - s.first.constant > s.step
+        return several and self.grid > 1
 
 
 @dataclass(slots=True)

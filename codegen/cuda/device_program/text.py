@@ -9,7 +9,18 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_text.printer import BLOCKS, WRITERS, Names, print_body
 
 from .calls import LibraryCall
-from .nodes import Atomic, Barrier, Combine, DeviceKernel, DeviceProgram, Fail, Let, Share, When
+from .nodes import (
+    Atomic,
+    Barrier,
+    Combine,
+    DeviceKernel,
+    DeviceProgram,
+    Fail,
+    Let,
+    Share,
+    Together,
+    When,
+)
 
 
 def _combine(s: Combine, n: Names) -> str:
@@ -28,6 +39,11 @@ def _share(s: Share, names: Names, indent: str, lines: list[str]) -> None:
     print_body(s.body, names, indent + "  ", lines)
 
 
+def _together(s: Together, names: Names, indent: str, lines: list[str]) -> None:
+    lines.append(f"{indent}together:")
+    print_body(s.body, names, indent + "  ", lines)
+
+
 def _when(s: When, names: Names, indent: str, lines: list[str]) -> None:
     lines.append(f"{indent}when {names.index(s.index)} in {s.low}..{s.high}:")
     print_body(s.body, names, indent + "  ", lines)
@@ -40,7 +56,7 @@ WRITERS.update({
     Let: lambda s, n: f"{n.var(s.var)} = {n.index(s.value)}",
     Atomic: _atomic,
 })  # fmt: skip
-BLOCKS.update({Share: _share, When: _when})
+BLOCKS.update({Share: _share, Together: _together, When: _when})
 
 
 def print_device_program(program: DeviceProgram) -> str:

@@ -26,7 +26,9 @@ from .prototypes import (
     NO_TIMING,
     PORTABLE_AND_MAPPED,
     PROCESSORS,
+    REGISTERS,
     RESIDENT,
+    SPILLED,
 )
 from .uploads import Uploads
 
@@ -221,6 +223,24 @@ class Card:
                     found = self.library.asked("cuModuleGetFunction", ctypes.c_void_p, module, name)
                 self._functions[kernel.key] = found
             return found
+
+    def fitting(self, function: int, threads: int) -> int:
+        """How many blocks of so many threads of a kernel run at the same time: as many as have room
+        for their registers and shared memory."""
+        name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
+        with self:
+            of_each = self.library.asked(name, ctypes.c_int, function, threads, 0)
+        return int(of_each) * self.processors
+
+    def registers(self, function: int) -> tuple[int, int]:
+        """The registers of a thread of a kernel, and the bytes of memory that it has instead."""
+        name = "cuFuncGetAttribute"
+        with self:
+            found = [
+                self.library.asked(name, ctypes.c_int, which, function)
+                for which in (REGISTERS, SPILLED)
+            ]
+        return found[0], found[1]
 
     def work(self, count: int, nodes: int) -> Work:
         """So many launches at an address, as the entry takes them."""

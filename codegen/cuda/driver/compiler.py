@@ -32,13 +32,15 @@ ENTRY = "autojit_kernel"
 class Parameter(NamedTuple):
     """A buffer of a kernel: its dtype, its elements, whether its one element is passed itself in
     the place of its address, whether it has so many elements for each of a number of steps,
-    which is passed after its address, and what its address is a multiple of, if that is known."""
+    which is passed after its address, what its address is a multiple of, if that is known, and
+    whether threads read in it what others have written before a barrier."""
 
     dtype: str
     size: int
     by_value: bool = False
     per_step: bool = False
     aligned: int = 1
+    exchanged: bool = False
 
 
 class Kernel(NamedTuple):
@@ -273,6 +275,10 @@ def _buffers_apart(buffers: Sequence[Parameter]) -> Iterator[None]:
     """Kernels say that no two of their buffers overlap, as is so: each has memory of its own while
     a kernel runs, but for arguments, which are not written; and what addresses are multiples of.
 
+    That of threads which exchange numbers in it is not said: LLVM takes a barrier for a call that
+    is not given the buffer, and so cannot change it, and would read from registers behind it what
+    was read before (``BasicAAResult::getModRefInfo``: a ``noalias`` argument that does not escape).
+
     LLVM then reads what a kernel does not write by ``ld.global.nc``, and reads ahead of writes; it
     reads and writes both parts of a complex number, and other neighbours, at once.
     """
@@ -285,7 +291,8 @@ def _buffers_apart(buffers: Sequence[Parameter]) -> Iterator[None]:
     def mark_apart(function: Any) -> None:
         pointers = [argument for argument in function.args if argument.type.is_pointer]
         for argument, buffer in zip(pointers, given, strict=True):
-            argument.add_attribute("noalias")
+            if not buffer.exchanged:
+                argument.add_attribute("noalias")
             if buffer.aligned > 1:
                 argument.attributes.align = buffer.aligned
         mark(function)

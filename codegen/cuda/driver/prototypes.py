@@ -41,6 +41,8 @@ PROTOTYPES: dict[str, tuple[str, ...]] = {
     "cuModuleLoadData": ("CUmodule *", "void *"),
     "cuModuleGetFunction": ("CUfunction *", "CUmodule", "char *"),
     "cuModuleUnload": ("CUmodule",),
+    "cuFuncGetAttribute": ("int *", "CUfunction_attribute", "CUfunction"),
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": ("int *", "CUfunction", "int", "size_t"),
     "cuLaunchKernel": (
         "CUfunction", "unsigned int", "unsigned int", "unsigned int", "unsigned int",
         "unsigned int", "unsigned int", "unsigned int", "CUstream", "void **", "void **",
@@ -70,6 +72,7 @@ _C_TYPES: dict[str, Any] = {
     "CUresult": ctypes.c_int,
     "CUdevice": ctypes.c_int,
     "CUdevice_attribute": ctypes.c_int,
+    "CUfunction_attribute": ctypes.c_int,
     "CUstreamCaptureMode": ctypes.c_int,
     "CUpointer_attribute": ctypes.c_int,
 }
@@ -102,6 +105,8 @@ class KernelNode(ctypes.Structure):
 #: Attributes of a card: its capability, the processors that run blocks, the threads that each of
 #: them holds, and whether memory is allocated in the order of a stream.
 MAJOR, MINOR, PROCESSORS, RESIDENT, MEMORY_POOLS = 75, 76, 16, 39, 115
+#: Attributes of a kernel: the registers of a thread, and the bytes of memory that it has instead.
+REGISTERS, SPILLED = 4, 3
 #: Attribute of a pointer: the number of the card whose memory it is.
 ORDINAL = 9
 #: Flags of host memory: the card may read and write it, in every context.

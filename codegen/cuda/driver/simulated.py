@@ -118,6 +118,14 @@ class Handles:
     def cuDeviceGetName(self, to: int, size: int, device: int) -> None:
         ctypes.memmove(to, b"numba's simulator\0", 18)
 
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        self, to: int, function: int, threads: int, shared: int
+    ) -> None:
+        write(to, _ATTRIBUTES[RESIDENT] // threads, ctypes.c_int)
+
+    def cuFuncGetAttribute(self, to: int, attribute: int, function: int) -> None:
+        write(to, 0, ctypes.c_int)
+
     def cuGraphCreate(self, to: int, flags: int) -> None:
         graph = next(self._serial)
         self._graphs[graph] = []

@@ -7,6 +7,8 @@ Programming Guide, "Device Memory Accesses" and "Shared Memory"). Caches are not
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,16 +18,39 @@ SECTOR, ROW_OF_BANKS, WARP = 32, 128, 32
 
 @dataclass
 class Coalescing:
-    """What the kernels of a run touch, by name: sectors, and turns at banks."""
+    """What the kernels of a run touch, by name: sectors, how often warps ask for some, and turns at
+    banks."""
 
     sectors: dict[str, int] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)
     turns: dict[str, int] = field(default_factory=dict)
+
+    #: What was touched within :meth:`as_one`.
+    _parts: list[tuple[str, np.ndarray, np.ndarray, int]] | None = None
+
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """What a thread touches inside of the block is one access."""
+        parts: list[tuple[str, np.ndarray, np.ndarray, int]] = []
+        self._parts = parts
+        try:
+            yield
+        finally:
+            self._parts = None
+        if parts:
+            kernel, _, _, width = parts[0]
+            threads, elements = (np.concatenate([p[i] for p in parts]) for i in (1, 2))
+            self.touch(kernel, threads, elements, width)
 
     def touch(self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int) -> None:
         """Threads by their numbers touch elements of so many bytes in global memory."""
+        if self._parts is not None:
+            self._parts.append((kernel, threads, elements, width))
+            return
         sectors = elements * width // SECTOR
         pairs = np.stack([threads // WARP, sectors])
         self._add(self.sectors, kernel, np.unique(pairs, axis=1).shape[1])
+        self._add(self.requests, kernel, len(np.unique(pairs[0])))
 
     def touch_shared(
         self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int

@@ -8,6 +8,7 @@ which a device may run threads; the check for races says that there is no other 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     Fail,
     Let,
     Share,
+    Together,
     When,
 )
 from autojit.codegen.cuda.device_program.text import line_of
@@ -198,6 +200,20 @@ class _Launch(Threads):
             self.vars[s.var][at] += s.step
             at = at[self.vars[s.var][at] < s.stop]
 
+    def together(self, s: Together, at: Lanes) -> None:
+        """One access of each thread: all of its elements are counted as one."""
+        first, count = self.index(s.body[0].index, at), len(s.body)
+        if (first % count).any():
+            raise LaunchError(f"{count} neighbours do not begin at a multiple of that")
+        for number, each in enumerate(s.body):
+            if (
+                each.buffer is not s.body[0].buffer
+                or (self.index(each.index, at) != first + number).any()
+            ):
+                raise LaunchError("what is done at once are no neighbours")
+        with nullcontext() if self.counter is None else self.counter.as_one():
+            self.body(s.body, at)
+
     def let(self, s: Let, at: Lanes) -> None:
         self.set_var(s.var, self.index(s.value, at), at)
 
@@ -277,6 +293,7 @@ _HANDLERS: dict[type, Callable[[_Launch, Any, Lanes], None]] = {
     Combine: _Launch.combine,
     Barrier: _Launch.barrier,
     Share: _Launch.share,
+    Together: _Launch.together,
     Let: _Launch.let,
     When: _Launch.when,
     Loop: _Launch.loop,

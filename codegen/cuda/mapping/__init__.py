@@ -1,15 +1,15 @@
 """Which threads run which iterations: from the loop program to the device program.
 
     machine      what a card is, with sources, and the sizes of launches that follow
-    structure    the loops of a kernel, and the parts around them
+    structure    the loops of a kernel, and the parts around them; combining where threads may meet
     teams        how many threads share an iteration, and how many blocks a reduction
     cooperation  statements that the threads of a team run together, with barriers between them
     lanes        loops in turn for each of many elements: a thread an element
     fission      few long rows: a kernel for each reduction
     staging      rows in shared memory
-    atomics      combining where threads may meet
     scatters     updates whose order does not matter
     transposes   arrays read across their rows, in tiles
+    vectors      neighbours that a thread reads and writes at once
     launches     the launches of one kernel, as they are made
     passes       reductions of rows and columns in two passes
     prefix       sums so far: loops in turn that all blocks share

@@ -33,7 +33,7 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from .structure import Nest, combines_into, is_pure, live, nests
+from .structure import Nest, Whole, combines_into, is_pure, live, nests
 from .teams import Team
 
 
@@ -43,35 +43,10 @@ def iterations(nest: Nest, first: Affine, step: int, body: list[Any]) -> Share:
         (loop,) = nest.loops
         return Share(loop.var, first + loop.start, loop.stop, step, body)
     n = Var(nest.count)
-    body = [with_indices(s, _Whole(nest, n)) for s in body]
+    body = [with_indices(s, Whole(nest, n)) for s in body]
     used = {v for s in walk(body) for index in indices_of(s) for v in index.variables()}
     lets = [let for let in positions(nest, affine.of(n)) if let.var in used]
     return Share(n, first, nest.count, step, [*lets, *body])
-
-
-class _Whole:
-    """Puts the number of an iteration in the place of what its variables add up to.
-
-    In a nest over (4, 5), ``10*i + 2*j + 1`` is ``2*n + 1``.
-    """
-
-    def __init__(self, nest: Nest, number: Var) -> None:
-        self.number = number
-        self.below: dict[Var, int] = {}
-        self.start, below = 0, 1
-        for loop in reversed(nest.loops):
-            if loop.stop - loop.start > 1:
-                self.below[loop.var] = below
-                self.start += below * loop.start
-            below *= loop.stop - loop.start
-
-    def __call__(self, index: Affine) -> Affine:
-        last = next(iter(self.below), None)
-        factor = index.coefficient(last) if last is not None else 0
-        if not factor or any(index.coefficient(v) != factor * c for v, c in self.below.items()):
-            return index
-        _, others = index.parts(self.below)
-        return others + affine.of(self.number) * factor + (self.start * factor + index.constant)
 
 
 def positions(nest: Nest, number: Affine) -> list[Let]:

@@ -18,7 +18,6 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Var
 
-from .atomics import made_atomic
 from .cooperation import Cooperation, alone, iterations, positions
 from .fission import halves
 from .lanes import by_lanes
@@ -27,7 +26,7 @@ from .passes import Passes
 from .prefix import PrefixSums, prefix_of
 from .scatters import Scatters, is_simple
 from .staging import bytes_of, in_shared_memory, rows_of
-from .structure import Nest, Parts, innermost, is_pure, live, nests, parts
+from .structure import Nest, Parts, innermost, is_pure, live, made_atomic, nests, parts
 from .teams import (
     block_for,
     first_reduction,
@@ -38,6 +37,7 @@ from .teams import (
     width_of,
 )
 from .transposes import Transposes
+from .vectors import in_vectors
 
 
 class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
@@ -151,6 +151,7 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         scalars, of_block = live(found.scalars, list(found.loops)), set[Buffer]()
         rows = rows_of(every[0], self.private) if len(every) == 1 and widths[0] > 1 else {}
         widths = [self._width_with(rows, every[0], widths[0])] if rows else widths
+        every, widths = (every, widths) if found.atomic else self._in_vectors(every, widths)
         threads = self.threads(widths)
         if rows and bytes_of(rows) <= self.most:  # as many teams as have room
             threads = min(threads, widths[0] * power_below(self.most // bytes_of(rows)))
@@ -167,6 +168,18 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
 
         self.add(self.kernel.name, _doc(every, widths), blocks, threads, write, of_block)
         self._after(found)
+
+    def _in_vectors(self, every: list[Nest], widths: list[int]) -> tuple[list[Nest], list[int]]:
+        """The nests whose iterations are a thread's with several iterations as one; the widths."""
+        made: list[Nest] = []
+        wide: list[int] = []
+        for nest, width in zip(every, widths, strict=True):
+            body, parts = [*live(nest.between, nest.body), *nest.body], [nest]
+            if width == 1:
+                parts = in_vectors(nest, body, self.machine.most_threads)
+            made += parts
+            wide += [width] * len(parts)
+        return made, wide
 
     def _split(self, found: Parts, nest: Nest) -> bool:
         """Whether few rows are long, so that what follows their reductions is for all blocks."""
@@ -214,6 +227,7 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         every = [n for loop in found.loops for n in nests(loop, atomic=found.atomic)]
         work = sum(n.count * innermost(n.body) for n in every)
         widths = [1 if found.atomic else width_of(n, self.machine) for n in every]
+        every, widths = (every, widths) if found.atomic else self._in_vectors(every, widths)
         threads = self.threads(widths)
         blocks = max(self.blocks(n.count * w) for n, w in zip(every, widths, strict=True))
         if work <= self.machine.few:
@@ -269,7 +283,8 @@ def _doc(every: list[Nest], widths: list[int]) -> str:
     texts = []
     for nest, width in zip(every, widths, strict=True):
         if width == 1:
-            texts.append(f"A thread for each of {nest.count} elements.")
+            few = f" {nest.at_once}" if nest.at_once > 1 else ""
+            texts.append(f"A thread for each{few} of {nest.count * nest.at_once} elements.")
         else:
             texts.append(f"{width} threads for each of {nest.count} rows.")
     return " ".join(dict.fromkeys(texts))

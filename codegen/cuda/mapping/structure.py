@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+from autojit.codegen.cuda.device_program.nodes import Atomic
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
@@ -17,6 +18,8 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import used, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 COMBINING = (AccumulateInto, ScatterInto)
 #: The dtypes that ``cuda.atomic.add`` takes.
@@ -30,10 +33,37 @@ class Nest:
     loops: list[Loop]
     between: list[Any]
     body: list[Any]
+    #: How many iterations of the loop program are one of the last loop's.
+    at_once: int = 1
 
     @property
     def count(self) -> int:
         return prod(loop.stop - loop.start for loop in self.loops)
+
+
+class Whole:
+    """Puts the number of an iteration in the place of what its variables add up to.
+
+    In a nest over (4, 5), ``10*i + 2*j + 1`` is ``2*n + 1``.
+    """
+
+    def __init__(self, nest: Nest, number: Var) -> None:
+        self.number = number
+        self.below: dict[Var, int] = {}
+        self.start, below = 0, 1
+        for loop in reversed(nest.loops):
+            if loop.stop - loop.start > 1:
+                self.below[loop.var] = below
+                self.start += below * loop.start
+            below *= loop.stop - loop.start
+
+    def __call__(self, index: Affine) -> Affine:
+        last = next(iter(self.below), None)
+        factor = index.coefficient(last) if last is not None else 0
+        if not factor or any(index.coefficient(v) != factor * c for v, c in self.below.items()):
+            return index
+        _, others = index.parts(self.below)
+        return others + affine.of(self.number) * factor + (self.start * factor + index.constant)
 
 
 def is_pure(statement: Any) -> bool:
@@ -130,3 +160,21 @@ def live(definitions: list[Any], users: list[Any]) -> list[Any]:
 def innermost(body: list[Any]) -> int:
     """How many iterations of innermost loops a body runs, at least one."""
     return sum((s.stop - s.start) * innermost(s.body) for s in body if isinstance(s, Loop)) or 1
+
+
+# -- combining where threads may meet ---------------------------------------------
+
+
+def made_atomic(body: list[Any]) -> list[Any]:
+    """Statements whose combining is atomic."""
+    return [_made(s) for s in body]
+
+
+def _made(s: Any) -> Any:
+    if isinstance(s, Loop):
+        return replace(s, body=made_atomic(s.body))
+    if isinstance(s, ScatterInto):
+        return Atomic(s.buffer, s.index, s.places, s.combine, s.value)
+    if isinstance(s, AccumulateInto):
+        return Atomic(s.buffer, s.index, (), s.combine, s.value)
+    return s

@@ -25,6 +25,7 @@ class Lines:
         places: dict[str, int], small: bool,
     ) -> None:  # fmt: skip
         self.kernel = kernel
+        self.is_elastic = kernel.is_elastic
         self.words = words
         self.name = buffer
         #: Where in the status each failure is noted.
@@ -37,6 +38,8 @@ class Lines:
         self._indent = 1
         self._scalars: dict[int, str] = {}
         self._count = 0
+        #: How many first places of neighbours have a name.
+        self._firsts = 0
         self._vars = {kernel.block: "cuda.blockIdx.x", kernel.thread: "cuda.threadIdx.x"}
         #: The ranges of variables.
         self._bounds = {kernel.block: (0, kernel.grid - 1), kernel.thread: (0, kernel.threads - 1)}
@@ -122,5 +125,16 @@ class Lines:
         return f"{self.integer}({self.value(index)})"
 
     def index(self, index: Affine) -> str:
-        """The place of an element."""
-        return self.value(index) if not index.terms else f"{self.unsigned}({self.value(index)})"
+        """The place of an element.
+
+        Parts of complex numbers are told as those of the one in 64 bits: so LLVM sees that they are
+        neighbours, and that the first begins at a multiple, whatever it knows of variables.
+        """
+        if not index.terms:
+            return self.value(index)
+        if index.constant in (0, 1) and all(c % 2 == 0 for _, c in index.terms):
+            half = Affine(0, tuple((atom, c // 2) for atom, c in index.terms))
+            if half.range(self._bounds)[0] >= 0:
+                first = f"np.uint64(2) * np.uint64({self.unsigned}({self.value(half)}))"
+                return f"{first} + np.uint64(1)" if index.constant else first
+        return f"{self.unsigned}({self.value(index)})"

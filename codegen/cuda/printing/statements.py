@@ -24,6 +24,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     Fail,
     Let,
     Share,
+    Together,
     When,
 )
 from autojit.codegen.loop_ir.errors import TargetError, is_check
@@ -110,7 +111,9 @@ class Statements(Lines):
         self.define(s.result, text)
 
     def load(self, s: Load | Gather) -> None:
-        index = self.index(s.index) if isinstance(s, Load) else self.place(s)
+        self.load_at(s, self.index(s.index) if isinstance(s, Load) else self.place(s))
+
+    def load_at(self, s: Load | Gather, index: str) -> None:
         text = f"{self.buffer(s.buffer)}[{index}]"
         if s.guard is not None:
             text += f" if {self.scalar(s.guard)} else {constant(0, s.buffer.dtype)}"
@@ -137,7 +140,10 @@ class Statements(Lines):
         self.line(f"cuda.atomic.{function}({self.buffer(s.buffer)}, {place}, {value})")
 
     def store(self, s: Store) -> None:
-        self.line(f"{self.buffer(s.buffer)}[{self.index(s.index)}] = {self.scalar(s.value)}")
+        self.store_at(s, self.index(s.index))
+
+    def store_at(self, s: Store, index: str) -> None:
+        self.line(f"{self.buffer(s.buffer)}[{index}] = {self.scalar(s.value)}")
 
     def accumulate_into(self, s: AccumulateInto) -> None:
         self.combine_into(s.buffer, self.index(s.index), s.combine, self.scalar(s.value))
@@ -180,15 +186,23 @@ class Statements(Lines):
         self.counted(s.var, Affine(s.start), s.stop, 1, s.body)
 
     def share(self, s: Share) -> None:
-        self.counted(s.var, s.first, s.stop, s.step, s.body)
+        stride = self.kernel.stride(s) if self.is_elastic else None
+        self.counted(s.var, s.first, s.stop, s.step, s.body, stride)
 
-    def counted(self, var: Var, first: Affine, stop: int, step: int, body: list[Any]) -> None:
-        """A loop, or a condition where there is at most one iteration."""
+    def counted(
+        self, var: Var, first: Affine, stop: int, step: int, body: list[Any],
+        stride: int | None = None,
+    ) -> None:  # fmt: skip
+        """A loop, or a condition where there is at most one iteration.
+
+        Args:
+            stride: where given, the step is that times the blocks, however many these are.
+        """
         name = self.var(var)
         low, high = first.range(self._bounds)
         self._bounds[var] = (low, stop - 1)
         self.line(f"{name} = {self.cast(first)}")
-        if low + step >= stop:
+        if low + (stride or step) >= stop:
             if high < stop:
                 self.body(body)
                 return
@@ -197,7 +211,23 @@ class Statements(Lines):
             return
         with self.block(f"while {name} < {stop}:"):
             self.body(body)
-            self.line(f"{name} = {self.integer}({name} + {step})")
+            by = str(step) if stride is None else f"{stride} * cuda.gridDim.x"
+            self.line(f"{name} = {self.integer}({name} + {by})")
+
+    def together(self, s: Together) -> None:
+        """The first place as a multiple in 64 bits, and small numbers: LLVM sees that these are
+        neighbours, and what the first is a multiple of."""
+        first, count, index = f"at{self._firsts}", len(s.body), s.body[0].index
+        self._firsts += 1
+        terms = tuple((atom, c // count) for atom, c in index.terms)
+        one = f"{self.unsigned}({self.value(Affine(index.constant // count, terms))})"
+        self.line(f"{first} = np.uint64({count}) * np.uint64({one})")
+        for number, each in enumerate(s.body):
+            index = f"{first} + np.uint64({number})" if number else first
+            if isinstance(each, Store):
+                self.store_at(each, index)
+            else:
+                self.load_at(each, index)
 
     def let(self, s: Let) -> None:
         self._bounds[s.var] = s.value.range(self._bounds)
@@ -308,6 +338,7 @@ _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Swap: Statements.swap,
     Loop: Statements.loop,
     Share: Statements.share,
+    Together: Statements.together,
     Let: Statements.let,
     When: Statements.when,
     Repeat: Statements.repeat,

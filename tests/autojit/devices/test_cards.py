@@ -225,6 +225,28 @@ def test_arrays_that_begin_within_an_element_are_not_read_at_once(fake: Fake) ->
         f(odd)
 
 
+def test_neighbours_are_read_at_once_from_multiples_of_16_bytes_alone(fake: Fake) -> None:
+    """PyTorch's ``x[1:]`` is not copied: another kernel reads it, made when one comes."""
+    memory = np.zeros(300_002, np.float32)
+    start = -memory.ctypes.data % 16 // 4
+    even, odd = (Foreign(fake, memory[n : n + 300_000]) for n in (start, start + 1))
+    f = jit(lambda x, y: x + y)
+    aligned = []
+    for x, y in ((even, even), (even, odd), (odd, even), (even, even), (even, odd)):
+        before = len(fake.launches)
+        f(x, y)
+        (launched,) = fake.launches[before:]
+        assert launched.passed[:2] == [x.array.ctypes.data, y.array.ctypes.data]
+        aligned.append([b.aligned for b in launched.kernel.buffers])
+    assert aligned == [[16, 16, 16], [4, 4, 16], [4, 4, 16], [16, 16, 16], [4, 4, 16]]
+    assert fake.counts["cuModuleLoadData"] == 2
+    captured = device_put(odd)  # in its memory, or a copy
+    jit(lambda y: captured + y)(even)
+    (_, *passed), kernel = sorted(fake.launches[-1].passed), fake.launches[-1].kernel
+    is_odd = any(p % 16 for p in passed)
+    assert {b.aligned for b in kernel.buffers} == ({4, 16} if is_odd else {16})
+
+
 def test_failures_of_arrays_of_other_libraries_name_the_line(fake: Fake) -> None:
     x, places = Foreign(fake, X.copy()), Foreign(fake, np.array([0, 9]))
     f = jit(lambda x, i: x[i])

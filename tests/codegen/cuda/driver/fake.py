@@ -42,6 +42,8 @@ class Fake(HostMemory, Handles):
         self._cards = cards
         self._known: dict[bytes, Kernel] = {}
         self._loaded: dict[int, Any] = {}
+        #: How many blocks of a kernel a processor has room for.
+        self.fitting = 8
         #: What is captured on streams now, by their numbers.
         self.capturing: dict[int, list[Any]] = {}
 
@@ -77,6 +79,11 @@ class Fake(HostMemory, Handles):
         function = next(self._serial)
         self._loaded[function] = self._loaded[module]
         write(to, function)
+
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        self, to: int, function: int, threads: int, shared: int
+    ) -> None:
+        write(to, self.fitting, ctypes.c_int)
 
     def cuEventRecord(self, event: int, stream: int) -> None:
         self.order.append(("record", event, stream))

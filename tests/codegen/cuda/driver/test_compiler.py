@@ -119,6 +119,49 @@ def test_what_is_only_read_is_read_ahead_and_past_the_caches_that_are_kept_equal
     assert steps("k3").count("l") == steps("k3").count("s") > 1  # what is written is read as it is
 
 
+EXCHANGE = """
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def kernel(x, y):
+    before = y[np.uint32(0)]
+    if cuda.threadIdx.x < 1:
+        y[np.uint32(0)] = x[np.uint32(5)]
+    cuda.syncthreads()
+    y[np.uint32(cuda.threadIdx.x + 1)] = before + y[np.uint32(0)]
+"""
+
+
+def test_what_threads_exchange_is_read_anew_behind_a_barrier() -> None:
+    """All but the first thread have stored nothing: LLVM would keep what they have read before."""
+    x, y = Parameter("float64", 100), Parameter("float64", 100, exchanged=True)
+    behind = []
+    for buffers in ((x, y), (x, y._replace(exchanged=False))):
+        text = compiler.ptx(Kernel(EXCHANGE, buffers, ("x", "y")), (9, 0))
+        behind.append("ld.global" in text.partition("bar.sync")[2])
+    assert behind == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("f", "exchanged"),
+    [
+        (np.linalg.slogdet, True),  # by one block, in which rows change places
+        (np.linalg.qr, True),
+        (lambda x: x / np.sum(x, axis=1, keepdims=True), True),
+        (lambda x: x * 2, False),
+    ],
+)
+def test_kernels_with_barriers_say_what_they_exchange(f: Any, exchanged: bool) -> None:
+    with installed(Fake()) as fake:
+        jit(f, device="cuda")(np.eye(64))
+        kernels = [launched.kernel for launched in fake.launches]
+    every = [b.exchanged for kernel in kernels for b in kernel.buffers]
+    assert any(every) == exchanged
+    assert not all(every)
+
+
 def test_kernels_come_from_disk(tmp_path: Path) -> None:
     kept = KernelCache(Cache(tmp_path))
     wanted = kernel("k2", F64, F64)

@@ -48,6 +48,19 @@ def test_one_kernel_is_one_launch_of_bare_addresses(fake: Fake) -> None:
     assert isinstance(result, DeviceArray)
 
 
+def test_no_more_blocks_than_have_room_on_the_card(fake: Fake) -> None:
+    """108 processors: those of 54 kernels of eight blocks would leave the rest idle at the end."""
+    x, grids = np.broadcast_to(1.0, (10**6,)), []
+    for fitting in (8, 5, 0):  # 0 of a kernel that cannot run: the driver says why at the launch
+        fake.fitting = fitting
+        jit(lambda x: x * 2, device="cuda")(x)
+        grids.append(fake.launches[-1].grid)
+    assert grids == [(864, 1, 1), (540, 1, 1), (864, 1, 1)]
+    fake.fitting = 5
+    jit(lambda x: np.sum(x), device="cuda")(x)  # each block leaves a value: their number stays
+    assert fake.launches[-2].grid == (864, 1, 1)
+
+
 def test_the_steady_state_of_a_loop_asks_for_no_memory(fake: Fake) -> None:
     step, x = jit(lambda x: x + np.sum(x, axis=1, keepdims=True)), device_put(X)
     for _ in range(3):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autojit import fori_loop, grad, scan, trace, vmap
+from autojit.codegen.cuda.device_program.nodes import DeviceKernel, Share
 from autojit.codegen.cuda.device_program.text import print_device_program
+from autojit.codegen.cuda.executor.run import execute
 from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.cuda.simulator import SIMULATED
+from autojit.codegen.loop_ir.traversal import with_bodies
 from tests.codegen.cuda.kernel_programs import PROGRAMS, arguments, normalized, softmax
 from tests.codegen.cuda.running import SMALL, arguments_of, check, mapped, run
 
@@ -37,7 +41,7 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
         (np.exp, ones(1000)), [(4, 256, "A thread for each of 1000 elements.")]
     ),
     "many elements": (
-        (np.exp, ones(10**8)), [(864, 256, "A thread for each of 100000000 elements.")]
+        (np.exp, ones(10**8)), [(864, 256, "A thread for each 2 of 100000000 elements.")]
     ),
     "short rows": (
         (lambda x: np.sum(x, 1), ones(10**6, 10)),
@@ -65,7 +69,7 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
             (1, 256, "What the blocks have left for each of 4 is combined."),
             (864, 256, "216 blocks for each of 4 rows."),
             (1, 256, "What the blocks have left for each of 4 is combined."),
-            (864, 256, "A thread for each of 4000000 elements."),
+            (864, 256, "A thread for each 2 of 4000000 elements."),
         ],
     ),
     "columns": (
@@ -241,3 +245,41 @@ def test_elements_that_meet_are_not_one_threads_own() -> None:
     x = RNG.uniform(size=40)
     device = check(trace(shifted)(x), [x])
     assert [k.doc for k in device.launches] == ["One block does everything."]
+
+
+def with_grid(kernel: DeviceKernel, grid: int) -> DeviceKernel:
+    """A kernel as fewer blocks run it: the steps of its loops are theirs."""
+
+    def changed(s: Any) -> Any:
+        if isinstance(s, Share) and (stride := kernel.stride(s)) is not None:
+            s = replace(s, step=stride * grid)
+        return with_bodies(s, lambda body: [changed(x) for x in body])
+
+    body = [changed(s) for s in kernel.body]
+    return replace(kernel, grid=grid, block=kernel.block, body=body)
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes", "elastic"),
+    [
+        (lambda x: np.exp(x) * x, [(103,)], [True]),
+        (lambda x, y: x * y, [(10, 15), (15,)], [True]),
+        (softmax, [(40, 9)], [True]),
+        (lambda x: x.T + 0, [(37, 41)], [False]),  # tiles
+        (lambda x: np.sum(x * x), [(103,)], [False, False]),  # a value of each block
+        (lambda x: x * 2, [(20,)], [False]),  # a step each
+        (lambda x: np.linalg.cholesky(x @ x.transpose(0, 2, 1)), [(60, 2, 2)], None),
+    ],
+)
+def test_fewer_blocks_do_the_same(f: Any, shapes: Any, elastic: list[bool] | None) -> None:
+    rng = np.random.default_rng(0)
+    given = [rng.uniform(1, 2, shape) for shape in shapes]
+    device = mapped(trace(f)(*given))
+    kernels = [k for k in device.launches if isinstance(k, DeviceKernel)]
+    found = [k.is_elastic for k in kernels]
+    assert any(found) if elastic is None else found == elastic
+    wanted = execute(device, given)
+    for grid in (1, 3):
+        device.launches = [with_grid(k, grid) if k.is_elastic else k for k in kernels]
+        for got, want in zip(execute(device, given), wanted, strict=True):
+            np.testing.assert_array_equal(got, want)

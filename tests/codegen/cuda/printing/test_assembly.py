@@ -132,12 +132,27 @@ def test_both_parts_of_complex_numbers_are_one_access(dtype: str, word: str) -> 
     """Compiled as it is called: arguments are known to lie at multiples of an element."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     with installed(Fake()):
-        program = trace(lambda z: z * z + 1)(np.zeros((64, 1000), dtype))
+        program = trace(lambda z: z * z + 1)(np.broadcast_to(np.zeros((), dtype), (640, 1000)))
         (kernel,) = compile_for_cuda(program).kernels()
     text = compiler.ptx(kernel, (9, 0))
     accesses = re.findall(r"\b(ld|st)\.global(?:\.nc)?(\S*)", text)
     assert {kind for kind, _ in accesses} == {"ld", "st"}
     assert {of for _, of in accesses} == {f".v2.{word}"}
+
+
+@pytest.mark.parametrize(("dtype", "word"), [("f4", ".v4.f32"), ("f8", ".v2.f64")])
+def test_neighbours_are_one_access_of_16_bytes(dtype: str, word: str) -> None:
+    """Where arguments begin at multiples of 16; from elsewhere they are read one by one."""
+    pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+    with installed(Fake()):
+        x = np.broadcast_to(np.array(1, dtype), (400_000,))
+        (kernel,) = compile_for_cuda(trace(lambda x: x * 2)(x)).kernels()
+    accesses = re.findall(r"\b(?:ld|st)\.global(?:\.nc)?(\S*)", compiler.ptx(kernel, (9, 0)))
+    assert set(accesses) == {word}
+    given, made = kernel.buffers
+    kernel = kernel._replace(buffers=(given._replace(aligned=np.dtype(dtype).itemsize), made))
+    loads = re.findall(r"\bld\.global(?:\.nc)?(\S*)", compiler.ptx(kernel, (9, 0)))
+    assert set(loads) == {word[3:]}
 
 
 @pytest.mark.slow
