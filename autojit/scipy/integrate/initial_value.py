@@ -39,8 +39,8 @@ _EVENTS = (
     "look for the first one by the sign of its function, and for the others likewise:\n" + _FIRST
 )
 _STEPS = (
-    "how many steps it takes is not known when the function is traced. Its ends are y[:, -1], t[-1] "
-    "and y[:, 0]; for others pass the times:\n" + _FIX
+    "how many steps it takes is not known when the function is traced. The ends are y[:, -1], "
+    "y[:, 0] and t[-1]; for others pass the times:\n" + _FIX
 )
 _OPTIONS = {"rtol", "atol", "first_step", "max_step"}
 #: What says how SciPy finds the Jacobian matrix, which is exact here.
