@@ -31,6 +31,7 @@ from autojit.capture.state.state import (
     tree_of,
     with_flags,
 )  # fmt: skip
+from autojit.capture.state.stretch import Resized
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType, leaf_type
@@ -41,6 +42,7 @@ from autojit.tracing.tracer import Tracer
 
 from .block import Block
 from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
+from .lists import Lists
 from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
 
 #: Times that a body is traced until its carry is settled: a number may become a float, a complex
@@ -60,16 +62,25 @@ def loops_around() -> int:
     return _local.loops
 
 
-def trace_loop(loop: Loop) -> Captured:
+def trace_loop(loop: Loop, lists: Lists | None = None) -> Captured:
     """Trace the body until its carry is settled."""
-    found = trace_if_begun(loop)
+    found = trace_if_begun(loop, lists)
     if isinstance(found, Exception):
         raise found
     return found
 
 
-def trace_if_begun(loop: Loop) -> Captured | Exception:
+def trace_if_begun(loop: Loop, lists: Lists | None = None) -> Captured | Exception:
     """The same, or the exception that each first step raises: Python raises it if there is one."""
+    lists = Lists() if lists is None else lists
+    while True:
+        try:
+            return _settled(loop, lists)
+        except Resized as resized:
+            lists.convert(resized, loop)
+
+
+def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
     before = Before(loop.access)
     carries: dict[Any, Carry] = {}
     for name, value in zip(loop.access.site.names, before.values, strict=True):
@@ -81,8 +92,8 @@ def trace_if_begun(loop: Loop) -> Captured | Exception:
     known = _Known(carries, {}, {}, {}, [], [], {})
     for number in range(_ROUNDS):
         try:
-            found = _round(loop, before, known)
-        except AutojitError:
+            found = _round(loop, before, known, resized)
+        except (AutojitError, Resized):
             raise
         except Exception as error:  # Python would raise it in the first step
             if number:
@@ -125,7 +136,7 @@ class _Known(NamedTuple):
     lost_lists: dict[int, Any]
 
 
-def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
+def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Captured | None:
     """Trace the body once; None if its carry turns out to be another one, which is noted."""
     carries, roots = known.carries, known.roots
     read = [c for c in carries.values() if c.read]
@@ -140,6 +151,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             for number in known.growing:
                 before.heap.empty(number)
             taken = take(before, read, rest)
+            resized.begin()
             before.heap.begin(known.growing)
             lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
@@ -153,6 +165,8 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
+            before.check_lengths(grow=loop.is_counted)
+            resized.check(before)
             changes = before.changes(grow=loop.is_counted)
             ends = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
             grown = before.heap.grown() if loop.is_counted else {}

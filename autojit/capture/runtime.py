@@ -21,6 +21,13 @@ from autojit.capture.state.optional import Optional, assume, implied, without_no
 from autojit.capture.state.ownership import owned
 from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
+from autojit.capture.state.stretch import (
+    any_made,
+    check_counted,
+    has_stretch,
+    lists_under,
+    refuse_resized,
+)
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
@@ -33,6 +40,7 @@ from autojit.tracing.values import is_tracer
 from . import calls, frames, recursion
 from .branches import capture_branch, capture_choice
 from .checks import failing
+from .comprehensions import each, elements
 from .loop import Loop
 from .loop_ops import emit
 from .loops import trace_if_begun
@@ -41,7 +49,7 @@ from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
 from .truth import truth, truth_of, unknown
 from .unbound import checked
-from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
+from .unrolling import UNROLLED, becomes_unknown, between, captured_whole, unroll
 
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. That "
@@ -104,6 +112,21 @@ class Runtime(PlainRuntime):
             return super().kept(truth(test), value, neutral)
         return hooks.choose(condition, value, lambda: neutral)
 
+    def perhaps(self, test: Any, value: Callable[[], Any]) -> Any:
+        condition = unknown(test)
+        if condition is None:
+            return super().perhaps(truth(test), value)
+        return calls.perhaps(truth_of(condition), value)
+
+    def elements(
+        self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
+    ) -> Any:
+        it = without_none(it, "'NoneType' object is not iterable")
+        if not is_filter and not any_made():
+            return made(it)
+        access = self._access(s, (made,), tuple, _put_nothing, tuple)
+        return elements(made, it, access, is_list=is_list, is_filter=is_filter)
+
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)
         if condition is None:
@@ -153,24 +176,56 @@ class Runtime(PlainRuntime):
     ) -> None:  # fmt: skip
         trace = current_trace()
         it = without_none(it, "'NoneType' object is not iterable")
+        if isinstance(it, calls.Pending) and not it.started:
+            self._run_through(s, it, item, go_on, body, get, put, seen)
+            return
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
-            super().loop_for(s, it, _noticing(item), go_on, body, get, put, seen)
+            lists = [] if trace is None else lists_under(it)
+            super().loop_for(s, it, _noticing(item, lists), go_on, body, get, put, seen)
+            check_counted(lists)
             return
         access = self._access(s, (body, item, go_on), get, put, seen)
         if sequence is None:
             unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
             return
 
+        lists = [x for x in lists_under(it) if not has_stretch(x)]
+
         def step(i: Any) -> None:
             item(sequence.at(i))
+            lengths = sequence.lengths_now()
             body()
+            if any(a is not b for a, b in zip(lengths, sequence.lengths_now(), strict=True)):
+                refuse_resized()
+            check_counted(lists)
 
         loop = Loop(step, go_on, sequence.length, sequence.most, access)
         if isinstance(sequence.length, Tracer):
             _emit_if_begun(loop, sequence.length > 0)
         elif not captured_whole(loop, sequence):
             unroll(loop, it, item, body)
+
+    def _run_through(
+        self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
+        body: Callable[[], Any], get: Get, put: Put, seen: Get,
+    ) -> None:  # fmt: skip
+        """A loop over a generator expression: each step makes its elements when it begins."""
+        it.taken()
+        given: list[Any] = [None]
+        access = between(self._access(s, (body, item, go_on, it.made), get, put, seen))
+
+        def take(value: Any) -> None:
+            item(value)
+            body()
+
+        def receive(value: Any) -> None:
+            given[0] = value
+
+        def step() -> None:
+            each(it.made, given[0], access, take)
+
+        self.loop_for(s, it.it, receive, go_on, step, get, put, seen)
 
     # -- calls and operators --------------------------------------------------------
 
@@ -209,6 +264,11 @@ class Runtime(PlainRuntime):
     def matched(self, value: Any) -> Any:
         return calls.check_subject(value)
 
+    def is_sequence(self, value: Any, least: int, is_open: bool) -> bool:
+        if any_made() and has_stretch(value):
+            calls.refused()
+        return super().is_sequence(value, least, is_open)
+
     def own(self, x: Any) -> Any:
         return owned(x)
 
@@ -223,6 +283,22 @@ class Runtime(PlainRuntime):
 
     def in_(self, x: Any, container: Any) -> Any:
         return calls.in_(x, container)
+
+    def equal(self, a: Any, b: Any) -> Any:
+        return calls.is_equal(a, b)
+
+    def unequal(self, a: Any, b: Any) -> Any:
+        return calls.is_unequal(a, b)
+
+    def unpacked(self, x: Any, count: int) -> Any:
+        return calls.unpacked(x, count)
+
+    def iterable(self, x: Any) -> Any:
+        return calls.stretched(x)
+
+    def delete_item(self, x: Any, index: Any) -> None:
+        calls.delete_item(x, index)
+        notice()
 
     def item(self, x: Any, index: Any) -> Any:
         if any_one_of((x, index)):
@@ -302,11 +378,12 @@ def _first_step(loop: Loop, error: Exception) -> None:
     raise error
 
 
-def _noticing(item: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:
     """A step's first part, once an iterator has done its own."""
 
     def noticing(value: Any) -> None:
         notice()
+        check_counted(lists)
         item(value)
 
     return noticing

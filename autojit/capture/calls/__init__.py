@@ -5,19 +5,23 @@ give for the numbers that it stands for, and what Python would not evaluate is n
 """
 
 from .calling import NUMPY_NAMES, call
-from .items import item, set_item, update_item
+from .items import delete_item, item, set_item, update_item
 from .logic import (
     and_,
     check_singleton,
     check_subject,
     in_,
+    is_equal,
     is_one_of,
     is_optional,
+    is_unequal,
     not_,
     or_,
 )
+from .stretches import Pending, perhaps, refused, stretched, unpacked
 
 __all__ = [
-    "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "in_", "is_one_of",
-    "is_optional", "item", "not_", "or_", "set_item", "update_item",
+    "NUMPY_NAMES", "Pending", "and_", "call", "check_singleton", "check_subject", "delete_item",
+    "in_", "is_equal", "is_one_of", "is_optional", "is_unequal", "item", "not_", "or_", "perhaps",
+    "refused", "set_item", "stretched", "unpacked", "update_item",
 ]  # fmt: skip

@@ -17,10 +17,20 @@ import numpy as np
 
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
+from autojit.capture.state.stretch import any_made
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer, uncovered_of
 
-from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
+from . import (
+    conversions,
+    iteration,
+    mathematics,
+    ordering,
+    ranges,
+    stretches,
+    type_queries,
+    vectorized,
+)
 from .randomness import Generator, RandomState, drawn
 from .scalars import TRACED, any_traced, settled
 from .table import ANSWERS, METHODS, Answer, When, answers
@@ -44,6 +54,8 @@ _BUILTIN = types.BuiltinFunctionType
 
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
     """``f(*args, **kwargs)``, in which ``converted(g)`` is the twin of a function g."""
+    if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
+        return stretches.answer(_caller(converted), f, args, kwargs)
     found = ANSWERS.get(id(f))
     if type(f) is OneOf or (
         type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))
