@@ -11,7 +11,7 @@ from autojit.capture.state.state import Access
 from autojit.tracing.tracer import Tracer
 
 from .branches import capture_branch
-from .calls.stretches import Pending, Perhaps, packed
+from .calls.lazy import Generated, Pending, Perhaps, packed
 from .loop import Loop
 from .loop_ops import emit
 from .loops import trace_loop
@@ -23,6 +23,8 @@ Made = Callable[[Any], Any]
 
 def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
     """What a comprehension makes of ``it``: a list, or what a generator is given as."""
+    if isinstance(it, Generated) and not it.started:
+        return _of_generated(made, it, access, is_list=is_list)
     sequence = sequence_of(it)
     is_counted = sequence is None or not sequence.lists
     if is_counted and not is_filter:
@@ -37,6 +39,20 @@ def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: b
         return collected()
     plain = (x for x in made(it) if x is not ABSENT) if is_counted else iter(it)
     return Pending(collected, plain, it, made)
+
+
+def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -> Any:
+    """The same of what a generator yields."""
+
+    def collected() -> list[Any]:
+        found: list[Any] = []
+        with also_reached((found, made)):
+            it.push(lambda value: each(made, value, access, found.append))
+        return found
+
+    if is_list:
+        return collected()
+    return Pending(collected, (x for x in made(it) if x is not ABSENT), it, made)
 
 
 def _over(sequence: Sequence, made: Made, access: Access) -> list[Any]:

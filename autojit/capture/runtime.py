@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.heap import also_reached
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
@@ -44,7 +45,7 @@ from .comprehensions import each, elements
 from .loop import Loop
 from .loop_ops import emit
 from .loops import trace_if_begun
-from .rewriting.callees import converted
+from .rewriting.callees import PUSHED, converted, handing_on
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
 from .truth import truth, truth_of, unknown
@@ -122,7 +123,7 @@ class Runtime(PlainRuntime):
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
         it = without_none(it, "'NoneType' object is not iterable")
-        if not is_filter and not any_made():
+        if not is_filter and not any_made():  # nor is there a generator
             return made(it)
         access = self._access(s, (made,), tuple, _put_nothing, tuple)
         return elements(made, it, access, is_list=is_list, is_filter=is_filter)
@@ -179,6 +180,12 @@ class Runtime(PlainRuntime):
         if isinstance(it, calls.Pending) and not it.started:
             self._run_through(s, it, item, go_on, body, get, put, seen)
             return
+        if isinstance(it, calls.Generated) and not it.started:
+            _hand_on(it, item, go_on, body)
+            return
+        if type(it) is calls.Count and go_on is not None and trace is not None:
+            self._count(s, it, item, go_on, body, get, put, seen)
+            return
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             lists = [] if trace is None else lists_under(it)
@@ -205,6 +212,23 @@ class Runtime(PlainRuntime):
             _emit_if_begun(loop, sequence.length > 0)
         elif not captured_whole(loop, sequence):
             unroll(loop, it, item, body)
+
+    def _count(
+        self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any],
+        body: Callable[[], Any], get: Get, put: Put, seen: Get,
+    ) -> None:  # fmt: skip
+        """A loop over ``itertools.count()``, which something in it ends."""
+        counter, step = [it.first], it.step
+        it.spend()
+
+        def counted() -> None:
+            number = counter[0]
+            counter[0] = number + step
+            item(number)
+            body()
+
+        with also_reached(counter):
+            self.loop_while(s, go_on, counted, get, put, seen)
 
     def _run_through(
         self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
@@ -289,6 +313,9 @@ class Runtime(PlainRuntime):
 
     def unequal(self, a: Any, b: Any) -> Any:
         return calls.is_unequal(a, b)
+
+    def generator(self, function: Any, pushed: Any) -> None:
+        setattr(function, PUSHED, pushed)
 
     def unpacked(self, x: Any, count: int) -> Any:
         return calls.unpacked(x, count)
@@ -378,6 +405,20 @@ def _first_step(loop: Loop, error: Exception) -> None:
     raise error
 
 
+def _hand_on(
+    it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None, body: Callable[[], Any]
+) -> None:
+    """A loop over a generator: its body is called with what that yields."""
+
+    def consume(value: Any) -> Any:
+        item(value)
+        body()
+        return False if go_on is None else calls.not_(go_on())
+
+    with also_reached((item, body, go_on)):
+        it.push(consume)
+
+
 def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:
     """A step's first part, once an iterator has done its own."""
 
@@ -395,3 +436,6 @@ def _nothing() -> None:
 
 def _put_nothing(values: tuple[Any, ...]) -> None:
     """An expression sets no names."""
+
+
+hooks.handing_on = functools.partial(handing_on, runtime=Runtime)

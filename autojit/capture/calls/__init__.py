@@ -6,6 +6,7 @@ give for the numbers that it stands for, and what Python would not evaluate is n
 
 from .calling import NUMPY_NAMES, call
 from .items import delete_item, item, set_item, update_item
+from .lazy import Count, Generated, Pending, perhaps
 from .logic import (
     and_,
     check_singleton,
@@ -18,10 +19,10 @@ from .logic import (
     not_,
     or_,
 )
-from .stretches import Pending, perhaps, refused, stretched, unpacked
+from .stretches import refused, stretched, unpacked
 
 __all__ = [
-    "NUMPY_NAMES", "Pending", "and_", "call", "check_singleton", "check_subject", "delete_item",
+    "NUMPY_NAMES", "Count", "Generated", "Pending", "and_", "call", "check_singleton", "check_subject", "delete_item",
     "in_", "is_equal", "is_one_of", "is_optional", "is_unequal", "item", "not_", "or_", "perhaps",
     "refused", "set_item", "stretched", "unpacked", "update_item",
 ]  # fmt: skip

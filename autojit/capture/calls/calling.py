@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.rewriting.twins import GENERATOR
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
 from autojit.capture.state.stretch import any_made
@@ -23,6 +24,7 @@ from autojit.tracing.tracer import Tracer, uncovered_of
 
 from . import (
     conversions,
+    heaps,
     iteration,
     mathematics,
     ordering,
@@ -31,6 +33,7 @@ from . import (
     type_queries,
     vectorized,
 )
+from .lazy import generated
 from .randomness import Generator, RandomState, drawn
 from .scalars import TRACED, any_traced, settled
 from .table import ANSWERS, METHODS, Answer, When, answers
@@ -67,6 +70,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
         return _answered(found, args, kwargs, converted)
     kind = type(f)
     if kind is _FUNCTION:
+        if f.__code__.co_flags & GENERATOR:
+            return generated(f, args, kwargs)
         return converted(f)(*args, **kwargs)
     way = _ways.get(kind)
     if way is None:
@@ -159,6 +164,8 @@ def _bound_method(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
         return f(*args, **kwargs) if answer is None else answer(f.__self__, *args, **kwargs)
     if type(f.__self__) in _GENERATORS:
         return drawn(f, args, kwargs)
+    if type(f.__func__) is _FUNCTION and f.__func__.__code__.co_flags & GENERATOR:
+        return generated(f.__func__, (f.__self__, *args), kwargs)
     return converted(f)(*args, **kwargs)
 
 
@@ -244,4 +251,4 @@ _ways: dict[type, Way] = {
     type(list.__add__): _straight,
 }
 
-_tables = (iteration, mathematics, ordering, type_queries)  # which register their answers
+_tables = (heaps, iteration, mathematics, ordering, type_queries)  # which register their answers

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture import library
 from autojit.tracing.created_arrays import bare
 
 from . import items, logic, ranges
+from .lazy import handed_on
 from .refusals import refuse
 from .scalars import is_traced, truth
 from .table import When, answers, answers_method
@@ -47,11 +49,12 @@ def map_(call: Any, f: Any, *iterables: Any) -> Any:
 @answers(filter, when=When.ALWAYS, calls=True)
 def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
     """``filter`` by conditions that are known."""
-    elements = iter(iterable)
+    if f is None:
+        return filter(None, iterable)
 
-    def kept() -> Iterator[Any]:
+    def kept(elements: Iterator[Any]) -> Iterator[Any]:
         for x in elements:
-            held = truth(x if f is None else call(f, x))
+            held = truth(call(f, x))
             if is_traced(held):
                 refuse(
                     "The length of filter(f, xs)",
@@ -61,7 +64,7 @@ def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
             if held:
                 yield x
 
-    return kept()
+    return handed_on(kept(iter(iterable)), library.filtered, (f, iterable))
 
 
 @answers(functools.reduce, when=When.ALWAYS, calls=True)
@@ -101,9 +104,16 @@ def _while(original: Any) -> Any:
                 )
             return found
 
-        return original(held, iterable)
+        return handed_on(original(held, iterable), _IN_PYTHON[original], (f, iterable))
 
     return answer
+
+
+_IN_PYTHON: dict[Any, Any] = {
+    itertools.takewhile: library.takewhile,
+    itertools.dropwhile: library.dropwhile,
+    itertools.filterfalse: library.filterfalse,
+}
 
 
 for _cut in (itertools.takewhile, itertools.dropwhile, itertools.filterfalse):

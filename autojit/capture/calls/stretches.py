@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 import operator
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from autojit.capture import library
 from autojit.capture.rewriting.callees import is_users
-from autojit.capture.state.optional import Optional
 from autojit.capture.state.stretch import (
     Stretch,
     any_made,
     elements_of,
     has_stretch,
     made_of,
-    note_made,
     put_together,
     stretch_in,
 )
@@ -33,6 +33,7 @@ from autojit.tracing.protocol import with_bounds
 from autojit.tracing.source import user_source
 
 from . import ranges
+from .lazy import Lazy, handed_on
 from .scalars import is_traced, python_number, settled, truth
 
 _INT = np.dtype(np.int64)
@@ -59,75 +60,11 @@ def stretched(x: Any) -> Any:
     return Stretched(x) if any_made() and has_stretch(x) else x
 
 
-class Pending:
-    """A generator expression that has not been run through, whose elements a traced value may
-    leave out."""
-
-    __aj_internal__ = True
-
-    def __init__(self, collected: Callable[[], list[Any]], plain: Iterator[Any], it: Any,
-                 made: Callable[[Any], Any]) -> None:  # fmt: skip
-        note_made()
-        self._collected, self._plain = collected, plain
-        #: What it runs through, and what makes elements of that.
-        self.it, self.made = it, made
-        self.started = False
-
-    def collected(self) -> list[Any]:
-        """All elements, as a list."""
-        self._begin()
-        return self._collected()
-
-    def taken(self) -> None:
-        """A loop runs through it."""
-        self._begin()
-
-    def _begin(self) -> None:
-        if self.started:
-            refused()
-        self.started = True
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        self.started = True
-        found = next(self._plain)
-        return refused() if type(found) is Perhaps else found
-
-
-class Perhaps(NamedTuple):
-    """An element of a comprehension where a condition holds, and nothing elsewhere."""
-
-    held: Any
-    value: Any
-
-
-def perhaps(held: Any, value: Callable[[], Any]) -> Perhaps:
-    """An element that is there where a traced condition holds."""
-    found = hooks.choose(held, value, lambda: None)
-    return Perhaps(held, found.__aj_value__ if isinstance(found, Optional) else found)
-
-
-def packed(found: list[Any]) -> list[Any]:
-    """A list without the elements that are left out."""
-    if not any(type(x) is Perhaps for x in found):
-        return found
-    values = [x.value if type(x) is Perhaps else x for x in found]
-    held = [x.held if type(x) is Perhaps else np.True_ for x in found]
-    s = made_of(values, elements_of(values))
-    flags = hooks.stack_nested([as_tracer(h) for h in held])
-    counted = np.cumsum(flags.astype(_INT))
-    places = np.searchsorted(counted, np.arange(1, s.room + 1))
-    count = python_number(as_value(counted[len(held) - 1]), int)
-    return [s.picked(as_value(places, _INT), count, len(held))]
-
-
 def unpacked(x: Any, count: int) -> Any:
     """What is assigned to so many targets."""
     if not any_made():
         return x
-    if type(x) is Pending:
+    if isinstance(x, Lazy) and not x.started:
         x = x.collected()
     if not has_stretch(x):
         return x
@@ -158,7 +95,7 @@ def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _holds(x: Any) -> bool:
-    if type(x) in (Stretch, Pending):
+    if type(x) is Stretch or isinstance(x, Lazy):
         return True
     if type(x) is list or type(x) is tuple:
         return any(type(e) is Stretch or (type(e) is list and has_stretch(e)) for e in x)
@@ -171,8 +108,14 @@ def is_answered(f: Any) -> bool:
         inner = f.__func__ if isinstance(f, MethodType) else f
         return not (isinstance(inner, FunctionType) and is_users(inner))
     if isinstance(f, type):
+        if f in _LAZY:
+            return False
         return f.__module__ in ("builtins", "collections", "itertools", "numpy")
     return True
+
+
+#: Iterators that other answers make, of such lists too.
+_LAZY = frozenset({itertools.takewhile, itertools.dropwhile, itertools.filterfalse, filter})
 
 
 def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -180,12 +123,14 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if Stretch in map(type, args) or Stretch in map(type, kwargs.values()):
         return refused()  # of f(*xs)
     owner = getattr(f, "__self__", None)
-    if Pending in map(type, args):
+    if any(isinstance(x, Lazy) for x in args):
         if f is next:
-            return _next(call, *args)
-        if not (_is_hashable(f) and f in _FUNCTIONS) and not isinstance(owner, list):
+            return _next(*args)
+        if _is_hashable(f) and f in _IN_PYTHON:
+            return _handed_on(f, *args, **kwargs)
+        if not (_is_hashable(f) and f in _COLLECTING) and not isinstance(owner, list):
             return f(*args, **kwargs)
-        args = tuple(x.collected() if type(x) is Pending else x for x in args)
+        args = tuple([x.collected() if isinstance(x, Lazy) and not x.started else x for x in args])
         return call(f, *args, **kwargs)
     if isinstance(owner, list):
         method = _METHODS.get(f.__name__)
@@ -194,6 +139,8 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         if has_stretch(owner):
             put_together(owner)
         return method(call, owner, *args, **kwargs)
+    if _is_hashable(f) and f in library.HEAPS:
+        return call(library.HEAPS[f], *args, **kwargs)
     found = _FUNCTIONS.get(f) if _is_hashable(f) else None
     if found is not None:
         return found(call, *args, **kwargs)
@@ -539,8 +486,58 @@ def _insort(call: Call, items: Any, x: Any) -> None:
     _insert(call, items, _bisect(np.less_equal)(call, items, x), x)
 
 
-def _next(call: Call, pending: Pending, *default: Any) -> Any:
-    found = pending.collected()
+def _enumerated(iterable: Any, start: Any = 0) -> Any:
+    return handed_on(enumerate(iterable, start), library.numbered, (iterable, start))
+
+
+def _mapped(function: Any, iterable: Any, *others: Any) -> Any:
+    plain = map(function, iterable, *others)
+    return plain if others else handed_on(plain, library.mapped, (function, iterable))
+
+
+def _zipped(*parts: Any, strict: bool = False) -> Any:
+    """``zip``, of which the first part alone is run through."""
+    first, *others = parts
+    plain = zip(*parts, strict=strict)
+    if strict or not all(isinstance(x, (list, tuple)) or is_traced(x) for x in others):
+        return plain
+    return handed_on(plain, library.zipped_with, (first, tuple(others)))
+
+
+def _islice(iterable: Any, *bounds: Any) -> Any:
+    first, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    plain = itertools.islice(iterable, *bounds)
+    return handed_on(plain, library.islice, (iterable, first or 0, stop, step or 1))
+
+
+def _chained(*iterables: Any) -> Any:
+    return handed_on(itertools.chain(*iterables), library.chained, (iterables,))
+
+
+def _pairwise(iterable: Any) -> Any:
+    return handed_on(itertools.pairwise(iterable), library.pairs, (iterable,))
+
+
+def _accumulated(iterable: Any, function: Any = operator.add) -> Any:
+    plain = itertools.accumulate(iterable, function)
+    return handed_on(plain, library.sums, (iterable, function))
+
+
+#: Iterators of the standard library over generators.
+_IN_PYTHON: dict[Any, Callable[..., Any]] = {
+    enumerate: _enumerated, map: _mapped, zip: _zipped, itertools.islice: _islice,
+    itertools.chain: _chained, itertools.pairwise: _pairwise, itertools.accumulate: _accumulated,
+}  # fmt: skip
+
+
+def _handed_on(f: Any, *args: Any, **kwargs: Any) -> Any:
+    return _IN_PYTHON[f](*args, **kwargs)
+
+
+def _next(lazy: Lazy, *default: Any) -> Any:
+    found = lazy.first()
+    if found is None:
+        return next(lazy, *default)
     if not has_stretch(found):
         return next(iter(found), *default)
     s = stretch_in(found)
@@ -582,3 +579,5 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     bisect.bisect_left: _bisect(np.less), bisect.bisect_right: _bisect(np.less_equal),
     bisect.insort_right: _insort,
 }  # fmt: skip
+#: The functions that run through all of a generator.
+_COLLECTING = frozenset(_FUNCTIONS) - {enumerate, zip, isinstance, len, bool, operator.truth}

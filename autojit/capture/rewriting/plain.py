@@ -126,6 +126,9 @@ class PlainRuntime:
         """An element of a comprehension if a condition holds."""
         return value() if test else ABSENT
 
+    def generator(self, function: Any, pushed: Any) -> None:
+        """A generator function inside of a twin has another form."""
+
     def unpacked(self, x: Any, count: int) -> Any:
         """What is assigned to so many targets; -1 if one of them takes a list."""
         return x

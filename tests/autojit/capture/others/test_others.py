@@ -12,6 +12,7 @@ from autojit.errors import AutojitError
 
 from . import (  # noqa: F401
     decorated,
+    generators,
     growing,
     idioms,
     matrices,
