@@ -10,6 +10,7 @@ import numpy as np
 from autojit.capture.state.aliases import origins, relate_all, results_of
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
+from autojit.capture.state.resized import Resized, stretch_out
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
@@ -26,14 +27,7 @@ from autojit.capture.state.state import (
     with_flags,
     zeros_like,
 )  # fmt: skip
-from autojit.capture.state.stretch import (
-    Elements,
-    Resized,
-    Stretch,
-    elements_of,
-    joined_elements,
-    stretch_out,
-)
+from autojit.capture.state.stretch import Elements, Stretch, elements_of, joined_elements
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from autojit.capture.state.aliases import origins, relate_all
+from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Place
 from autojit.capture.state.one_of import holds_one_of
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
+from autojit.capture.state.resized import Resized
 from autojit.capture.state.sharing import (
     Carried,
     carried,
@@ -31,7 +33,6 @@ from autojit.capture.state.state import (
     tree_of,
     with_flags,
 )  # fmt: skip
-from autojit.capture.state.stretch import Resized
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType, leaf_type
@@ -42,7 +43,6 @@ from autojit.tracing.tracer import Tracer
 
 from .block import Block
 from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
-from .lists import Lists
 from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
 
 #: Times that a body is traced until its carry is settled: a number may become a float, a complex
@@ -77,7 +77,7 @@ def trace_if_begun(loop: Loop, lists: Lists | None = None) -> Captured | Excepti
         try:
             return _settled(loop, lists)
         except Resized as resized:
-            lists.convert(resized, loop)
+            lists.convert(resized, loop.most)
 
 
 def _settled(loop: Loop, resized: Lists) -> Captured | Exception:

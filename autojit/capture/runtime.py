@@ -15,20 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.state.heap import also_reached
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
 from autojit.capture.state.ownership import owned
+from autojit.capture.state.resized import check_counted, lists_under, refuse_resized
 from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
-from autojit.capture.state.stretch import (
-    any_made,
-    check_counted,
-    has_stretch,
-    lists_under,
-    refuse_resized,
-)
+from autojit.capture.state.stretch import any_made, has_stretch
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
@@ -41,16 +35,21 @@ from autojit.tracing.values import is_tracer
 from . import calls, frames, recursion
 from .branches import capture_branch, capture_choice
 from .checks import failing
-from .comprehensions import each, elements
+from .comprehensions import Steps, elements, is_lazy, run_through
 from .loop import Loop
-from .loop_ops import emit
-from .loops import trace_if_begun
 from .rewriting.callees import PUSHED, converted, handing_on
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
 from .truth import truth, truth_of, unknown
-from .unbound import checked
-from .unrolling import UNROLLED, becomes_unknown, between, captured_whole, unroll
+from .unrolling import (
+    UNROLLED,
+    becomes_unknown,
+    captured_whole,
+    emit_begun,
+    emit_if_begun,
+    unroll,
+)
+from .values.unbound import checked
 
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. That "
@@ -158,7 +157,7 @@ class Runtime(PlainRuntime):
             found = test()
             condition = unknown(found)
             if condition is not None:
-                _emit_if_begun(loop, condition)
+                emit_if_begun(loop, condition)
                 return
             if not truth(found):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
@@ -166,7 +165,7 @@ class Runtime(PlainRuntime):
             may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
             is_long = may_end and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
-                _emit_begun(loop)
+                emit_begun(loop)
                 return
             is_first = False
             body()
@@ -177,14 +176,9 @@ class Runtime(PlainRuntime):
     ) -> None:  # fmt: skip
         trace = current_trace()
         it = without_none(it, "'NoneType' object is not iterable")
-        if isinstance(it, calls.Pending) and not it.started:
-            self._run_through(s, it, item, go_on, body, get, put, seen)
-            return
-        if isinstance(it, calls.Generated) and not it.started:
-            _hand_on(it, item, go_on, body)
-            return
-        if type(it) is calls.Count and go_on is not None and trace is not None:
-            self._count(s, it, item, go_on, body, get, put, seen)
+        if trace is not None and is_lazy(it):
+            access = self._access(s, (body, item, go_on), get, put, seen)
+            run_through(self, it, Steps(s, item, go_on, body, access))
             return
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
@@ -209,47 +203,9 @@ class Runtime(PlainRuntime):
 
         loop = Loop(step, go_on, sequence.length, sequence.most, access)
         if isinstance(sequence.length, Tracer):
-            _emit_if_begun(loop, sequence.length > 0)
+            emit_if_begun(loop, sequence.length > 0)
         elif not captured_whole(loop, sequence):
             unroll(loop, it, item, body)
-
-    def _count(
-        self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any],
-        body: Callable[[], Any], get: Get, put: Put, seen: Get,
-    ) -> None:  # fmt: skip
-        """A loop over ``itertools.count()``, which something in it ends."""
-        counter, step = [it.first], it.step
-        it.spend()
-
-        def counted() -> None:
-            number = counter[0]
-            counter[0] = number + step
-            item(number)
-            body()
-
-        with also_reached(counter):
-            self.loop_while(s, go_on, counted, get, put, seen)
-
-    def _run_through(
-        self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
-        body: Callable[[], Any], get: Get, put: Put, seen: Get,
-    ) -> None:  # fmt: skip
-        """A loop over a generator expression: each step makes its elements when it begins."""
-        it.taken()
-        given: list[Any] = [None]
-        access = between(self._access(s, (body, item, go_on, it.made), get, put, seen))
-
-        def take(value: Any) -> None:
-            item(value)
-            body()
-
-        def receive(value: Any) -> None:
-            given[0] = value
-
-        def step() -> None:
-            each(it.made, given[0], access, take)
-
-        self.loop_for(s, it.it, receive, go_on, step, get, put, seen)
 
     # -- calls and operators --------------------------------------------------------
 
@@ -379,44 +335,6 @@ def entry(f: Any) -> Any:
     if not recursion.calls_itself(made):
         return made
     return functools.wraps(made)(lambda *args, **kwargs: recursion.called(f, args, kwargs, made))
-
-
-def _emit_if_begun(loop: Loop, begins: Tracer) -> None:
-    """Record a loop; where its first step raises an exception in any case, that step alone."""
-    found = trace_if_begun(loop)
-    if isinstance(found, Exception):
-        capture_branch(begins, (_nothing, lambda: _first_step(loop, found)), loop.access)
-    else:
-        emit(found)
-
-
-def _emit_begun(loop: Loop) -> None:
-    """The same of a loop that surely has a step."""
-    found = trace_if_begun(loop)
-    if isinstance(found, Exception):
-        _first_step(loop, found)
-    else:
-        emit(found)
-
-
-def _first_step(loop: Loop, error: Exception) -> None:
-    """A step that raises an exception, unless what it does before that raises another one."""
-    loop.step(0)
-    raise error
-
-
-def _hand_on(
-    it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None, body: Callable[[], Any]
-) -> None:
-    """A loop over a generator: its body is called with what that yields."""
-
-    def consume(value: Any) -> Any:
-        item(value)
-        body()
-        return False if go_on is None else calls.not_(go_on())
-
-    with also_reached((item, body, go_on)):
-        it.push(consume)
 
 
 def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:

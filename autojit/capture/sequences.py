@@ -18,8 +18,8 @@ from autojit.tracing.values import is_tracer
 
 from .calls import item
 from .calls.calling import call
-from .calls.ranges import Enumerate, Reversed, TracedRange, Zip
-from .calls.stretches import Stretched
+from .lists.stretches import Stretched
+from .values.ranges import Enumerate, Reversed, TracedRange, Zip
 
 
 class Sequence(NamedTuple):

@@ -21,7 +21,8 @@ from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer, lift
 
-from .calls import scalars, stretches
+from .lists import elements
+from .values import scalars
 
 
 def unknown(test: Any) -> Tracer | None:
@@ -38,7 +39,7 @@ def unknown(test: Any) -> Tracer | None:
             check_length(test)
             if not (any_made() and has_stretch(test)):
                 return None
-            test = stretches.truth_of(test)
+            test = elements.truth_of(test)
             if not is_tracer(test):
                 return None
     condition: Tracer = bare(test)
@@ -57,7 +58,7 @@ def truth(test: Any) -> bool:
 def truth_of(x: Any) -> Tracer:
     """``bool(x)`` as a traced bool; ValueError, in NumPy's words, where x has many elements."""
     if any_made() and has_stretch(x):
-        x = stretches.truth_of(x)
+        x = elements.truth_of(x)
     value = lift(x)
     if value.type.size != 1:
         few = "an empty array" if not value.type.size else "an array with more than one element"

@@ -12,23 +12,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Spent
+from autojit.capture.state.resized import check_counted, lists_under
 from autojit.capture.state.state import Access, Before, note
-from autojit.capture.state.stretch import check_counted, has_stretch, lists_under
+from autojit.capture.state.stretch import has_stretch
 from autojit.errors import AutojitError, ShapesDifferError, raised
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
+from autojit.tracing.tracer import Tracer
 
 from .block import Block
 from .branches import capture_branch
 from .independence import steps_are_independent
-from .lists import Lists
 from .loop import Captured, Loop
 from .loop_ops import emit
-from .loops import trace_loop
+from .loops import trace_if_begun, trace_loop
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
 
@@ -266,3 +268,27 @@ def _rest_captured(loop: Loop) -> bool:
 
 def _nothing() -> None:
     """What is left of a loop that has ended."""
+
+
+def emit_if_begun(loop: Loop, begins: Tracer) -> None:
+    """Record a loop; where its first step raises an exception in any case, that step alone."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        capture_branch(begins, (_nothing, lambda: _first_step(loop, found)), loop.access)
+    else:
+        emit(found)
+
+
+def emit_begun(loop: Loop) -> None:
+    """The same of a loop that surely has a step."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        _first_step(loop, found)
+    else:
+        emit(found)
+
+
+def _first_step(loop: Loop, error: Exception) -> None:
+    """A step that raises an exception, unless what it does before that raises another one."""
+    loop.step(0)
+    raise error

@@ -15,28 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists import stretches
+from autojit.capture.lists.lazy import generated
 from autojit.capture.rewriting.twins import GENERATOR
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
 from autojit.capture.state.stretch import any_made
+from autojit.capture.values import ranges
+from autojit.capture.values.scalars import TRACED, any_traced, settled
+from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer, uncovered_of
 
-from . import (
-    conversions,
-    heaps,
-    iteration,
-    mathematics,
-    ordering,
-    ranges,
-    stretches,
-    type_queries,
-    vectorized,
-)
-from .lazy import generated
+from . import conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
 from .randomness import Generator, RandomState, drawn
-from .scalars import TRACED, any_traced, settled
-from .table import ANSWERS, METHODS, Answer, When, answers
 
 Converted = Callable[[Any], Any]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from autojit.capture import library
+from autojit.capture.lists import library
+from autojit.capture.values.scalars import any_traced
+from autojit.capture.values.table import When, answers
 from autojit.staging import pytrees
-
-from .scalars import any_traced
-from .table import When, answers
 
 
 def _in_python(original: Any) -> Any:

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists import elements
 from autojit.capture.state.stretch import any_made, has_stretch
+from autojit.capture.values.choice import choose, choose_nth
+from autojit.capture.values.ranges import TracedRange, arange_of
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import is_traced, python_number, settled
 from autojit.errors import ConcreteValueError, with_place
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
@@ -19,19 +24,13 @@ from autojit.tracing.known import at_hand, lost_derivative
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED
 
-from . import stretches
-from .choice import choose, choose_nth
-from .ranges import TracedRange, arange_of
-from .refusals import refuse
-from .scalars import is_traced, python_number, settled
-
 _INT = np.dtype(np.int64)
 
 
 def item(x: Any, index: Any) -> Any:
     """``x[index]``."""
     if any_made() and has_stretch(x):
-        return stretches.item(x, index)
+        return elements.item(x, index)
     if not _has_traced(index):
         return x[index]
     kind = type(x)
@@ -122,7 +121,7 @@ def _place(x: Any, index: Any) -> Value:
 def set_item(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
     if any_made() and has_stretch(x):
-        stretches.set_item(x, index, value)
+        elements.set_item(x, index, value)
         return
     if type(x) is np.ndarray:
         if is_traced(value) or _has_traced(index):
@@ -144,7 +143,7 @@ def set_item(x: Any, index: Any, value: Any) -> None:
 def delete_item(x: Any, index: Any) -> None:
     """``del x[index]``."""
     if any_made() and has_stretch(x):
-        stretches.delete(x, index)
+        elements.delete(x, index)
         return
     if type(x) is list and _has_traced(index):
         index = _settled(index)

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture import library
+from autojit.capture.lists import library
+from autojit.capture.lists.lazy import handed_on
+from autojit.capture.values import ranges
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import is_traced, truth
+from autojit.capture.values.table import When, answers, answers_method
 from autojit.tracing.created_arrays import bare
 
-from . import items, logic, ranges
-from .lazy import handed_on
-from .refusals import refuse
-from .scalars import is_traced, truth
-from .table import When, answers, answers_method
+from . import items, logic
 
 answers(range)(ranges.range_)
 answers(len, when=When.ALWAYS)(ranges.length)

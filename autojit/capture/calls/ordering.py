@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
+from autojit.capture.values.ranges import TracedRange
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import any_traced, is_traced, python_number, truth
+from autojit.capture.values.table import When, answers, answers_method
 from autojit.protocols.lifting import as_value, tracer
 from autojit.staging import pytrees
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.known import value_of
 from autojit.tracing.protocol import bounds_of, with_bounds
-
-from .choice import choose, choose_nth, joined, kind_of
-from .ranges import TracedRange
-from .refusals import refuse
-from .scalars import any_traced, is_traced, python_number, truth
-from .table import When, answers, answers_method
 
 _ABSENT: Any = object()
 

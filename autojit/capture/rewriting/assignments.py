@@ -7,7 +7,7 @@ import builtins
 from typing import Any
 
 from .build import ask, assign, constant, do, lazy, load, pair, place, runtime, store
-from .expressions import Expressions
+from .expressions import Checks, Expressions
 
 #: Expressions that may make an array.
 _MAKING = (ast.BinOp, ast.Call, ast.Compare, ast.IfExp, ast.Subscript, ast.UnaryOp)
@@ -219,3 +219,30 @@ def _has_item(target: ast.expr) -> bool:
     if isinstance(target, ast.Starred):
         return _has_item(target.value)
     return isinstance(target, ast.Subscript)
+
+
+class StatementChecks(Checks):
+    """Leaves statements as they are, but for names that may be unbound."""
+
+    def statement(self, node: Any) -> None:
+        if type(node) in _DEFINITIONS:
+            inner = StatementChecks(self.context, node.scope)
+            for part in node.body:
+                inner.statement(part)
+            return
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                setattr(node, field, [self._inside(item) for item in value])
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self._inside(value))
+
+    def _inside(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
+        if isinstance(value, ast.AST):
+            self.statement(value)
+        return value
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -23,7 +23,7 @@ LIBRARIES = frozenset(
 #: Python over NumPy's public names, which is traced as the user's functions are.
 _PLAIN_PYTHON = "numpy.polynomial."
 #: Functions of the standard library in Python, for twins.
-_LIBRARY = "autojit.capture.library"
+_LIBRARY = "autojit.capture.lists.library"
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 #: The attribute of a generator function inside of a twin that has its other form.

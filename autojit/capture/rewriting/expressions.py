@@ -335,34 +335,6 @@ class Checks(Expressions):
         return super().lambda_(node)
 
 
-class StatementChecks(Checks):
-    """Leaves statements as they are, but for names that may be unbound."""
-
-    def statement(self, node: Any) -> None:
-        if type(node) in _DEFINITIONS:
-            scope: Scope = node.scope
-            inner = StatementChecks(self.context, scope)
-            for part in node.body:
-                inner.statement(part)
-            return
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, list):
-                setattr(node, field, [self._inside(item) for item in value])
-            elif isinstance(value, ast.AST):
-                setattr(node, field, self._inside(value))
-
-    def _inside(self, value: Any) -> Any:
-        if isinstance(value, ast.expr):
-            return self.expression(value)
-        if isinstance(value, ast.AST):
-            self.statement(value)
-        return value
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
 def first_parameter(arguments: ast.arguments) -> str | None:
     every = [*arguments.posonlyargs, *arguments.args]
     return every[0].arg if every else None
@@ -377,17 +349,6 @@ def _is_runtimes(func: ast.expr) -> bool:
     """Whether a call is one of the runtime, which the rewriter has made."""
     owner = func.value if isinstance(func, ast.Attribute) else None
     return isinstance(owner, ast.Name) and owner.id == RUNTIME
-
-
-def is_literal(node: ast.expr | None) -> bool:
-    """Whether an index is written out: a number, a text, ``...``, or slices and tuples of these."""
-    if node is None or isinstance(node, ast.Constant):
-        return True
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.operand, ast.Constant)
-    if isinstance(node, ast.Slice):
-        return all(map(is_literal, (node.lower, node.upper, node.step)))
-    return isinstance(node, ast.Tuple) and all(map(is_literal, node.elts))
 
 
 def _is_of_frame(node: ast.AST) -> bool:

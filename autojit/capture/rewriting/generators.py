@@ -7,8 +7,8 @@
             t *= x                                  return
                                                 t *= x
 
-``__aj_consume__`` is the body of the loop that runs through the generator, and says whether that ends
-there.  What a generator does between two elements happens in the same order as in Python.
+``__aj_consume__`` is the body of the loop that runs through the generator, and says whether that
+ends there.  What a generator does between two elements happens in the same order as in Python.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from .build import branch, do, load, place, runtime, store
 #: The parameter that takes what is yielded.
 CONSUME = "__aj_consume__"
 _PUSHED = "__aj_pushed"
+#: The mark of those that have their other form.
+_DONE = "is_pushed"
 _YIELDED = "__aj_yielded"
 _YIELDS = (ast.Yield, ast.YieldFrom)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -63,7 +65,7 @@ class _Stays(Exception):
 class _Yields:
     """Rewrites the statements of a generator."""
 
-    def statement(self, node: Any) -> list[ast.stmt]:
+    def statement(self, node: Any) -> list[Any]:
         if isinstance(node, _FUNCTIONS):
             return [node]
         if isinstance(node, ast.Expr) and isinstance(node.value, _YIELDS):
@@ -113,14 +115,14 @@ def with_pushed(root: Any) -> None:
 
 
 def _both(node: Any) -> list[ast.stmt]:
-    if not is_generator(node) or node.decorator_list or hasattr(node, "is_pushed"):
+    if not is_generator(node) or node.decorator_list or hasattr(node, _DONE):
         return [node]
     made = pushed(node)
     if made is None:
         return [node]
     made.name = f"{_PUSHED}_{node.name}"
     for each in (node, made):
-        each.is_pushed = True  # type: ignore[attr-defined]
+        setattr(each, _DONE, True)
     told = ast.Call(
         func=runtime("generator", node), args=[load(node.name, node), load(made.name, node)],
         keywords=[], **place(node),

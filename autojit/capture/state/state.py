@@ -26,7 +26,7 @@ from .holders import contents, is_same_content
 from .maybe import Maybe
 from .one_of import with_codes
 from .optional import Optional, inner, with_inner
-from .stretch import Elements, Resized, elements_of, has_stretch, stretch_in
+from .resized import Resized, resized
 
 
 class Access(NamedTuple):
@@ -116,15 +116,7 @@ class Before:
         """Raise Resized where lists have another length than before."""
         changed = self.heap.resized(grow=grow)
         if changed:
-            raise Resized([self._resized(x) for x in changed])
-
-    def _resized(self, items: list[Any]) -> tuple[list[Any], Elements, int, bool]:
-        held = self.heap.held[id(items)][1]
-        most, is_limited = len(items), False
-        if has_stretch(items):
-            now = stretch_in(items)
-            most, is_limited = now.most, now.is_limited
-        return items, elements_of([*items, *held]), most, is_limited
+            raise Resized([resized(x, self.heap.held[id(x)][1]) for x in changed])
 
     def appended(self) -> dict[Any, tuple[Key, Any]]:
         """The places behind the last elements that lists had, and what they hold."""

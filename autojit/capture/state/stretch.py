@@ -10,8 +10,8 @@ element of a list.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
@@ -27,7 +27,7 @@ from autojit.ir.ops.update import scatter
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.context import WEAK_TYPES, current_trace
+from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
@@ -261,40 +261,6 @@ def has_stretch(x: Any) -> bool:
     return _local.made and isinstance(x, list) and Stretch in map(type, x)
 
 
-def check_counted(lists: Iterable[list[Any]]) -> None:
-    """Raise CaptureError where Python runs through a list that has become a stretch."""
-    if _local.made and any(map(has_stretch, lists)):
-        refuse_resized()
-
-
-def lists_under(it: Any) -> list[list[Any]]:
-    """The lists that an iterable of Python's runs through."""
-    if type(it) in (list, tuple):
-        return [it] if type(it) is list else []
-    if isinstance(it, _ITERATORS):
-        parts = it.__reduce__()[1]
-        return [x for part in parts for x in lists_under(part)]
-    return []
-
-
-_ITERATORS = (zip, enumerate, map, filter, type(iter([])), type(reversed([])))
-
-
-def refuse_resized() -> NoReturn:
-    """Raise CaptureError for a loop that resizes the list that it runs through."""
-    raise CaptureError(with_place(_CHANGED, user_source()))
-
-
-_CHANGED = (
-    "A loop runs through a list, and a traced value decides what it appends to that list, or takes "
-    "from it. Count the elements that the loop has come to:\n"
-    "    i = 0\n"
-    "    while i < len(queue):              # not: for u in queue\n"
-    "        u = queue[i]\n"
-    "        i += 1"
-)
-
-
 def stretch_in(items: list[Any]) -> Stretch:
     """The elements of a list that has such, as one stretch."""
     if len(items) == 1:
@@ -334,7 +300,7 @@ def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:
         _column([leaves[number] for leaves in flat], t, room)
         for number, t in enumerate(elements.types)
     ]
-    count = Tracer(as_value(np.int64(len(items))), current_trace(), int)
+    count = tracer(as_value(np.int64(len(items))), int)
     return Stretch(elements, columns, count, most=len(items))
 
 
@@ -400,25 +366,3 @@ def _common(a: LeafType, b: LeafType) -> LeafType:
         return LeafType(Type(WEAK_TYPES[weak], ()), weak)
     parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
     return LeafType(Type(np.result_type(*parts), ()), None)
-
-
-class Resized(Exception):
-    """Lists of a block whose length is another one at its end, or may be: it is traced again with
-    stretches in them."""
-
-    def __init__(self, lists: Sequence[tuple[list[Any], Elements, int, bool]]) -> None:
-        super().__init__()
-        #: The lists, their elements, how many there are at most at the end, and whether nothing
-        #: bounds that.
-        self.lists = list(lists)
-
-
-def stretch_out(items: list[Any], elements: Elements, most: int, *, is_limited: bool) -> None:
-    """Put a stretch with room for so many elements in the place of a list's elements."""
-    if has_stretch(items):
-        found = stretch_in(items)
-        found = found.converted(joined_elements([found.elements, elements]))
-    else:
-        mine = [elements_of(items)] if items else []
-        found = made_of(items, joined_elements([elements, *mine]), most)
-    items[:] = [found.limited(most) if is_limited else found.with_room(most)]

@@ -11,15 +11,14 @@ import numpy as np
 from autojit.capture.state.heap import Heap, also_reached
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.stretch import elements_of, made_of, note_made
+from autojit.capture.values.scalars import python_number
+from autojit.capture.values.table import When, answers
 from autojit.errors import AutojitError, CaptureError, raised, with_place
 from autojit.protocols.lifting import as_tracer, as_value
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
 from autojit.tracing.source import user_source
-
-from .scalars import python_number
-from .table import When, answers
 
 _INT = np.dtype(np.int64)
 
@@ -126,7 +125,9 @@ class Pending(Lazy):
 class Generated(Lazy):
     """A generator of the user's; ``push(consume)`` runs through it, until ``consume`` says so."""
 
-    def __init__(self, plain: Any, push: Callable[[Callable[[Any], Any]], None], roots: Any) -> None:
+    def __init__(
+        self, plain: Any, push: Callable[[Callable[[Any], Any]], None], roots: Any
+    ) -> None:
         super().__init__(plain)
         self._push, self._roots = push, roots
 
@@ -174,7 +175,9 @@ def generated(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return handed_on(f(*args, **kwargs), f, args, kwargs)
 
 
-def handed_on(plain: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+def handed_on(
+    plain: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+) -> Any:
     """An iterator of Python's that does what a generator function does: ``f(*args, **kwargs)``."""
     in_trace = current_trace() is not None and not arguments_are_known()
     handing_on = hooks.handing_on(f) if in_trace else None

@@ -63,7 +63,7 @@ def zipped_with(iterable: Iterable[Any], others: tuple[Any, ...]) -> Iterator[An
         if any(number >= len(other) for other in others):
             break
         yield (x, *[other[number] for other in others])
-        number += 1
+        number += 1  # noqa: SIM113 - the loop is compiled
 
 
 def islice(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> Iterator[Any]:
@@ -74,7 +74,7 @@ def islice(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> 
     for x in iterable:
         if number >= start and (number - start) % step == 0:
             yield x
-        number += 1
+        number += 1  # noqa: SIM113
         if stop is not None and number >= stop:
             break
 
@@ -82,8 +82,7 @@ def islice(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> 
 def chained(iterables: Iterable[Any]) -> Iterator[Any]:
     """``itertools.chain``."""
     for iterable in iterables:
-        for x in iterable:
-            yield x
+        yield from iterable
 
 
 def pairs(iterable: Iterable[Any]) -> Iterator[Any]:

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from autojit.capture.state.state import Before
-from autojit.capture.state.stretch import (
-    MOST_ROOM,
-    ROOM,
-    Elements,
-    Resized,
-    has_stretch,
-    joined_elements,
-    stretch_in,
-    stretch_out,
-)
-
-from .loop import Loop
+from .resized import Resized, stretch_out
+from .state import Before
+from .stretch import MOST_ROOM, ROOM, Elements, has_stretch, joined_elements, stretch_in
 
 
 class _Growing(NamedTuple):
@@ -50,9 +40,9 @@ class Lists:
     def __bool__(self) -> bool:
         return bool(self._growing)
 
-    def convert(self, resized: Resized, loop: Loop) -> None:
+    def convert(self, resized: Resized, steps: int | None) -> None:
         """Put stretches into lists that the loop has been found to resize."""
-        self._steps = loop.most
+        self._steps = steps
         for items, elements, most, is_limited in resized.lists:
             known = self._growing.get(id(items))
             if known is None:
