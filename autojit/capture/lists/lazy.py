@@ -33,6 +33,8 @@ class Lazy:
         self._plain = plain
         #: Whether something has begun to run through it.
         self.started = False
+        #: Whether it has been run through as a whole.
+        self._is_spent = False
 
     def collected(self) -> list[Any]:
         """All elements, as a list."""
@@ -46,12 +48,14 @@ class Lazy:
         """Something runs through it."""
         if self.started:
             refuse_again()
-        self.started = True
+        self.started = self._is_spent = True
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
+        if self._is_spent:
+            refuse_again()
         self.started = True
         found = next(self._plain)
         return refuse_again() if type(found) is Perhaps else found
