@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.aliases import origins, relate_all, results_of
-from autojit.capture.state.heap import grown_error
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
+from autojit.capture.state.resized import Resized, stretch_out
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
@@ -27,6 +27,7 @@ from autojit.capture.state.state import (
     with_flags,
     zeros_like,
 )  # fmt: skip
+from autojit.capture.state.stretch import Elements, Stretch, elements_of, joined_elements
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
@@ -71,9 +72,16 @@ class _Way(NamedTuple):
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
     """``ways`` are what runs where the condition does not hold, and where it does."""
     held = truth_of(test)
-    before = Before(access)
     facts = [implied(test, bool(holds)) for holds in range(len(ways))]
-    traced = [_traced(way, before, known) for way, known in zip(ways, facts, strict=True)]
+    while True:
+        before = Before(access)
+        try:
+            traced = [_traced(way, before, known) for way, known in zip(ways, facts, strict=True)]
+            _check_lengths(traced, before)
+            break
+        except Resized as resized:
+            for items, elements, most, is_limited in resized.lists:
+                stretch_out(items, elements, most, is_limited=is_limited)
     if any(way.error is None or way.block.trace.checks for way in traced):
         _emit(held, traced, before)
     otherwise, then = (way.error for way in traced)
@@ -110,6 +118,8 @@ def _traced(way: Callable[[], Any], before: Before, facts: Facts) -> _Way:
                 raise
             except Exception as raised:  # Python would raise it if this way were taken
                 error = raised
+            if error is None:
+                before.check_lengths(grow=True)
             changes = {} if error is not None else before.changes(grow=True)
             grown = {} if error is not None else before.appended()
             changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
@@ -124,21 +134,22 @@ def _traced(way: Callable[[], Any], before: Before, facts: Facts) -> _Way:
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     """One op for both ways; what they change gets its results."""
     access, site = before.access, before.access.site
-    _check_grown(ways, before)
     keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
     leaves: list[list[Any]] = [[] for _ in ways]
     types: list[LeafType] = []
     made: list[tuple[Key, Any, int]] = []
     sources: list[Sequence[Any]] = []
     same: list[tuple[Key, Any]] = []
+    counts: list[Any] = []
     for k, key in keys.items():
         dead = key.place is None and key.name not in site.live_out
         if dead:
             made.append((key, None, 0))
             sources.append(())
+            counts.append(None)
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
-        frozen, values = values, thawed(values)
+        frozen, values = values, _alike(thawed(values), ways)
         if type(values[0]) is Same and all(v == values[0] for v in values):
             same.append((key, values[0].container))
             continue
@@ -152,6 +163,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
+        counts.append(_same_count(values))
         sources.append(frozen)
     made_of = [
         [origins(leaf, way.block.trace, {}) for leaf in mine]
@@ -178,6 +190,9 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     lose(lost.values())
     tracers = results_of(results[: len(types)], types, leaves)
     filled = _filled(made, tracers)
+    for (_, value), kept in zip(filled, counts, strict=True):
+        if kept is not None:
+            value.count = kept
     before.assign([*same, *filled])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
@@ -213,15 +228,27 @@ def _is_free(program: Program) -> bool:
     )
 
 
-def _check_grown(ways: Sequence[_Way], before: Before) -> None:
-    """Raise unless all ways append as many elements to each list."""
+def _check_lengths(ways: Sequence[_Way], before: Before) -> None:
+    """Raise Resized unless all ways append as many elements to each list."""
     some = [way for way in ways if way.error is None]
+    uneven: dict[int, list[Any]] = {}
     for way in some:
-        common = frozenset.intersection(*(other.grown for other in some))
-        for k in way.grown - common:
+        for k in way.grown - frozenset.intersection(*(other.grown for other in some)):
             place = way.changes[k][0].place
             assert place is not None
-            raise grown_error(place.container, before.access.source)
+            uneven[id(place.container)] = place.container
+    if uneven:
+        raise Resized([_longest(items, some, before) for items in uneven.values()])
+
+
+def _longest(
+    items: list[Any], ways: Sequence[_Way], before: Before
+) -> tuple[list[Any], Elements, int, bool]:
+    """What a list holds that each way appends to another number of times."""
+    held = before.heap.held[id(items)][1]
+    more = [way.contents.get(id(items), held) for way in ways]
+    every = [x for each in more for x in each]
+    return items, elements_of(every), max(map(len, more)), False
 
 
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
@@ -230,6 +257,29 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
         (other,) = (w for w in ways if w is not way)
         return _zeros(other.changes[k][1])
     return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
+
+
+def _alike(values: list[Any], ways: Sequence[_Way]) -> list[Any]:
+    """The elements of a list on several ways, as stretches of one type."""
+    if not all(type(v) is Stretch for v in values) or all(v is values[0] for v in values):
+        return values
+    elements = joined_elements([v.elements for v in values])
+    room = max(v.room for v in values)
+    is_limited = any(v.is_limited for v in values)
+    made = []
+    for way, v in zip(ways, values, strict=True):
+        with way.block.resumed():
+            longer = v.converted(elements)
+            made.append(longer.limited(room) if is_limited else longer.with_room(room))
+    return made
+
+
+def _same_count(values: Sequence[Any]) -> Any:
+    """How many elements a list has on all ways; None where they may differ."""
+    if not all(type(v) is Stretch for v in values):
+        return None
+    count = values[0].count
+    return count if all(v.count is count for v in values) else None
 
 
 def _zeros(value: Any) -> Any:

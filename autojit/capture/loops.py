@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from autojit.capture.state.aliases import origins, relate_all
+from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Place
 from autojit.capture.state.one_of import holds_one_of
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
+from autojit.capture.state.resized import Resized
 from autojit.capture.state.sharing import (
     Carried,
     carried,
@@ -60,16 +62,25 @@ def loops_around() -> int:
     return _local.loops
 
 
-def trace_loop(loop: Loop) -> Captured:
+def trace_loop(loop: Loop, lists: Lists | None = None) -> Captured:
     """Trace the body until its carry is settled."""
-    found = trace_if_begun(loop)
+    found = trace_if_begun(loop, lists)
     if isinstance(found, Exception):
         raise found
     return found
 
 
-def trace_if_begun(loop: Loop) -> Captured | Exception:
+def trace_if_begun(loop: Loop, lists: Lists | None = None) -> Captured | Exception:
     """The same, or the exception that each first step raises: Python raises it if there is one."""
+    lists = Lists() if lists is None else lists
+    while True:
+        try:
+            return _settled(loop, lists)
+        except Resized as resized:
+            lists.convert(resized, loop.most)
+
+
+def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
     before = Before(loop.access)
     carries: dict[Any, Carry] = {}
     for name, value in zip(loop.access.site.names, before.values, strict=True):
@@ -81,8 +92,8 @@ def trace_if_begun(loop: Loop) -> Captured | Exception:
     known = _Known(carries, {}, {}, {}, [], [], {})
     for number in range(_ROUNDS):
         try:
-            found = _round(loop, before, known)
-        except AutojitError:
+            found = _round(loop, before, known, resized)
+        except (AutojitError, Resized):
             raise
         except Exception as error:  # Python would raise it in the first step
             if number:
@@ -125,7 +136,7 @@ class _Known(NamedTuple):
     lost_lists: dict[int, Any]
 
 
-def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
+def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Captured | None:
     """Trace the body once; None if its carry turns out to be another one, which is noted."""
     carries, roots = known.carries, known.roots
     read = [c for c in carries.values() if c.read]
@@ -140,6 +151,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             for number in known.growing:
                 before.heap.empty(number)
             taken = take(before, read, rest)
+            resized.begin()
             before.heap.begin(known.growing)
             lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
@@ -153,6 +165,8 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
+            before.check_lengths(grow=loop.is_counted)
+            resized.check(before)
             changes = before.changes(grow=loop.is_counted)
             ends = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
             grown = before.heap.grown() if loop.is_counted else {}

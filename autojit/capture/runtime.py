@@ -19,8 +19,10 @@ from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
 from autojit.capture.state.ownership import owned
+from autojit.capture.state.resized import check_counted, lists_under, refuse_resized
 from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
+from autojit.capture.state.stretch import any_made, has_stretch
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
@@ -33,15 +35,21 @@ from autojit.tracing.values import is_tracer
 from . import calls, frames, recursion
 from .branches import capture_branch, capture_choice
 from .checks import failing
+from .comprehensions import Steps, elements, is_lazy, run_through
 from .loop import Loop
-from .loop_ops import emit
-from .loops import trace_if_begun
-from .rewriting.callees import converted
+from .rewriting.callees import PUSHED, converted, handing_on
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
 from .truth import truth, truth_of, unknown
-from .unbound import checked
-from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
+from .unrolling import (
+    UNROLLED,
+    becomes_unknown,
+    captured_whole,
+    emit_begun,
+    emit_if_begun,
+    unroll,
+)
+from .values.unbound import checked
 
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. That "
@@ -104,6 +112,21 @@ class Runtime(PlainRuntime):
             return super().kept(truth(test), value, neutral)
         return hooks.choose(condition, value, lambda: neutral)
 
+    def perhaps(self, test: Any, value: Callable[[], Any]) -> Any:
+        condition = unknown(test)
+        if condition is None:
+            return super().perhaps(truth(test), value)
+        return calls.perhaps(truth_of(condition), value)
+
+    def elements(
+        self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
+    ) -> Any:
+        it = without_none(it, "'NoneType' object is not iterable")
+        if not is_filter and not any_made():  # nor is there a generator
+            return made(it)
+        access = self._access(s, (made,), tuple, _put_nothing, tuple)
+        return elements(made, it, access, is_list=is_list, is_filter=is_filter)
+
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)
         if condition is None:
@@ -134,7 +157,7 @@ class Runtime(PlainRuntime):
             found = test()
             condition = unknown(found)
             if condition is not None:
-                _emit_if_begun(loop, condition)
+                emit_if_begun(loop, condition)
                 return
             if not truth(found):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
@@ -142,7 +165,7 @@ class Runtime(PlainRuntime):
             may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
             is_long = may_end and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
-                _emit_begun(loop)
+                emit_begun(loop)
                 return
             is_first = False
             body()
@@ -153,22 +176,34 @@ class Runtime(PlainRuntime):
     ) -> None:  # fmt: skip
         trace = current_trace()
         it = without_none(it, "'NoneType' object is not iterable")
+        if trace is not None and is_lazy(it):
+            access = self._access(s, (body, item, go_on), get, put, seen)
+            run_through(self, it, Steps(s, item, go_on, body, access))
+            return
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
-            super().loop_for(s, it, _noticing(item), go_on, body, get, put, seen)
+            lists = [] if trace is None else lists_under(it)
+            super().loop_for(s, it, _noticing(item, lists), go_on, body, get, put, seen)
+            check_counted(lists)
             return
         access = self._access(s, (body, item, go_on), get, put, seen)
         if sequence is None:
             unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
             return
 
+        lists = [x for x in lists_under(it) if not has_stretch(x)]
+
         def step(i: Any) -> None:
             item(sequence.at(i))
+            lengths = sequence.lengths_now()
             body()
+            if any(a is not b for a, b in zip(lengths, sequence.lengths_now(), strict=True)):
+                refuse_resized()
+            check_counted(lists)
 
         loop = Loop(step, go_on, sequence.length, sequence.most, access)
         if isinstance(sequence.length, Tracer):
-            _emit_if_begun(loop, sequence.length > 0)
+            emit_if_begun(loop, sequence.length > 0)
         elif not captured_whole(loop, sequence):
             unroll(loop, it, item, body)
 
@@ -209,6 +244,11 @@ class Runtime(PlainRuntime):
     def matched(self, value: Any) -> Any:
         return calls.check_subject(value)
 
+    def is_sequence(self, value: Any, least: int, is_open: bool) -> bool:
+        if any_made() and has_stretch(value):
+            calls.refused()
+        return super().is_sequence(value, least, is_open)
+
     def own(self, x: Any) -> Any:
         return owned(x)
 
@@ -223,6 +263,25 @@ class Runtime(PlainRuntime):
 
     def in_(self, x: Any, container: Any) -> Any:
         return calls.in_(x, container)
+
+    def equal(self, a: Any, b: Any) -> Any:
+        return calls.is_equal(a, b)
+
+    def unequal(self, a: Any, b: Any) -> Any:
+        return calls.is_unequal(a, b)
+
+    def generator(self, function: Any, pushed: Any) -> None:
+        setattr(function, PUSHED, pushed)
+
+    def unpacked(self, x: Any, count: int) -> Any:
+        return calls.unpacked(x, count)
+
+    def iterable(self, x: Any) -> Any:
+        return calls.stretched(x)
+
+    def delete_item(self, x: Any, index: Any) -> None:
+        calls.delete_item(x, index)
+        notice()
 
     def item(self, x: Any, index: Any) -> Any:
         if any_one_of((x, index)):
@@ -278,35 +337,12 @@ def entry(f: Any) -> Any:
     return functools.wraps(made)(lambda *args, **kwargs: recursion.called(f, args, kwargs, made))
 
 
-def _emit_if_begun(loop: Loop, begins: Tracer) -> None:
-    """Record a loop; where its first step raises an exception in any case, that step alone."""
-    found = trace_if_begun(loop)
-    if isinstance(found, Exception):
-        capture_branch(begins, (_nothing, lambda: _first_step(loop, found)), loop.access)
-    else:
-        emit(found)
-
-
-def _emit_begun(loop: Loop) -> None:
-    """The same of a loop that surely has a step."""
-    found = trace_if_begun(loop)
-    if isinstance(found, Exception):
-        _first_step(loop, found)
-    else:
-        emit(found)
-
-
-def _first_step(loop: Loop, error: Exception) -> None:
-    """A step that raises an exception, unless what it does before that raises another one."""
-    loop.step(0)
-    raise error
-
-
-def _noticing(item: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:
     """A step's first part, once an iterator has done its own."""
 
     def noticing(value: Any) -> None:
         notice()
+        check_counted(lists)
         item(value)
 
     return noticing
@@ -318,3 +354,6 @@ def _nothing() -> None:
 
 def _put_nothing(values: tuple[Any, ...]) -> None:
     """An expression sets no names."""
+
+
+hooks.handing_on = functools.partial(handing_on, runtime=Runtime)

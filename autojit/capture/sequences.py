@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.stretch import has_stretch, put_together, stretch_in
 from autojit.tracing.context import current_trace, inside
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
@@ -17,7 +18,8 @@ from autojit.tracing.values import is_tracer
 
 from .calls import item
 from .calls.calling import call
-from .calls.ranges import Enumerate, Reversed, TracedRange, Zip
+from .lists.stretches import Stretched
+from .values.ranges import Enumerate, Reversed, TracedRange, Zip
 
 
 class Sequence(NamedTuple):
@@ -25,6 +27,12 @@ class Sequence(NamedTuple):
 
     length: Any
     at: Callable[[Tracer], Any]
+    #: The lists whose length is a value.
+    lists: tuple[list[Any], ...] = ()
+
+    def lengths_now(self) -> list[Any]:
+        """The lengths of these lists, which no step may change."""
+        return [stretch_in(items).count for items in self.lists]
 
     @property
     def most(self) -> int | None:
@@ -97,6 +105,9 @@ def _of_array(it: Any) -> Sequence | None:
 
 def _of_list(it: Any) -> Sequence | None:
     """A list or tuple of numbers, or of arrays of one shape, is a table."""
+    if has_stretch(it):
+        put_together(it)
+        return Sequence(stretch_in(it).count, lambda i: stretch_in(it).at(i), (it,))
     if not it or not all(is_tracer(x) or isinstance(x, _NUMBERS) for x in it):
         return None
     if len({np.shape(x) for x in it}) > 1 or len({_kind(x) for x in it}) > 1:
@@ -142,7 +153,8 @@ def _of_zip(it: Zip) -> Sequence | None:
     length = known[0].length
     for part in known[1:]:
         length = call(min, (length, part.length), {}, lambda f: f)
-    return Sequence(length, lambda i: tuple(part.at(i) for part in known))
+    lists = tuple(items for part in known for items in part.lists)
+    return Sequence(length, lambda i: tuple(part.at(i) for part in known), lists)
 
 
 def _of_enumerate(it: Enumerate) -> Sequence | None:
@@ -153,7 +165,7 @@ def _of_enumerate(it: Enumerate) -> Sequence | None:
     def at(i: Tracer) -> Any:
         return (i + it.start if is_tracer(it.start) or it.start else i), inner.at(i)
 
-    return Sequence(inner.length, at)
+    return Sequence(inner.length, at, inner.lists)
 
 
 def _of_reversed(it: Reversed) -> Sequence | None:
@@ -167,7 +179,7 @@ def _of_reversed(it: Reversed) -> Sequence | None:
         index = last - i
         return inner.at(index if most is None else with_bounds(index, (0, max(most - 1, 0))))
 
-    return Sequence(inner.length, at)
+    return Sequence(inner.length, at, inner.lists)
 
 
 _MAKERS: list[tuple[Any, Callable[[Any], Sequence | None]]] = [
@@ -180,4 +192,5 @@ _MAKERS: list[tuple[Any, Callable[[Any], Sequence | None]]] = [
     (FreshArray, _of_array),
     (np.ndarray, _of_array),
     ((list, tuple), _of_list),
+    (Stretched, lambda it: _of_list(it.items)),
 ]

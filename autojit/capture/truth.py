@@ -9,6 +9,7 @@ import numpy as np
 from autojit.capture.state.heap import check_length
 from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Optional
+from autojit.capture.state.stretch import any_made, has_stretch
 from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
 from autojit.ir.ops import move
@@ -20,7 +21,8 @@ from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer, lift
 
-from .calls import scalars
+from .lists import elements
+from .values import scalars
 
 
 def unknown(test: Any) -> Tracer | None:
@@ -35,7 +37,11 @@ def unknown(test: Any) -> Tracer | None:
             test = array_of(test)
         if not is_tracer(test):
             check_length(test)
-            return None
+            if not (any_made() and has_stretch(test)):
+                return None
+            test = elements.truth_of(test)
+            if not is_tracer(test):
+                return None
     condition: Tracer = bare(test)
     return condition if value_of(condition) is None else None
 
@@ -51,6 +57,8 @@ def truth(test: Any) -> bool:
 
 def truth_of(x: Any) -> Tracer:
     """``bool(x)`` as a traced bool; ValueError, in NumPy's words, where x has many elements."""
+    if any_made() and has_stretch(x):
+        x = elements.truth_of(x)
     value = lift(x)
     if value.type.size != 1:
         few = "an empty array" if not value.type.size else "an array with more than one element"

@@ -12,21 +12,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Spent
-from autojit.capture.state.state import Before, note
+from autojit.capture.state.resized import check_counted, lists_under
+from autojit.capture.state.state import Access, Before, note
+from autojit.capture.state.stretch import has_stretch
 from autojit.errors import AutojitError, ShapesDifferError, raised
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
+from autojit.tracing.tracer import Tracer
 
 from .block import Block
 from .branches import capture_branch
 from .independence import steps_are_independent
 from .loop import Captured, Loop
 from .loop_ops import emit
-from .loops import trace_loop
+from .loops import trace_if_begun, trace_loop
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
 
@@ -60,16 +64,20 @@ def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     peeled = False
     notes = remarks.current()
     began = 0 if notes is None else len(notes)
+    lists = Lists()
     with _tried() as tried:
         try:
-            found = trace_loop(loop)
+            found = trace_loop(loop, lists)
         except ShapesDifferError:
             if loop.holds is not None:
                 raise
             tried.forget()
             peeled, found = True, _after_first(loop, sequence)
     reason = tried.reason or ("" if breaks else _why_short(n, found))
+    if lists and not reason:
+        reason = _why_known(loop, lists)
     if reason:
+        lists.put_back()
         if notes is not None:
             notes.forget("capture", began)  # its body is traced again
         _note(loop, reason)
@@ -91,6 +99,24 @@ def _why_short(n: int, loop: Captured) -> str:
     if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
         return "its steps do not depend on each other, and become operations on arrays"
     return ""
+
+
+def _why_known(loop: Loop, lists: Lists) -> str:
+    """Why a loop that resizes lists is unrolled: Python knows their lengths then."""
+    held = lists.held_before()
+    before = Before(loop.access)
+    for number in (0, loop.length // 2):
+        try:
+            for items, first in held:
+                items[:] = first
+            with _tried() as tried, Block().running():
+                loop.step(number)
+                is_known = not any(has_stretch(items) for items, _ in held)
+        finally:
+            before.restore()
+        if tried.reason or not is_known:
+            return ""
+    return "the lengths of its lists are known then"
 
 
 def _note(loop: Loop, reason: str) -> None:
@@ -164,11 +190,10 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
 
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
     """Run a loop step by step; steps behind a condition that is not known become branches."""
-    site = loop.access.site
-    # what the next step reads lives on behind this one
-    between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
+    access = between(loop.access)
     first = _so_far()
-    for number, value in enumerate(it):
+    lists = lists_under(it)
+    for number, value in _checked(it, lists):
         if number == 1 and _is_large(loop, first) and _rest_captured(loop):
             return
 
@@ -180,11 +205,25 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
-            capture_branch(truth_of(condition), (_nothing, step), between)
+            capture_branch(truth_of(condition), (_nothing, step), access)
         elif held is None or truth(held):
             step()
         else:
             return
+
+
+def _checked(it: Any, lists: list[list[Any]]) -> Iterator[tuple[int, Any]]:
+    """The items with their numbers, of lists that go on to be known."""
+    for pair in enumerate(it):
+        check_counted(lists)
+        yield pair
+    check_counted(lists)
+
+
+def between(access: Access) -> Access:
+    """What a part of a loop's step may change: what the next step reads lives on behind it."""
+    site = access.site
+    return access._replace(site=site._replace(live_out=site.live_out | site.live_in))
 
 
 class _SoFar(NamedTuple):
@@ -229,3 +268,27 @@ def _rest_captured(loop: Loop) -> bool:
 
 def _nothing() -> None:
     """What is left of a loop that has ended."""
+
+
+def emit_if_begun(loop: Loop, begins: Tracer) -> None:
+    """Record a loop; where its first step raises an exception in any case, that step alone."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        capture_branch(begins, (_nothing, lambda: _first_step(loop, found)), loop.access)
+    else:
+        emit(found)
+
+
+def emit_begun(loop: Loop) -> None:
+    """The same of a loop that surely has a step."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        _first_step(loop, found)
+    else:
+        emit(found)
+
+
+def _first_step(loop: Loop, error: Exception) -> None:
+    """A step that raises an exception, unless what it does before that raises another one."""
+    loop.step(0)
+    raise error

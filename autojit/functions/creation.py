@@ -10,7 +10,8 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, perhaps_view, shape_of, tracer
 from autojit.protocols.registry import implements
-from autojit.tracing.created_arrays import fresh
+from autojit.tracing.created_arrays import Uncounted, fresh
+from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
 from .assignment import cast
@@ -90,6 +91,9 @@ def converted(
 ) -> Tracer:  # fmt: skip
     """``np.array``, ``np.asarray`` and their kin of a traced array or a nest of lists."""
     order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, order)
+    if isinstance(x, list) and any(isinstance(each, Uncounted) for each in x):
+        elements = hooks.elements_as_array(x)
+        return elements if dtype is None else elements.astype(dtype)
     known = isinstance(x, Tracer)
     result = as_tracer(x)
     wanted = result.dtype if dtype is None else np.dtype(dtype)

@@ -13,6 +13,7 @@ from autojit.ir.core import shapes
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
 from autojit.protocols.registry import any_bounded, implements, reject
+from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.rows import Row, runs
 from autojit.tracing.source import user_source
@@ -52,6 +53,8 @@ def stack_nested(x: Any, dtype: Any = None) -> Any:
     """A nest of lists with traced values in it, as the array that np.array would make."""
     if not isinstance(x, (list, tuple)):
         return x
+    if any(isinstance(item, Uncounted) for item in x):
+        return hooks.elements_as_array(x)
     if any_bounded(x):
         return hooks.bounded_function(np.stack, (x,), {})
     if dtype is None:  # Python's numbers count as arrays of their own dtype here

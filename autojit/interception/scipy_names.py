@@ -17,7 +17,7 @@ from types import FunctionType, MethodDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import autojit.scipy
-from autojit.capture.calls.table import METHODS
+from autojit.capture.values.table import METHODS
 from autojit.scipy.names import load, resolved
 from autojit.scipy.registry import FUNCTIONS, OWN, own
 from autojit.tracing.context import current_trace

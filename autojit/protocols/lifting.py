@@ -20,6 +20,7 @@ from autojit.ir.ops.move import broadcast_to
 from autojit.tracing.aliasing import Uncertain, View
 from autojit.tracing.blocks import here
 from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace
+from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -154,7 +155,7 @@ def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
 
 def contains_tracer(x: Any) -> bool:
     """Whether a value is traced, or a nest of lists with traced values in it."""
-    if isinstance(x, Tracer):
+    if isinstance(x, (Tracer, Uncounted)):
         return True
     return isinstance(x, (list, tuple)) and any(map(contains_tracer, x))
 

@@ -384,6 +384,10 @@ class MadeOfTraced:
     """An object of ours whose parts are traced, such as a sparse matrix."""
 
 
+class Uncounted(MadeOfTraced):
+    """Stands in a list for elements whose number is a value."""
+
+
 def is_traced(x: Any) -> bool:
     """Whether there is a traced array in a value, in tuples, lists and dicts."""
     return _anywhere(lambda v: isinstance(v, (Tracer, TracedArray, MadeOfTraced)), x)

@@ -77,6 +77,10 @@ class Hooks:
     returned: Callable[[Any], Any]
     #: Raises for a list that grows in a captured loop, whose length differs from step to step.
     check_length: Callable[[Any], None]
+    #: A generator function as one that calls a function with what it yields, or None.
+    handing_on: Callable[[Any], Any]
+    #: A list whose length is a value as an array.
+    elements_as_array: Callable[[Any], Any]
     #: Results of a traced function that pass through what has to hold.
     with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.

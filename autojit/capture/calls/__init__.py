@@ -4,20 +4,27 @@ Each is Python's where nothing is traced.  Where something is, values are those 
 give for the numbers that it stands for, and what Python would not evaluate is not run.
 """
 
+from autojit.capture.lists.elements import refused
+from autojit.capture.lists.lazy import perhaps
+from autojit.capture.lists.stretches import stretched, unpacked
+
 from .calling import NUMPY_NAMES, call
-from .items import item, set_item, update_item
+from .items import delete_item, item, set_item, update_item
 from .logic import (
     and_,
     check_singleton,
     check_subject,
     in_,
+    is_equal,
     is_one_of,
     is_optional,
+    is_unequal,
     not_,
     or_,
 )
 
 __all__ = [
-    "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "in_", "is_one_of",
-    "is_optional", "item", "not_", "or_", "set_item", "update_item",
+    "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "delete_item", "in_",
+     "is_equal", "is_one_of", "is_optional", "is_unequal", "item", "not_", "or_", "perhaps",
+    "refused", "set_item", "stretched", "unpacked", "update_item",
 ]  # fmt: skip

@@ -15,15 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists import stretches
+from autojit.capture.lists.lazy import generated
+from autojit.capture.rewriting.twins import GENERATOR
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
+from autojit.capture.state.stretch import any_made
+from autojit.capture.values import ranges
+from autojit.capture.values.scalars import TRACED, any_traced, settled
+from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer, uncovered_of
 
-from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
+from . import conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
 from .randomness import Generator, RandomState, drawn
-from .scalars import TRACED, any_traced, settled
-from .table import ANSWERS, METHODS, Answer, When, answers
 
 Converted = Callable[[Any], Any]
 
@@ -44,6 +49,8 @@ _BUILTIN = types.BuiltinFunctionType
 
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
     """``f(*args, **kwargs)``, in which ``converted(g)`` is the twin of a function g."""
+    if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
+        return stretches.answer(_caller(converted), f, args, kwargs)
     found = ANSWERS.get(id(f))
     if type(f) is OneOf or (
         type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))
@@ -55,6 +62,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
         return _answered(found, args, kwargs, converted)
     kind = type(f)
     if kind is _FUNCTION:
+        if f.__code__.co_flags & GENERATOR:
+            return generated(f, args, kwargs)
         return converted(f)(*args, **kwargs)
     way = _ways.get(kind)
     if way is None:
@@ -147,6 +156,8 @@ def _bound_method(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
         return f(*args, **kwargs) if answer is None else answer(f.__self__, *args, **kwargs)
     if type(f.__self__) in _GENERATORS:
         return drawn(f, args, kwargs)
+    if type(f.__func__) is _FUNCTION and f.__func__.__code__.co_flags & GENERATOR:
+        return generated(f.__func__, (f.__self__, *args), kwargs)
     return converted(f)(*args, **kwargs)
 
 
@@ -232,4 +243,4 @@ _ways: dict[type, Way] = {
     type(list.__add__): _straight,
 }
 
-_tables = (iteration, mathematics, ordering, type_queries)  # which register their answers
+_tables = (heaps, iteration, mathematics, ordering, type_queries)  # which register their answers

@@ -9,6 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import (
+    as_float,
+    as_item,
+    is_traced,
+    python_number,
+    scalar_value,
+    settled,
+    truth,
+    without_loss,
+)
+from autojit.capture.values.table import answers
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
@@ -19,19 +31,6 @@ from autojit.tracing.created_arrays import bare
 from autojit.tracing.known import at_hand, value_of
 from autojit.tracing.tracer import Tracer
 from autojit.transformations.derivatives import stop_gradient
-
-from .refusals import refuse
-from .scalars import (
-    as_float,
-    as_item,
-    is_traced,
-    python_number,
-    scalar_value,
-    settled,
-    truth,
-    without_loss,
-)
-from .table import answers
 
 #: The least float that is too large for 64 bits.
 _TOO_LARGE = 2.0**63

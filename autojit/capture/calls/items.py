@@ -8,6 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists import elements
+from autojit.capture.state.stretch import any_made, has_stretch
+from autojit.capture.values.choice import choose, choose_nth
+from autojit.capture.values.ranges import TracedRange, arange_of
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import is_traced, python_number, settled
 from autojit.errors import ConcreteValueError, with_place
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
@@ -18,16 +24,13 @@ from autojit.tracing.known import at_hand, lost_derivative
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED
 
-from .choice import choose, choose_nth
-from .ranges import TracedRange, arange_of
-from .refusals import refuse
-from .scalars import is_traced, python_number, settled
-
 _INT = np.dtype(np.int64)
 
 
 def item(x: Any, index: Any) -> Any:
     """``x[index]``."""
+    if any_made() and has_stretch(x):
+        return elements.item(x, index)
     if not _has_traced(index):
         return x[index]
     kind = type(x)
@@ -117,6 +120,9 @@ def _place(x: Any, index: Any) -> Value:
 
 def set_item(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
+    if any_made() and has_stretch(x):
+        elements.set_item(x, index, value)
+        return
     if type(x) is np.ndarray:
         if is_traced(value) or _has_traced(index):
             index, value = _numbers(index), _numbers(value)
@@ -132,6 +138,21 @@ def set_item(x: Any, index: Any, value: Any) -> None:
             return
         _check_container(x, index)
     x[index] = value
+
+
+def delete_item(x: Any, index: Any) -> None:
+    """``del x[index]``."""
+    if any_made() and has_stretch(x):
+        elements.delete(x, index)
+        return
+    if type(x) is list and _has_traced(index):
+        index = _settled(index)
+        if _has_traced(index):
+            refuse(
+                "Deleting from a list at a traced index",
+                "Keep the elements in an array, and a mask of those that count.",
+            )
+    del x[index]
 
 
 def _numbers(x: Any) -> Any:

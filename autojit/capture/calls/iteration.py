@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists import library
+from autojit.capture.lists.lazy import handed_on
+from autojit.capture.values import ranges
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import is_traced, truth
+from autojit.capture.values.table import When, answers, answers_method
 from autojit.tracing.created_arrays import bare
 
-from . import items, logic, ranges
-from .refusals import refuse
-from .scalars import is_traced, truth
-from .table import When, answers, answers_method
+from . import items, logic
 
 answers(range)(ranges.range_)
 answers(len, when=When.ALWAYS)(ranges.length)
@@ -47,11 +50,12 @@ def map_(call: Any, f: Any, *iterables: Any) -> Any:
 @answers(filter, when=When.ALWAYS, calls=True)
 def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
     """``filter`` by conditions that are known."""
-    elements = iter(iterable)
+    if f is None:
+        return filter(None, iterable)
 
-    def kept() -> Iterator[Any]:
+    def kept(elements: Iterator[Any]) -> Iterator[Any]:
         for x in elements:
-            held = truth(x if f is None else call(f, x))
+            held = truth(call(f, x))
             if is_traced(held):
                 refuse(
                     "The length of filter(f, xs)",
@@ -61,7 +65,7 @@ def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
             if held:
                 yield x
 
-    return kept()
+    return handed_on(kept(iter(iterable)), library.filtered, (f, iterable))
 
 
 @answers(functools.reduce, when=When.ALWAYS, calls=True)
@@ -101,9 +105,16 @@ def _while(original: Any) -> Any:
                 )
             return found
 
-        return original(held, iterable)
+        return handed_on(original(held, iterable), _IN_PYTHON[original], (f, iterable))
 
     return answer
+
+
+_IN_PYTHON: dict[Any, Any] = {
+    itertools.takewhile: library.takewhile,
+    itertools.dropwhile: library.dropwhile,
+    itertools.filterfalse: library.filterfalse,
+}
 
 
 for _cut in (itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
@@ -150,12 +161,19 @@ def _refused(words: str, fix: str) -> Any:
     return answer
 
 
-answers_method(list, "index")(
-    _refused("lst.index(x) with a traced x", "np.argmax(np.array(lst) == x)")
-)
-answers_method(tuple, "index")(
-    _refused("t.index(x) with a traced x", "np.argmax(np.array(t) == x)")
-)
+def _index(call: Any, items: Any, x: Any) -> Any:
+    """``lst.index(x)``, where it is known which elements are equal."""
+    for number, element in enumerate(items):
+        same = truth(element == x)
+        if is_traced(same):
+            refuse("lst.index(x) with a traced x", "np.argmax(np.array(lst) == x)")
+        if same:
+            return number
+    raise ValueError(f"{type(items).__name__}.index(x): x not in {type(items).__name__}")
+
+
+answers_method(list, "index")(_index)
+answers_method(tuple, "index")(_index)
 _at_index = _refused(
     "Inserting into a list, or popping from it, at a traced index",
     "Keep the elements in an array of a fixed length, and a number of those that count.",

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists import elements
 from autojit.capture.state.one_of import OneOf, resolved
 from autojit.capture.state.optional import Facts, Optional, flag, implied
+from autojit.capture.state.stretch import any_made, has_stretch
+from autojit.capture.values.ranges import TracedRange
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import any_traced, is_traced, is_undecided, settled, truth
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
 from autojit.protocols.lifting import as_value, dtype_of, tracer
 from autojit.tracing.hooks import hooks
-
-from .ranges import TracedRange
-from .refusals import refuse
-from .scalars import any_traced, is_traced, is_undecided, settled, truth
 
 Thunk = Callable[[], Any]
 
@@ -33,6 +34,8 @@ def and_(first: Any, *rest: Thunk) -> Any:
     """``first and rest() and …``: the first value that is false, or the last one."""
     value = first
     for k, thunk in enumerate(rest):
+        if any_made() and has_stretch(value):
+            return _after_list(value, thunk, rest[k + 1 :], and_)
         if is_undecided(value):
             return _and(value, thunk, rest[k + 1 :])
         if not value:
@@ -51,6 +54,8 @@ def or_(first: Any, *rest: Thunk) -> Any:
     """``first or rest() or …``: the first value that is true, or the last one."""
     value = first
     for k, thunk in enumerate(rest):
+        if any_made() and has_stretch(value):
+            return _after_list(value, thunk, rest[k + 1 :], or_)
         if is_undecided(value):
             return _or(value, thunk, rest[k + 1 :])
         if value:
@@ -63,6 +68,13 @@ def _or(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
     test, inner = truth(value), _Asked()
     found = lazily(test, lambda: value, lambda: inner.kept(or_(thunk(), *rest)))
     return flag(found, (), inner.implies(test, False))
+
+
+def _after_list(items: list[Any], thunk: Thunk, rest: tuple[Thunk, ...], both: Any) -> Any:
+    """``xs and rest``, or ``xs or rest``, as a condition, for a list whose length is a value."""
+    found = both(elements.truth_of(items), thunk, *rest)
+    is_bool = isinstance(found, bool) or (is_traced(found) and dtype_of(found) == np.dtype(bool))
+    return found if is_bool else elements.refused()
 
 
 class _Asked:
@@ -80,8 +92,24 @@ class _Asked:
         return implied(test, holds) + tuple((x, known) for x, known in inner if x.owner.open)
 
 
+def is_equal(a: Any, b: Any) -> Any:
+    """``a == b``."""
+    if any_made() and (has_stretch(a) or has_stretch(b)):
+        return elements.is_equal(a, b)
+    return a == b
+
+
+def is_unequal(a: Any, b: Any) -> Any:
+    """``a != b``."""
+    if any_made() and (has_stretch(a) or has_stretch(b)):
+        return not_(elements.is_equal(a, b))
+    return a != b
+
+
 def not_(x: Any) -> Any:
     """``not x``."""
+    if any_made() and has_stretch(x):
+        x = elements.truth_of(x)
     held = truth(x) if is_undecided(x) else x
     if not is_traced(held):
         return not held
@@ -97,6 +125,8 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 def in_(x: Any, container: Any) -> Any:
     """``x in container``."""
+    if any_made() and has_stretch(container):
+        return elements.contains(x, container)
     if type(x) is OneOf:
         return x.__aj_where__(lambda known: in_(known, container))
     if type(container) is OneOf:
@@ -259,6 +289,8 @@ def _elements(value: Any) -> Any:
 
 def check_subject(value: Any) -> Any:
     """The subject of a ``match``; ConcreteValueError where it is traced, or holds what is."""
+    if any_made() and has_stretch(value):
+        elements.refused()
     if is_traced(value) or any_traced(_elements(value)):
         refuse(
             "This `match` of a traced value, whose patterns ask for True, False or a class,",

@@ -15,6 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import (
+    any_traced,
+    as_float,
+    is_traced,
+    python_number,
+    scalar_value,
+    settled,
+)
+from autojit.capture.values.table import When, answers
 from autojit.protocols.lifting import as_value, tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
@@ -24,9 +34,6 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .conversions import integral
 from .ordering import sorted_, stacked
-from .refusals import refuse
-from .scalars import any_traced, as_float, is_traced, python_number, scalar_value, settled
-from .table import When, answers
 
 #: Powers of two that a double holds.
 LEAST_EXPONENT, LARGEST_EXPONENT = -1022, 1023

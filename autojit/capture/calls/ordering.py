@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
+from autojit.capture.values.ranges import TracedRange
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import any_traced, is_traced, python_number, truth
+from autojit.capture.values.table import When, answers, answers_method
 from autojit.protocols.lifting import as_value, tracer
+from autojit.staging import pytrees
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.known import value_of
 from autojit.tracing.protocol import bounds_of, with_bounds
-
-from .choice import choose, choose_nth, joined, kind_of
-from .ranges import TracedRange
-from .refusals import refuse
-from .scalars import any_traced, is_traced, python_number, truth
-from .table import When, answers, answers_method
 
 _ABSENT: Any = object()
 
@@ -95,9 +95,11 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
     if is_traced(reverse):
         refuse("sorted() with a traced `reverse`", "Use np.where on the two results.")
     keys = [_value(k) for k in keys]
-    if not any_traced(keys):
+    if not any_traced(pytrees.flatten(keys)[0]):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[i] for i in order]
+    if all(isinstance(k, tuple) for k in keys):
+        return _sorted_tuples(items, keys, reverse)
     if not all(np.ndim(k) == 0 and _is_number(k) for k in keys):
         refuse(
             "Sorting by traced values that are no numbers",
@@ -108,6 +110,24 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
     if key is None and not reverse:
         return _sorted_numbers(items)
     order = _order(keys, reverse)
+    return [choose_nth(as_value(order[i]), items, "sorted()") for i in range(len(items))]
+
+
+def _sorted_tuples(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
+    """Items in the order of tuples of numbers: by the last numbers first, then by those before."""
+    flat = [pytrees.flatten(k) for k in keys]
+    alike = all(structure == flat[0][1] for _, structure in flat)
+    if not alike or not all(np.ndim(x) == 0 and _is_number(x) for row, _ in flat for x in row):
+        refuse(
+            "Sorting by tuples of different lengths, or of what is no number",
+            "Sort tuples of numbers, or by one of them:\n    sorted(xs, key=lambda x: x[0])",
+        )
+    columns = [list(column) for column in zip(*(row for row, _ in flat), strict=True)]
+    order: Any = tracer(as_value(np.arange(len(items))))
+    for column in reversed(columns):
+        row = stacked(column)[0] if any_traced(column) else np.asarray(column)
+        picked = tracer(as_value(row))[order]
+        order = order[_order(list(picked), reverse)]
     return [choose_nth(as_value(order[i]), items, "sorted()") for i in range(len(items))]
 
 

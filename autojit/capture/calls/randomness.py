@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.values.table import When, answers
 from autojit.errors import FrozenRandomError, with_place
 from autojit.tracing.context import current_trace, is_kept
 from autojit.tracing.source import user_source
-
-from .table import When, answers
 
 Generator, RandomState = np.random.Generator, np.random.RandomState
 _GLOBAL: Any = np.random.normal.__self__  # type: ignore[attr-defined]

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.optional import Optional
+from autojit.capture.values.choice import ChosenList
+from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
+from autojit.capture.values.refusals import refuse
+from autojit.capture.values.scalars import is_traced
+from autojit.capture.values.table import When, answers
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
-
-from .choice import ChosenList
-from .ranges import Enumerate, Reversed, TracedRange, Zip
-from .refusals import refuse
-from .scalars import is_traced
-from .table import When, answers
 
 #: Python's types of what stands for their objects.
 _STAND_INS = {

@@ -7,7 +7,7 @@ import builtins
 from typing import Any
 
 from .build import ask, assign, constant, do, lazy, load, pair, place, runtime, store
-from .expressions import Expressions
+from .expressions import Checks, Expressions
 
 #: Expressions that may make an array.
 _MAKING = (ast.BinOp, ast.Call, ast.Compare, ast.IfExp, ast.Subscript, ast.UnaryOp)
@@ -34,6 +34,12 @@ class Assignments(Expressions):
 
     def assign(self, node: ast.Assign) -> list[ast.stmt]:
         value = self._own(node.value)
+        apart = [t for t in node.targets if isinstance(t, ast.Tuple | ast.List)]
+        if apart and not isinstance(node.value, ast.Tuple | ast.List):
+            count = len(apart[0].elts)
+            if any(isinstance(part, ast.Starred) for t in apart for part in t.elts):
+                count = -1
+            value = self.ask("unpacked", [value, constant(count, node)], node)
         if not any(map(_has_item, node.targets)):
             node.targets = [self.target(target) for target in node.targets]
             node.value = value
@@ -61,10 +67,9 @@ class Assignments(Expressions):
 
     def comprehension(self, node: Any) -> ast.expr:
         makes = self.writes and isinstance(node, ast.ListComp) and isinstance(node.elt, _MAKING)
-        found: Any = super().comprehension(node)
-        if makes and found is node:  # else a function of Python's consumes it
-            found.elt = self.ask("own", [found.elt], node)
-        return found
+        if makes and not hasattr(node, "neutral"):  # else a function of Python's consumes it
+            node.elt = self.ask("own", [node.elt], node)
+        return super().comprehension(node)
 
     def _in_any_order(self, target: ast.Subscript, value: ast.expr) -> bool:
         """Whether nobody can tell that the parts of a target are evaluated before the value."""
@@ -168,6 +173,9 @@ class Assignments(Expressions):
                 self.definite = self.definite - {target.id}
                 return [*before, assign(target.id, runtime("unbound", target), target)]
             return [ast.Delete(targets=[target], **place(target))]
+        if isinstance(target, ast.Subscript):
+            array, index = self.expression(target.value), self.index(target.slice)
+            return [do(self.ask("delete_item", [array, index], target), target)]
         return [ast.Delete(targets=[self.target(target)], **place(target)), _notice(target)]
 
 
@@ -211,3 +219,30 @@ def _has_item(target: ast.expr) -> bool:
     if isinstance(target, ast.Starred):
         return _has_item(target.value)
     return isinstance(target, ast.Subscript)
+
+
+class StatementChecks(Checks):
+    """Leaves statements as they are, but for names that may be unbound."""
+
+    def statement(self, node: Any) -> None:
+        if type(node) in _DEFINITIONS:
+            inner = StatementChecks(self.context, node.scope)
+            for part in node.body:
+                inner.statement(part)
+            return
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                setattr(node, field, [self._inside(item) for item in value])
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self._inside(value))
+
+    def _inside(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
+        if isinstance(value, ast.AST):
+            self.statement(value)
+        return value
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

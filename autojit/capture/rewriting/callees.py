@@ -14,7 +14,7 @@ from autojit.scipy.names import standing_for
 
 from . import testing_calls
 from .testing_calls import on_values
-from .twins import is_twin_code, known_twin, twin_of
+from .twins import GENERATOR, is_twin_code, known_twin, twin_of
 
 #: Libraries whose functions are called as they are.
 LIBRARIES = frozenset(
@@ -22,8 +22,12 @@ LIBRARIES = frozenset(
 )
 #: Python over NumPy's public names, which is traced as the user's functions are.
 _PLAIN_PYTHON = "numpy.polynomial."
+#: Functions of the standard library in Python, for twins.
+_LIBRARY = "autojit.capture.lists.library"
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+#: The attribute of a generator function inside of a twin that has its other form.
+PUSHED = "__aj_pushed__"
 #: What `is_users` has found, by file.
 _users: dict[str, bool] = {}
 _BUILTIN = BuiltinFunctionType
@@ -34,7 +38,7 @@ def is_users(function: FunctionType) -> bool:
     """Whether a function is neither the standard library's nor one of ``LIBRARIES``'."""
     module = function.__globals__.get("__name__")
     if isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
-        return module.startswith(_PLAIN_PYTHON)
+        return module.startswith(_PLAIN_PYTHON) or module == _LIBRARY
     file = function.__code__.co_filename
     known = _users.get(file)
     if known is None:
@@ -58,7 +62,18 @@ def converted(function: Any, runtime: type) -> Any:
     return standing_for(function) if found is function else found
 
 
+def handing_on(function: FunctionType, runtime: type) -> Any:
+    """A generator function as one that calls ``__aj_consume__`` with what it yields; None where it
+    has no such form."""
+    made = getattr(function, PUSHED, None)
+    if made is not None or is_twin_code(function.__code__) or not is_users(function):
+        return made
+    return twin_of(function, runtime)
+
+
 def _function(function: FunctionType, runtime: type) -> Any:
+    if function.__code__.co_flags & GENERATOR:
+        return function
     twin = known_twin(function, runtime)
     if twin is not None and is_users(function):
         return twin

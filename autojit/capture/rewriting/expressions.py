@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 AS_THEY_ARE = frozenset(("super", "globals", "locals", "vars", "dir", "__import__", "breakpoint"))
 #: What changes nothing of what a builtin says about many values.
 _NEUTRAL = {"sum": 0, "any": False, "all": True}
+#: The parameter of a comprehension as a function of what it runs through.
+_ITERABLE = "__aj_iterable"
 #: Builtins that return a Python bool, whatever they are asked about.
 _KNOWN = frozenset(("callable", "hasattr", "issubclass"))
 
@@ -163,6 +165,9 @@ class Expressions:
         if isinstance(op, ast.Is | ast.IsNot) and not (_is_plain(left) or _is_plain(right)):
             same = self.ask("is_", [left, right], at)
             return same if isinstance(op, ast.Is) else self.ask("not_", [same], at)
+        if isinstance(op, ast.Eq | ast.NotEq) and not (_is_plain(left) or _is_plain(right)):
+            name = "equal" if isinstance(op, ast.Eq) else "unequal"
+            return self.ask(name, [left, right], at)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
 
     def ask(self, name: str, arguments: list[Any], at: ast.AST) -> ast.expr:
@@ -229,7 +234,7 @@ class Expressions:
         return node
 
     def subscript(self, node: ast.Subscript) -> ast.expr:
-        if not isinstance(node.ctx, ast.Load) or is_literal(node.slice):
+        if not isinstance(node.ctx, ast.Load):
             return self.generic(node)
         value = self.expression(node.value)
         return self.ask("item", [value, self.index(node.slice)], node)
@@ -272,7 +277,7 @@ class Expressions:
         first.iter = self.expression(first.iter)
         self.inner[-1] = scope
         for part in others:
-            part.iter = self.expression(part.iter)
+            part.iter = self.ask("iterable", [self.expression(part.iter)], part.iter)
         for part in node.generators:
             part.target = self.expression(part.target)
             part.ifs = self.expressions(part.ifs)
@@ -280,16 +285,37 @@ class Expressions:
             if hasattr(node, field):
                 setattr(node, field, self.expression(getattr(node, field)))
         self.inner.pop()
-        neutral = getattr(node, "neutral", None)
-        if neutral is None or self.keeps_walrus(node):
+        is_async = any(part.is_async for part in node.generators) or _is_of_frame(node)
+        in_function = self.where().kind != "class"
+        if is_async or self.keeps_walrus(node) or not in_function:
+            first.iter = self.ask("iterable", [first.iter], first.iter)
             return node
+        is_list = isinstance(node, ast.ListComp)
+        if not (is_list or isinstance(node, ast.GeneratorExp)):
+            first.iter = self.ask("iterable", [first.iter], first.iter)
+            return node
+        return self._elements_of(node, first, others, is_list=is_list)
+
+    def _elements_of(self, node: Any, first: Any, others: list[Any], *, is_list: bool) -> ast.expr:
+        """A comprehension that may run through a list whose length is a value, or may leave out
+        elements as a traced value decides."""
         conditions = others[-1].ifs if others else first.ifs
-        test = conditions[0]
-        if len(conditions) > 1:
-            test = self.ask("and_", [test, *map(lazy, conditions[1:])], node)
-        node.elt = self.ask("kept", [test, lazy(node.elt), constant(neutral, node)], node)
-        conditions.clear()
-        return self.ask("present", [node], node)
+        is_filter = bool(conditions) and not any(part.ifs for part in [first, *others][:-1])
+        if is_filter:
+            test = conditions[0]
+            if len(conditions) > 1:
+                test = self.ask("and_", [test, *map(lazy, conditions[1:])], node)
+            neutral = getattr(node, "neutral", None)
+            given = [] if neutral is None else [constant(neutral, node)]
+            name = "perhaps" if neutral is None else "kept"
+            node.elt = self.ask(name, [test, lazy(node.elt), *given], node)
+            conditions.clear()
+        site = self.context.expression_site("comprehension", node, first.iter)
+        given, first.iter = first.iter, load(_ITERABLE, first.iter)
+        return self.ask(
+            "elements", [constant(site, node), lazy(node, _ITERABLE), given,
+                         constant(is_list, node), constant(is_filter, node)], node,
+        )  # fmt: skip
 
 
 class Checks(Expressions):
@@ -309,34 +335,6 @@ class Checks(Expressions):
         return super().lambda_(node)
 
 
-class StatementChecks(Checks):
-    """Leaves statements as they are, but for names that may be unbound."""
-
-    def statement(self, node: Any) -> None:
-        if type(node) in _DEFINITIONS:
-            scope: Scope = node.scope
-            inner = StatementChecks(self.context, scope)
-            for part in node.body:
-                inner.statement(part)
-            return
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, list):
-                setattr(node, field, [self._inside(item) for item in value])
-            elif isinstance(value, ast.AST):
-                setattr(node, field, self._inside(value))
-
-    def _inside(self, value: Any) -> Any:
-        if isinstance(value, ast.expr):
-            return self.expression(value)
-        if isinstance(value, ast.AST):
-            self.statement(value)
-        return value
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
 def first_parameter(arguments: ast.arguments) -> str | None:
     every = [*arguments.posonlyargs, *arguments.args]
     return every[0].arg if every else None
@@ -353,15 +351,13 @@ def _is_runtimes(func: ast.expr) -> bool:
     return isinstance(owner, ast.Name) and owner.id == RUNTIME
 
 
-def is_literal(node: ast.expr | None) -> bool:
-    """Whether an index is written out: a number, a text, ``...``, or slices and tuples of these."""
-    if node is None or isinstance(node, ast.Constant):
-        return True
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.operand, ast.Constant)
-    if isinstance(node, ast.Slice):
-        return all(map(is_literal, (node.lower, node.upper, node.step)))
-    return isinstance(node, ast.Tuple) and all(map(is_literal, node.elts))
+def _is_of_frame(node: ast.AST) -> bool:
+    """Whether an expression means another thing in a function of its own."""
+    return any(
+        isinstance(part, ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(part, ast.Name) and part.id in AS_THEY_ARE)
+        for part in ast.walk(node)
+    )
 
 
 def _assigns(node: ast.AST) -> bool:

@@ -126,6 +126,26 @@ class PlainRuntime:
         """An element of a comprehension if a condition holds."""
         return value() if test else ABSENT
 
+    def generator(self, function: Any, pushed: Any) -> None:
+        """A generator function inside of a twin has another form."""
+
+    def unpacked(self, x: Any, count: int) -> Any:
+        """What is assigned to so many targets; -1 if one of them takes a list."""
+        return x
+
+    def perhaps(self, test: Any, value: _Thunk) -> Any:
+        """An element of a comprehension, or that it is left out."""
+        return value() if test else ABSENT
+
+    def elements(
+        self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
+    ) -> Any:
+        """A comprehension, as a function of what it runs through."""
+        found = made(it)
+        if not is_filter:
+            return found
+        return [x for x in found if x is not ABSENT] if is_list else self.present(found)
+
     def present(self, values: Any) -> Any:
         """The elements of a comprehension for which its conditions hold."""
         found = (x for x in values if x is not ABSENT)
@@ -153,6 +173,19 @@ class PlainRuntime:
 
     def item(self, array: Any, index: Any) -> Any:
         return array[index]
+
+    def equal(self, a: Any, b: Any) -> Any:
+        return a == b
+
+    def unequal(self, a: Any, b: Any) -> Any:
+        return a != b
+
+    def iterable(self, x: Any) -> Any:
+        """What a comprehension runs through."""
+        return x
+
+    def delete_item(self, x: Any, index: Any) -> None:
+        del x[index]
 
     def set_item(self, array: Any, index: Any, value: Any) -> None:
         array[index] = value

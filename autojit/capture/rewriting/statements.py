@@ -6,8 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from .assignments import Assignments, may_write
-from .blocks import all_statements, heads, without_declarations
+from .assignments import Assignments, StatementChecks, may_write
 from .build import (
     ask,
     assign,
@@ -21,8 +20,8 @@ from .build import (
     runtime,
     store,
 )  # fmt: skip
-from .dataflow import Definite, Live
-from .expressions import StatementChecks, first_parameter
+from .dataflow import Definite, Live, all_statements, heads, without_declarations
+from .expressions import first_parameter
 from .matching import needs_values
 from .normal_forms import RETURNED, NormalForms
 from .scopes import Scope, effects

@@ -19,6 +19,7 @@ from autojit.ir.core.locks import Lock
 
 from .build import RUNTIME
 from .context import Context
+from .generators import pushed, with_pushed
 from .normal_forms import escapes_of
 from .scopes import Scopes
 from .source import Found, NoSource, compiled, find
@@ -26,7 +27,9 @@ from .statements import Statements
 
 #: How many twins of function objects, and how many codes, are kept.
 MOST = 1024
-_NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200  # generators, coroutines, and both
+#: The flag of generator functions.
+GENERATOR = 0x20
+_COROUTINE = 0x80 | 0x100 | 0x200  # and what is both
 _OPTIMIZED = 0x1  # of all code but that of classes and modules
 _LOCALS = frozenset(("locals", "eval", "exec"))
 _LOCALS_ALONE = frozenset(("vars", "dir"))
@@ -173,12 +176,18 @@ def _made(function: FunctionType, recipe: _Recipe) -> FunctionType:
 def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
     """Find, rewrite and compile; raises ``NoSource``."""
     code = function.__code__
-    if code.co_flags & _NOT_PLAIN:
-        raise NoSource("it is a generator or a coroutine")
+    if code.co_flags & _COROUTINE:
+        raise NoSource("it is a coroutine")
     if RUNTIME in code.co_freevars:
         raise NoSource("it is a twin")
     found = find(function)
     _refuse(found.node)
+    if code.co_flags & GENERATOR:
+        handing_on = pushed(found.node) if isinstance(found.node, ast.FunctionDef) else None
+        if handing_on is None:
+            raise NoSource("it is a generator whose values are sent to it")
+        found.node = handing_on
+    with_pushed(found.node)
     scopes = Scopes(found.node)
     names: frozenset[str] = getattr(runtime_class, "numpy_names", frozenset())
     context = Context(found, code.co_filename, code.co_freevars, function.__globals__, names)

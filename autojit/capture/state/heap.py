@@ -14,7 +14,6 @@ import numpy as np
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
-from autojit.tracing.array_methods import OPERATORS
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
@@ -37,6 +36,8 @@ from .holders import (
 from .maybe import Maybe
 from .one_of import OneOf, alternatives
 from .optional import Optional, inner
+from .stretch import has_stretch, put_together
+from .unread import UNREAD, Lost, Unread
 
 #: What holds nothing that can be changed, or is found by other means.
 _LEAVES = (
@@ -185,6 +186,22 @@ class Heap:
             if isinstance(x, list) and len(x) > len(before)
         }
 
+    def resized(self, *, grow: bool) -> list[list[Any]]:
+        """The lists that have another length than before, or may have; if ``grow``, those alone
+        that have not just got elements at their end."""
+        found = []
+        for x, held in self.held.values():
+            if type(x) is not list or is_lost(x):
+                continue
+            before = self.emptied.get(id(x), held)
+            if has_stretch(x) or has_stretch(before):
+                put_together(x)
+                if not (has_stretch(x) and has_stretch(before)):
+                    found.append(x)
+            elif len(x) < len(before) or (len(x) > len(before) and not grow):
+                found.append(x)
+        return found
+
     def changes(self, source: Source | None, *, grow: bool) -> dict[tuple[int, Any], Place]:
         """The places that hold another object than before; raises where a container has got or
         lost elements, but for lists that have grown at their end if they may."""
@@ -211,7 +228,7 @@ class Heap:
         items = enumerate(before) if isinstance(before, list) else before.items()
         found = {(id(x), key): Place(x, key) for key, old in items if now[key] is not old}
         if found and id(x) in self.emptied:
-            raise CaptureError(with_place(_UNREAD, source))
+            raise CaptureError(with_place(UNREAD, source))
         return found
 
     def empty(self, number: int) -> None:
@@ -276,49 +293,6 @@ def _state(x: Any) -> Any:
 
 class Spent(CaptureError):
     """Something is used up that cannot be put back, so there is no other way to go on."""
-
-
-class Unread:
-    """An element of a list that grows in a loop: which one it is differs from step to step."""
-
-    __aj_internal__ = True
-    #: So that those below this module know lists that grow.
-    list_grows = True
-
-    @property
-    def words(self) -> str:
-        return _UNREAD
-
-    def __getattr__(self, name: str) -> Any:
-        raise CaptureError(with_place(self.words, user_source()))
-
-    def _refuse(self, *args: Any) -> Any:
-        raise CaptureError(with_place(self.words, user_source()))
-
-    __array_ufunc__ = None
-
-
-for _name in (*OPERATORS, *(f"__{word}__" for word in (
-    "bool", "float", "int", "complex", "index", "array", "len", "iter", "getitem", "call",
-))):  # fmt: skip
-    setattr(Unread, _name, Unread._refuse)
-
-
-class Lost(Unread):
-    """An element of a list or dict that may have changed as another one did, which it may be."""
-
-    words = (
-        "This list or dict may be one that has been changed: which one a name holds depends on a "
-        "traced condition. Bind the name to a copy before that:\n"
-        "    ys = list(xs)                      # not: ys = xs\n"
-        "    ys = dict(xs)"
-    )
-
-
-_UNREAD = (
-    "This element of a list is read or set in a loop that appends to the list, so it is another "
-    "one in each step. Keep what the next step needs in a variable: xs.append(x); last = x."
-)
 
 
 def grown_error(x: Any, source: Source | None) -> CaptureError:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import optree
 
-from autojit.errors import ConcreteValueError, with_place
+from autojit.errors import CaptureError, ConcreteValueError, with_place
 from autojit.staging.pytrees import NAMESPACE
 from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -309,6 +310,8 @@ def returned(tree: Any) -> Any:
     leaves, structure = optree.tree_flatten(tree, is_leaf=_is_optional, namespace=NAMESPACE)
     for leaf in leaves:
         refuse_result(leaf)
+        if isinstance(leaf, Uncounted):
+            raise CaptureError(with_place(_UNCOUNTED, user_source()))
     if not any(type(leaf) is Optional for leaf in leaves):
         return tree
     values = [returned(without_none(leaf, _RETURNED)) for leaf in leaves]
@@ -316,7 +319,17 @@ def returned(tree: Any) -> Any:
 
 
 def _is_optional(x: Any) -> bool:
-    return type(x) in (Optional, OneOf)
+    return type(x) in (Optional, OneOf) or isinstance(x, Uncounted)
+
+
+_UNCOUNTED = (
+    "The function returns a list whose length depends on a traced value, and results of compiled "
+    "code have one shape. Return what you make of the list, or an array of a fixed length and a "
+    "count:\n"
+    "    return sum(found), len(found)      # not: return found\n"
+    "or call the function without jit, where Python goes its own way:\n"
+    "    grad(f)(x)                         # not: jit(grad(f))(x)"
+)
 
 
 _RETURNED = (

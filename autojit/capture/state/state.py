@@ -26,6 +26,7 @@ from .holders import contents, is_same_content
 from .maybe import Maybe
 from .one_of import with_codes
 from .optional import Optional, inner, with_inner
+from .resized import Resized, resized
 
 
 class Access(NamedTuple):
@@ -110,6 +111,12 @@ class Before:
         for place in self.heap.changes(self.access.source, grow=grow).values():
             found[id(place.container), place.key] = Key(None, place), place.get()
         return found
+
+    def check_lengths(self, *, grow: bool) -> None:
+        """Raise Resized where lists have another length than before."""
+        changed = self.heap.resized(grow=grow)
+        if changed:
+            raise Resized([resized(x, self.heap.held[id(x)][1]) for x in changed])
 
     def appended(self) -> dict[Any, tuple[Key, Any]]:
         """The places behind the last elements that lists had, and what they hold."""

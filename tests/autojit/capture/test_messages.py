@@ -115,36 +115,6 @@ def test_text_on_both_ways():
 # -- containers --------------------------------------------------------------------------
 
 
-def large_ones(x):
-    found = []
-    for i in range(len(x)):
-        if x[i] > 2:
-            found.append(x[i])
-    return sum(found)
-
-
-def large_ones_counted(x):
-    n = len(x)
-    found = np.zeros(n); count = 0  # fmt: skip  # noqa: E702
-    for i in range(len(x)):
-        if x[i] > 2:
-            found[count] = x[i]; count += 1  # fmt: skip  # noqa: E702
-    return np.sum(found)
-
-
-def test_lists_that_grow_by_values():
-    error = refused(large_ones, X)
-    assert str(error).startswith(
-        "A list gets or loses elements where a traced value decides whether, or how often. How "
-        "many it has would be known only when the compiled code runs.\n"
-        "Keep an array of a fixed size and count what is in it:\n"
-        "    found = np.zeros(n); count = 0     # before\n"
-        "    found[count] = x; count += 1       # not: found.append(x)"
-    )
-    assert line_of(large_ones, "if x[i]") in str(error)
-    assert jit(large_ones_counted)(X) == large_ones(X) == 12
-
-
 def keyed(x):
     d = {}
     if x[0] > 0:
@@ -210,7 +180,7 @@ def test_recursion_by_value_through_another_function():
 
 @pytest.mark.parametrize(
     ("f", "arg"),
-    [(part, X), (sum_of_perhaps_none, X), (large_ones, X), (keyed, X), (is_even, 5.0)],
+    [(part, X), (sum_of_perhaps_none, X), (keyed, X), (is_even, 5.0)],
 )
 def test_code_in_messages_fits_a_terminal(f, arg):
     code = [line for line in str(refused(f, arg)).splitlines() if line.startswith("    ")]

@@ -77,8 +77,10 @@ def test_values_and_gradients(f, row):
 
 
 def test_lengths_that_depend_on_values():
-    with pytest.raises(ConcreteValueError, match=r"takewhile\(f, xs\)(.|\n)*break"):
-        jit(lambda x: sum(itertools.takewhile(lambda v: v < 1.5, x)))(np.array(ROWS[0]))
+    def sum_of_small(x):
+        return sum(itertools.takewhile(lambda v: v < 1.5, x))
+
+    assert jit(sum_of_small)(np.array(ROWS[0])) == sum_of_small(np.array(ROWS[0]))
     with pytest.raises(ConcreteValueError, match=r"np\.arange(.|\n)*not: np\.mgrid\[0:n\]"):
         jit(lambda x: np.sum(np.mgrid[0 : int(x)] * x))(3.0)
     with pytest.raises(statistics.StatisticsError, match="two data points"):

@@ -12,6 +12,8 @@ from autojit.errors import AutojitError
 
 from . import (  # noqa: F401
     decorated,
+    generators,
+    growing,
     idioms,
     matrices,
     numerics,
@@ -30,7 +32,6 @@ REFUSED = {
     "error_handled_by_try": "`math.log` may raise ValueError",
     "gauss_on_lists": "values of different structure",
     "romberg": "may share memory",
-    "spiking_neuron": "gets or loses elements",
 }
 
 _COVERED = [p for p in PROGRAMS if p.name not in REFUSED]

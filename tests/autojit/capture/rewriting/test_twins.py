@@ -230,7 +230,8 @@ def test_returns_that_are_taken_back() -> None:
 
 
 def generator(x):
-    yield x
+    y = yield x
+    yield y
 
 
 def with_locals(x):
@@ -252,7 +253,7 @@ def nothing(x):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (generator, "it is a generator or a coroutine"),
+        (generator, "it is a generator whose values are sent to it"),
         (with_locals, r"line \d+ calls locals\(\)"),
         (with_finally, r"line \d+ has break in a finally"),
         (nothing, "there is nothing to rewrite in it"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.capture.rewriting.plain import UNBOUND, PlainRuntime
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.state import tree_of
 from autojit.errors import InPlaceError, with_place
@@ -15,8 +16,6 @@ from autojit.tracing.aliasing import Mapped
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
-
-from .rewriting.plain import UNBOUND, PlainRuntime
 
 
 def checked(found: Maybe, name: str) -> Any:

@@ -1,0 +1,172 @@
+"""Comprehensions that run through lists whose length is a value, or leave out elements as a traced
+value decides."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from autojit.capture.state.heap import also_reached
+from autojit.capture.state.state import Access
+from autojit.tracing.tracer import Tracer
+
+from .branches import capture_branch
+from .calls.logic import not_
+from .lists.lazy import Count, Generated, Lazy, Pending, Perhaps, packed
+from .loop import Loop
+from .loop_ops import emit
+from .loops import trace_loop
+from .rewriting.plain import ABSENT
+from .sequences import Sequence, sequence_of
+from .unrolling import between
+
+Made = Callable[[Any], Any]
+
+
+def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
+    """What a comprehension makes of ``it``: a list, or what a generator is given as."""
+    if isinstance(it, Generated) and not it.started:
+        return _of_generated(made, it, access, is_list=is_list)
+    sequence = sequence_of(it)
+    is_counted = sequence is None or not sequence.lists
+    if is_counted and not is_filter:
+        return made(it)
+
+    def collected() -> list[Any]:
+        if sequence is not None and not is_counted:
+            return _over(sequence, made, access)
+        return packed([x for x in made(it) if x is not ABSENT])
+
+    if is_list:
+        return collected()
+    plain = (x for x in made(it) if x is not ABSENT) if is_counted else iter(it)
+    return Pending(collected, plain, it, made)
+
+
+def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -> Any:
+    """The same of what a generator yields."""
+
+    def collected() -> list[Any]:
+        found: list[Any] = []
+        with also_reached((found, made)):
+            it.push(functools.partial(_into, found, made, access))
+        return found
+
+    if is_list:
+        return collected()
+    return Pending(collected, (x for x in made(it) if x is not ABSENT), it, made)
+
+
+def _into(found: list[Any], made: Made, access: Access, value: Any) -> None:
+    each(made, value, access, found.append)
+
+
+def _over(sequence: Sequence, made: Made, access: Access) -> list[Any]:
+    """The elements for a list whose length is a value."""
+    found: list[Any] = []
+
+    def step(i: Any) -> None:
+        each(made, sequence.at(i), access, found.append)
+
+    with also_reached(found):
+        assert isinstance(sequence.length, Tracer)
+        emit(trace_loop(Loop(step, None, sequence.length, sequence.most, access)))
+    return found
+
+
+def each(made: Made, given: Any, access: Access, take: Callable[[Any], Any]) -> None:
+    """Hand on the elements that a comprehension makes of one."""
+    for x in made([given]):
+        if type(x) is Perhaps:
+            capture_branch(x.held, (_nothing, functools.partial(take, x.value)), access)
+        elif x is not ABSENT:
+            take(x)
+
+
+def _nothing() -> None:
+    """An element that is left out."""
+
+
+# -- loops --------------------------------------------------------------------------------
+
+
+class Steps(NamedTuple):
+    """A ``for`` statement: its site, its parts, and the names that it reads and sets."""
+
+    site: int
+    item: Callable[[Any], Any]
+    go_on: Callable[[], Any] | None
+    body: Callable[[], Any]
+    access: Access
+
+
+def is_lazy(it: Any) -> bool:
+    """Whether a loop runs through an iterable in another way than Python does."""
+    return type(it) is Count or (isinstance(it, Lazy) and not it.started)
+
+
+def run_through(runtime: Any, it: Any, loop: Steps) -> None:
+    """A loop over a generator, a generator expression or ``itertools.count()``."""
+    if type(it) is Count:
+        _count(runtime, it, loop)
+    elif isinstance(it, Generated):
+        _hand_on(it, loop)
+    else:
+        _each_step(runtime, it, loop)
+
+
+def _hand_on(it: Generated, loop: Steps) -> None:
+    """The body is called with what the generator yields."""
+
+    def consume(value: Any) -> Any:
+        loop.item(value)
+        loop.body()
+        return False if loop.go_on is None else not_(loop.go_on())
+
+    with also_reached((loop.item, loop.body, loop.go_on)):
+        it.push(consume)
+
+
+def _each_step(runtime: Any, it: Pending, loop: Steps) -> None:
+    """Each step makes the elements of a generator expression when it begins."""
+    it.begin()
+    given: list[Any] = [None]
+    functions = (*loop.access.functions, it.made)
+    access = between(loop.access._replace(functions=functions))
+
+    def take(value: Any) -> None:
+        loop.item(value)
+        loop.body()
+
+    def receive(value: Any) -> None:
+        given[0] = value
+
+    def step() -> None:
+        each(it.made, given[0], access, take)
+
+    runtime.loop_for(
+        loop.site, it.it, receive, loop.go_on, step, access.get, access.put, access.seen
+    )
+
+
+def _count(runtime: Any, it: Count, loop: Steps) -> None:
+    """Something in the loop ends it."""
+    counter = [it.first]
+    it.spend()
+
+    def counted() -> None:
+        number = counter[0]
+        counter[0] = number + it.step
+        loop.item(number)
+        loop.body()
+
+    access = loop.access
+    with also_reached(counter):
+        runtime.loop_while(
+            loop.site, loop.go_on or _always, counted, access.get, access.put, access.seen
+        )
+
+
+def _always() -> bool:
+    return True

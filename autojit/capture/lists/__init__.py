@@ -1,0 +1,1 @@
+"""Lists whose length is a value, generators, and functions of the standard library in Python."""

@@ -1,0 +1,277 @@
+"""Items, slices, comparisons and methods of lists whose length is a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.capture.state.stretch import (
+    Stretch,
+    elements_of,
+    has_stretch,
+    made_of,
+    put_together,
+    stretch_in,
+)
+from autojit.capture.values import ranges
+from autojit.capture.values.scalars import is_traced, python_number, settled, truth
+from autojit.errors import CaptureError, with_place
+from autojit.functions.checks import ensured
+from autojit.ir.ops import arithmetic
+from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
+from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import with_bounds
+from autojit.tracing.source import user_source
+
+_INT = np.dtype(np.int64)
+Call = Callable[..., Any]
+
+
+def refused() -> Any:
+    """Raise CaptureError: this use of such a list is not known while the function is traced."""
+    raise CaptureError(with_place(Stretch.words, user_source()))
+
+
+def as_array(items: list[Any]) -> Any:
+    """The elements as an array: its length is a value."""
+    if not isinstance(items, list):
+        return refused()
+    s = stretch_in(items)
+    columns = [as_tracer(c) for c in s.columns]
+    if len(columns) == 1 and s.elements.structure.is_leaf():
+        return columns[0][: s.count]
+    if not all(child.is_leaf() for child in s.elements.structure.children()):
+        return refused()
+    return np.stack(columns, axis=1)[: s.count]
+
+
+hooks.elements_as_array = as_array
+
+
+def numbers(items: list[Any]) -> Any:
+    """The elements as an array, where they are numbers."""
+    if not stretch_in(items).elements.structure.is_leaf():
+        return refused()
+    return as_array(items)
+
+
+# -- lengths and truth --------------------------------------------------------------------
+
+
+def length(items: Any) -> Any:
+    """``len(xs)``."""
+    return stretch_in(items).count if isinstance(items, list) else refused()
+
+
+def truth_of(items: list[Any]) -> Any:
+    """``bool(xs)``."""
+    return truth(length(items) > 0)
+
+
+def is_equal(a: Any, b: Any) -> Any:
+    """``a == b``: with an empty list, or one of numbers."""
+    if not (isinstance(a, list) and isinstance(b, list)):
+        return False
+    counts = [stretch_in(x).count if has_stretch(x) else len(x) for x in (a, b)]
+    same = truth(counts[0] == counts[1])
+    if not all((a, b)):
+        return same
+    kinds = [elements_of(x) for x in (a, b)]
+    if kinds[0].structure != kinds[1].structure:
+        return refused()
+    one, two = (stretch_in(x) if has_stretch(x) else made_of(x, elements_of(x)) for x in (a, b))
+    room = min(one.room, two.room)
+    matter = np.arange(room) < counts[0]
+    for x, y in zip(one.columns, two.columns, strict=True):
+        equal = np.equal(as_tracer(x)[:room], as_tracer(y)[:room])
+        same = np.logical_and(same, np.all(np.logical_or(equal, np.logical_not(matter))))
+    return same
+
+
+# -- indices ------------------------------------------------------------------------------
+
+
+def item(items: list[Any], index: Any) -> Any:
+    """``xs[index]``."""
+    s = stretch_in(items)
+    if type(index) is slice:
+        return [_sliced(s, index)]
+    return s.at(_place(s, index, "list index out of range"))
+
+
+def set_item(items: list[Any], index: Any, value: Any) -> None:
+    """``xs[index] = value``."""
+    s = stretch_in(items)
+    if type(index) is slice:
+        if (index.start, index.stop, index.step) != (None, None, None):
+            refused()
+        items[:] = [stretch_in(value)] if has_stretch(value) else list(value)
+        return
+    items[:] = [s.replaced(_place(s, index, "list assignment index out of range"), value)]
+
+
+def delete(items: list[Any], index: Any) -> None:
+    """``del xs[index]``."""
+    if type(index) is slice:
+        refused()
+    _pop(None, items, index)
+
+
+def _place(s: Stretch, index: Any, words: str) -> Any:
+    """An index as a place from 0 on, which the compiled code checks."""
+    index = ranges.bound(index)
+    if is_traced(index):
+        place = np.where(np.less(index, 0), index + s.count, index)
+    else:
+        place = s.count + index if index < 0 else index
+    inside = np.logical_and(np.greater_equal(place, 0), np.less(place, s.count))
+    found = python_number(as_value(ensured(place, inside, IndexError(words))), int)
+    return with_bounds(found, (0, max(s.room - 1, 0)))
+
+
+def _sliced(s: Stretch, index: slice) -> Stretch:
+    step = settled(1 if index.step is None else index.step)
+    if is_traced(step):
+        return refused()
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, s.count) if step > 0 else (-1, s.count - 1)
+    first = _clipped(index.start, low if step > 0 else high, low, high, s)
+    last = _clipped(index.stop, high if step > 0 else low, low, high, s)
+    span = last - first if step > 0 else first - last
+    count = np.maximum((span + abs(step) - 1) // abs(step), 0)
+    places = arithmetic.add(arithmetic.mul(s.places(), step), _spread(as_value(first, _INT), s))
+    return s.picked(places, python_number(as_value(count), int), s.most)
+
+
+def _spread(x: Any, s: Stretch) -> Any:
+    return as_value(np.broadcast_to(tracer(x), (s.room,)))
+
+
+def _clipped(bound: Any, default: Any, low: Any, high: Any, s: Stretch) -> Any:
+    if bound is None:
+        return default
+    bound = ranges.bound(bound)
+    counted = np.where(np.less(bound, 0), bound + s.count, bound)
+    return np.minimum(np.maximum(counted, low), high)
+
+
+# -- methods --------------------------------------------------------------------------------
+
+
+def _append(call: Call, items: list[Any], value: Any) -> None:
+    items[:] = [stretch_in(items).appended(value)]
+
+
+def _extend(call: Call, items: list[Any], more: Any) -> None:
+    s = stretch_in(items) if has_stretch(items) else None
+    if isinstance(more, list) and has_stretch(more):
+        other = stretch_in(more)
+        if s is None:
+            items.extend([other])
+            put_together(items)
+        else:
+            items[:] = [s.joined(other)]
+        return
+    for x in more:
+        _append(call, items, x)
+
+
+def _pop(call: Any, items: list[Any], index: Any = -1) -> Any:
+    s = stretch_in(items)
+    hooks.fail_where(np.less_equal(s.count, 0), IndexError("pop from empty list"))
+    if not is_traced(index) and index == -1:
+        last = with_bounds(python_number(as_value(np.maximum(s.count - 1, 0)), int),
+                           (0, max(s.room - 1, 0)))  # fmt: skip
+        found = s.at(last)
+        items[:] = [s.shortened(last)]
+        return found
+    place = _place(s, index, "pop index out of range")
+    found = s.at(place)
+    places = s.places()
+    behind = arithmetic.ge(places, _spread(as_value(place, _INT), s))
+    moved = arithmetic.add(places, to_dtype(behind, _INT))
+    count = python_number(as_value(np.maximum(s.count - 1, 0)), int)
+    items[:] = [s.picked(moved, count, s.most)]
+    return found
+
+
+def insert(call: Call, items: list[Any], index: Any, value: Any) -> None:
+    s = stretch_in(items).appended(value)
+    old = stretch_in(items)
+    place = python_number(as_value(_clipped(index, 0, 0, old.count, old)), int)
+    places = s.places()
+    behind = arithmetic.gt(places, _spread(as_value(place, _INT), s))
+    moved = arithmetic.sub(places, to_dtype(behind, _INT))
+    shifted = s.picked(moved, s.count, s.most)
+    items[:] = [shifted.replaced(with_bounds(place, (0, s.room - 1)), value)]
+
+
+def _copy(call: Call, items: list[Any]) -> list[Any]:
+    return list(items)
+
+
+def _clear(call: Call, items: list[Any]) -> None:
+    items[:] = [stretch_in(items).shortened(0)]
+
+
+def _reverse(call: Call, items: list[Any]) -> None:
+    items[:] = [_sliced(stretch_in(items), slice(None, None, -1))]
+
+
+def sorted_(call: Call, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
+    s = stretch_in(items)
+    keys = as_tracer(s.columns[0])
+    if key is not None or not s.elements.structure.is_leaf() or keys.dtype.kind not in "iuf":
+        return refused()
+    if is_traced(reverse):
+        return refused()
+    outside = np.arange(s.room) >= s.count
+    order = np.argsort(np.where(outside, 0, -keys if reverse else keys), kind="stable")
+    order = order[np.argsort(outside[order], kind="stable")]
+    return [s.picked(as_value(order, _INT), s.count, s.most)]
+
+
+def _sort(call: Call, items: list[Any], *, key: Any = None, reverse: Any = False) -> None:
+    items[:] = sorted_(call, items, key=key, reverse=reverse)
+
+
+def _index_of(call: Call, items: list[Any], x: Any) -> Any:
+    same = _same_as(items, x)
+    found = np.argmax(same)
+    words = "list.index(x): x not in list"
+    return python_number(as_value(ensured(found, np.any(same), ValueError(words))), int)
+
+
+def _count_of(call: Call, items: list[Any], x: Any) -> Any:
+    return python_number(as_value(np.sum(_same_as(items, x))), int)
+
+
+def _remove(call: Call, items: list[Any], x: Any) -> None:
+    _pop(call, items, _index_of(call, items, x))
+
+
+def _same_as(items: list[Any], x: Any) -> Any:
+    """Which elements are equal to one."""
+    s = stretch_in(items)
+    if elements_of([x]).structure != s.elements.structure:
+        return refused()
+    same = np.arange(s.room) < s.count
+    numbers = x if isinstance(x, tuple) else (x,)
+    for column, number in zip(s.columns, numbers, strict=True):
+        same = np.logical_and(same, np.equal(as_tracer(column), number))
+    return same
+
+
+def contains(x: Any, items: list[Any]) -> Any:
+    """``x in xs``."""
+    return truth(np.any(_same_as(items, x)))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "append": _append, "extend": _extend, "pop": _pop, "insert": insert, "copy": _copy,
+    "clear": _clear, "reverse": _reverse, "sort": _sort, "index": _index_of, "count": _count_of,
+    "remove": _remove,
+}  # fmt: skip

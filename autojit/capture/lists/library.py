@@ -1,0 +1,209 @@
+"""Functions of the standard library in Python, which are captured as functions of the user's are.
+
+They are what the documentation of `itertools` and the source of `heapq` say.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+
+def takewhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    """``itertools.takewhile``."""
+    for x in iterable:
+        if not predicate(x):
+            break
+        yield x
+
+
+def dropwhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    """``itertools.dropwhile``."""
+    drops = True
+    for x in iterable:
+        if drops and predicate(x):
+            continue
+        drops = False
+        yield x
+
+
+def filterfalse(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    """``itertools.filterfalse``."""
+    for x in iterable:
+        if not predicate(x):
+            yield x
+
+
+def filtered(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    """``filter``."""
+    for x in iterable:
+        if predicate(x):
+            yield x
+
+
+def numbered(iterable: Iterable[Any], start: Any = 0) -> Iterator[Any]:
+    """``enumerate``."""
+    number = start
+    for x in iterable:
+        yield number, x
+        number += 1
+
+
+def mapped(function: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    """``map`` of one iterable."""
+    for x in iterable:
+        yield function(x)
+
+
+def zipped_with(iterable: Iterable[Any], others: tuple[Any, ...]) -> Iterator[Any]:
+    """``zip`` of an iterable and others with a length, which are counted by an index."""
+    number = 0
+    for x in iterable:
+        if any(number >= len(other) for other in others):
+            break
+        yield (x, *[other[number] for other in others])
+        number += 1  # noqa: SIM113 - the loop is compiled
+
+
+def islice(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> Iterator[Any]:
+    """``itertools.islice``."""
+    number = 0
+    if stop is not None and stop <= start:
+        return
+    for x in iterable:
+        if number >= start and (number - start) % step == 0:
+            yield x
+        number += 1  # noqa: SIM113
+        if stop is not None and number >= stop:
+            break
+
+
+def chained(iterables: Iterable[Any]) -> Iterator[Any]:
+    """``itertools.chain``."""
+    for iterable in iterables:
+        yield from iterable
+
+
+def pairs(iterable: Iterable[Any]) -> Iterator[Any]:
+    """``itertools.pairwise``."""
+    is_first = True
+    before: Any = 0.0
+    for x in iterable:
+        if not is_first:
+            yield before, x
+        is_first = False
+        before = x
+
+
+def sums(iterable: Iterable[Any], function: Callable[[Any, Any], Any]) -> Iterator[Any]:
+    """``itertools.accumulate``."""
+    is_first = True
+    total: Any = 0.0
+    for x in iterable:
+        total = x if is_first else function(total, x)
+        is_first = False
+        yield total
+
+
+def is_less(a: Any, b: Any) -> Any:
+    """``a < b``, of tuples too."""
+    if not isinstance(a, tuple) or not isinstance(b, tuple):
+        return a < b
+    for x, y in zip(a, b):  # noqa: B905
+        if is_less(x, y):
+            return True
+        if is_less(y, x):
+            return False
+    return len(a) < len(b)
+
+
+# -- heaps --------------------------------------------------------------------------------
+
+
+def heappush(heap: list[Any], item: Any) -> None:
+    """``heapq.heappush``."""
+    heap.append(item)
+    sift_down(heap, 0, len(heap) - 1)
+
+
+def heappop(heap: list[Any]) -> Any:
+    """``heapq.heappop``."""
+    last = heap.pop()
+    if heap:
+        found = heap[0]
+        heap[0] = last
+        sift_up(heap, 0)
+    else:
+        found = last
+    return found
+
+
+def heapreplace(heap: list[Any], item: Any) -> Any:
+    """``heapq.heapreplace``."""
+    found = heap[0]
+    heap[0] = item
+    sift_up(heap, 0)
+    return found
+
+
+def heappushpop(heap: list[Any], item: Any) -> Any:
+    """``heapq.heappushpop``."""
+    if heap and is_less(heap[0], item):
+        item, heap[0] = heap[0], item
+        sift_up(heap, 0)
+    return item
+
+
+def heapify(heap: list[Any]) -> None:
+    """``heapq.heapify``."""
+    for place in range(len(heap) // 2 - 1, -1, -1):
+        sift_up(heap, place)
+
+
+def sift_down(heap: list[Any], start: Any, place: Any) -> None:
+    """``heapq._siftdown``."""
+    item = heap[place]
+    while place > start:
+        above = (place - 1) // 2
+        parent = heap[above]
+        if not is_less(item, parent):
+            break
+        heap[place] = parent
+        place = above
+    heap[place] = item
+
+
+def sift_up(heap: list[Any], place: Any) -> None:
+    """``heapq._siftup``."""
+    end = len(heap)
+    start = place
+    item = heap[place]
+    child = 2 * place + 1
+    while child < end:
+        right = child + 1
+        if right < end and not is_less(heap[child], heap[right]):
+            child = right
+        heap[place] = heap[child]
+        place = child
+        child = 2 * place + 1
+    heap[place] = item
+    sift_down(heap, start, place)
+
+
+def nsmallest(n: int, iterable: Iterable[Any]) -> list[Any]:
+    """``heapq.nsmallest``."""
+    return sorted(iterable)[:n]
+
+
+def nlargest(n: int, iterable: Iterable[Any]) -> list[Any]:
+    """``heapq.nlargest``."""
+    return sorted(iterable, reverse=True)[:n]
+
+
+#: By the functions that they stand for.
+HEAPS: dict[Any, Callable[..., Any]] = {
+    heapq.heappush: heappush, heapq.heappop: heappop, heapq.heapreplace: heapreplace,
+    heapq.heappushpop: heappushpop, heapq.heapify: heapify, heapq.nsmallest: nsmallest,
+    heapq.nlargest: nlargest,
+}  # fmt: skip

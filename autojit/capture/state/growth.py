@@ -1,0 +1,101 @@
+"""Lists to which a loop appends as often as a traced value decides, and from which it takes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .resized import Resized, stretch_out
+from .state import Before
+from .stretch import MOST_ROOM, ROOM, Elements, has_stretch, joined_elements, stretch_in
+
+
+class _Growing(NamedTuple):
+    """A list that has a stretch for its elements as long as a loop runs."""
+
+    items: list[Any]
+    elements: Elements
+    #: How many elements it has at most before the loop.
+    first: int
+    #: How many more a step leaves it with at most; None where nothing bounds that.
+    step: int | None
+
+    def room(self, steps: int | None) -> int | None:
+        """How many elements it has at most; None where nothing bounds that."""
+        if self.step == 0:
+            return self.first
+        if self.step is None or steps is None:
+            return None
+        most = self.first + steps * self.step
+        return most if most <= MOST_ROOM else None
+
+
+class Lists:
+    """The lists of a loop whose length is a value, and what they held before the loop."""
+
+    def __init__(self) -> None:
+        self._growing: dict[int, _Growing] = {}
+        self._held: list[tuple[list[Any], list[Any]]] = []
+        self._steps: int | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._growing)
+
+    def convert(self, resized: Resized, steps: int | None) -> None:
+        """Put stretches into lists that the loop has been found to resize."""
+        self._steps = steps
+        for items, elements, most, is_limited in resized.lists:
+            known = self._growing.get(id(items))
+            if known is None:
+                self._held.append((items, list(items)))
+                first = stretch_in(items).most if has_stretch(items) else len(items)
+                more: int | None = most - first
+            else:
+                first, elements = known.first, joined_elements([known.elements, elements])
+                start = 0 if known.step is None else known.step
+                room = known.room(self._steps)
+                more = None if known.step is None or room is None else start + most - room
+            if is_limited:
+                more = None
+            found = _Growing(items, elements, first, more)
+            self._growing[id(items)] = found
+            room = found.room(self._steps)
+            if room is None:
+                stretch_out(items, elements, max(ROOM, 2 * first), is_limited=True)
+            else:
+                stretch_out(items, elements, max(room, 1), is_limited=False)
+
+    def begin(self) -> None:
+        """A step begins: what it appends has room."""
+        for each in self._growing.values():
+            room = each.room(self._steps)
+            if room is not None and has_stretch(each.items):
+                each.items[:] = [stretch_in(each.items).with_most(room - (each.step or 0))]
+
+    def check(self, before: Before) -> None:
+        """A step ends: raise Resized where a list has more elements, or others, than it may."""
+        wrong = []
+        for items, held in before.heap.held.values():
+            if type(items) is not list or not has_stretch(items):
+                continue
+            first, now = stretch_in(held), stretch_in(items)
+            elements = joined_elements([first.elements, now.elements])
+            limit = None if first.is_limited else first.room
+            is_longer = limit is not None and (now.is_limited or now.most > limit)
+            if elements != first.elements or is_longer:
+                wrong.append((items, elements, now.most, now.is_limited))
+                continue
+            longer = now.converted(elements).with_room(first.room)
+            items[:] = [longer.limited(first.room) if first.is_limited else longer]
+        if wrong:
+            raise Resized(wrong)
+
+    def held_before(self) -> list[tuple[list[Any], list[Any]]]:
+        """The lists, and what they held before the loop."""
+        return list(self._held)
+
+    def put_back(self) -> None:
+        """The loop is not captured after all."""
+        for items, held in reversed(self._held):
+            items[:] = held
+        self._growing.clear()
+        self._held.clear()

@@ -1,0 +1,84 @@
+"""Lists whose length a block changes: they get stretches, and the block is traced again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from autojit.errors import CaptureError, with_place
+from autojit.tracing.source import user_source
+
+from .stretch import (
+    Elements,
+    any_made,
+    elements_of,
+    has_stretch,
+    joined_elements,
+    made_of,
+    stretch_in,
+)
+
+
+class Resized(Exception):
+    """Lists of a block whose length is another one at its end, or may be: it is traced again with
+    stretches in them."""
+
+    def __init__(self, lists: Sequence[tuple[list[Any], Elements, int, bool]]) -> None:
+        super().__init__()
+        #: The lists, their elements, how many there are at most at the end, and whether nothing
+        #: bounds that.
+        self.lists = list(lists)
+
+
+def resized(items: list[Any], held: list[Any]) -> tuple[list[Any], Elements, int, bool]:
+    """A list of a block that held something else before, as `Resized` tells it."""
+    most, is_limited = len(items), False
+    if has_stretch(items):
+        now = stretch_in(items)
+        most, is_limited = now.most, now.is_limited
+    return items, elements_of([*items, *held]), most, is_limited
+
+
+def stretch_out(items: list[Any], elements: Elements, most: int, *, is_limited: bool) -> None:
+    """Put a stretch with room for so many elements in the place of a list's elements."""
+    if has_stretch(items):
+        found = stretch_in(items)
+        found = found.converted(joined_elements([found.elements, elements]))
+    else:
+        mine = [elements_of(items)] if items else []
+        found = made_of(items, joined_elements([elements, *mine]), most)
+    items[:] = [found.limited(most) if is_limited else found.with_room(most)]
+
+
+def check_counted(lists: Iterable[list[Any]]) -> None:
+    """Raise CaptureError where Python runs through a list that has become a stretch."""
+    if any_made() and any(map(has_stretch, lists)):
+        refuse_resized()
+
+
+def lists_under(it: Any) -> list[list[Any]]:
+    """The lists that an iterable of Python's runs through."""
+    if type(it) in (list, tuple):
+        return [it] if type(it) is list else []
+    if isinstance(it, _ITERATORS):
+        parts = it.__reduce__()[1]
+        return [x for part in parts for x in lists_under(part)]
+    return []
+
+
+_ITERATORS: tuple[Any, ...] = (zip, enumerate, map, filter, type(iter([])), type(reversed([])))
+
+
+def refuse_resized() -> NoReturn:
+    """Raise CaptureError for a loop that resizes the list that it runs through."""
+    raise CaptureError(with_place(_CHANGED, user_source()))
+
+
+_CHANGED = (
+    "A loop runs through a list, and a traced value decides what it appends to that list, or takes "
+    "from it. Count the elements that the loop has come to:\n"
+    "    i = 0\n"
+    "    while i < len(queue):              # not: for u in queue\n"
+    "        u = queue[i]\n"
+    "        i += 1"
+)

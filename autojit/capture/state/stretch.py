@@ -1,0 +1,368 @@
+"""Lists whose length is a value: what stands in such a list for elements that are not counted yet.
+
+A list that a traced condition appends to, or that a loop appends to as often as a traced value
+decides, holds a :class:`Stretch` in the place of its elements: an array for each number of an
+element, longer than it has to be, and how many elements there are.  A stretch never changes; a
+change of the list puts another one into it.  So branches and loops hand it on as they hand on any
+element of a list.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import optree
+
+from autojit.errors import CaptureError, with_place
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type
+from autojit.ir.ops import arithmetic, move
+from autojit.ir.ops.index import gather
+from autojit.ir.ops.linear import iota
+from autojit.ir.ops.update import scatter
+from autojit.protocols.lifting import as_value, to_dtype, tracer
+from autojit.staging import pytrees
+from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.created_arrays import Uncounted
+from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import with_bounds
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+from .unread import Unread
+
+#: Elements that a list has room for whose length nothing bounds: the compiled code raises an
+#: OverflowError for more.
+ROOM = 16_384
+#: Elements from which on a bound of the length counts as none.
+MOST_ROOM = 1 << 20
+
+_INT = np.dtype(np.int64)
+
+
+class _Local(threading.local):
+    made = False
+
+
+_local = _Local()
+
+
+class Elements(NamedTuple):
+    """What each element of a list is: numbers, and tuples of them, of given types."""
+
+    structure: Any
+    types: tuple[LeafType, ...]
+
+    def of(self, leaves: Sequence[Value]) -> Any:
+        """An element of these numbers."""
+        numbers = [tracer(v, t.weak) for v, t in zip(leaves, self.types, strict=True)]
+        return pytrees.unflatten(self.structure, numbers)
+
+
+class Stretch(Unread, Uncounted):
+    """``count`` elements of a list; each column has one number of all elements.
+
+    ``most`` is a bound of ``count`` that is known.  Where nothing bounds how far the list grows, it
+    has room for as many as the columns have (``is_limited``), and the code checks that.
+    """
+
+    words = (
+        "The length of this list depends on a traced value, so this use of its elements is not "
+        "known while the function is traced. Such a list takes len, sum, min, max, sorted, loops, "
+        "indices, slices, append, extend, pop, insert, and functions of NumPy's that reduce:\n"
+        "    for x in xs: total += x            # or sum(xs), np.array(xs).mean(), xs[-1]"
+    )
+
+    def __init__(
+        self, elements: Elements, columns: Sequence[Any], count: Any, *,
+        most: int | None = None, is_limited: bool = False,
+    ) -> None:  # fmt: skip
+        _local.made = True
+        self.elements, self.columns = elements, list(columns)
+        self.is_limited = is_limited
+        self.most = self.room if most is None else most
+        self.count = count
+        if isinstance(count, Tracer):
+            with_bounds(count, (0, self.most))
+
+    @property
+    def room(self) -> int:
+        """How many elements the columns hold."""
+        return int(np.shape(self.columns[0])[0])
+
+    def __repr__(self) -> str:
+        return f"<elements of a list: {self.most} at most>"
+
+    def _with(self, columns: Sequence[Any], count: Any, most: int) -> Stretch:
+        most = self.room if self.is_limited else most
+        return Stretch(self.elements, columns, count, most=most, is_limited=self.is_limited)
+
+    # -- reading
+
+    def at(self, place: Any) -> Any:
+        """The element at a place from 0 to the count."""
+        where = as_value(place, _INT)
+        return self.elements.of([gather(as_value(c), where, axes=(0,)) for c in self.columns])
+
+    def picked(self, places: Value, count: Any, most: int) -> Stretch:
+        """The elements at some places, of which the first ``count`` matter."""
+        last = max(self.room - 1, 0)
+        safe = arithmetic.minimum(arithmetic.maximum(places, 0), last)
+        columns = [tracer(gather(as_value(c), safe, axes=(0,))) for c in self.columns]
+        found = Stretch(self.elements, columns, count, most=most)
+        return found.limited(self.room) if self.is_limited else found
+
+    # -- other stretches of the same elements
+
+    def with_most(self, most: int) -> Stretch:
+        """The same, of which is known that there are so many at most."""
+        return self._with(self.columns, self.count, most)
+
+    def with_room(self, room: int) -> Stretch:
+        """The same with columns of this length at least."""
+        if room <= self.room:
+            return self
+        return self._with([_longer(c, room) for c in self.columns], self.count, self.most)
+
+    def limited(self, room: int) -> Stretch:
+        """The same with room for so many elements, which the code checks."""
+        longer = self.with_room(room)
+        return Stretch(self.elements, longer.columns, self.count, is_limited=True)
+
+    def converted(self, elements: Elements) -> Stretch:
+        """The same with numbers of other types."""
+        if elements == self.elements:
+            return self
+        pairs = zip(self.columns, elements.types, strict=True)
+        columns = [tracer(to_dtype(as_value(c), t.type.dtype)) for c, t in pairs]
+        return Stretch(elements, columns, self.count, most=self.most, is_limited=self.is_limited)
+
+    # -- changes
+
+    def appended(self, value: Any) -> Stretch:
+        """With one more element."""
+        elements = joined_elements([self.elements, elements_of([value])])
+        mine, place = self.converted(elements), self.count
+        if mine.is_limited:
+            _check_room(place, mine.room)
+            place = np.minimum(place, mine.room - 1)
+        else:
+            mine = mine.with_room(mine.most + 1)
+        columns = mine._columns_with(place, value)
+        count = self.count + 1
+        if mine.is_limited:  # where it is no more than that, the code raises an exception
+            count = tracer(as_value(np.minimum(count, mine.room)), int)
+        return mine._with(columns, count, self.most + 1)
+
+    def replaced(self, place: Any, value: Any) -> Stretch:
+        """With another element at a place."""
+        elements = joined_elements([self.elements, elements_of([value])])
+        mine = self.converted(elements)
+        return mine._with(mine._columns_with(place, value), self.count, self.most)
+
+    def _columns_with(self, place: Any, value: Any) -> list[Tracer]:
+        where = as_value(place, _INT)
+        given = zip(self.columns, self.elements.types, pytrees.flatten(value)[0], strict=True)
+        return [tracer(scatter(as_value(c), _cast(x, t), where, axes=(0,))) for c, t, x in given]
+
+    def shortened(self, count: Any) -> Stretch:
+        """The first ``count`` elements."""
+        return self._with(self.columns, count, self.most)
+
+    def joined(self, other: Stretch) -> Stretch:
+        """These elements, and others behind them."""
+        elements = joined_elements([self.elements, other.elements])
+        a, b = self.converted(elements), other.converted(elements)
+        count, most = a.count + b.count, a.most + b.most
+        is_limited = a.is_limited or b.is_limited
+        if is_limited:
+            most = max(s.room for s in (a, b) if s.is_limited)
+            _check_room(count - 1, most)
+            count = tracer(as_value(np.minimum(count, most)), int)
+        places = iota(dtype=_INT, shape=(most,), axis=0)
+        first = as_value(a.count, _INT)
+        mine = arithmetic.lt(places, _spread(first, places))
+        theirs = arithmetic.sub(places, _spread(first, places))
+        one = a.picked(places, count, most)
+        two = b.picked(theirs, count, most)
+        columns = [
+            tracer(arithmetic.select(mine, as_value(x), as_value(y)))
+            for x, y in zip(one.columns, two.columns, strict=True)
+        ]
+        return Stretch(elements, columns, count, most=most, is_limited=is_limited)
+
+    def places(self) -> Value:
+        """The numbers from 0 on, as many as there is room for."""
+        return iota(dtype=_INT, shape=(self.room,), axis=0)
+
+
+def _spread(x: Value, like: Value) -> Value:
+    return move.broadcast(x, shape=like.shape, dims=())
+
+
+def _longer(column: Any, room: int) -> Tracer:
+    value = as_value(column)
+    more = full(0, Type(value.dtype, (room - value.shape[0],)))
+    return tracer(move.concatenate(value, more, axis=0))
+
+
+def _cast(x: Any, t: LeafType) -> Value:
+    return to_dtype(as_value(x), t.type.dtype)
+
+
+def _check_room(count: Any, room: int) -> None:
+    hooks.fail_where(np.greater_equal(count, room), OverflowError(_NO_ROOM.format(room)))
+
+
+_NO_ROOM = (
+    "a list gets more than {} elements: compiled code keeps room for so many where nothing "
+    "bounds the length of a list. Keep an array of the size that you need and a counter: "
+    "found[count] = x; count += 1"
+)
+
+
+def _taken_apart(x: Any) -> tuple[list[Any], Any, None]:
+    return [*x.columns, x.count], (x.elements, x.is_limited), None
+
+
+def _put_together(known: Any, children: Any) -> Any:
+    elements, is_limited = known
+    *columns, count = children
+    return Stretch(elements, columns, count, is_limited=is_limited)
+
+
+#: optree's annotations ask for collections.
+_CLASS: Any = Stretch
+optree.register_pytree_node(
+    _CLASS, lambda x: _taken_apart(x)[:2], _put_together, namespace=pytrees.NAMESPACE
+)
+
+
+# -- lists --------------------------------------------------------------------------------
+
+
+def any_made() -> bool:
+    """Whether there is a list anywhere whose length is a value."""
+    return _local.made
+
+
+def note_made() -> None:
+    """There may be lists from now on whose length is a value."""
+    _local.made = True
+
+
+def has_stretch(x: Any) -> bool:
+    """Whether a list has elements that are not counted."""
+    return _local.made and isinstance(x, list) and Stretch in map(type, x)
+
+
+def stretch_in(items: list[Any]) -> Stretch:
+    """The elements of a list that has such, as one stretch."""
+    if len(items) == 1:
+        found: Stretch = items[0]
+        return found
+    known = [x for x in items if type(x) is not Stretch]
+    kinds = [x.elements for x in items if type(x) is Stretch]
+    elements = joined_elements([*kinds, *([elements_of(known)] if known else [])])
+    parts: list[Stretch] = []
+    run: list[Any] = []
+    for x in [*items, None]:
+        if x is not None and type(x) is not Stretch:
+            run.append(x)
+            continue
+        if run:
+            parts.append(made_of(run, elements))
+            run = []
+        if x is not None:
+            parts.append(x)
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.joined(part)
+    return whole
+
+
+def put_together(items: list[Any]) -> None:
+    """Make one stretch of all elements of a list that has one."""
+    if has_stretch(items) and len(items) > 1:
+        items[:] = [stretch_in(items)]
+
+
+def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:
+    """Elements that are known as a stretch."""
+    room = max(room, 1, len(items))
+    flat = [pytrees.flatten(x)[0] for x in items]
+    columns = [
+        _column([leaves[number] for leaves in flat], t, room)
+        for number, t in enumerate(elements.types)
+    ]
+    count = tracer(as_value(np.int64(len(items))), int)
+    return Stretch(elements, columns, count, most=len(items))
+
+
+def _column(numbers: Sequence[Any], t: LeafType, room: int) -> Tracer:
+    """Numbers as an array of a length that is at least theirs."""
+    rows = [move.reshape(_cast(x, t), shape=(1,)) for x in numbers]
+    rest = full(0, Type(t.type.dtype, (room - len(rows),)))
+    return tracer(move.concatenate(*rows, rest, axis=0) if rows else rest)
+
+
+def elements_of(items: Sequence[Any]) -> Elements:
+    """The type that all of some elements have."""
+    found = []
+    for x in items:
+        if type(x) is Stretch:
+            found.append(x.elements)
+            continue
+        _check_element(x)
+        leaves, structure = pytrees.flatten(x)
+        found.append(Elements(structure, tuple(map(leaf_type, leaves))))
+    return joined_elements(found)
+
+
+def _check_element(x: Any) -> None:
+    if isinstance(x, tuple) and x:
+        for part in x:
+            _check_element(part)
+    elif not pytrees.is_array(x) or np.shape(x):
+        raise CaptureError(with_place(_ELEMENT, user_source()))
+
+
+_ELEMENT = (
+    "A list gets or loses elements as often as a traced value decides, and its elements are "
+    "neither numbers nor tuples of numbers. Append these, or keep an array and count its rows:\n"
+    "    points.append((x, y))              # not: points.append([x, y])\n"
+    "    rows[count] = y; count += 1        # not: rows.append(y), for an array y"
+)
+
+
+def joined_elements(kinds: Sequence[Elements]) -> Elements:
+    """One type for elements of several."""
+    first = kinds[0]
+    for other in kinds[1:]:
+        if other.structure != first.structure:
+            raise CaptureError(with_place(_DIFFERENT, user_source()))
+        types = zip(first.types, other.types, strict=True)
+        first = Elements(first.structure, tuple(_common(a, b) for a, b in types))
+    return first
+
+
+_DIFFERENT = (
+    "A list gets or loses elements as often as a traced value decides, and its elements differ: "
+    "some are numbers, or tuples of another length. Append elements of one kind:\n"
+    "    found.append((x, 0.0))             # not: found.append(x), where others are pairs"
+)
+
+
+def _common(a: LeafType, b: LeafType) -> LeafType:
+    if a == b:
+        return a
+    if a.weak and b.weak:
+        weak = max(a.weak, b.weak, key=(int, float, complex).index)
+        return LeafType(Type(WEAK_TYPES[weak], ()), weak)
+    parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
+    return LeafType(Type(np.result_type(*parts), ()), None)

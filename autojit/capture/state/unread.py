@@ -1,0 +1,51 @@
+"""Elements of lists and dicts that are not known: every use of one is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autojit.errors import CaptureError, with_place
+from autojit.tracing.array_methods import OPERATORS
+from autojit.tracing.source import user_source
+
+UNREAD = (
+    "This element of a list is read or set in a loop that appends to the list, so it is another "
+    "one in each step. Keep what the next step needs in a variable: xs.append(x); last = x."
+)
+
+
+class Unread:
+    """An element of a list that grows in a loop: which one it is differs from step to step."""
+
+    __aj_internal__ = True
+    #: So that those below this module know lists that grow.
+    list_grows = True
+
+    @property
+    def words(self) -> str:
+        return UNREAD
+
+    def __getattr__(self, name: str) -> Any:
+        raise CaptureError(with_place(self.words, user_source()))
+
+    def _refuse(self, *args: Any) -> Any:
+        raise CaptureError(with_place(self.words, user_source()))
+
+    __array_ufunc__ = None
+
+
+for _name in (*OPERATORS, *(f"__{word}__" for word in (
+    "bool", "float", "int", "complex", "index", "array", "len", "iter", "getitem", "call",
+))):  # fmt: skip
+    setattr(Unread, _name, Unread._refuse)
+
+
+class Lost(Unread):
+    """An element of a list or dict that may have changed as another one did, which it may be."""
+
+    words = (
+        "This list or dict may be one that has been changed: which one a name holds depends on a "
+        "traced condition. Bind the name to a copy before that:\n"
+        "    ys = list(xs)                      # not: ys = xs\n"
+        "    ys = dict(xs)"
+    )

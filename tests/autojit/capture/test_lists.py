@@ -1,0 +1,204 @@
+"""Lists whose length is a value: what is checked as the code runs, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autojit import grad, jit
+from autojit.capture.state import stretch
+from autojit.errors import CaptureError, UncoveredFunctionError
+
+X = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.6])
+
+
+def returned(x):
+    return [v for v in x if v > 2]
+
+
+def returned_array(x):
+    return np.array([v for v in x if v > 2])
+
+
+def of_lists(x):
+    groups = [[x[0]]]
+    for v in x[1:]:
+        if v > 2:
+            groups.append([v])
+    return len(groups) + x[0]
+
+
+def of_arrays(x):
+    states, y = [], x.copy()
+    while y[0] > 0.1:
+        y *= 0.5
+        states.append(y)
+    return states[-1].sum()
+
+
+def of_two_kinds(x):
+    found = []
+    for v in x:
+        if v > 2:
+            found.append(v)
+        if v < 2:
+            found.append((v, v))
+    return len(found) + x[0]
+
+
+def queue(x):
+    total, q = 0.0, [0]
+    for u in q:
+        total += x[u]
+        for j in (u + 1, u + 2):
+            if j < 6 and x[j] > x[u]:
+                q.append(j)
+    return total
+
+
+def numbered_queue(x):
+    total, q = 0.0, [0]
+    for i, u in enumerate(q):
+        total += x[u] * i
+        if x[0] > 2 and i < 3:
+            q.append(i + 1)
+    return total
+
+
+def long_queue(x):
+    total, q = 0.0, list(range(10))
+    for u in q:
+        total += x[u % 6]
+        if x[u % 6] > 3:
+            q.append(u + 1)
+    return total
+
+
+def own_iterator(x):
+    q = [0]
+    if x[1] > 2:
+        q.append(1)
+    it = iter(q)
+    next(it)
+    return x[next(it)]
+
+
+def matched(x):
+    match [v for v in x if v > 3]:
+        case [a, _]:
+            return a
+        case _:
+            return x[0]
+
+
+def spread(x):
+    return max(*[v for v in x if v > 2])
+
+
+def unpacked(x):
+    a, *rest = (v for v in x if v > 3)
+    return a + len(rest)
+
+
+def other_library(x):
+    import statistics
+
+    return statistics.multimode([v for v in x if v > 3])
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (returned, "returns a list whose length"),
+        (of_lists, r"not: points.append\(\[x, y\]\)"),
+        (of_arrays, r"not: rows.append\(y\)"),
+        (of_two_kinds, "its elements differ"),
+        (queue, "runs through a list"),
+        (numbered_queue, "runs through a list"),
+        (long_queue, "runs through a list"),
+        (own_iterator, "The length of this list"),
+        (matched, "The length of this list"),
+        (spread, "The length of this list"),
+        (unpacked, "The length of this list"),
+        (other_library, "The length of this list"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_refused(f, words):
+    with pytest.raises(CaptureError, match=words):
+        jit(f)(X)
+
+
+def test_arrays_of_traced_length_are_no_results():
+    with pytest.raises(UncoveredFunctionError, match="depends on a traced value"):
+        jit(returned_array)(X)
+
+
+def test_errors_come_as_the_code_runs():
+    @jit
+    def f(x, index):
+        found = [v for v in x if v > 2]
+        found[index] = 1.0
+        return found.pop(0) + found[1]
+
+    assert f(X, 0) == 1.0 + 9.0
+    with pytest.raises(IndexError, match="assignment index out of range"):
+        f(X, 4)
+    with pytest.raises(IndexError, match="list index out of range"):
+        f(X / 3, 0)
+    with pytest.raises(IndexError, match="out of range"):
+        f(X / 10, 0)
+
+
+def test_unpacking_checks_the_length():
+    @jit
+    def f(x):
+        a, b = (v for v in x if v > 3)
+        c, d = [v for v in x if v > 3]
+        return a * b + c - d
+
+    assert f(X) == 36.0 + 4.0 - 9.0
+    with pytest.raises(ValueError, match="not enough values"):
+        f(X / 2)
+    with pytest.raises(ValueError, match="too many values"):
+        f(X * 2)
+
+
+def test_room_ends():
+    @jit
+    def f(x):
+        found = []
+        while x > 0:
+            x = x - 1.0
+            found.append(x * x)
+        return found[-1] + len(found)
+
+    room = stretch.ROOM
+    assert f(room - 0.5) == 0.25 + room
+    with pytest.raises(OverflowError, match=f"more than {room} elements"):
+        f(room + 0.5)
+
+
+def test_known_lengths_stay_known():
+    @jit
+    def f(x):
+        found = []
+        for i in range(20):
+            if i % 3 == 1:
+                found.append(x * i)
+        return np.array(found)
+
+    np.testing.assert_array_equal(f(2.0), 2.0 * np.arange(1, 20, 3))
+
+
+def test_a_name_may_share_the_list():
+    def f(x):
+        a = []
+        b = a
+        for v in x:
+            if v > 2:
+                b.append(v)
+        return sum(a) * len(b)
+
+    assert jit(f)(X) == f(X)
+    np.testing.assert_allclose(jit(grad(f))(X), 4.0 * (X > 2))
