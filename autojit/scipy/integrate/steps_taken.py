@@ -20,7 +20,6 @@ class StepsTaken:
     """
 
     __slots__ = ("_axis", "_first", "_last", "_refuse")
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, first: Any, last: Any, axis: int, refuse: Callable[[], NoReturn]) -> None:
@@ -83,6 +82,9 @@ class StepsTaken:
         self._refuse()
 
     def __array_function__(self, *args: Any) -> Any:
+        self._refuse()
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
         self._refuse()
 
     def __repr__(self) -> str:

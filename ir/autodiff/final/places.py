@@ -84,7 +84,8 @@ def _changed(op: Op, result: Value) -> Value | None:
     if isinstance(op.kind, (Scatter, AddAt, Update)):
         return op.operands[0]
     if _is_loop(op) and op.results.index(result) < len(_carries(op)):
-        return op.operands[op.params["constants"] + op.results.index(result)]
+        before: Value = op.operands[op.params["constants"] + op.results.index(result)]
+        return before
     return None
 
 

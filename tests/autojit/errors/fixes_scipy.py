@@ -9,7 +9,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "t_eval=np.linspace(t0, t1, 100))"
     ): (
         "import scipy.integrate\n"
-        "jit(lambda y: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), y).y)(x)",
+        "jit(lambda y: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), y).y[:, 1])(x)",
         "from scipy.integrate import solve_ivp\n"
         "fun, t_span, t0, t1 = (lambda t, y: -y), (0, 1), 0, 1\njit(lambda y0: L0.y)(x)",
     ),

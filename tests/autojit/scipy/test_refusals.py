@@ -29,7 +29,7 @@ REFUSED = {
     "sparse order": (lambda x: 1.0 * (PLACES * x > 1), r"A.toarray() == B"),
     "sections": (lambda x: signal.sosfiltfilt(
         signal.butter(2, x / 2, output="sos"), np.arange(30.0))[0], "padlen=3 * (2 * len(sos)"),
-    "steps": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, -1], TIMES),
+    "steps": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, 1], TIMES),
     "events": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], t_eval=[1.0],
                                              events=lambda t, y: y[0]).y[0, 0],
                "Leave jit away, or look for the first one"),
