@@ -3,8 +3,8 @@
 ``@pytest.mark.sampled(8)`` on a test with many cases says that one in eight is enough for a run of
 minutes.  The mark bounds what a test costs in the default run: half a second where its cases differ
 little, some seconds for the tables that everything rests on.  Which cases run is drawn by their
-names, so it is the same everywhere; ``--sample SEED`` draws others.  A case that is named on the
-command line always runs.  Random searches draw `share` of their examples.
+names, so it is the same everywhere; ``--sample SEED`` draws others.  Cases that are named on the
+command line, by ``::`` or ``-k``, always run.  Random searches draw `share` of their examples.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def share(count: int) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--every-case") or any("::" in argument for argument in config.args):
+    is_named = config.getoption("keyword") or any("::" in argument for argument in config.args)
+    if is_named or config.getoption("--every-case"):
         return
     kept = set(
         chosen([(item.nodeid, _one_in(item)) for item in items], config.getoption("--sample"))

@@ -27,7 +27,7 @@ from .functions import (
     reductions,
     shaping,
     statistics,
-)
+)  # fmt: skip
 from .functions.arguments import refusal
 from .functions.making import NUMBERS, in_dtype
 from .precision import lowered

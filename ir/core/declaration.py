@@ -6,6 +6,7 @@ in the fields that their members share, so most members take a line or two.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import inf
 from typing import Any
@@ -30,6 +31,13 @@ MaybeValue = Value | None
 
 #: An element of a constant: a Python number of its dtype's kind.
 Scalar = bool | int | float | complex
+
+
+def _place_of(name: str) -> str:
+    """The modules that have an op under one of their names."""
+    op, modules = REGISTRY[name], list(sys.modules.items())
+    having = [m for m, module in modules if any(v is op for v in vars(module).values())]
+    return ", ".join(sorted(having)) or "a module that is still being imported"
 
 
 class Declaration:
@@ -75,7 +83,7 @@ class Declaration:
 
     def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
         if name in REGISTRY:
-            raise ValueError(f"op {name} is declared twice")
+            raise ValueError(f"op {name} is declared twice; the first one is in {_place_of(name)}")
         self.name = name
         REGISTRY[name] = self
         for function in answers:

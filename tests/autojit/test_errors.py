@@ -186,9 +186,12 @@ def loop(x: Any) -> Any:
 
 
 def rows_above(x: Any, least: Any) -> Any:
-    for row in x:
-        if row > least:
-            yield row
+    try:
+        for row in x:
+            if row > least:
+                yield row
+    finally:
+        pass
 
 
 class Digit:
@@ -292,7 +295,7 @@ NOT_CAPTURED = {
     ),
     "generator": (
         lambda x: sum(rows_above(x, 0.0)),
-        ["not in `rows_above` (line", "it is a generator or a coroutine."],
+        ["not in `rows_above` (line", "a yield in try or with"],
     ),
     "called by C": (
         lambda x: float(re.sub("1", Digit(x).of, "1")),

@@ -185,7 +185,9 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
     if code.co_flags & GENERATOR:
         handing_on = pushed(found.node) if isinstance(found.node, ast.FunctionDef) else None
         if handing_on is None:
-            raise NoSource("it is a generator whose values are sent to it")
+            raise NoSource(
+                "it is a generator with a yield in try or with, or one that is sent values"
+            )
         found.node = handing_on
     with_pushed(found.node)
     scopes = Scopes(found.node)

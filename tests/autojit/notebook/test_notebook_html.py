@@ -183,7 +183,8 @@ class _Compiler:
 
 
 def test_lines_of_cells_are_named_as_in_the_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    shell = SimpleNamespace(compile=_Compiler())
+    events = SimpleNamespace(register=lambda name, function: None)
+    shell = SimpleNamespace(compile=_Compiler(), events=events)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     space: dict[str, Any] = {"np": np}
     cell = "def f(x, y):\n    return np.exp(x) + y\n"
