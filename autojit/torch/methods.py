@@ -42,26 +42,10 @@ for _name in ("matmul", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum"):
 _UFUNCS = {"add": np.add, "sub": np.subtract, "div": np.true_divide}
 #: Functions that are no methods.
 _FREE = {
-    "block_diag",
-    "cartesian_prod",
-    "combinations",
-    "broadcast_tensors",
-    "column_stack",
-    "dstack",
-    "row_stack",
-    "isin",
-    "chain_matmul",
-    "unfold_",
-    "cat",
-    "stack",
-    "concat",
-    "concatenate",
-    "hstack",
-    "vstack",
-    "meshgrid",
-    "einsum",
-    "where",
-}
+    "block_diag", "cartesian_prod", "combinations", "broadcast_tensors", "column_stack", "dstack",
+    "row_stack", "isin", "chain_matmul", "unfold_", "cat", "stack", "concat", "concatenate",
+    "hstack", "vstack", "meshgrid", "einsum", "where",
+}  # fmt: skip
 #: Functions whose result can take the place of their tensor.
 _IN_PLACE = [
     *pointwise.FUNCTIONS, "cumsum", "cumprod", "tril", "triu", "scatter", "scatter_add",
