@@ -87,6 +87,10 @@ class Affine:
             found |= {atom} if isinstance(atom, Var) else atom.operand.variables()
         return found
 
+    def numbers(self) -> tuple[int, ...]:
+        """The constant and the factors."""
+        return (self.constant, *(factor for _, factor in self.terms))
+
     @property
     def is_linear(self) -> bool:
         """Whether there are no quotients and remainders."""

@@ -5,8 +5,9 @@
 is more than ``k``, and how much a later step's index differs from this one's.
 
 Legal where each bound of a variable holds in every step that is looked at.  A bound is a form of
-variables that are older than its own, so that :meth:`Bounds.least` comes to an end.  Integers do
-not overflow where they are places of elements: a place outside of an array raises an IndexError.
+variables that are older than its own, so that :meth:`Bounds.least` comes to an end.  A form holds
+where integers do not wrap around: only those of eight bytes have one, with numbers below ``WIDE``,
+since a counter of 2**31 steps takes longer than anybody waits.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
+
+import numpy as np
 
 from autojit.ir.core.affine import Affine, Var, of
 from autojit.ir.core.declaration import Declaration
@@ -44,6 +47,10 @@ Maker = Callable[[Value], Op | None]
 
 #: Comparisons, and which of them holds where one does not.
 OPPOSITE: dict[Declaration, Declaration] = {lt: ge, ge: lt, le: gt, gt: le, eq: ne, ne: eq}
+
+
+#: Factors and numbers of forms are smaller: times as many steps, they stay within eight bytes.
+WIDE = 2**31
 
 
 class Bounds:
@@ -153,12 +160,15 @@ class Integers:
     def of(self, value: Value) -> Affine:
         """The form of an integer; a new variable if nothing is known of it."""
         if value not in self.known:
-            self.known[value] = self._made(value) or self.bounds.variable()
+            form = self._made(value)
+            if form is None or not all(abs(number) < WIDE for number in form.numbers()):
+                form = self.bounds.variable()
+            self.known[value] = form
         return self.known[value]
 
     def _made(self, value: Value) -> Affine | None:
         op = self.maker(value)
-        if op is None or value.type.shape or value.type.dtype.kind != "i":
+        if op is None or not _is_integer(value):
             return None
         if op.kind is declared.switch:
             return self._branched(op, op.results.index(value))
@@ -352,7 +362,7 @@ class Steps:
 
 
 def _is_integer(value: Value) -> bool:
-    return not value.type.shape and value.type.dtype.kind == "i"
+    return not value.type.shape and value.type.dtype == np.int64
 
 
 def counters_of(program: Program, n: int, m: int) -> dict[int, int]:
