@@ -49,17 +49,17 @@ def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -
 
     def collected() -> list[Any]:
         found: list[Any] = []
+
+        def consume(value: Any) -> None:
+            each(made, value, access, found.append)
+
         with also_reached((found, made)):
-            it.push(functools.partial(_into, found, made, access))
+            it.push(consume)
         return found
 
     if is_list:
         return collected()
     return Pending(collected, (x for x in made(it) if x is not ABSENT), it, made)
-
-
-def _into(found: list[Any], made: Made, access: Access, value: Any) -> None:
-    each(made, value, access, found.append)
 
 
 def _over(sequence: Sequence, made: Made, access: Access) -> list[Any]:

@@ -95,3 +95,16 @@ def test_elements_under_a_condition(f):
         slopes = [(f(x + h) - f(x - h)) / 2e-6 for h in steps]
         np.testing.assert_allclose(jit(grad(f))(x), slopes, rtol=1e-6, atol=1e-8)
         np.testing.assert_allclose(grad(f)(x), slopes, rtol=1e-6, atol=1e-8)
+
+
+def test_elements_made_of_what_a_generator_yields():
+    def halvings(x):
+        while x > 1:
+            yield x
+            x = x / 2
+
+    def f(x):
+        return sum(v * v for v in halvings(x) if v < 5) + max([3 * v for v in halvings(x)])
+
+    assert jit(f)(7.0) == f(7.0)
+    assert jit(grad(f))(7.0) == 2 * 7 / 4 + 2 * 7 / 16 + 3
