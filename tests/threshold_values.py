@@ -249,6 +249,8 @@ FIXED: dict[str, str] = {
     "staging.unrolled.MANY_NUMBERS": "decides on a warning",
     "tracing.source.TRACE_BUDGET": "decides on a warning",
     "codegen.loop_ir.sequences.MANY": "more steps than any loop has",
+    "ir.autodiff.final.integers.WIDE":
+        "keeps sums of products of integers within eight bytes: part of what is legal",
     "ir.linalg.cholesky.SMALL": "chooses between two derivatives that are rounded otherwise",
     "ir.passes.loops.steps.combinations.CANCELLED":
         "how much of a sum may cancel: part of what is legal",
@@ -329,6 +331,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "ir.ops.update.SPARSE",
         "codegen.driver.packing.LEAST",
         "ir.passes.reroll.likeness.MOST",
+        "ir.autodiff.final.integers.WIDE",
         "ir.passes.algebra.push_gathers.FEW",
         "ir.passes.loops.steps.recurrence.MOST_CARRIED",
         "ir.passes.loops.steps.changes.FEW",
