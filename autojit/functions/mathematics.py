@@ -64,7 +64,8 @@ def fix(x: Any, out: Any = None) -> Any:
 
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
-    result = np.arctan2(np.imag(z), np.real(z))
+    # A real number's imaginary part is Python's 0: it leaves the dtype to the real part.
+    result = np.arctan2(np.imag(z), np.real(z)) if kind_of(dtype_of(z)) == "c" else np.arctan2(0, z)
     return result * (180 / np.pi) if deg else result
 
 

@@ -182,7 +182,8 @@ def _quantile(a: Any, q: Any, asked: _Asked) -> Any:
     ordered, shape = _sorted_last(a, asked.axis, asked.keepdims, floating=not picks)
     n = ordered.shape[-1]
     if asked.skips_nan and not ordered.size:
-        return np.full(shape, np.nan, np.result_type(ordered.dtype, np.float16))[()]
+        floating = ordered.dtype if kind_of(ordered.dtype) == "f" else np.float64
+        return np.full(shape, np.nan, floating)[()]
     if not n:
         words = f"{asked.name} of no elements has no value: the reduced axes are empty"
         raise ValueError(words)

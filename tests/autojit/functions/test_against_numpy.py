@@ -307,3 +307,12 @@ def test_extremes_where_need_a_first_value() -> None:
 def test_norms_that_there_are_not(ord: Any, axes: int) -> None:
     with pytest.raises(errors.ShapeError, match=f"no norm with ord={ord!r} over {axes} axes"):
         jit(lambda x: np.linalg.norm(x, ord))(np.ones((2,) * axes))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", "?bhldf")
+def test_dtypes_of_angles_and_of_quantiles_of_nothing(kind: str) -> None:
+    one, nothing = np.ones((), kind), np.ones(0, kind)
+    assert autojit.jit(np.angle)(one).dtype == np.angle(one).dtype
+    quantile = autojit.jit(lambda a: np.nanquantile(a, 1))(nothing)
+    assert quantile.dtype == np.nanquantile(nothing, 1).dtype
