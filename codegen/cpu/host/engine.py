@@ -149,7 +149,14 @@ class _Part:
         tuning.loop_unrolling = False
         passes = llvm.create_pass_builder(self.machine, tuning)
         run = _unlocked(llvm.ffi.lib.LLVMPY_RunNewModulePassManager)
-        run(passes.getModulePassManager(), self.module, passes)
+        manager = passes.getModulePassManager()
+        try:
+            run(manager, self.module, passes)
+        finally:
+            # llvmlite 0.50 hides this method behind one that does nothing, and so keeps 100 KB for
+            # each part.
+            llvm.newpassmanagers.NewPassManager._dispose(manager)
+            manager.detach()
 
     def object_code(self) -> bytes:
         from llvmlite.binding import ffi

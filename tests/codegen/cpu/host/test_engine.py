@@ -1,0 +1,49 @@
+"""LLVM as the compiler: what it allocates, it frees."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import pytest
+
+from autojit.codegen.cpu.host.engine import Compiled
+
+#: A loop with enough to optimise that LLVM's passes allocate for it.
+TEXT = """
+define void @"scale"(ptr %a, i64 %n) {
+entry:
+  %some = icmp sgt i64 %n, 0
+  br i1 %some, label %loop, label %done
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %place = getelementptr double, ptr %a, i64 %i
+  %x = load double, ptr %place
+  %y = fmul double %x, 2.0
+  store double %y, ptr %place
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_passes_are_freed() -> None:
+    """Pass managers of 25 KB and more for each part, which llvmlite does not free by itself."""
+    for _ in range(10):
+        Compiled([TEXT])
+    gc.collect()
+    before = resident()
+    for _ in range(50):
+        Compiled([TEXT])
+    gc.collect()
+    assert resident() - before < 1_000_000
