@@ -58,12 +58,16 @@ def sites() -> Iterator[Site]:
 
 def _of_module(module: str, tree: ast.Module) -> Iterator[Site]:
     inner: set[int] = set()
+    texts: list[ast.AST] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            inner.add(id(node.value))  # a docstring
-        if isinstance(node, ast.JoinedStr):
+        if isinstance(node, ast.Constant):
+            texts.append(node)
+        elif isinstance(node, ast.JoinedStr):
+            texts.append(node)
             inner.update(id(part) for value in node.values for part in ast.walk(value))
-    for node in ast.walk(tree):
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            inner.add(id(node.value))  # a docstring
+    for node in texts:
         if id(node) in inner:
             continue
         pieces = tuple(_pieces(node))

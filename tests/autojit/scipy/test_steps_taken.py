@@ -35,7 +35,7 @@ ENDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("f", ENDS.values(), ids=ENDS)
 def test_ends_and_their_derivatives(f: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(jit(f)(1.3), f(1.3), rtol=1e-6)

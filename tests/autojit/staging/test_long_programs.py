@@ -143,6 +143,7 @@ def test_compiled_and_interpreted_gradients_agree() -> None:
     np.testing.assert_allclose(grad(f)(0.3), jit(grad(f))(0.3), rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_what_is_compiled_without_jit() -> None:
     """Short programs, large arrays, and loops of which nobody knows how long they run."""
     assert not execute.is_dear(trace(irregular(100))(0.3))

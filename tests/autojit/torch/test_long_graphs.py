@@ -41,7 +41,9 @@ def calls_of(f):
     return count
 
 
-@pytest.mark.parametrize("start", [2.0, [1.0, 2.0, 3.0]])
+@pytest.mark.parametrize(
+    "start", [pytest.param(2.0, marks=pytest.mark.slow), [1.0, 2.0, 3.0]], ids=["number", "array"]
+)
 def test_an_operation_of_a_chain_costs_few_calls_and_objects(start):
     x = torch.tensor(start, requires_grad=True, dtype=torch.float64)
     chain(x, LONG).sum().backward()  # derives the rules

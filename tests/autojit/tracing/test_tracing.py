@@ -729,6 +729,7 @@ def test_traced_program_is_a_function() -> None:
     assert autojit.parse(str(program)) == program
 
 
+@pytest.mark.slow
 def test_threads_search_for_kept_values_one_after_the_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -176,6 +176,7 @@ def test_each_convention_has_an_entry(cache: Cache) -> None:
     assert len(files(cache.folder)) == 2
 
 
+@pytest.mark.slow
 def test_loaded_code_lives_as_long_as_its_function(cache: Cache) -> None:
     program = autojit.trace(np.sin)(X)
     Executable(program, cache).direct([None], (), as_tuple=False)
@@ -342,6 +343,7 @@ def test_folder_that_cannot_be_written_costs_a_warning_and_no_result(tmp_path: P
     assert done.stderr.count("CacheWarning") == 1
 
 
+@pytest.mark.slow
 def test_changed_sources_find_nothing(tmp_path: Path) -> None:
     tree, folder = tmp_path / "tree", tmp_path / "cache"
     shutil.copytree(ROOT / "autojit", tree / "autojit", symlinks=False)
