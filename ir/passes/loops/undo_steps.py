@@ -66,7 +66,7 @@ def _find(op: Op) -> _Stream | None:
             continue
         readers = [k for k, body in enumerate(later, 1) if read_inputs(body)[n + number]]
         carry = carries.index(value)
-        changes = changes_of(first, value, first.outputs[carry])
+        changes = changes_of(first, value, first.outputs[carry], [])
         if changes and readers and all(op.params["backward"][k] for k in readers):
             return _Stream(op, number, carry, changes, tuple(readers))
     return None

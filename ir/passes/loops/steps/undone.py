@@ -1,7 +1,8 @@
 """What steps replace in an array is recorded, and put back: see ``undo_tapes`` and ``undo_steps``.
 
 A loop inside of a step records what its steps replace in arrays, which have a row for each step
-that it may take.  Another loop puts that back, from the last step to the first.
+that it may take.  Another loop puts that back, from the last step to the first.  Branches record
+which of them it was, and what it replaces.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Sequence
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import gt
-from autojit.ir.ops.bodies import INDEX, groups
+from autojit.ir.ops.bodies import INDEX, groups, or_zero
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.update import Update, scatter, update
+from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.switch import Switch
 
 from .changes import Change
 
@@ -52,13 +56,21 @@ def _repeated(
     builder: Builder, change: Change, operands: Sequence[Value]
 ) -> tuple[Sequence[Value], list[Value]]:
     """The results of a change on other operands; the values that it replaces, and their places."""
+    op = change.op
     if not change.inner:
-        recorded = _replaced_by(change.op, operands)
-        return builder.repeat(change.op, operands), recorded
-    op, n = change.op, change.op.params["constants"]
+        recorded = _replaced_by(op, operands)
+        return builder.repeat(op, operands), recorded
     m = len(op.results)
-    rows = [v.type.with_shape((change.most, *v.shape)) for v in change.values]
-    constants, starts, _ = groups(operands, n, m)
+    if isinstance(op.kind, Switch):
+        branches = {"branches": _recording_branches(change)}
+        made = builder.emit(op.kind, operands, branches)
+        return made[:m], [operands[0], *made[m:]]
+    if isinstance(op.kind, Scan):
+        body = _and_recorded(op.params["body"], change.inner[0])
+        made = builder.emit(op.kind, operands, {**op.params, "body": body})
+        return made[:m], list(made[m:])
+    rows = change.types[1:]
+    constants, starts, _ = groups(operands, op.params["constants"], m)
     params = {
         **op.params, "carries": (m + 1 + len(rows),),
         "sweeps": (_recording(op.params["sweeps"][0], change, rows),),
@@ -69,17 +81,42 @@ def _repeated(
     return made[:m], list(made[m:])
 
 
-def _with_inputs(program: Program, types: Sequence[object]) -> Program:
-    more = [Value(t) for t in types]  # type: ignore[arg-type]
+def _and_recorded(body: Program, changes: Sequence[Change]) -> Program:
+    """A body that returns what changes replace, and where, after its results."""
+    builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
+    with building(builder):
+        outputs, recorded = _recorded(builder, body, inputs, changes)
+    return builder.finish(inputs, [*outputs, *recorded], name=body.name)
+
+
+def _recording_branches(change: Change) -> tuple[Program, ...]:
+    """Branches that return what they replace, and where, in places that they share; the others are
+    zero."""
+    slots, places = change.slots
+    branches = []
+    for branch, changes, mine in zip(
+        change.op.params["branches"], change.inner, places, strict=True
+    ):
+        builder, inputs = Builder(), [Value(v.type) for v in branch.inputs]
+        with building(builder):
+            outputs, recorded = _recorded(builder, branch, inputs, changes)
+            of = dict(zip(mine, recorded, strict=True))
+            outputs += [or_zero(of.get(k), t) for k, t in enumerate(slots)]
+        branches.append(builder.finish(inputs, outputs, name=branch.name))
+    return tuple(branches)
+
+
+def _with_inputs(program: Program, types: Sequence[Type]) -> Program:
+    more = [Value(t) for t in types]
     return Program([*program.inputs, *more], program.ops, program.outputs, name=program.name)
 
 
-def _recording(body: Program, change: Change, rows: Sequence[object]) -> Program:
+def _recording(body: Program, change: Change, rows: Sequence[Type]) -> Program:
     """A step that stores what it replaces in the row of its number."""
     builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
-    number, arrays = Value(INDEX), [Value(t) for t in rows]  # type: ignore[arg-type]
+    number, arrays = Value(INDEX), [Value(t) for t in rows]
     with building(builder):
-        outputs, replaced = _recorded(builder, body, inputs, change.inner)
+        outputs, replaced = _recorded(builder, body, inputs, change.inner[0])
         stored = [scatter(a, v, number, axes=(0,)) for a, v in zip(arrays, replaced, strict=True)]
         following = number + 1
     return builder.finish(
@@ -96,18 +133,53 @@ def _replaced_by(op: Op, operands: Sequence[Value]) -> list[Value]:
 
 def put_back(array: Value, changes: Sequence[Change], recorded: Sequence[Value]) -> Value:
     """The array before the changes, by what each of them has replaced, in their order."""
-    left = list(recorded)
-    for change in reversed(changes):
-        mine = left[-change.recorded :]
-        del left[-change.recorded :]
-        op, (old, *indices) = change.op, mine
-        if change.inner:
-            array = _put_back_steps(array, change, mine)
-        elif isinstance(op.kind, Update):
-            array = update(array, old, **op.params)
-        else:
-            array = scatter(array, old, *indices, axes=op.params["axes"])
+    parts = groups(recorded, *(len(change.types) for change in changes))
+    for change, mine in reversed(list(zip(changes, parts, strict=False))):
+        array = _put_back(array, change, mine)
     return array
+
+
+def _put_back(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
+    op = change.op
+    if isinstance(op.kind, Switch):
+        return _put_back_branches(array, change, recorded)
+    if isinstance(op.kind, Scan):
+        return _put_back_rows(array, change, recorded)
+    if change.inner:
+        return _put_back_steps(array, change, recorded)
+    old, *indices = recorded
+    if isinstance(op.kind, Update):
+        return update(array, old, **op.params)
+    return scatter(array, old, *indices, axes=op.params["axes"])
+
+
+def _put_back_branches(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
+    """The same branch, the other way."""
+    branches = []
+    for changes, mine in zip(change.inner, change.slots[1], strict=True):
+        builder, inputs = Builder(), [Value(v.type) for v in (array, *recorded[1:])]
+        with building(builder):
+            before = put_back(inputs[0], changes, [inputs[k + 1] for k in mine])
+        branches.append(builder.finish(inputs, [before], name="put_back"))
+    index, *slots = recorded
+    result: Value = change.op.kind(index, array, *slots, branches=tuple(branches))
+    return result
+
+
+def _put_back_rows(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
+    """The same number of steps, from the last to the first."""
+    number, carried = Value(INDEX), Value(array.type)
+    rows = [Value(v.type.with_shape(v.shape[1:])) for v in recorded]
+    builder = Builder()
+    with building(builder):
+        before = put_back(carried, change.inner[0], rows)
+    params = {
+        "body": builder.finish([number, carried, *rows], [before], name="put_back"),
+        "carries": 1, "constants": 0, "length": change.most,
+        "reverse": not change.op.params["reverse"],
+    }  # fmt: skip
+    result: Value = change.op.kind(array, *recorded, **params)
+    return result
 
 
 def _put_back_steps(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
@@ -119,7 +191,7 @@ def _put_back_steps(array: Value, change: Change, recorded: Sequence[Value]) -> 
     with building(builder):
         number = left - 1
         picked = [gather(v, number, axes=(0,)) for v in given]
-        outputs = [number, put_back(carried, change.inner, picked)]
+        outputs = [number, put_back(carried, change.inner[0], picked)]
     body = builder.finish([*given, left, carried], outputs, name="put_back")
     testing, inputs = Builder(), [Value(v.type) for v in body.inputs]
     with building(testing):
