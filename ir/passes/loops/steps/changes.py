@@ -24,6 +24,8 @@ from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.switch import Switch
 from autojit.ir.regions.while_ import While
 
+from .given_places import Places, given_places
+
 #: A step replaces at most one part in this many of the array.
 FEW = 4
 
@@ -57,17 +59,32 @@ class Change(NamedTuple):
     result: Value
     inner: tuple[tuple[Change, ...], ...] = ()
     most: int = 1
+    #: Of a loop, what of it need not be recorded in each step.
+    places: Places | None = None
 
     @property
     def types(self) -> list[Type]:
         """What is recorded: what is replaced in a step, and where; of a loop as many times as it
-        has steps at most, and how many those were; of branches which it was."""
+        has steps at most, and how many those were, but not what their numbers give; of branches
+        which it was."""
         if not self.inner:
             return [v.type for v in self.op.operands[1:]]
         if isinstance(self.op.kind, Switch):
             return [INDEX, *self.slots[0]]
-        rows = [t.with_shape((self.most, *t.shape)) for c in self.inner[0] for t in c.types]
-        return rows if isinstance(self.op.kind, Scan) else [INDEX, *rows]
+        assert self.places is not None
+        step = (t for change in self.inner[0] for t in change.types)
+        rows = [
+            t.with_shape((self.most, *t.shape))
+            for t, value in zip(step, self.places.values, strict=True) if value is None
+        ]  # fmt: skip
+        scan = isinstance(self.op.kind, Scan)
+        return [*([] if scan else [INDEX]), *rows, *(v.type for v in self.places.given)]
+
+    @property
+    def recorded(self) -> list[Value | None]:
+        """The values that are recorded, as the step has them before it is rewritten."""
+        indices = [] if self.inner else self.op.operands[2:]
+        return [*[None] * (len(self.types) - len(indices)), *indices]
 
     @property
     def slots(self) -> tuple[list[Type], list[list[int]]]:
@@ -147,7 +164,10 @@ def _in_steps(op: Op, value: Value, of: Parts) -> tuple[Value, Change] | None:
         return None
     within = [[at.inside(op, body) for at in parts] for parts in of]
     inner = _changes(body, body.inputs[n + scan + k], body.outputs[k], within)
-    return (op.operands[n + k], Change(op, value, (inner,), most)) if inner else None
+    if not inner:
+        return None
+    places = given_places(op, body, [v for change in inner for v in change.recorded])
+    return op.operands[n + k], Change(op, value, (inner,), most, places)
 
 
 def _most_steps(op: Op, of: Parts) -> int | None:

@@ -14,7 +14,8 @@ from autojit.ir.ops.bodies import groups
 from autojit.ir.regions.scan import Scan
 
 from .changes import Change
-from .undone import put_back, recording
+from .recorded import recording
+from .undone import put_back
 
 
 class Tape(NamedTuple):
