@@ -35,6 +35,7 @@ from .loops import (
     begun_sums,
     counted_back,
     distribute_recurrences,
+    first_reads,
     rematerialize_tapes,
     restored_elements,
     scalar_replacement,
@@ -106,6 +107,11 @@ OPTIMIZE = Pipeline(
         _place(
             swap_products.run,
             "Products are final now: those above may have left out, shrunk or moved some.",
+        ),
+        Place(
+            first_reads.run,
+            "What loops only read is no tape, and is not copied. It looks at bodies with what it "
+            "knows of the loops around them.",
         ),
         _place(
             undo_tapes.run,

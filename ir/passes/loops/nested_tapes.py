@@ -30,7 +30,8 @@ from autojit.ir.passes.loops.steps.tapes import (
 )
 from autojit.ir.regions.scan import Scan
 
-Changes = Callable[[Op, int], tuple[Change, ...]]
+#: What steps of a loop change in a carry, by its number; the loop stands in another one.
+Changes = Callable[[Op, int, Op], tuple[Change, ...]]
 
 
 class _Nested(NamedTuple):
@@ -72,7 +73,7 @@ def _find(
         if not all(inner):
             continue
         for carry in range(m):
-            steps = changes(maker, carry)
+            steps = changes(maker, carry, outer)
             versions = versions_of(maker, carry, steps) if steps else []
             if maker.params["body"].outputs[j] in versions:
                 done = versions.index(maker.params["body"].outputs[j])

@@ -61,7 +61,7 @@ def _find(op: Op) -> _Found | None:
     first = op.params["sweeps"][0]
     constants, carries = first.inputs[:n], first.inputs[n:]
     undone = {
-        v for v, new in zip(carries, first.outputs, strict=False) if changes_of(first, v, new)
+        v for v, new in zip(carries, first.outputs, strict=False) if changes_of(first, v, new, [])
     }
     made = {v: made_by for made_by in first.ops for v in made_by.results}
     streams, pushed = list[Value](), list[Value]()

@@ -20,7 +20,8 @@ from typing import NamedTuple
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups, read_inputs
 from autojit.ir.passes.loops.steps.changes import Change, changes_of
-from autojit.ir.passes.loops.steps.undone import put_back, recording
+from autojit.ir.passes.loops.steps.recorded import recording
+from autojit.ir.passes.loops.steps.undone import put_back
 from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting.dce import with_outputs
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
@@ -66,7 +67,7 @@ def _find(op: Op) -> _Stream | None:
             continue
         readers = [k for k, body in enumerate(later, 1) if read_inputs(body)[n + number]]
         carry = carries.index(value)
-        changes = changes_of(first, value, first.outputs[carry])
+        changes = changes_of(first, value, first.outputs[carry], [])
         if changes and readers and all(op.params["backward"][k] for k in readers):
             return _Stream(op, number, carry, changes, tuple(readers))
     return None

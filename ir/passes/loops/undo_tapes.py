@@ -30,9 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autojit.ir.autodiff.scalar_ranges import Range, range_of
+from autojit.ir.autodiff.scalar_ranges import Range, inputs_of
 from autojit.ir.core.program import Builder, Op, Program, Value, building
-from autojit.ir.passes.loops.steps.changes import Change, RangeOf, changes_of
+from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.passes.loops.steps.changes import Change, Parts, Ranges, changes_of
 from autojit.ir.passes.loops.steps.tapes import (
     Tape,
     reads_backwards,
@@ -41,7 +42,6 @@ from autojit.ir.passes.loops.steps.tapes import (
     versions_of,
 )
 from autojit.ir.regions.scan import Scan
-from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 from .nested_tapes import without_nested_tape
@@ -87,10 +87,11 @@ def _improved(program: Program) -> Program | None:
     return nested or recomputed_tapes(program, loops, readers, _changes)
 
 
-def _changes(maker: Op, carry: int) -> tuple[Change, ...]:
-    """What a step changes in a carry, if that is little."""
+def _changes(maker: Op, carry: int, outer: Op | None = None) -> tuple[Change, ...]:
+    """What a step changes in a carry, if that is little; the loop may stand in another one."""
     body, first = maker.params["body"], maker.params["constants"] + 1
-    return changes_of(body, body.inputs[first + carry], body.outputs[carry], _ranges(maker))
+    array = body.inputs[first + carry]
+    return changes_of(body, array, body.outputs[carry], _parts(maker, outer))
 
 
 # -- finding ----------------------------------------------------------------------
@@ -117,20 +118,33 @@ def _find(loops: Sequence[Op], readers_of: Readers) -> Tape | None:
     return None
 
 
-def _ranges(loop: Op) -> list[RangeOf]:
-    """The ranges of integers in a step, for each of some parts of the steps."""
-    body, length = loop.params["body"], loop.params["length"]
-    if not body.has(While) or not length:
+def _parts(loop: Op, outer: Op | None) -> Parts:
+    """The ranges of integers in a step: in parts of the steps, or of those of a loop around it."""
+    body = loop.params["body"]
+    if not body.has(BodyOp):
         return []
-    makers = {v: op for op in body.ops for v in op.results}
-    index = body.inputs[loop.params["constants"]]
-    steps = -(-length // PARTS)
+    if outer is None:
+        return [_of_each_part(loop, {})]
+    around = _of_each_part(outer, {})
+    every = Ranges(outer.params["body"], _index(outer, 0, outer.params["length"]))
+    return [
+        [ranges.inside(loop, body) for ranges in around],
+        _of_each_part(loop, inputs_of(loop, body, every)),
+    ]
 
-    def ranges(first: int) -> RangeOf:
-        known: dict[Value, Range] = {index: (first, min(first + steps, length) - 1)}
-        return lambda value: range_of(value, makers.get, known)
 
-    return [ranges(first) for first in range(0, length, steps)]
+def _of_each_part(loop: Op, known: dict[Value, Range]) -> list[Ranges]:
+    body, length = loop.params["body"], loop.params["length"]
+    steps = -(-length // PARTS) or 1
+    return [
+        Ranges(body, {**known, **_index(loop, first, steps)}) for first in range(0, length, steps)
+    ]
+
+
+def _index(loop: Op, first: int, steps: int) -> dict[Value, Range]:
+    """The range of a loop's index in some of its steps."""
+    last = min(first + steps, loop.params["length"]) - 1
+    return {loop.params["body"].inputs[loop.params["constants"]]: (first, last)}
 
 
 # -- rewriting --------------------------------------------------------------------

@@ -409,3 +409,73 @@ SUMMED = """(%x: f64[9], %a: f64[9]) {
   },)}
   return %y
 }"""  # noqa: E501
+
+#: A loop that reads an array as it was before, and whose array nobody reads.
+FIRST_READS = """(%x: f64[9], %a: f64[9], %z: f64[]) {
+  %s: i64[] = constant {dtype=i64, shape=(), value=0}
+  %n: i64[] = constant {dtype=i64, shape=(), value=8}
+  %e: i64[], %y: f64[9], %r: f64[] = while %n, %s, %x, %z {backward=(False, True), carries=(2, 1), condition=program test(%0: i64[], %1: i64[], %2: f64[9]) {
+    %3: bool[] = lt %1, %0
+    return %3
+  }, constants=1, sweeps=(program step(%0: i64[], %1: i64[], %2: f64[9]) {
+    %3: i64[] = constant {dtype=i64, shape=(), value=1}
+    %4: i64[] = add %1, %3
+    %5: f64[] = gather %2, %4 {axes=(0,)}
+    %6: f64[] = sin %5
+    %7: f64[9] = scatter %2, %6, %1 {axes=(0,)}
+    %8: f64[] = gather %7, %4 {axes=(0,)}
+    return %4, %7, %5, %8
+  }, program back(%0: i64[], %1: f64[], %2: f64[], %3: f64[]) {
+    %4: f64[] = mul %1, %3
+    %5: f64[] = add %4, %2
+    return %5
+  })}
+  return %r, %x
+}"""  # noqa: E501
+
+#: A tape of an array that branches change.
+BRANCHES_UNDONE = """(%x: f64[40], %w: f64[6]) {
+  %l: f64[40], %tape: f64[6,40] = scan %x, %w {body=program step(%0: i64[], %1: f64[40], %2: f64[]) {
+    %3: f64[40], %4: f64[] = switch %0, %1, %2, %0 {branches=(program a(%0: f64[40], %1: f64[], %2: i64[]) {
+      return %0, %1
+    }, program b(%0: f64[40], %1: f64[], %2: i64[]) {
+      %3: f64[40] = scatter %0, %1, %2 {axes=(0,)}
+      %4: f64[2] = slice %3 {start=(3,), stop=(5,), stride=(1,)}
+      %5: f64[2] = mul %4, %4
+      %6: f64[40] = update %3, %5 {start=(2,), stride=(1,)}
+      return %6, %1
+    }, program c(%0: f64[40], %1: f64[], %2: i64[]) {
+      %3: f64[40] = add_at %0, %1, %2 {axes=(0,)}
+      return %3, %1
+    })}
+    return %3, %1
+  }, carries=1, constants=0, length=6, reverse=False}
+  %z: f64[] = constant {dtype=f64, shape=(), value=0.5}
+  %r: f64[] = scan %z, %tape {body=program back(%0: i64[], %1: f64[], %2: f64[40]) {
+    %4: f64[] = dot %2, %2 {batch=((), ()), contract=((0,), (0,))}
+    %5: f64[] = add %1, %4
+    return %5
+  }, carries=1, constants=0, length=6, reverse=True}
+  return %l, %r
+}"""  # noqa: E501
+
+#: A tape of an array that an inner loop changes.
+ROWS_UNDONE = """(%x: f64[40], %w: f64[6,3]) {
+  %l: f64[40], %tape: f64[6,40] = scan %x, %w {body=program step(%0: i64[], %1: f64[40], %2: f64[3]) {
+    %3: f64[40] = scan %0, %1, %2 {body=program inner(%0: i64[], %1: i64[], %2: f64[40], %3: f64[]) {
+      %4: i64[] = add %0, %1
+      %5: f64[] = gather %2, %0 {axes=(0,)}
+      %6: f64[] = mul %5, %3
+      %7: f64[40] = scatter %2, %6, %4 {axes=(0,)}
+      return %7
+    }, carries=1, constants=1, length=3, reverse=False}
+    return %3, %1
+  }, carries=1, constants=0, length=6, reverse=False}
+  %z: f64[] = constant {dtype=f64, shape=(), value=0.5}
+  %r: f64[] = scan %z, %tape {body=program back(%0: i64[], %1: f64[], %2: f64[40]) {
+    %4: f64[] = dot %2, %2 {batch=((), ()), contract=((0,), (0,))}
+    %5: f64[] = add %1, %4
+    return %5
+  }, carries=1, constants=0, length=6, reverse=True}
+  return %l, %r
+}"""  # noqa: E501

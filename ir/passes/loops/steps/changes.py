@@ -1,7 +1,8 @@
 """What a step changes in an array, where that is little: it sets elements, or adds to them.
 
-A step may also change the array in a loop that counts to a bound; it then changes at most that many
-times as much.
+A step may also change the array in a loop that runs a known number of times, or counts to a bound,
+and in branches, one inside of the other.  A loop changes at most as many times as much as it has
+steps, and branches as much as those of them that store most.
 
 Legal where nothing else makes the array of the next step; and where the ranges of integers say how
 many steps an inner loop has at most.
@@ -9,88 +10,167 @@ many steps an inner loop has at most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from autojit.ir.autodiff.scalar_ranges import Range
+from autojit.ir.autodiff.scalar_ranges import Range, inputs_of, range_of
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import add, lt
+from autojit.ir.ops.bodies import INDEX
 from autojit.ir.ops.linear import constant
 from autojit.ir.ops.update import AddAt, Scatter, Update
+from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.switch import Switch
 from autojit.ir.regions.while_ import While
+
+from .given_places import Places, given_places
 
 #: A step replaces at most one part in this many of the array.
 FEW = 4
 
-RangeOf = Callable[[Value], Range]
+
+class Ranges:
+    """The ranges of integers in a body, by those of its inputs."""
+
+    def __init__(self, body: Program, known: dict[Value, Range]) -> None:
+        self._body, self._known = body, known
+        self._makers: dict[Value, Op] | None = None
+
+    def __call__(self, value: Value) -> Range:
+        if self._makers is None:
+            self._makers = {v: op for op in self._body.ops for v in op.results}
+        return range_of(value, self._makers.get, self._known)
+
+    def inside(self, op: Op, body: Program) -> Ranges:
+        """Those in a body of one of the ops."""
+        return Ranges(body, inputs_of(op, body, self))
+
+
+#: Ranges for each of some parts of the steps, in one or more ways to divide them.
+Parts = Sequence[Sequence[Ranges]]
 
 
 class Change(NamedTuple):
-    """An op that changes an array; ``inner`` has the changes of one step of an inner loop, and
-    ``most`` says how many steps that loop has at most."""
+    """An op that changes an array, and its result; ``inner`` has the changes in each of its bodies,
+    and ``most`` says how many steps a loop has at most."""
 
     op: Op
-    inner: tuple[Change, ...] = ()
+    result: Value
+    inner: tuple[tuple[Change, ...], ...] = ()
     most: int = 1
+    #: Of a loop, what of it need not be recorded in each step.
+    places: Places | None = None
 
     @property
-    def values(self) -> list[Value]:
-        """What is replaced in a step, and where: one value of each type."""
+    def types(self) -> list[Type]:
+        """What is recorded: what is replaced in a step, and where; of a loop as many times as it
+        has steps at most, and how many those were, but not what their numbers give; of branches
+        which it was."""
         if not self.inner:
-            return list(self.op.operands[1:])
-        return [v for change in self.inner for v in change.values]
+            return [v.type for v in self.op.operands[1:]]
+        if isinstance(self.op.kind, Switch):
+            return [INDEX, *self.slots[0]]
+        assert self.places is not None
+        step = (t for change in self.inner[0] for t in change.types)
+        rows = [
+            t.with_shape((self.most, *t.shape))
+            for t, value in zip(step, self.places.values, strict=True) if value is None
+        ]  # fmt: skip
+        scan = isinstance(self.op.kind, Scan)
+        return [*([] if scan else [INDEX]), *rows, *(v.type for v in self.places.given)]
+
+    @property
+    def recorded(self) -> list[Value | None]:
+        """The values that are recorded, as the step has them before it is rewritten."""
+        indices = [] if self.inner else self.op.operands[2:]
+        return [*[None] * (len(self.types) - len(indices)), *indices]
+
+    @property
+    def slots(self) -> tuple[list[Type], list[list[int]]]:
+        """What branches record, which share places, and in which places each does."""
+        types: list[Type] = []
+        places: list[list[int]] = []
+        for changes in self.inner:
+            mine: list[int] = []
+            for t in (t for change in changes for t in change.types):
+                free = (k for k, slot in enumerate(types) if slot == t and k not in mine)
+                mine.append(next(free, len(types)))
+                types += [t] * (mine[-1] == len(types))
+            places.append(mine)
+        return types, places
 
     @property
     def size(self) -> int:
-        return self.most * sum(v.type.size for v in self.values)
-
-    @property
-    def recorded(self) -> int:
-        """How many values are recorded: what is replaced, and of a loop how many steps it took."""
-        return len(self.values) + bool(self.inner)
+        return sum(t.size for t in self.types)
 
 
-def changes_of(
-    body: Program, array: Value, value: Value, of: Sequence[RangeOf] = ()
-) -> tuple[Change, ...]:
+def changes_of(body: Program, array: Value, value: Value, of: Parts) -> tuple[Change, ...]:
     """The changes of an array in a body, in order, until it becomes another value; none unless they
-    replace few of its elements, or add to them.  With ``of`` it may do so in loops: each knows the
-    ranges of integers in a part of the steps."""
+    replace few of its elements, or add to them."""
+    changes = _changes(body, array, value, of) or ()
+    fits = sum(change.size for change in changes) * FEW <= array.type.size
+    return changes if fits else ()
+
+
+def _changes(body: Program, array: Value, value: Value, of: Parts) -> tuple[Change, ...] | None:
+    """The changes, however much they replace; None if something else makes the value."""
     made_by = {v: op for op in body.ops for v in op.results}
     changes = list[Change]()
     while value is not array:
         op = made_by.get(value)
-        if op is None:
-            return ()
-        change = _change(op, value, of)
-        if change is None:
-            return ()
+        found = None if op is None else _change(op, value, of)
+        if found is None:
+            return None
+        value, change = found
         changes.append(change)
-        value = _changed(op, value)
-    fits = sum(change.size for change in changes) * FEW <= array.type.size
-    return tuple(reversed(changes)) if fits else ()
+    return tuple(reversed(changes))
 
 
-def _changed(op: Op, value: Value) -> Value:
-    """The array that an op makes a value of."""
-    loop = isinstance(op.kind, While)
-    position: int = op.params["constants"] + op.results.index(value) if loop else 0
-    return op.operands[position]
-
-
-def _change(op: Op, value: Value, of: Sequence[RangeOf]) -> Change | None:
+def _change(op: Op, value: Value, of: Parts) -> tuple[Value, Change] | None:
+    """The array that an op makes a value of, and how."""
     if isinstance(op.kind, (Update, Scatter, AddAt)):
-        return Change(op)
-    if not of or not isinstance(op.kind, While) or len(op.params["sweeps"]) > 1:
+        return op.operands[0], Change(op, value)
+    if isinstance(op.kind, Switch):
+        return _in_branches(op, value, of)
+    if isinstance(op.kind, (Scan, While)):
+        return _in_steps(op, value, of)
+    return None
+
+
+def _in_branches(op: Op, value: Value, of: Parts) -> tuple[Value, Change] | None:
+    k, branches = op.results.index(value), op.params["branches"]
+    ways = [[[at.inside(op, b) for at in parts] for parts in of] for b in branches]
+    for j, operand in enumerate(op.operands[1:]):
+        if operand.type != value.type:
+            continue
+        found = [
+            _changes(b, b.inputs[j], b.outputs[k], way)
+            for b, way in zip(branches, ways, strict=True)
+        ]
+        inner = tuple(changes for changes in found if changes is not None)
+        if len(inner) == len(branches):
+            return operand, Change(op, value, inner)
+    return None
+
+
+def _in_steps(op: Op, value: Value, of: Parts) -> tuple[Value, Change] | None:
+    scan, n, k = isinstance(op.kind, Scan), op.params["constants"], op.results.index(value)
+    if k >= op.params["carries"] if scan else len(op.params["sweeps"]) > 1:
         return None
-    most = _most_steps(op, of)
-    (body,) = op.params["sweeps"]
-    k = op.results.index(value)
-    inner = changes_of(body, body.inputs[op.params["constants"] + k], body.outputs[k])
-    return Change(op, inner, most) if most and inner else None
+    body = op.params["body"] if scan else op.params["sweeps"][0]
+    most = op.params["length"] if scan else _most_steps(op, of)
+    if not most:
+        return None
+    within = [[at.inside(op, body) for at in parts] for parts in of]
+    inner = _changes(body, body.inputs[n + scan + k], body.outputs[k], within)
+    if not inner:
+        return None
+    places = given_places(op, body, [v for change in inner for v in change.recorded])
+    return op.operands[n + k], Change(op, value, (inner,), most, places)
 
 
-def _most_steps(op: Op, of: Sequence[RangeOf]) -> int | None:
+def _most_steps(op: Op, of: Parts) -> int | None:
     """The most steps of a loop that counts upwards as long as a carry is less than a constant."""
     n, test, (body,) = op.params["constants"], op.params["condition"], op.params["sweeps"]
     made = test.ops[-1] if test.ops else None
@@ -108,8 +188,14 @@ def _most_steps(op: Op, of: Sequence[RangeOf]) -> int | None:
     if by is None or by.kind is not constant or by.params["value"] < 1:
         return None
     start, end = op.operands[k], op.operands[test.inputs.index(bound)]
+    found = [_longest(start, end, parts) for parts in of]
+    return min((most for most in found if most is not None), default=None)
+
+
+def _longest(start: Value, end: Value, parts: Sequence[Ranges]) -> int | None:
+    """The most numbers from a first to before a last one in any of the parts."""
     most = 0
-    for ranges in of:
+    for ranges in parts:
         first, last = ranges(start), ranges(end)
         if first is None or last is None:
             return None

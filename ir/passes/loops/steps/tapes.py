@@ -14,7 +14,8 @@ from autojit.ir.ops.bodies import groups
 from autojit.ir.regions.scan import Scan
 
 from .changes import Change
-from .undone import put_back, recording
+from .recorded import recording
+from .undone import put_back
 
 
 class Tape(NamedTuple):
@@ -38,13 +39,7 @@ class Tape(NamedTuple):
 def versions_of(maker: Op, carry: int, changes: Sequence[Change]) -> list[Value]:
     """A carry before each of its changes in a step."""
     value = maker.params["body"].inputs[maker.params["constants"] + 1 + carry]
-    found = [value]
-    for change in changes[:-1]:
-        op = change.op
-        first = op.params["constants"] if change.inner else 0
-        value = op.results[op.operands.index(value, first) - first]
-        found.append(value)
-    return found
+    return [value, *(change.result for change in changes[:-1])]
 
 
 def reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
@@ -117,7 +112,7 @@ class _Versions:
 
     def __init__(self, array: Value, changes: Sequence[Change], recorded: Sequence[Value]) -> None:
         self.changes = changes
-        self.parts = groups(recorded, *(change.recorded for change in changes))
+        self.parts = groups(recorded, *(len(change.types) for change in changes))
         self.found = {len(changes): array}
 
     def before(self, done: int) -> Value:
