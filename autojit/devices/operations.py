@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from autojit.session.devices import is_on_card
 from autojit.staging import pytrees
 from autojit.tracing.values import is_tracer
 
+from . import picked
 from .transfer import device_get, restored
 
 #: So many compiled operations are kept, those used last.
@@ -123,6 +125,9 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         return _ABOUT[func](*args, **kwargs)
     if func in _OF_HOST:
         return func(*device_get(args), **device_get(kwargs))
+    found = picked.call(func, args, kwargs)
+    if found is not NotImplemented:
+        return found
     return run(func, args, kwargs, _arrays((args, kwargs)))
 
 
@@ -135,9 +140,9 @@ def getitem(x: DeviceArray, index: Any) -> Any:
         from autojit.tracing.hooks import hooks
 
         return hooks.getitem(hooks.as_tracer(x), index)
-    items = index if isinstance(index, tuple) else (index,)
+    items = picked.without_masks(index if isinstance(index, tuple) else (index,), x)
     axis, checked = 0, []
-    taken = sum(_axes(item) for item in items)
+    taken = sum(picked.axes(item) for item in items)
     for item in items:
         if item is Ellipsis:
             axis += x.ndim - taken
@@ -145,7 +150,7 @@ def getitem(x: DeviceArray, index: Any) -> Any:
             item = _in_range(operator.index(item), axis, x)
             axis += 1
         else:
-            axis += _axes(item)
+            axis += picked.axes(item)
         checked.append(item)
     marks = [True, *(_is_array(i) or type(i) is int for i in pytrees.flatten(checked)[0])]
     return run(_item, (x, checked), {}, marks)
@@ -153,14 +158,6 @@ def getitem(x: DeviceArray, index: Any) -> Any:
 
 def _item(x: Any, index: list[Any]) -> Any:
     return x[tuple(index)]
-
-
-def _axes(item: Any) -> int:
-    """How many axes an item of an index takes."""
-    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
-        return 0
-    dtype = getattr(item, "dtype", None)
-    return int(np.ndim(item)) if dtype is not None and dtype.kind == "b" else 1
 
 
 def _in_range(i: int, axis: int, x: DeviceArray) -> int:
@@ -188,6 +185,8 @@ _named: dict[str, Callable[..., Any]] = {}
 
 def attribute(x: DeviceArray, name: str) -> Any:
     """A method or an attribute as ``np.ndarray`` has it, compiled."""
+    if name == "nonzero":
+        return partial(picked.nonzero, x)
     own = getattr(np.ndarray, name, None)
     if own is None or name in _REFUSED:
         raise AttributeError(f"an array on a GPU has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 from typing import Any
 
@@ -103,19 +104,27 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         threads = block_for(-(-lane.extent // self.machine.processors), self.machine)
         self.add(name, doc, -(-lane.extent // threads), threads, write)
 
-    def matrices(self, batch: list[Var], body: list[Any]) -> list[DeviceKernel]:
-        """The work on each matrix of a batch: by a thread if small or many, else by a block."""
+    def width_of_matrix(self, count: int, body: list[Any]) -> int:
+        """The threads for each of so many matrices: one if they are small, or many and no longer
+        than a warp; else a block."""
+        length, machine = self._inside(body), self.machine
+        many = count >= machine.most_threads // machine.warp and length <= machine.warp
+        return 1 if length < machine.row or many else block_for(length, machine)
+
+    def matrices(
+        self, batch: list[Var], body: list[Any], in_block: Collection[Buffer] = ()
+    ) -> list[DeviceKernel]:
+        """The work on each matrix of a batch; ``in_block`` are buffers of the block."""
         if not body:
             return []
         body = alone(body)
-        length, n = self._inside(body), Var(prod(v.extent for v in batch))
+        n = Var(prod(v.extent for v in batch))
         loops = [Loop(v, 0, v.extent, [], "map") for v in batch]
         lets = positions(Nest(loops, [], []), affine.of(n))
-        many = n.extent >= self.machine.most_threads // self.machine.warp
-        width = 1 if length < self.machine.row or many else block_for(length, self.machine)
+        width = self.width_of_matrix(n.extent, body)
         threads = self.threads([width])
         grid = self.blocks(n.extent * width, threads)
-        of_block: set[Buffer] = set()
+        of_block = set(in_block)
 
         def write(block: Var, thread: Var) -> list[Any]:
             cooperation = Cooperation(team_of(thread, width), threads, self.machine.warp)

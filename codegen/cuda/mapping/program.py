@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
 
 from autojit.codegen.cuda.device_program.calls import LibraryCall
 from autojit.codegen.cuda.device_program.failures import failures_of
@@ -20,6 +21,10 @@ from .cooperation import require_known
 from .kernels import KernelMapper
 from .machine import Machine
 from .products import in_tiles
+
+#: Bytes of shared memory that combining takes at most, besides a kernel's own: each of a few words
+#: has one number of 8 bytes for each of at most 32 warps, and the status some.
+OF_COMBINING = 2 << 10
 
 
 def device_program(loops: LoopProgram, machine: Machine | None = None) -> DeviceProgram:
@@ -92,8 +97,10 @@ def _mapped(work: Work, name: str, machine: Machine) -> Sequence[DeviceKernel | 
 def _alone(step: Factorization, name: str, machine: Machine) -> list[DeviceKernel]:
     """A block or a thread a matrix, or a thread an element."""
     if step.name not in OF_ELEMENTS:
-        made = written(step)
-        return KernelMapper(Kernel(name, [], []), machine).matrices(made.batch, made.body)
+        made, mapper = written(step), KernelMapper(Kernel(name, [], []), machine)
+        if mapper.width_of_matrix(prod(step.batch), made.body) > machine.warp:
+            made = written(step, near=machine.shared - OF_COMBINING)
+        return mapper.matrices(made.batch, made.body, made.in_block)
     launches: list[DeviceKernel] = []
     bodies = steps_of_elements(step, machine.shared)
     touched = Counter(b for body in bodies for b in buffers_of(body))

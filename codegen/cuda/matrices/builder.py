@@ -15,6 +15,7 @@ from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Fail
 from autojit.codegen.cuda.device_program.numbers import accumulator, loaded, scalar
+from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.matrices import parts_of
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -87,9 +88,26 @@ class Code:
         #: The bytes that the rows of one iteration of a loop may take in shared memory, where loops
         #: over all elements are launches of their own.
         self.shared = 0
+        #: The bytes of shared memory that are left for a matrix that a block works on, and what is
+        #: there.
+        self.near = 0
+        self.in_block: list[Buffer] = []
 
     def workspace(self, dtype: str, parts: int, *shape: int) -> Array:
         """Memory to work in, for this matrix."""
+        return self.room(dtype, parts, *shape) or self._apart(dtype, parts, *shape)
+
+    def room(self, dtype: str, parts: int, *shape: int) -> Array | None:
+        """Shared memory of the block that works on this matrix, if there is room."""
+        size = prod(shape) * parts
+        if size * itemsize(dtype) > self.near:
+            return None
+        self.near -= size * itemsize(dtype)
+        made = Buffer("room", dtype, size, "shared")
+        self.in_block.append(made)
+        return Array(made, Affine(0), row_major_strides(shape), parts)
+
+    def _apart(self, dtype: str, parts: int, *shape: int) -> Array:
         size, strides = prod(shape), row_major_strides(shape)
         made = Buffer("work", dtype, self.matrices * size * parts, "temp")
         return Array(made, self.matrix * size, strides, parts)

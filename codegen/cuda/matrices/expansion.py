@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
@@ -33,16 +34,20 @@ _WRITERS: dict[str, Writer] = {
     "sort": ordering.sort,
     "fourier": fourier.fourier,
 }
+#: Those that work on their first result in place, row after row or column after column.
+_IN_PLACE = ("lu", "solve", "triangular_solve", "cholesky", "qr")
 #: Those whose loops run over all elements at once: a thread an element, on the whole device.
 OF_ELEMENTS = ("argsort", "sort", "fourier")
 
 
 class Written(NamedTuple):
-    """What is done once, the variables of the batch, and what is done for one matrix."""
+    """What is done once, the variables of the batch, what is done for one matrix, and the buffers
+    of a block in it."""
 
     once: list[Any]
     batch: list[Var]
     body: list[Any]
+    in_block: Sequence[Buffer] = ()
 
     def around(self, body: list[Any]) -> list[Any]:
         """A part of the work on one matrix in the loops over the batch."""
@@ -51,8 +56,9 @@ class Written(NamedTuple):
         return body
 
 
-def written(s: Factorization, shared: int = 0) -> Written:
-    """The work on a batch of matrices; of shared memory iterations may take so many bytes."""
+def written(s: Factorization, shared: int = 0, near: int = 0) -> Written:
+    """The work on a batch of matrices; of shared memory iterations may take so many bytes, and
+    ``near`` bytes are for a block that works on a matrix."""
     writer = _WRITERS.get(s.name)
     if writer is None:
         ops = [op for origin in s.origins for op in origin.ops()]
@@ -70,12 +76,27 @@ def written(s: Factorization, shared: int = 0) -> Written:
         below //= var.extent
         number = number + affine.of(var) * below
     code, here = Code(prod(s.batch), number), [affine.of(v) for v in batch]
-    code.shared = shared
+    code.shared, code.near = shared, near
     elements = iter(s.elements)
     inputs = [Array.of(o, here, next(elements)) for o in s.inputs]
     outputs = [Array.of(o, here, next(elements)) for o in s.outputs]
-    writer(code, s, inputs, outputs)
-    return Written(code.before, batch, code.body)
+    _write(writer, code, s, inputs, outputs)
+    return Written(code.before, batch, code.body, code.in_block)
+
+
+def _write(
+    writer: Writer, code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]
+) -> None:
+    """The work on one matrix; what it changes again and again lies in shared memory meanwhile."""
+    columns = {"qr": s.m if "complete" in s.params else s.n, "cholesky": s.n, "lu": s.n}
+    shape = s.m if s.name == "qr" else s.n, columns.get(s.name, s.k)
+    given = outputs[0].buffer.dtype, outputs[0].parts
+    room = code.room(*given, *shape) if s.name in _IN_PLACE else None
+    if room is None:
+        writer(code, s, inputs, outputs)
+        return
+    writer(code, s, inputs, [room, *outputs[1:]])
+    code.copy(room, outputs[0], *shape)
 
 
 def expanded(s: MatrixProduct | Factorization) -> list[Any]:

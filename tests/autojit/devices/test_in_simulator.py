@@ -17,7 +17,7 @@ def test_in_simulator() -> None:
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
     done = subprocess.run(
-        [*command, "tests/autojit/devices/in_simulator.py"],
+        [*command, *(f"tests/autojit/devices/{name}.py" for name in ("in_simulator", "picked"))],
         cwd=ROOT,
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
         capture_output=True,

@@ -10,11 +10,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from autojit.codegen.cuda.check import __main__ as check_main
 from autojit.codegen.cuda.check import driver
 from autojit.codegen.cuda.check.__main__ import names
 from autojit.codegen.cuda.check.comparison import difference
 from autojit.codegen.cuda.driver.card import Card
 from autojit.codegen.cuda.driver.cards import card
+from autojit.codegen.loop_ir.errors import TargetError
 from tests.codegen.cuda.driver.fake import Fake, installed
 
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
@@ -53,3 +55,14 @@ def test_differences() -> None:
     assert difference(x, x) == 0
     assert difference(x + np.array([0, 0, 1]), x) == 0.01
     assert difference(x, x[:2]) == difference(x, np.ones(3)) == float("inf")
+
+
+def test_without_a_card_it_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none_there() -> int:
+        raise TargetError("needs an NVIDIA GPU")
+
+    monkeypatch.setattr(check_main, "cards_there", none_there)
+    assert check_main.main() == 1
+    assert "needs an NVIDIA GPU\nWith one, " in capsys.readouterr().err

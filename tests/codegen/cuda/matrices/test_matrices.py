@@ -9,8 +9,12 @@ import pytest
 
 from autojit import trace
 from autojit.codegen.cuda.device_program.calls import LibraryCall
+from autojit.codegen.cuda.device_program.nodes import DeviceKernel
 from autojit.codegen.cuda.device_program.traffic import traffic
+from autojit.codegen.cuda.executor.coalescing import Coalescing
+from autojit.codegen.cuda.executor.run import execute
 from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.ir.tools.interpreter import interpret
 from tests.codegen.cuda.running import SMALL, arguments_of, assert_same, check, mapped, run
 
 RNG = np.random.default_rng(0)
@@ -183,3 +187,39 @@ def test_matrices_in_steps() -> None:
     program = trace(f)(a, b)
     arrays = arguments_of(program, [a, b])
     assert_same(run(mapped(program), program, arrays), [np.asarray(x) for x in f(a, b)])
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", ["cholesky", "lu", "qr"])
+def test_matrices_of_a_block_lie_in_its_shared_memory(name: str) -> None:
+    """Of many, too: they are read once and written once, by neighbouring threads."""
+    machine, n, count = Machine(processors=1, resident=64, threads=64, row=4, warp=4), 12, 20
+    a = matrices("f8", count, n, n) + 6 * np.eye(n)
+    f: Any = {"cholesky": np.linalg.cholesky, "lu": np.linalg.det, "qr": np.linalg.qr}[name]
+    a = a @ turned(a) if name == "cholesky" else a
+    program, counter = trace(lambda a: f(a))(a), Coalescing()
+    arrays, device = arguments_of(program, [a]), mapped(program, machine)
+    found = execute(device, arrays, counter=counter)
+    assert_same([x.reshape(t.shape) for x, t in zip(found, program.out_types, strict=True)],
+                interpret(program, arrays))  # fmt: skip
+    kernel = next(k for k in device.launches if k.name.startswith(name))
+    assert isinstance(kernel, DeviceKernel)
+    assert kernel.shared
+    assert kernel.threads == 16
+    # Reads of few threads are parts of sectors; the pivots, and R, are little more.
+    assert counter.sectors[kernel.name] <= (3 if name == "qr" else 2.5) * count * n * n / 4
+
+
+def test_matrices_that_do_not_fit_stay_where_they_are() -> None:
+    a = np.broadcast_to(np.eye(90), (4, 90, 90))
+    (kernel,) = mapped(trace(np.linalg.cholesky)(a), Machine()).launches
+    assert isinstance(kernel, DeviceKernel)
+    assert not kernel.shared
+    (kernel,) = mapped(trace(np.linalg.cholesky)(a.astype("f4")), Machine()).launches
+    assert isinstance(kernel, DeviceKernel)
+    assert [b.size for b in kernel.shared] == [90 * 90]
+    # 48 KiB would be full of arrays, and functions that combine need some.
+    a = np.broadcast_to(np.eye(64, dtype="f4"), (4, 64, 64))
+    (kernel,) = mapped(trace(np.linalg.qr)(a), Machine()).launches
+    assert isinstance(kernel, DeviceKernel)
+    assert sum(4 * b.size for b in kernel.shared) <= 46 << 10
