@@ -106,6 +106,10 @@ BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {}
 #: The classes of statements that touch memory themselves.
 TOUCHING: set[type] = set()
 _OF_MEMORY = {"reads", "writes", "updates", "scratch", "moves"}
+_Accesses = Callable[[Any], Sequence[Access]]
+#: Of each class, what gives its accesses, and those that change memory: most declare one at most.
+_ACCESSES: dict[type, tuple[_Accesses, ...]] = {}
+_CHANGES: dict[type, tuple[_Accesses, ...]] = {}
 
 
 def declare(**effects: Any) -> Callable[[C], C]:
@@ -114,6 +118,10 @@ def declare(**effects: Any) -> Callable[[C], C]:
 
     def declared(statement: C) -> C:
         EFFECTS[statement] = made
+        changing = (made.updates, made.writes, made.scratch)
+        _CHANGES[statement] = tuple(given for given in changing if given is not _nothing)
+        reading = () if made.reads is _nothing else (made.reads,)
+        _ACCESSES[statement] = (*reading, *_CHANGES[statement])
         if "bodies" in effects:
             BODIES[statement] = made.bodies
         if not _OF_MEMORY.isdisjoint(effects):
@@ -130,14 +138,12 @@ def effects_of(statement: Any) -> Effects:
 
 def accesses(statement: Any) -> list[Access]:
     """All memory that a statement touches itself: what it reads comes first."""
-    e = EFFECTS[type(statement)]
-    return [*e.reads(statement), *e.updates(statement), *e.writes(statement), *e.scratch(statement)]
+    return [access for given in _ACCESSES[type(statement)] for access in given(statement)]
 
 
 def changes(statement: Any) -> list[Access]:
     """The memory that a statement changes itself."""
-    e = EFFECTS[type(statement)]
-    return [*e.updates(statement), *e.writes(statement), *e.scratch(statement)]
+    return [access for given in _CHANGES[type(statement)] for access in given(statement)]
 
 
 def changed_buffers(statement: Any) -> list[Buffer]:

@@ -25,12 +25,17 @@ def bodies_of(statement: Any) -> list[list[Any]]:
 
 def walk(body: list[Any]) -> Iterator[Any]:
     """Every statement, loops before their bodies."""
-    for statement in body:
-        yield statement
-        bodies = BODIES.get(type(statement))
-        if bodies:
-            for inner in bodies(statement):
-                yield from walk(inner)
+    # One generator for all levels: with one a level each statement passes through all of them.
+    left = [iter(body)]
+    while left:
+        for statement in left[-1]:
+            yield statement
+            bodies = BODIES.get(type(statement))
+            if bodies:
+                left.extend(map(iter, reversed(bodies(statement))))
+                break
+        else:
+            left.pop()
 
 
 def with_bodies(statement: Any, change: Callable[[list[Any]], list[Any]]) -> Any:
