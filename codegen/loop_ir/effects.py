@@ -107,9 +107,12 @@ BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {}
 TOUCHING: set[type] = set()
 _OF_MEMORY = {"reads", "writes", "updates", "scratch", "moves"}
 _Accesses = Callable[[Any], Sequence[Access]]
+_Uses = Callable[[Any], Sequence[Scalar]]
 #: Of each class, what gives its accesses, and those that change memory: most declare one at most.
 _ACCESSES: dict[type, tuple[_Accesses, ...]] = {}
 _CHANGES: dict[type, tuple[_Accesses, ...]] = {}
+#: Of each class, what gives the scalars that it reads.
+USES: dict[type, tuple[_Uses, ...]] = {}
 
 
 def declare(**effects: Any) -> Callable[[C], C]:
@@ -118,10 +121,9 @@ def declare(**effects: Any) -> Callable[[C], C]:
 
     def declared(statement: C) -> C:
         EFFECTS[statement] = made
-        changing = (made.updates, made.writes, made.scratch)
-        _CHANGES[statement] = tuple(given for given in changing if given is not _nothing)
-        reading = () if made.reads is _nothing else (made.reads,)
-        _ACCESSES[statement] = (*reading, *_CHANGES[statement])
+        _ACCESSES[statement] = _stated(made.reads, made.updates, made.writes, made.scratch)
+        _CHANGES[statement] = _stated(made.updates, made.writes, made.scratch)
+        USES[statement] = _stated(made.uses, made.uses_of_bodies)
         if "bodies" in effects:
             BODIES[statement] = made.bodies
         if not _OF_MEMORY.isdisjoint(effects):
@@ -129,6 +131,10 @@ def declare(**effects: Any) -> Callable[[C], C]:
         return statement
 
     return declared
+
+
+def _stated(*given: Any) -> tuple[Any, ...]:
+    return tuple(each for each in given if each is not _nothing)
 
 
 def effects_of(statement: Any) -> Effects:

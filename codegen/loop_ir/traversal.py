@@ -9,7 +9,7 @@ from typing import Any
 from autojit.ir.core.affine import Affine, Bounds, Var
 from autojit.ir.core.values import Source
 
-from .effects import BODIES, EFFECTS, effects_of
+from .effects import BODIES, EFFECTS, USES, effects_of
 from .matrices import MatrixProduct
 from .nodes import Fill, Loop, RunTasks, Tasks
 from .origins import sources_of
@@ -149,8 +149,7 @@ def product_of(step: Any) -> MatrixProduct | None:
 
 def used(statement: Any) -> list[Scalar]:
     """The scalars that a statement reads."""
-    e = EFFECTS[type(statement)]
-    return [*e.uses(statement), *e.uses_of_bodies(statement)]
+    return [scalar for given in USES[type(statement)] for scalar in given(statement)]
 
 
 def defined(statement: Any) -> Scalar | None:
