@@ -111,7 +111,7 @@ def share(level: int, size: int) -> float:
 
 
 def _forget() -> None:
-    library._together.cache_clear()
+    library._groups.clear()
     zero_cotangents._made.cache_clear()
     transform_cache.clear()
 

@@ -56,17 +56,15 @@ def work(body: list[Any]) -> int:
 
 
 def _work(body: list[Any], machine: Machine) -> int:
-    total = 0
-    for s in body:
-        if isinstance(s, Loop):
-            total += _work_of_loop(s, machine)
-        elif isinstance(s, Compute):
-            total += int(cost(s, machine))
-        elif isinstance(s, MatrixProduct):
-            total += work_of_product(s)
-        else:
-            total += 1
-    return total
+    return sum([_work_of(s, machine) for s in body])
+
+
+def _work_of(s: Any, machine: Machine) -> int:
+    if isinstance(s, Compute):
+        return int(cost(s, machine))
+    if isinstance(s, Loop):
+        return _work_of_loop(s, machine)
+    return work_of_product(s) if isinstance(s, MatrixProduct) else 1
 
 
 def _work_of_loop(loop: Loop, machine: Machine) -> int:
@@ -76,9 +74,9 @@ def _work_of_loop(loop: Loop, machine: Machine) -> int:
     for s in loop.body:
         is_same = isinstance(s, _PURE) and changing.isdisjoint(used(s))
         if is_same and loop.var not in getattr(s, "index", Affine(0)).variables():
-            once += _work([s], machine)
+            once += _work_of(s, machine)
             continue
-        each += _work([s], machine)
+        each += _work_of(s, machine)
         if (result := getattr(s, "result", None)) is not None:
             changing.add(result)
     return once + (each if loop.only is not None else (loop.stop - loop.start) * each)

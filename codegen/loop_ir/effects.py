@@ -106,6 +106,13 @@ BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {}
 #: The classes of statements that touch memory themselves.
 TOUCHING: set[type] = set()
 _OF_MEMORY = {"reads", "writes", "updates", "scratch", "moves"}
+_Accesses = Callable[[Any], Sequence[Access]]
+_Uses = Callable[[Any], Sequence[Scalar]]
+#: Of each class, what gives its accesses, and those that change memory: most declare one at most.
+_ACCESSES: dict[type, tuple[_Accesses, ...]] = {}
+_CHANGES: dict[type, tuple[_Accesses, ...]] = {}
+#: Of each class, what gives the scalars that it reads.
+USES: dict[type, tuple[_Uses, ...]] = {}
 
 
 def declare(**effects: Any) -> Callable[[C], C]:
@@ -114,6 +121,9 @@ def declare(**effects: Any) -> Callable[[C], C]:
 
     def declared(statement: C) -> C:
         EFFECTS[statement] = made
+        _ACCESSES[statement] = _stated(made.reads, made.updates, made.writes, made.scratch)
+        _CHANGES[statement] = _stated(made.updates, made.writes, made.scratch)
+        USES[statement] = _stated(made.uses, made.uses_of_bodies)
         if "bodies" in effects:
             BODIES[statement] = made.bodies
         if not _OF_MEMORY.isdisjoint(effects):
@@ -123,6 +133,10 @@ def declare(**effects: Any) -> Callable[[C], C]:
     return declared
 
 
+def _stated(*given: Any) -> tuple[Any, ...]:
+    return tuple(each for each in given if each is not _nothing)
+
+
 def effects_of(statement: Any) -> Effects:
     """The effects that the class of a statement declares."""
     return EFFECTS[type(statement)]
@@ -130,14 +144,12 @@ def effects_of(statement: Any) -> Effects:
 
 def accesses(statement: Any) -> list[Access]:
     """All memory that a statement touches itself: what it reads comes first."""
-    e = EFFECTS[type(statement)]
-    return [*e.reads(statement), *e.updates(statement), *e.writes(statement), *e.scratch(statement)]
+    return [access for given in _ACCESSES[type(statement)] for access in given(statement)]
 
 
 def changes(statement: Any) -> list[Access]:
     """The memory that a statement changes itself."""
-    e = EFFECTS[type(statement)]
-    return [*e.updates(statement), *e.writes(statement), *e.scratch(statement)]
+    return [access for given in _CHANGES[type(statement)] for access in given(statement)]
 
 
 def changed_buffers(statement: Any) -> list[Buffer]:

@@ -9,7 +9,7 @@ from typing import Any
 from autojit.ir.core.affine import Affine, Bounds, Var
 from autojit.ir.core.values import Source
 
-from .effects import BODIES, EFFECTS, effects_of
+from .effects import BODIES, EFFECTS, USES, effects_of
 from .matrices import MatrixProduct
 from .nodes import Fill, Loop, RunTasks, Tasks
 from .origins import sources_of
@@ -25,12 +25,17 @@ def bodies_of(statement: Any) -> list[list[Any]]:
 
 def walk(body: list[Any]) -> Iterator[Any]:
     """Every statement, loops before their bodies."""
-    for statement in body:
-        yield statement
-        bodies = BODIES.get(type(statement))
-        if bodies:
-            for inner in bodies(statement):
-                yield from walk(inner)
+    # One generator for all levels: with one a level each statement passes through all of them.
+    left = [iter(body)]
+    while left:
+        for statement in left[-1]:
+            yield statement
+            bodies = BODIES.get(type(statement))
+            if bodies:
+                left.extend(map(iter, reversed(bodies(statement))))
+                break
+        else:
+            left.pop()
 
 
 def with_bodies(statement: Any, change: Callable[[list[Any]], list[Any]]) -> Any:
@@ -144,8 +149,7 @@ def product_of(step: Any) -> MatrixProduct | None:
 
 def used(statement: Any) -> list[Scalar]:
     """The scalars that a statement reads."""
-    e = EFFECTS[type(statement)]
-    return [*e.uses(statement), *e.uses_of_bodies(statement)]
+    return [scalar for given in USES[type(statement)] for scalar in given(statement)]
 
 
 def defined(statement: Any) -> Scalar | None:

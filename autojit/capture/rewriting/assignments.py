@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import Any
 
-from .build import ask, assign, constant, do, lazy, load, pair, place, runtime, store
+from .build import ask, assign, constant, do, lazy, load, nodes, pair, place, runtime, store
 from .expressions import Checks, Expressions
 
 #: Expressions that may make an array.
@@ -195,10 +195,10 @@ def _notice(at: ast.AST) -> ast.stmt:
 
 def may_write(node: ast.AST) -> bool:
     """Whether a function may change an array in place, or calls one that does."""
-    return any(map(_may_write, ast.walk(node)))
+    return any(map(_may_write, nodes(node)))
 
 
-def _may_write(node: ast.AST) -> bool:
+def _may_write(node: Any) -> bool:
     if isinstance(node, ast.AugAssign):
         return not isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Subscript):

@@ -17,7 +17,7 @@ import ast
 from copy import deepcopy
 from typing import Any
 
-from .build import branch, do, load, place, runtime, store
+from .build import branch, do, load, nodes, place, runtime, store
 
 #: The parameter that takes what is yielded.
 CONSUME = "__aj_consume__"
@@ -107,7 +107,10 @@ class _Yields:
 
 def with_pushed(root: Any) -> None:
     """Put the other form of each generator function inside of a function behind it."""
-    for node in ast.walk(root):
+    found = nodes(root)
+    if not any(type(node) in _YIELDS for node in found):
+        return
+    for node in found:
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list) and not isinstance(node, ast.ClassDef):

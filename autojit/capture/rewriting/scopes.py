@@ -9,7 +9,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from .build import FIELDS
+
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_TREES = (ast.AST, list)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *COMPREHENSIONS)
 
 
@@ -93,10 +96,10 @@ class Scopes:
         method = _VISIT.get(type(node))
         if method is not None:
             method(self, node, scope)
-        elif isinstance(node, ast.AST):
-            for field in node._fields:
+        else:
+            for field in FIELDS[type(node)]:
                 value = getattr(node, field, None)
-                if isinstance(value, ast.AST | list):
+                if isinstance(value, _TREES):
                     self.visit(value, scope)
 
     def _name(self, node: ast.Name, scope: Scope) -> None:
@@ -292,10 +295,10 @@ def effects(*nodes: Any) -> Effects:
             _of_name(node, found)
         elif kind in _SPECIAL:
             _SPECIAL[kind](node, found, stack)
-        elif isinstance(node, ast.AST) and kind is not ast.Constant:
-            for field in node._fields:
+        else:
+            for field in FIELDS[kind]:
                 value = getattr(node, field, None)
-                if isinstance(value, ast.AST | list):
+                if isinstance(value, _TREES):
                     stack.append(value)
     return found
 

@@ -16,7 +16,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from .build import ask, assign, branch, load, negation, place, runtime
+from .build import ask, assign, branch, load, negation, nodes, place, runtime
 
 _CLOSED = (
     ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.FunctionDef,
@@ -37,6 +37,8 @@ class SelfCalls:
         self._temporary = temporary
 
     def block(self, block: list[Any]) -> list[Any]:
+        if not any(map(self._is_self, nodes(*block))):
+            return block
         return [each for node in block for each in self._statement(node)]
 
     def _statement(self, node: Any) -> list[Any]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from .build import nodes
+
 FunctionNode = ast.FunctionDef | ast.Lambda
 
 #: The function around a compiled tree; its parameters are the free variables.
@@ -150,7 +152,7 @@ def _imports(node: FunctionNode, namespace: dict[str, Any]) -> Iterator[tuple[st
     """Which names the module may have imported, the likeliest ones first."""
     names = sorted({
         call.func.value.id
-        for call in ast.walk(node)
+        for call in nodes(node)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
         and isinstance(call.func.value, ast.Name)
@@ -241,7 +243,11 @@ def _block(lines: list[str], first: int, last: int) -> ast.Module | None:
             tree = ast.parse("if 1:\n" + text if indented else text)
         except SyntaxError:
             continue
-        ast.increment_lineno(tree, first - (2 if indented else 1))
+        ahead = first - (2 if indented else 1)
+        for node in nodes(tree):
+            if hasattr(node, "lineno"):
+                node.lineno += ahead
+                node.end_lineno += ahead
         return tree
     return None
 

@@ -10,14 +10,13 @@ import ast
 import sys
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from autojit.ir.core.locks import Lock
 
-from .build import RUNTIME
+from .build import RUNTIME, nodes
 from .context import Context
 from .generators import pushed, with_pushed
 from .normal_forms import escapes_of
@@ -253,7 +252,7 @@ def _remember(code: CodeType) -> None:
 
 def _refuse(root: Any) -> None:
     """Raise ``NoSource`` for functions that a twin would change."""
-    for node in _own(root.body if isinstance(root.body, list) else [root.body]):
+    for node in nodes(*(root.body if isinstance(root.body, list) else [root.body])):
         if isinstance(node, ast.Call):
             _refuse_call(node)
         elif isinstance(node, ast.Try | ast.TryStar):
@@ -262,11 +261,6 @@ def _refuse(root: Any) -> None:
             raise NoSource(f"line {node.lineno} has type parameters")
         elif isinstance(node, ast.Name) and node.id == RUNTIME:
             raise NoSource("it is a twin")
-
-
-def _own(nodes: list[Any]) -> Iterator[Any]:
-    for node in nodes:
-        yield from ast.walk(node)
 
 
 def _refuse_call(node: ast.Call) -> None:

@@ -3,19 +3,20 @@
 They take numbers and addresses of other functions as arguments where programs differ, so few of
 them serve all.  Those that only ask and call, without a loop worth an optimisation, are compiled
 together and as they are written: a module of its own costs each five milliseconds, and LLVM's
-passes as much again.
+passes as much again.  Of these, a program compiles what no program before it has called, as a
+group; it is linked to whole groups.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 
 from llvmlite import ir
 
 from autojit.codegen.cpu.host.engine import AS_WRITTEN, PLAIN
 from autojit.codegen.loop_ir.machine import current, has_fused
+from autojit.ir.core.locks import Lock
 
 from .counted import text
 
@@ -28,6 +29,9 @@ _calls: dict[str, list[str]] = {}
 _forms: dict[str, tuple[str, list[str]]] = {}
 #: Plain functions, which call no others: type, and who writes them.
 _plain: dict[str, tuple[ir.FunctionType, Write]] = {}
+#: The LLVM IR of the group that a plain function is in; no function is in two.
+_groups: dict[str, str] = {}
+_lock = Lock()
 
 _DECLARED = re.compile(r'^(declare \S+ @"([^"]+)"\(.*)$', re.MULTILINE)
 
@@ -101,18 +105,21 @@ def used(module: ir.Module) -> list[str]:
         if name not in found:
             found.add(name)
             open_ += _calls.get(name, ())
-    plain = tuple(sorted(found & _plain.keys()))
-    texts = [_texts[name] for name in sorted(found - _plain.keys())]
-    return [*texts, _together(plain)] if plain else texts
+    return [*(_texts[name] for name in sorted(found - _plain.keys())), *_grouped(found)]
 
 
-@cache
-def _together(names: tuple[str, ...]) -> str:
-    module = ir.Module("plain")
-    for name in names:
-        kind, write = _plain[name]
-        write(_new(module, name, kind))
-    return PLAIN + text(module)
+def _grouped(names: set[str]) -> list[str]:
+    """The LLVM IR of the groups that the plain functions among the names are in."""
+    plain = sorted(names & _plain.keys())
+    with _lock:
+        new = [name for name in plain if name not in _groups]
+        if new:
+            module = ir.Module("plain")
+            for name in new:
+                kind, write = _plain[name]
+                write(_new(module, name, kind))
+            _groups.update(dict.fromkeys(new, PLAIN + text(module)))
+        return list(dict.fromkeys(_groups[name] for name in plain))
 
 
 def _called(module: ir.Module) -> list[str]:
