@@ -73,6 +73,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: x + rng.normal(size=2))(x)",
         "FIX",
     ),
+    "capture/calls/clocks.py: jit(f)(x, time.time())": (
+        "import time\njit(lambda x: x + time.time())(x)",
+        "import time\nL0\nL1\nL2\nL3",
+    ),
     "capture/values/scalars.py: np.where(x > 0, x, 0)": (
         "jit(lambda x: bool(x))(x)",
         "jit(lambda x: L0)(x)",
