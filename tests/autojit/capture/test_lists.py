@@ -116,7 +116,7 @@ def other_library(x):
         (queue, "runs through a list"),
         (numbered_queue, "runs through a list"),
         (long_queue, "runs through a list"),
-        (own_iterator, "The length of this list"),
+        (own_iterator, "one of them after the other"),
         (matched, "The length of this list"),
         (spread, "The length of this list"),
         (unpacked, "The length of this list"),

@@ -54,7 +54,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "    return grid\ng(1.0, 1)",
     ),
     "capture/calls/items.py: table = np.array([0.1, 0.2]); table[i]": (
-        "table = {0: 1.0, 1: 2.0}\njit(lambda k: table[k])(1)",
+        "table = {0.5: 1.0, 1.5: 2.0}\njit(lambda k: table[k])(0.5)",
         "@jit\ndef g(i):\n    FIX\n    return table[i]\ng(1)",
     ),
     "capture/calls/items.py: codes = np.frombuffer(text.encode(), np.uint8); codes[i]": (
