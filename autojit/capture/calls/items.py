@@ -44,6 +44,8 @@ def item(x: Any, index: Any) -> Any:
         return x[index]
     if tables.is_table(x, index):
         return tables.item(x, index)
+    if kind is list and type(index) is slice and elements.are_numbers(x):
+        return elements.part(x, index)
     if isinstance(x, (list, tuple)) and not isinstance(index, (tuple, slice)):
         return choose_nth(_place(x, index), x, f"A {kind.__name__} at a traced index")
     if kind is range and not isinstance(index, (tuple, slice)):

@@ -23,6 +23,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
+from autojit.staging import pytrees
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.source import user_source
@@ -103,6 +104,19 @@ def item(items: list[Any], index: Any) -> Any:
     if type(index) is slice:
         return [_sliced(s, index)]
     return s.at(_place(s, index, "list index out of range"))
+
+
+def are_numbers(items: list[Any]) -> bool:
+    """Whether a list has elements, and they are numbers, or tuples of numbers."""
+    return bool(items) and all(
+        are_numbers(list(x)) if isinstance(x, tuple) else pytrees.is_array(x) and not np.shape(x)
+        for x in items
+    )
+
+
+def part(items: list[Any], index: slice) -> list[Any]:
+    """``xs[index]`` of a list whose length is known, with traced bounds."""
+    return [_sliced(made_of(items, elements_of(items)), index)]
 
 
 def set_item(items: list[Any], index: Any, value: Any) -> None:

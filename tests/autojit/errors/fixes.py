@@ -62,8 +62,8 @@ FIXES: dict[str, tuple[str, str]] = {
         "text = 'abc'\n@jit\ndef g(i):\n    FIX\n    return codes[i]\ng(1)",
     ),
     "capture/calls/items.py: np.array(xs)[i:i + n]": (
-        "xs = [1.0, 2.0, 3.0]\njit(lambda i: sum(xs[i:i + 2]))(1)",
-        "xs, n = [1.0, 2.0, 3.0], 2\njit(lambda i: np.sum(L0))(1)",
+        "xs = (1.0, 2.0, 3.0)\njit(lambda i: sum(xs[i:i + 2]))(1)",
+        "xs, n = (1.0, 2.0, 3.0), 2\njit(lambda i: np.sum(L0))(1)",
     ),
     "capture/calls/iteration.py: np.sum(np.where(xs > 0, xs, 0))": (
         "jit(lambda xs: set(filter(lambda x: x > 0, xs)))(x)",

@@ -74,8 +74,8 @@ def test_items_of_other_things_are_refused() -> None:
         jit(lambda i: Traced().item(["a", "b"], i))(0)
     with pytest.raises(ShapeError, match="different shapes"):
         jit(lambda i: Traced().item([np.ones(2), np.ones(3)], i))(0)
-    with pytest.raises(ConcreteValueError, match="slice of a list"):
-        jit(lambda i: Traced().item([1.0, 2.0], slice(i, None)))(0)
+    with pytest.raises(ConcreteValueError, match="slice of a tuple"):
+        jit(lambda i: Traced().item((1.0, 2.0), slice(i, None)))(0)
 
 
 def test_what_was_chosen_cannot_be_written_to() -> None:

@@ -58,3 +58,52 @@ def clipped_area(corners):
         total += before[0] * point[1] - before[1] * point[0]
         before = point
     return 0.5 * total
+
+
+@program((_CORNERS,), (_CORNERS[::-1] * 0.5,))
+def hull_by_monotone_chains(corners):
+    """The area of the convex hull, by Andrew's algorithm."""
+    points = sorted([(corners[i, 0], corners[i, 1]) for i in range(len(corners))])
+
+    def cross(o, a, b):
+        return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
+
+    lower = []
+    for p in points:
+        while len(lower) >= 2 and cross(lower[-2], lower[-1], p) <= 0:
+            lower.pop()
+        lower.append(p)
+    upper = []
+    for p in reversed(points):
+        while len(upper) >= 2 and cross(upper[-2], upper[-1], p) <= 0:
+            upper.pop()
+        upper.append(p)
+    hull = lower[:-1] + upper[:-1]
+    total = 0.0
+    for i in range(len(hull)):
+        j = (i + 1) % len(hull)
+        total += hull[i][0] * hull[j][1] - hull[j][0] * hull[i][1]
+    return total / 2
+
+
+@program((np.array([5.0, 3.0, 8.0, 1.0, 2.0]),))
+def merge_sort(values):
+    """The elements by their ranks, of lists that are merged by index."""
+
+    def merged(xs):
+        if len(xs) <= 1:
+            return xs
+        m = len(xs) // 2
+        a, b = merged(xs[:m]), merged(xs[m:])
+        out = []
+        i = j = 0
+        while i < len(a) and j < len(b):
+            if a[i] <= b[j]:
+                out.append(a[i])
+                i += 1
+            else:
+                out.append(b[j])
+                j += 1
+        return out + a[i:] + b[j:]
+
+    return sum((i + 1) * v for i, v in enumerate(merged(list(values))))
