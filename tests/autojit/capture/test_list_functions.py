@@ -54,7 +54,20 @@ def spliced(x):
     return sum(i * v for i, v in enumerate(a)) + len(a)
 
 
+def first_of_a_queue(x):
+    queue = [x[0]]
+    while queue:
+        v = queue.pop()
+        if v > 20:
+            return v * x[1]
+        for w in x[2:4]:
+            if v < 25:
+                queue.append(v + w)
+    return -1.0
+
+
 FUNCTIONS = {
+    "first of a queue": first_of_a_queue,
     "min by a key": lambda x: min(large(x), key=lambda v: (v - 4.2) ** 2),
     "max by a key": lambda x: max(pairs(x), key=lambda p: -p[1])[0],
     "max of pairs": lambda x: max(pairs(x))[1],
