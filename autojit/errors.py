@@ -26,6 +26,7 @@ __all__ = [
     "EnvironmentVariableError",
     "FrozenRandomError",
     "FrozenStateWarning",
+    "FrozenTimeError",
     "HandledFailureError",
     "InPlaceError",
     "IntegerGradientError",
@@ -115,6 +116,10 @@ class ShapesDifferError(CaptureError):
 
 class FrozenRandomError(TracingError, TypeError):
     """A random generator in a compiled function, which would draw once for all calls."""
+
+
+class FrozenTimeError(TracingError, TypeError):
+    """A clock that a compiled function reads, which would stand still for all calls."""
 
 
 class HandledFailureError(TracingError, RuntimeError):

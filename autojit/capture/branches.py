@@ -140,13 +140,13 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     made: list[tuple[Key, Any, int]] = []
     sources: list[Sequence[Any]] = []
     same: list[tuple[Key, Any]] = []
-    counts: list[Any] = []
+    known: list[tuple[Any, int] | None] = []
     for k, key in keys.items():
         dead = key.place is None and key.name not in site.live_out
         if dead:
             made.append((key, None, 0))
             sources.append(())
-            counts.append(None)
+            known.append(None)
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
         frozen, values = values, _alike(thawed(values), ways)
@@ -163,7 +163,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
-        counts.append(_same_count(values))
+        known.append(_of_stretches(values))
         sources.append(frozen)
     made_of = [
         [origins(leaf, way.block.trace, {}) for leaf in mine]
@@ -190,9 +190,9 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     lose(lost.values())
     tracers = results_of(results[: len(types)], types, leaves)
     filled = _filled(made, tracers)
-    for (_, value), kept in zip(filled, counts, strict=True):
+    for (_, value), kept in zip(filled, known, strict=True):
         if kept is not None:
-            value.count = kept
+            value.note(*kept)
     before.assign([*same, *filled])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
@@ -274,12 +274,14 @@ def _alike(values: list[Any], ways: Sequence[_Way]) -> list[Any]:
     return made
 
 
-def _same_count(values: Sequence[Any]) -> Any:
-    """How many elements a list has on all ways; None where they may differ."""
+def _of_stretches(values: Sequence[Any]) -> tuple[Any, int] | None:
+    """How many elements a list has on all ways, None where they may differ, and how many it has at
+    most."""
     if not all(type(v) is Stretch for v in values):
         return None
     count = values[0].count
-    return count if all(v.count is count for v in values) else None
+    is_same = all(v.count is count for v in values)
+    return count if is_same else None, max(v.most for v in values)
 
 
 def _zeros(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import CaptureError, TracingError, with_place
-from autojit.functions.checks import ensured, failure_of
+from autojit.functions.checks import ensured, failure_of, is_raised
 from autojit.ir.core.program import Source, Value, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
 from autojit.protocols.lifting import tracer
@@ -111,7 +111,7 @@ def raisable(error: Exception) -> Exception:
     in front of its message.
     """
     words = str(error.args[0]) if len(error.args) == 1 else " ".join(map(str, error.args))
-    kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
+    kind = next(k for k in type(error).__mro__ if is_raised(k))
     if kind is not type(error):
         words = f"{type(error).__name__}: {words}" if words else type(error).__name__
     try:

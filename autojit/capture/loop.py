@@ -103,6 +103,8 @@ class Captured(NamedTuple):
     lost: list[Tracer]
     lists: Sharing
     lost_lists: list[Any]
+    #: The lists whose length is a value, and how many elements they have at most in the end.
+    most: list[tuple[list[Any], int]] = []  # noqa: RUF012
 
     @property
     def size(self) -> int:

@@ -15,6 +15,7 @@ from autojit.capture.state.origins import Slot
 from autojit.capture.state.sharing import containers, notice, relate_containers
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import note, tree_of
+from autojit.capture.state.stretch import bounded
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, lt
@@ -73,6 +74,8 @@ def emit(captured: Captured) -> None:
             pairs.append((carry.key, _bound(value, loop, carry.always)))
         start = stop
     before.assign(pairs)
+    for items, most in captured.most:
+        bounded(items, most)
     relate_all(captured.sharing.end, slots, captured.sharing.outside)
     lists = {(key_of(key), path): c for key, value in pairs for path, c in containers(value)}
     relate_containers(captured.lists.end, lists, captured.lists.outside)

@@ -75,7 +75,10 @@ def trace_if_begun(loop: Loop, lists: Lists | None = None) -> Captured | Excepti
     lists = Lists() if lists is None else lists
     while True:
         try:
-            return _settled(loop, lists)
+            found = _settled(loop, lists)
+            if isinstance(found, Exception):
+                return found
+            return found._replace(most=lists.bounds(found.before))
         except Resized as resized:
             lists.convert(resized, loop.most)
 
@@ -151,7 +154,7 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
             for number in known.growing:
                 before.heap.empty(number)
             taken = take(before, read, rest)
-            resized.begin()
+            resized.begin(before)
             before.heap.begin(known.growing)
             lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import TracingError, with_place
-from autojit.ir.ops.checks import Failure, ensure, is_failure
+from autojit.ir.ops.checks import LIBRARY_ERRORS, Failure, ensure, is_failure
 from autojit.protocols.lifting import as_tracer, as_value, operand, tracer, weak_type
 from autojit.tracing.protocol import bounds_of, with_bounds
 from autojit.tracing.source import user_source
@@ -49,6 +49,11 @@ def ensured(x: Any, holds: Any, error: BaseException, *, derivatives: bool = Tru
     return with_bounds(result, bounds_of(x)) if weak is int else result
 
 
+def is_raised(kind: type[BaseException]) -> bool:
+    """Whether compiled code raises a class of exceptions: Python's own."""
+    return kind.__module__ == "builtins" or LIBRARY_ERRORS.get(kind.__name__) is kind
+
+
 def failure_of(error: BaseException) -> Failure:
     """What `ensure` calls an error.
 
@@ -59,7 +64,7 @@ def failure_of(error: BaseException) -> Failure:
     failure = (type(error).__name__, "".join(map(str, error.args)))
     given = tuple(arg for arg in error.args if isinstance(arg, str) and arg)
     known = given == error.args and len(given) < 2
-    if known and type(error).__module__ == "builtins" and is_failure(failure):
+    if known and is_raised(type(error)) and is_failure(failure):
         return failure
     raise TracingError(
         with_place(

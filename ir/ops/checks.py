@@ -9,6 +9,7 @@ that, nothing is checked.  The check of a `whole_number` is that nobody differen
 from __future__ import annotations
 
 import builtins
+import statistics
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -53,8 +54,11 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
         "traced slices of known length are not made shorter at the ends",
     ),
 }
-#: A name in the table, or the name of a builtin exception and its message.
+#: A name in the table, or the name of an exception of Python's and its message.
 Failure = str | tuple[str, str]
+
+#: What compiled code may raise besides the builtin exceptions, by name.
+LIBRARY_ERRORS: dict[str, type[Exception]] = {"StatisticsError": statistics.StatisticsError}
 
 #: How the word of a check begins, in the vocabulary of kernels.
 _PREFIX = "ensure_"
@@ -69,13 +73,14 @@ def error_of(failure: Failure) -> Exception:
     if isinstance(failure, str):
         kind, words = FAILURES[failure]
     else:
-        kind, words = getattr(builtins, failure[0]), failure[1]
+        name, words = failure
+        kind = LIBRARY_ERRORS.get(name) or getattr(builtins, name)
     return kind(words) if words else kind()
 
 
 def is_failure(failure: Any) -> bool:
-    """Whether that is a failure: a name in the table, or a builtin exception and a message that
-    compiled code can raise it with.
+    """Whether that is a failure: a name in the table, or an exception of Python's and a message
+    that compiled code can raise it with.
 
     >>> is_failure("overflow"), is_failure(("OSError", "")), is_failure(("int", "1"))
     (True, True, False)
@@ -85,7 +90,9 @@ def is_failure(failure: Any) -> bool:
     if not (isinstance(failure, tuple) and len(failure) == 2):
         return False
     name, words = failure
-    kind = getattr(builtins, name, None) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return False
+    kind = LIBRARY_ERRORS.get(name) or getattr(builtins, name, None)
     if not (isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ == name):
         return False
     return isinstance(words, str) and _is_text(words) and _takes(kind, words)

@@ -28,6 +28,7 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer, uncovered_of
 
 from . import conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
+from .clocks import is_clock, read
 from .randomness import Generator, RandomState, drawn
 
 Converted = Callable[[Any], Any]
@@ -170,7 +171,9 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     owner = f.__self__
     found = METHODS.get((type(owner), f.__name__))
     if found is None:
-        return drawn(f, args, kwargs) if type(owner) in _GENERATORS else f(*args, **kwargs)
+        if type(owner) in _GENERATORS:
+            return drawn(f, args, kwargs)
+        return read(f, args, kwargs) if is_clock(f) else f(*args, **kwargs)
     if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
         return found(_caller(converted), owner, *args, **kwargs)
     if any_traced(args):

@@ -24,6 +24,8 @@ from autojit.tracing.known import at_hand, lost_derivative
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED
 
+from . import tables
+
 _INT = np.dtype(np.int64)
 
 
@@ -40,6 +42,10 @@ def item(x: Any, index: Any) -> Any:
         return x[index]
     if is_traced(x) or isinstance(x, FreshArray):
         return x[index]
+    if tables.is_table(x, index):
+        return tables.item(x, index)
+    if kind is list and type(index) is slice and elements.are_numbers(x):
+        return elements.part(x, index)
     if isinstance(x, (list, tuple)) and not isinstance(index, (tuple, slice)):
         return choose_nth(_place(x, index), x, f"A {kind.__name__} at a traced index")
     if kind is range and not isinstance(index, (tuple, slice)):
@@ -135,6 +141,9 @@ def set_item(x: Any, index: Any, value: Any) -> None:
             return
         if type(x) is list and not isinstance(index, (tuple, slice)):
             _set_nth(x, index, value)
+            return
+        if tables.is_table(x, index):
+            tables.set_item(x, index, value)
             return
         _check_container(x, index)
     x[index] = value

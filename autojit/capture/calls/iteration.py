@@ -18,7 +18,7 @@ from autojit.capture.values.scalars import is_traced, truth
 from autojit.capture.values.table import When, answers, answers_method
 from autojit.tracing.created_arrays import bare
 
-from . import items, logic
+from . import items, logic, tables
 
 answers(range)(ranges.range_)
 answers(len, when=When.ALWAYS)(ranges.length)
@@ -201,6 +201,8 @@ def _by_key(name: str) -> None:
     """``d.get(key, default)`` and its kin, where the default may be traced."""
 
     def answer(call: Any, items: dict[Any, Any], key: Any, *default: Any) -> Any:
+        if name == "get" and tables.is_table(items, key):
+            return tables.get(items, key, *default)
         if is_traced(key):
             return _at_key(call, items, key)
         return getattr(items, name)(key, *default)

@@ -19,11 +19,16 @@ from autojit.capture.values import ranges
 from autojit.capture.values.scalars import is_traced, python_number, settled, truth
 from autojit.errors import CaptureError, with_place
 from autojit.functions.checks import ensured
+from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
+from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
+from autojit.staging import pytrees
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.source import user_source
+
+from . import library
 
 _INT = np.dtype(np.int64)
 Call = Callable[..., Any]
@@ -101,13 +106,24 @@ def item(items: list[Any], index: Any) -> Any:
     return s.at(_place(s, index, "list index out of range"))
 
 
+def are_numbers(items: list[Any]) -> bool:
+    """Whether a list has elements, and they are numbers, or tuples of numbers."""
+    return bool(items) and all(
+        are_numbers(list(x)) if isinstance(x, tuple) else pytrees.is_array(x) and not np.shape(x)
+        for x in items
+    )
+
+
+def part(items: list[Any], index: slice) -> list[Any]:
+    """``xs[index]`` of a list whose length is known, with traced bounds."""
+    return [_sliced(made_of(items, elements_of(items)), index)]
+
+
 def set_item(items: list[Any], index: Any, value: Any) -> None:
     """``xs[index] = value``."""
     s = stretch_in(items)
     if type(index) is slice:
-        if (index.start, index.stop, index.step) != (None, None, None):
-            refused()
-        items[:] = [stretch_in(value)] if has_stretch(value) else list(value)
+        _set_slice(items, index, value)
         return
     items[:] = [s.replaced(_place(s, index, "list assignment index out of range"), value)]
 
@@ -115,8 +131,35 @@ def set_item(items: list[Any], index: Any, value: Any) -> None:
 def delete(items: list[Any], index: Any) -> None:
     """``del xs[index]``."""
     if type(index) is slice:
-        refused()
+        _set_slice(items, index, [])
+        return
     _pop(None, items, index)
+
+
+def _set_slice(items: list[Any], index: slice, value: Any) -> None:
+    """``xs[first:last] = value``, of another length too."""
+    if not isinstance(value, (list, tuple)):
+        value = list(value)
+    if (index.start, index.stop, index.step) == (None, None, None):
+        items[:] = [stretch_in(value)] if has_stretch(value) else list(value)
+        return
+    if index.step not in (None, 1):
+        refused()
+    s = stretch_in(items)
+    first = _clipped(index.start, 0, 0, s.count, s)
+    last = np.maximum(_clipped(index.stop, s.count, 0, s.count, s), first)
+    behind = arithmetic.add(s.places(), _spread(as_value(last, _INT), s))
+    rest = s.picked(behind, python_number(as_value(s.count - last), int), s.most)
+    found, more = s.shortened(python_number(as_value(first), int)), 0
+    if len(value):
+        new = stretch_in(value) if has_stretch(value) else made_of(value, elements_of(value))
+        found, more = found.joined(new), new.most
+    found = found.joined(rest)
+    if not found.is_limited:  # there are no more than before, and the new ones
+        most = s.most + more
+        places = iota(dtype=_INT, shape=(max(most, 1),), axis=0)
+        found = found.picked(places, found.count, most)
+    items[:] = [found]
 
 
 def _place(s: Stretch, index: Any, words: str) -> Any:
@@ -222,16 +265,33 @@ def _reverse(call: Call, items: list[Any]) -> None:
 
 
 def sorted_(call: Call, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
+    """``sorted(xs)``."""
     s = stretch_in(items)
-    keys = as_tracer(s.columns[0])
-    if key is not None or not s.elements.structure.is_leaf() or keys.dtype.kind not in "iuf":
-        return refused()
+    return [s.picked(order(call, items, key, reverse), s.count, s.most)]
+
+
+def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
+    """The places of the elements in the order of their keys: numbers, or tuples of numbers."""
     if is_traced(reverse):
         return refused()
-    outside = np.arange(s.room) >= s.count
-    order = np.argsort(np.where(outside, 0, -keys if reverse else keys), kind="stable")
-    order = order[np.argsort(outside[order], kind="stable")]
-    return [s.picked(as_value(order, _INT), s.count, s.most)]
+    keys = stretch_in(items if key is None else call(library.keys, key, items))
+    structure = keys.elements.structure
+    if not structure.is_leaf() and not all(child.is_leaf() for child in structure.children()):
+        return refused()
+    s = stretch_in(items)
+    found = tracer(s.places())
+    for column in reversed([*map(as_tracer, keys.columns)]):
+        if column.dtype.kind not in "biuf":
+            return refused()
+        found = found[np.argsort(_falling(column)[found] if reverse else column[found],
+                                 kind="stable")]  # fmt: skip
+    found = found[np.argsort(found >= s.count, kind="stable")]
+    return as_value(found, _INT)
+
+
+def _falling(column: Any) -> Any:
+    """Numbers in the opposite order; the least integer has no negative."""
+    return -column if column.dtype.kind == "f" else np.invert(column)
 
 
 def _sort(call: Call, items: list[Any], *, key: Any = None, reverse: Any = False) -> None:

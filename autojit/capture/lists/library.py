@@ -56,6 +56,43 @@ def mapped(function: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[
         yield function(x)
 
 
+def mapped_all(function: Callable[..., Any], iterables: tuple[Any, ...]) -> Iterator[Any]:
+    """``map`` of several lists."""
+    for xs in zip(*iterables):  # noqa: B905
+        yield function(*xs)
+
+
+def starmapped(function: Callable[..., Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    """``itertools.starmap``."""
+    for xs in iterable:
+        yield function(*xs)
+
+
+def each(iterable: Iterable[Any]) -> Iterator[Any]:
+    """``iter``."""
+    yield from iterable
+
+
+def keys(key: Callable[[Any], Any], iterable: Iterable[Any]) -> list[Any]:
+    """What elements are sorted by."""
+    return [key(x) for x in iterable]
+
+
+def reduced(function: Callable[[Any, Any], Any], items: list[Any]) -> Any:
+    """``functools.reduce``."""
+    if not items:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return reduced_from(function, items[1:], items[0])
+
+
+def reduced_from(function: Callable[[Any, Any], Any], items: list[Any], first: Any) -> Any:
+    """The same with a first value."""
+    found = first
+    for x in items:
+        found = function(found, x)
+    return found
+
+
 def zipped_with(iterable: Iterable[Any], others: tuple[Any, ...]) -> Iterator[Any]:
     """``zip`` of an iterable and others with a length, which are counted by an index."""
     number = 0
@@ -103,6 +140,17 @@ def sums(iterable: Iterable[Any], function: Callable[[Any, Any], Any]) -> Iterat
     for x in iterable:
         total = x if is_first else function(total, x)
         is_first = False
+        yield total
+
+
+def sums_from(
+    iterable: Iterable[Any], function: Callable[[Any, Any], Any], first: Any
+) -> Iterator[Any]:
+    """The same with a first value."""
+    total = first
+    yield total
+    for x in iterable:
+        total = function(total, x)
         yield total
 
 

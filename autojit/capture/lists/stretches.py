@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bisect
+import copy
+import functools
 import itertools
 import math
 import operator
-import statistics
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
@@ -22,9 +23,8 @@ from autojit.capture.state.stretch import (
     stretch_in,
 )
 from autojit.capture.values import ranges
-from autojit.capture.values.scalars import is_traced, python_number
+from autojit.capture.values.scalars import python_number
 from autojit.errors import CaptureError, with_place
-from autojit.functions.checks import ensured
 from autojit.protocols.lifting import as_tracer, as_value
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
@@ -32,7 +32,9 @@ from autojit.tracing.source import user_source
 
 from . import library
 from .elements import METHODS, as_array, insert, length, numbers, refused, sorted_, truth_of
-from .lazy import Lazy, handed_on
+from .extremes import STATISTICS, extreme, weak
+from .iterators import IN_PYTHON
+from .lazy import Lazy
 
 _INT = np.dtype(np.int64)
 _ABSENT: Any = object()
@@ -127,10 +129,12 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return method(call, owner, *args, **kwargs)
     if _is_hashable(f) and f in library.HEAPS:
         return call(library.HEAPS[f], *args, **kwargs)
+    if _is_hashable(f) and f in IN_PYTHON and f not in _FUNCTIONS:
+        return IN_PYTHON[f](*args, **kwargs)
     found = _FUNCTIONS.get(f) if _is_hashable(f) else None
     if found is not None:
         return found(call, *args, **kwargs)
-    if isinstance(f, np.ufunc) or getattr(f, "__module__", "").partition(".")[0] == "numpy":
+    if isinstance(f, np.ufunc) or (getattr(f, "__module__", "") or "").partition(".")[0] == "numpy":
         return call(f, *map(_as_array, args), **{k: _as_array(x) for k, x in kwargs.items()})
     return refused()
 
@@ -139,8 +143,8 @@ def _of_lazy(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """What a function gives for generators."""
     if f is next:
         return _next(*args)
-    if _is_hashable(f) and f in _IN_PYTHON:
-        return _IN_PYTHON[f](*args, **kwargs)
+    if _is_hashable(f) and f in IN_PYTHON:
+        return IN_PYTHON[f](*args, **kwargs)
     is_method = isinstance(getattr(f, "__self__", None), list)
     if not is_method and not (_is_hashable(f) and f in _COLLECTING):
         return f(*args, **kwargs)
@@ -161,41 +165,8 @@ def _as_array(x: Any) -> Any:
 # -- functions ------------------------------------------------------------------------------
 
 
-def _weak(items: list[Any], found: Any) -> Any:
-    """A number made of the elements: Python's, where they are."""
-    weak = stretch_in(items).elements.types[0].weak
-    return python_number(as_value(found), weak) if weak in (int, float, complex) else found
-
-
 def _sum(call: Call, items: Any, /, start: Any = 0) -> Any:
-    return start + _weak(items, np.sum(numbers(items)))
-
-
-def _extreme(name: str) -> Callable[..., Any]:
-    find = {"max": np.max, "min": np.min}[name]
-
-    def answered(call: Call, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
-        if len(args) != 1 or key is not None:
-            return refused()
-        (items,) = args
-        s, column = stretch_in(items), as_tracer(stretch_in(items).columns[0])
-        numbers(items)
-        kind = column.dtype
-        if kind.kind not in "iuf":
-            return refused()
-        least = -np.inf if name == "max" else np.inf
-        if kind.kind in "iu":
-            limits = np.iinfo(kind)
-            least = limits.min if name == "max" else limits.max
-        matter = np.arange(s.room) < s.count
-        best = find(np.where(matter, column, kind.type(least)))
-        if default is not _ABSENT:
-            return hooks.choose(np.greater(s.count, 0), lambda: _weak(items, best),
-                                lambda: default)  # fmt: skip
-        words = f"{name}() iterable argument is empty"
-        return _weak(items, ensured(best, np.greater(s.count, 0), ValueError(words)))
-
-    return answered
+    return start + weak(items, np.sum(numbers(items)))
 
 
 def _list(call: Call, items: Any) -> list[Any]:
@@ -242,50 +213,6 @@ def _insort(call: Call, items: Any, x: Any) -> None:
     insert(call, items, _bisect(np.less_equal)(call, items, x), x)
 
 
-def _enumerated(iterable: Any, start: Any = 0) -> Any:
-    return handed_on(enumerate(iterable, start), library.numbered, (iterable, start))
-
-
-def _mapped(function: Any, iterable: Any, *others: Any) -> Any:
-    plain = map(function, iterable, *others)
-    return plain if others else handed_on(plain, library.mapped, (function, iterable))
-
-
-def _zipped(*parts: Any, strict: bool = False) -> Any:
-    """``zip``, of which the first part alone is run through."""
-    first, *others = parts
-    plain = zip(*parts, strict=strict)
-    if strict or not all(isinstance(x, (list, tuple)) or is_traced(x) for x in others):
-        return plain
-    return handed_on(plain, library.zipped_with, (first, tuple(others)))
-
-
-def _islice(iterable: Any, *bounds: Any) -> Any:
-    first, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    plain = itertools.islice(iterable, *bounds)
-    return handed_on(plain, library.islice, (iterable, first or 0, stop, step or 1))
-
-
-def _chained(*iterables: Any) -> Any:
-    return handed_on(itertools.chain(*iterables), library.chained, (iterables,))
-
-
-def _pairwise(iterable: Any) -> Any:
-    return handed_on(itertools.pairwise(iterable), library.pairs, (iterable,))
-
-
-def _accumulated(iterable: Any, function: Any = operator.add) -> Any:
-    plain = itertools.accumulate(iterable, function)
-    return handed_on(plain, library.sums, (iterable, function))
-
-
-#: Iterators of the standard library over generators.
-_IN_PYTHON: dict[Any, Callable[..., Any]] = {
-    enumerate: _enumerated, map: _mapped, zip: _zipped, itertools.islice: _islice,
-    itertools.chain: _chained, itertools.pairwise: _pairwise, itertools.accumulate: _accumulated,
-}  # fmt: skip
-
-
 def _next(lazy: Lazy, *default: Any) -> Any:
     found = lazy.first()
     if found is None:
@@ -298,6 +225,16 @@ def _next(lazy: Lazy, *default: Any) -> Any:
         return hooks.choose(is_there, lambda: s.at(0), lambda: default[0])
     hooks.fail_where(np.logical_not(is_there), StopIteration())
     return s.at(0)
+
+
+def _reduce(call: Call, function: Any, items: Any, *first: Any) -> Any:
+    if first:
+        return call(library.reduced_from, function, items, *first)
+    return call(library.reduced, function, items)
+
+
+def _copied(call: Call, items: Any) -> Any:
+    return list(items) if isinstance(items, list) else refused()
 
 
 def _is_instance(call: Call, x: Any, kinds: Any) -> bool:
@@ -322,14 +259,14 @@ def _with_arrays(f: Any) -> Callable[..., Any]:
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    len: _len, bool: _bool, sum: _sum, max: _extreme("max"), min: _extreme("min"),
+    len: _len, bool: _bool, sum: _sum, max: extreme("max"), min: extreme("min"),
     sorted: sorted_, list: _list, enumerate: _enumerate, zip: _zip, reversed: _reversed,
     np.array: _array(np.array), np.asarray: _array(np.asarray), isinstance: _is_instance,
     operator.truth: _bool, math.fsum: _sum, math.prod: _with_arrays(np.prod),
-    statistics.fmean: _with_arrays(np.mean), statistics.mean: _with_arrays(np.mean),
     any: _with_arrays(np.any), all: _with_arrays(np.all),
     bisect.bisect_left: _bisect(np.less), bisect.bisect_right: _bisect(np.less_equal),
-    bisect.insort_right: _insort,
+    bisect.insort_right: _insort, functools.reduce: _reduce, copy.copy: _copied,
+    copy.deepcopy: _copied, **STATISTICS,
 }  # fmt: skip
 #: The functions that run through all of a generator.
 _COLLECTING = frozenset(_FUNCTIONS) - {enumerate, zip, isinstance, len, bool, operator.truth}

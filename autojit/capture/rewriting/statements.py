@@ -158,7 +158,10 @@ class Statements(Assignments):
     def while_(self, node: Any) -> list[ast.stmt]:
         site = self._site("while", node, getattr(node, "text_of", node.test))
         writes = effects(node.body).writes
-        test = self._guarded(node.flags, self.expression(node.test), node)
+        test = self.expression(node.test)
+        if node.flags and isinstance(node.test, (ast.Name, ast.Attribute, ast.Subscript)):
+            test = ask("not_", [ask("not_", [test], node)], node)  # a list, of which it asks alone
+        test = self._guarded(node.flags, test, node)
         name = f"__aj_body_{site}"
         body = self._declarations(writes, node) + self.inner_block(node.body)
         found = [function(name, body, node)]

@@ -6,7 +6,20 @@ from typing import Any, NamedTuple
 
 from .resized import Resized, stretch_out
 from .state import Before
-from .stretch import MOST_ROOM, ROOM, Elements, has_stretch, joined_elements, stretch_in
+from .stretch import (
+    MOST_ROOM,
+    ROOM,
+    Elements,
+    bounded,
+    has_stretch,
+    joined_elements,
+    put_together,
+    stretch_in,
+)
+
+#: Times that a body is traced until it is known what a step appends at most; then nothing bounds
+#: it.
+_ROUNDS = 10
 
 
 class _Growing(NamedTuple):
@@ -18,6 +31,8 @@ class _Growing(NamedTuple):
     first: int
     #: How many more a step leaves it with at most; None where nothing bounds that.
     step: int | None
+    #: How often a step has been found to append more.
+    rounds: int = 0
 
     def room(self, steps: int | None) -> int | None:
         """How many elements it has at most; None where nothing bounds that."""
@@ -54,9 +69,10 @@ class Lists:
                 start = 0 if known.step is None else known.step
                 room = known.room(self._steps)
                 more = None if known.step is None or room is None else start + most - room
-            if is_limited:
+            rounds = 0 if known is None else known.rounds + 1
+            if is_limited or rounds > _ROUNDS:
                 more = None
-            found = _Growing(items, elements, first, more)
+            found = _Growing(items, elements, first, more, rounds)
             self._growing[id(items)] = found
             room = found.room(self._steps)
             if room is None:
@@ -64,22 +80,36 @@ class Lists:
             else:
                 stretch_out(items, elements, max(room, 1), is_limited=False)
 
-    def begin(self) -> None:
-        """A step begins: what it appends has room."""
-        for each in self._growing.values():
-            room = each.room(self._steps)
-            if room is not None and has_stretch(each.items):
-                each.items[:] = [stretch_in(each.items).with_most(room - (each.step or 0))]
+    def begin(self, before: Before) -> None:
+        """A step begins: what it appends has room, and no other list has more elements than before
+        the loop."""
+        for items, held in _stretched(before):
+            most = self._most(items, held)
+            each = self._growing.get(id(items))
+            if most is not None:
+                bounded(items, most - ((each.step or 0) if each is not None else 0))
+
+    def _most(self, items: list[Any], held: list[Any]) -> int | None:
+        """How many elements a list has at most after any step; None where nothing bounds that."""
+        first = stretch_in(held)
+        each = self._growing.get(id(items))
+        if first.is_limited:
+            return None
+        return first.most if each is None else each.room(self._steps)
+
+    def bounds(self, before: Before) -> list[tuple[list[Any], int]]:
+        """The lists whose length is a value, and how many elements they have at most after the
+        loop."""
+        found = [(items, self._most(items, held)) for items, held in _stretched(before)]
+        return [(items, most) for items, most in found if most is not None]
 
     def check(self, before: Before) -> None:
         """A step ends: raise Resized where a list has more elements, or others, than it may."""
         wrong = []
-        for items, held in before.heap.held.values():
-            if type(items) is not list or not has_stretch(items):
-                continue
+        for items, held in _stretched(before):
             first, now = stretch_in(held), stretch_in(items)
             elements = joined_elements([first.elements, now.elements])
-            limit = None if first.is_limited else first.room
+            limit = self._most(items, held)
             is_longer = limit is not None and (now.is_limited or now.most > limit)
             if elements != first.elements or is_longer:
                 wrong.append((items, elements, now.most, now.is_limited))
@@ -99,3 +129,13 @@ class Lists:
             items[:] = held
         self._growing.clear()
         self._held.clear()
+
+
+def _stretched(before: Before) -> list[tuple[list[Any], list[Any]]]:
+    """The lists whose length is a value, and what they held before a loop."""
+    found = []
+    for items, held in before.heap.held.values():
+        if type(items) is list and has_stretch(items) and has_stretch(held):
+            put_together(items)
+            found.append((items, held))
+    return found

@@ -167,6 +167,8 @@ class Heap:
         return ()
 
     def _hold(self, x: Any) -> Iterable[Any]:
+        if isinstance(x, list):
+            put_together(x)  # now, as the block would do it where it reads an element
         found = contents(x)
         self.held[id(x)] = x, found
         return list(values_of(found)) if not isinstance(found, set) else ()

@@ -102,6 +102,15 @@ class Stretch(Unread, Uncounted):
         most = self.room if self.is_limited else most
         return Stretch(self.elements, columns, count, most=most, is_limited=self.is_limited)
 
+    def note(self, count: Any, most: int) -> None:
+        """What is known of how many elements a new stretch has: the number, if it is not None, and
+        a bound."""
+        self.count = self.count if count is None else count
+        if not self.is_limited:
+            self.most = most
+            if isinstance(self.count, Tracer):
+                with_bounds(self.count, (0, most))
+
     # -- reading
 
     def at(self, place: Any) -> Any:
@@ -290,6 +299,14 @@ def put_together(items: list[Any]) -> None:
     """Make one stretch of all elements of a list that has one."""
     if has_stretch(items) and len(items) > 1:
         items[:] = [stretch_in(items)]
+
+
+def bounded(items: list[Any], most: int) -> None:
+    """Note that a list has so many elements at most."""
+    if has_stretch(items):
+        found = stretch_in(items)
+        if not found.is_limited and found.most > most:
+            items[:] = [found.with_most(most)]
 
 
 def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:

@@ -23,6 +23,7 @@ from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.halves import held_as as held_as
 from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
+from autojit.ir.ops.checks import LIBRARY_ERRORS
 
 from . import special_functions
 
@@ -78,6 +79,7 @@ EXCEPTIONS: dict[str, type[Exception]] = {
     if isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ == name
 }
 EXCEPTIONS["LinAlgError"] = np.linalg.LinAlgError
+EXCEPTIONS.update(LIBRARY_ERRORS)
 #: Facts about threads and time; 0 where the system does not tell.
 _SYSTEM = ("pthread_self", "sched_getcpu", "pthread_getaffinity_np",
            "pthread_setaffinity_np", "clock_gettime")  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autojit import grad, jit
+from autojit import grad, jit, trace
 from autojit.capture.state import stretch
 from autojit.errors import CaptureError, UncoveredFunctionError
 
@@ -116,7 +116,7 @@ def other_library(x):
         (queue, "runs through a list"),
         (numbered_queue, "runs through a list"),
         (long_queue, "runs through a list"),
-        (own_iterator, "The length of this list"),
+        (own_iterator, "one of them after the other"),
         (matched, "The length of this list"),
         (spread, "The length of this list"),
         (unpacked, "The length of this list"),
@@ -202,3 +202,28 @@ def test_a_name_may_share_the_list():
 
     assert jit(f)(X) == f(X)
     np.testing.assert_allclose(jit(grad(f))(X), 4.0 * (X > 2))
+
+
+def clipped(x, lines):
+    """What is left of points by lines that cut off what lies beyond, with a point more at each
+    end."""
+    kept = [v for v in x]
+    for line in lines:
+        before, kept = kept, []
+        last = before[-1]
+        for v in before:
+            if v > line:
+                if last <= line:
+                    kept.append(line + 0.0 * v)
+                kept.append(v)
+            elif last > line:
+                kept.append(line * v)
+            last = v
+    return sum(kept)
+
+
+def test_tracing_is_linear_in_the_number_of_loops_that_fill_lists():
+    lines = [2.0, 1.0, 0.5, 2.5, 0.1, 0.2]
+    sizes = [len(trace(lambda x, k=k: clipped(x, lines[:k]))(X).ops) for k in (2, 4, 6)]
+    assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
+    np.testing.assert_allclose(jit(clipped, static_argnums=1)(X, tuple(lines)), clipped(X, lines))

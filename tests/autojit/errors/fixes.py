@@ -54,7 +54,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "    return grid\ng(1.0, 1)",
     ),
     "capture/calls/items.py: table = np.array([0.1, 0.2]); table[i]": (
-        "table = {0: 1.0, 1: 2.0}\njit(lambda k: table[k])(1)",
+        "table = {0.5: 1.0, 1.5: 2.0}\njit(lambda k: table[k])(0.5)",
         "@jit\ndef g(i):\n    FIX\n    return table[i]\ng(1)",
     ),
     "capture/calls/items.py: codes = np.frombuffer(text.encode(), np.uint8); codes[i]": (
@@ -62,8 +62,8 @@ FIXES: dict[str, tuple[str, str]] = {
         "text = 'abc'\n@jit\ndef g(i):\n    FIX\n    return codes[i]\ng(1)",
     ),
     "capture/calls/items.py: np.array(xs)[i:i + n]": (
-        "xs = [1.0, 2.0, 3.0]\njit(lambda i: sum(xs[i:i + 2]))(1)",
-        "xs, n = [1.0, 2.0, 3.0], 2\njit(lambda i: np.sum(L0))(1)",
+        "xs = (1.0, 2.0, 3.0)\njit(lambda i: sum(xs[i:i + 2]))(1)",
+        "xs, n = (1.0, 2.0, 3.0), 2\njit(lambda i: np.sum(L0))(1)",
     ),
     "capture/calls/iteration.py: np.sum(np.where(xs > 0, xs, 0))": (
         "jit(lambda xs: set(filter(lambda x: x > 0, xs)))(x)",
@@ -72,6 +72,10 @@ FIXES: dict[str, tuple[str, str]] = {
     "capture/calls/randomness.py: jit(f)(x, rng.normal(size=3))": (
         "jit(lambda x: x + rng.normal(size=2))(x)",
         "FIX",
+    ),
+    "capture/calls/clocks.py: jit(f)(x, time.time())": (
+        "import time\njit(lambda x: x + time.time())(x)",
+        "import time\nL0\nL1\nL2\nL3",
     ),
     "capture/values/scalars.py: np.where(x > 0, x, 0)": (
         "jit(lambda x: bool(x))(x)",

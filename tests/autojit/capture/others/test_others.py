@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     idioms,
     matrices,
     numerics,
+    polygons,
     searches,
     sequences,
     series,

@@ -100,7 +100,7 @@ def test_break(monkeypatch: pytest.MonkeyPatch) -> None:
     found = rewritten(
         "while a:\n    if b:\n        break\n    a -= 1\nelse:\n    x = 1", monkeypatch
     )
-    assert "lambda: and_(not_(__aj_break_1), lambda: a)" in found
+    assert "lambda: and_(not_(__aj_break_1), lambda: not_(not_(a)))" in found
     assert "branch(2, not_(__aj_break_1)," in found
 
 

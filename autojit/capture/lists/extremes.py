@@ -1,0 +1,135 @@
+"""The least and the largest element of lists whose length is a value, and their statistics."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.capture.state.stretch import stretch_in
+from autojit.capture.values.scalars import python_number
+from autojit.protocols.lifting import as_tracer, as_value, tracer
+from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import with_bounds
+
+from .elements import numbers, order, refused, sorted_
+
+_ABSENT: Any = object()
+
+
+def weak(items: list[Any], found: Any) -> Any:
+    """A number made of the elements: Python's, where they are."""
+    kind = stretch_in(items).elements.types[0].weak
+    return python_number(as_value(found), kind) if kind in (int, float, complex) else found
+
+
+def extreme(name: str) -> Callable[..., Any]:
+    """``max`` or ``min``."""
+    words = _words({"max": max, "min": min}[name], [])
+
+    def answered(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
+        if len(args) != 1:
+            return refused()
+        (items,) = args
+        s = stretch_in(items)
+        structure, types = s.elements
+        if key is None and structure.is_leaf() and types[0].type.dtype != bool:
+            best = _number(name, items)
+        else:
+            places = order(call, items, key, name == "max")
+            best = s.at(tracer(places)[0])
+        if default is not _ABSENT:
+            return hooks.choose(np.greater(s.count, 0), lambda: best, lambda: default)
+        hooks.fail_where(np.less_equal(s.count, 0), ValueError(words))
+        return best
+
+    return answered
+
+
+def _words(original: Callable[[Any], Any], few: list[float]) -> str:
+    """What Python says where there are too few numbers."""
+    try:
+        original(few)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(f"{original} takes {few}")
+
+
+def _number(name: str, items: list[Any]) -> Any:
+    """The least or the largest of numbers."""
+    find = {"max": np.max, "min": np.min}[name]
+    s = stretch_in(items)
+    column = as_tracer(s.columns[0])
+    kind = column.dtype
+    if kind.kind not in "iuf":
+        return refused()
+    least = -np.inf if name == "max" else np.inf
+    if kind.kind in "iu":
+        limits = np.iinfo(kind)
+        least = limits.min if name == "max" else limits.max
+    matter = np.arange(s.room) < s.count
+    return weak(items, find(np.where(matter, column, kind.type(least))))
+
+
+# -- statistics ---------------------------------------------------------------------------
+
+
+def _statistic(original: Any, least: int, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numbers, of which there are as many as it needs."""
+    words = _words(original, [0.0] * (least - 1))
+
+    def answered(call: Any, items: Any, *more: Any) -> Any:
+        count = stretch_in(items).count
+        hooks.fail_where(np.less(count, least), statistics.StatisticsError(words))
+        return compute(call, items, *more)
+
+    return answered
+
+
+def _float(x: Any) -> Any:
+    return python_number(as_value(x), float)
+
+
+def _mean(call: Any, items: list[Any]) -> Any:
+    return _float(np.mean(numbers(items)))
+
+
+def _spread(lost: int, finish: Callable[[Any], Any]) -> Callable[..., Any]:
+    def compute(call: Any, items: list[Any], center: Any = None) -> Any:
+        row = numbers(items)
+        moved = row - (np.mean(row) if center is None else center)
+        return _float(finish(np.sum(moved * moved) / (stretch_in(items).count - lost)))
+
+    return compute
+
+
+def _middle(low: bool, high: bool) -> Callable[..., Any]:
+    """The lower or the higher one of two in the middle, or the mean of both."""
+
+    def compute(call: Any, items: list[Any]) -> Any:
+        numbers(items)
+        (s,) = sorted_(call, items)
+        last = s.room - 1
+        places = [np.maximum(s.count - 1, 0) // 2] * low + [s.count // 2] * high
+        found = [s.at(with_bounds(python_number(as_value(p), int), (0, last))) for p in places]
+        return found[0] if len(found) == 1 else (found[0] + found[1]) / 2
+
+    return compute
+
+
+STATISTICS: dict[Any, Callable[..., Any]] = {
+    original: _statistic(original, least, compute)
+    for original, least, compute in (
+        (statistics.mean, 1, _mean),
+        (statistics.fmean, 1, _mean),
+        (statistics.median, 1, _middle(low=True, high=True)),
+        (statistics.median_low, 1, _middle(low=True, high=False)),
+        (statistics.median_high, 1, _middle(low=False, high=True)),
+        (statistics.variance, 2, _spread(1, lambda v: v)),
+        (statistics.pvariance, 1, _spread(0, lambda v: v)),
+        (statistics.stdev, 2, _spread(1, np.sqrt)),
+        (statistics.pstdev, 1, _spread(0, np.sqrt)),
+    )
+}

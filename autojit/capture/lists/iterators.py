@@ -1,0 +1,89 @@
+"""Iterators of the standard library over generators, and over lists whose length is a value."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autojit.capture.state.stretch import has_stretch
+from autojit.capture.values.scalars import is_traced
+
+from . import library
+from .elements import refused
+from .lazy import handed_on
+
+
+def _plain(x: Any) -> Any:
+    """What Python runs through in the place of an iterable."""
+    return _refusing() if has_stretch(x) else x
+
+
+def _refusing() -> Iterator[Any]:
+    yield refused()
+
+
+def _enumerated(iterable: Any, start: Any = 0) -> Any:
+    return handed_on(enumerate(_plain(iterable), start), library.numbered, (iterable, start))
+
+
+def _mapped(function: Any, iterable: Any, *others: Any) -> Any:
+    plain = map(function, *map(_plain, (iterable, *others)))
+    if not others:
+        return handed_on(plain, library.mapped, (function, iterable))
+    if any(map(has_stretch, (iterable, *others))):
+        return handed_on(plain, library.mapped_all, (function, (iterable, *others)))
+    return plain
+
+
+def _starmapped(function: Any, iterable: Any) -> Any:
+    plain = itertools.starmap(function, _plain(iterable))
+    return handed_on(plain, library.starmapped, (function, iterable))
+
+
+def _iterated(*args: Any) -> Any:
+    if len(args) != 1:
+        return iter(*args)
+    (iterable,) = args
+    return (
+        iterable if not has_stretch(iterable) else handed_on(_refusing(), library.each, (iterable,))
+    )
+
+
+def _zipped(*parts: Any, strict: bool = False) -> Any:
+    """``zip``, of which the first part alone is run through."""
+    first, *others = parts
+    plain = zip(*parts, strict=strict)
+    if strict or not all(isinstance(x, (list, tuple)) or is_traced(x) for x in others):
+        return plain
+    return handed_on(plain, library.zipped_with, (first, tuple(others)))
+
+
+def _islice(iterable: Any, *bounds: Any) -> Any:
+    first, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    plain = itertools.islice(_plain(iterable), *bounds)
+    return handed_on(plain, library.islice, (iterable, first or 0, stop, step or 1))
+
+
+def _chained(*iterables: Any) -> Any:
+    return handed_on(itertools.chain(*map(_plain, iterables)), library.chained, (iterables,))
+
+
+def _pairwise(iterable: Any) -> Any:
+    return handed_on(itertools.pairwise(_plain(iterable)), library.pairs, (iterable,))
+
+
+def _accumulated(iterable: Any, function: Any = operator.add, *, initial: Any = None) -> Any:
+    plain = itertools.accumulate(_plain(iterable), function, initial=initial)
+    if initial is not None:
+        return handed_on(plain, library.sums_from, (iterable, function, initial))
+    return handed_on(plain, library.sums, (iterable, function))
+
+
+#: Iterators of the standard library over generators.
+IN_PYTHON: dict[Any, Callable[..., Any]] = {
+    enumerate: _enumerated, map: _mapped, zip: _zipped, itertools.islice: _islice,
+    itertools.chain: _chained, itertools.pairwise: _pairwise, itertools.accumulate: _accumulated,
+    itertools.starmap: _starmapped, iter: _iterated,
+}  # fmt: skip
