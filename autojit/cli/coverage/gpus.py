@@ -42,7 +42,7 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
     "scipy.integrate": {},
     "scipy.interpolate": {},
     "scipy.ndimage": {_C: "fourier_ellipsoid"},
-    "scipy.optimize": {},
+    "scipy.optimize": {"SciPy's search for neighbours": "isotonic_regression"},
     "scipy.sparse.linalg": {
         _EIGENVALUES: "eigs",
         "SciPy's factors of sparse matrices": "splu spsolve",

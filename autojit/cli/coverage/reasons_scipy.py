@@ -129,13 +129,10 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "scipy.optimize": {
         _GLOBAL: "basinhopping brute differential_evolution direct dual_annealing shgo",
-        _DISCRETE: "isotonic_regression linear_sum_assignment linprog milp quadratic_assignment",
-        "names of searches: call minimize": "fmin fmin_bfgs fmin_cg fmin_cobyla fmin_l_bfgs_b "
-        "fmin_ncg fmin_powell fmin_slsqp fmin_tnc",
-        "names of searches: call minimize_scalar": "bracket brent fminbound golden",
-        "names of searches: call root": "anderson broyden1 broyden2 diagbroyden excitingmixing "
-        "linearmixing newton_krylov",
-        "names of searches: call least_squares": "leastsq",
+        _DISCRETE: "linear_sum_assignment linprog milp quadratic_assignment",
+        "its constraints are not covered: call minimize with bounds or a penalty":
+            "fmin_cobyla fmin_slsqp",
+        "three places around a minimum, which jump: call minimize_scalar": "bracket",
         "differences, for which grad is exact": "check_grad",
         "one step of a search": "line_search",
     },
