@@ -16,7 +16,6 @@ _RANKS = "depends on ranks or counts: the derivative is 0 or does not exist"
 _TABLE = "exact tests of known counts"
 _GLOBAL = "a search without derivatives, or with SciPy's own state"
 _DISCRETE = "the result jumps: linear programs and assignments have no derivative by the search"
-_FACTORS = "factors that are not unique or are updated in place"
 _P_VALUES = "p-values that SciPy integrates, tabulates or simulates"
 _POLYNOMIALS = "returns a polynomial object: call eval_… at points, or roots_…"
 _SIMULATED = "integrates or solves by SciPy's own adaptive code: call quad, quad_vec or solve_ivp"
@@ -92,11 +91,11 @@ REFUSED: dict[str, dict[str, str]] = {
         _BOOLEANS: "binned_statistic binned_statistic_2d binned_statistic_dd cumfreq relfreq",
     },
     "scipy.linalg": {
-        _FACTORS: "cossin matrix_balance qr_delete qr_insert qr_multiply qr_update",
-        "converts factors: call schur(a, output='complex'), qz or eig": "cdf2rdf ordqz rsf2csf",
+        "its matrix is unitary, which a change of its elements is not: call svd of a block":
+            "cossin",
         _BOOLEANS: "bandwidth ishermitian issymmetric",
         _LENGTH: "null_space orth",
-        "any function of a matrix: use eigh": "funm",
+        "real or complex by its values: call eig": "funm",
         _RANDOM: "clarkson_woodruff_transform",
     },
     "scipy.signal": {

@@ -266,6 +266,13 @@ def _root_by(name: str) -> Callable[..., Any]:
         F: Callable[..., Any], xin: Any, iter: Any = None, *, f_tol: Any = None,
         callback: Any = None, **settings: Any,
     ) -> Any:  # fmt: skip
+        """Where a function of an array, of the same shape, is 0. See :func:`root`.
+
+        >>> from autojit import grad
+        >>> from autojit.scipy.optimize import broyden1
+        >>> round(float(grad(lambda a: broyden1(lambda x: x**2 - a, 1.0))(4.0)), 9)
+        0.25
+        """
         if callback is not None:
             raise refused(f"scipy.optimize.{name}", "callback= is not covered.")
         start = floating(xin)
@@ -275,13 +282,7 @@ def _root_by(name: str) -> Callable[..., Any]:
         return np.reshape(root(flat, np.reshape(start, (-1,)), tol=f_tol).x, start.shape)
 
     found.__name__ = found.__qualname__ = name
-    found.__doc__ = f"""Where a function of an array, of the same shape, is 0. See :func:`root`.
-
-    >>> from autojit import grad
-    >>> from autojit.scipy.optimize import {name}
-    >>> round(float(grad(lambda a: {name}(lambda x: x**2 - a, 1.0))(4.0)), 9)
-    0.25
-    """
+    found.__doc__ = (found.__doc__ or "").replace("broyden1", name)
     return found
 
 
