@@ -2,7 +2,8 @@
 
 The updates of ``q @ r`` are new factors of the changed matrix, turned to SciPy's signs: SciPy makes
 its own, called back from the compiled code on the CPU, and what is left of ours beside theirs is a
-constant.  What stands below the diagonal of r is not read.
+constant.  What stands below the diagonal of r is not read. Of the columns that a square q has more
+than r has rows that are not 0, the space alone is determined: they turn as little as possible.
 """
 
 from __future__ import annotations
