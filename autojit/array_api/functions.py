@@ -41,11 +41,26 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def expm1(x: Any, /) -> Any:
-    """As the standard has it at complex infinities."""
+    """As the standard has it at complex infinities, and at -0."""
     if dtype_of(bare(x)).kind != "c":
         return np.expm1(x)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(np.isfinite(x), np.expm1(x), np.exp(x) - 1)
+        found = np.where(np.isfinite(x), np.expm1(x), np.exp(x) - 1)
+    # The real part of a zero is +0; the sign of the imaginary part stays.
+    below = np.logical_and(x == 0, np.signbit(np.imag(x)))
+    return np.where(below, np.conj(np.conj(found) + 0), np.where(x == 0, found + 0, found))
+
+
+def tanh(x: Any, /) -> Any:
+    """As the standard has it at complex infinities: the zero has the sign of the imaginary part."""
+    found = np.tanh(x)
+    dtype = dtype_of(bare(x))
+    if dtype.kind != "c":
+        return found
+    one = np.where(np.real(x) > 0, dtype.type(1), dtype.type(-1))
+    limit = np.where(np.signbit(np.imag(x)), np.conj(one), one)
+    at_infinity = np.logical_and(np.isinf(np.real(x)), np.isfinite(np.imag(x)))
+    return np.where(at_infinity, limit, found)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

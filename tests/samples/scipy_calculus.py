@@ -231,4 +231,33 @@ OPTIMIZATION = [
         **CLOSE), DECAY, rtol=1e-5, dtol=1e-2),
     row("lsq_linear", lambda a, b: optimize.lsq_linear(a, b).x, MATRIX, DECAY[:8]),
     row("nnls", optimize.nnls, MATRIX, DECAY[:8]),
+    *(row(f.__name__, lambda a, f=f, tight=tight: f(
+        lambda x, a: np.sum((x**2 - a) ** 2), np.ones(2), args=(a,), disp=0, **tight), 4.0,
+          rtol=1e-5, dtol=1e-3)
+      for f, tight in ((optimize.fmin, {"xtol": 1e-9, "ftol": 1e-12}),
+                       (optimize.fmin_powell, {"xtol": 1e-9, "ftol": 1e-12}),
+                       (optimize.fmin_cg, {"gtol": 1e-9}), (optimize.fmin_bfgs, {"gtol": 1e-9}))),
+    row("fmin_ncg", lambda a: optimize.fmin_ncg(
+        lambda x, a: np.sum((x**2 - a) ** 2), np.ones(2), lambda x, a: 4 * x * (x**2 - a),
+        args=(a,), disp=0, avextol=1e-10), 4.0, rtol=1e-5, dtol=1e-3),
+    row("fmin_l_bfgs_b", lambda a: optimize.fmin_l_bfgs_b(
+        lambda x: (np.sum((x**2 - a) ** 2), 4 * x * (x**2 - a)), np.ones(2),
+        bounds=[(0, 1.5), (0, None)], factr=1.0, pgtol=1e-10)[:2], 4.0, rtol=1e-5, dtol=1e-3),
+    row("fmin_tnc", lambda a: optimize.fmin_tnc(
+        lambda x, a: (np.sum((x**2 - a) ** 2), 4 * x * (x**2 - a)), np.ones(2), args=(a,),
+        messages=0, pgtol=1e-12)[0], 4.0, rtol=1e-5, dtol=1e-3),
+    row("leastsq", lambda a: optimize.leastsq(lambda x, a: x**2 - a, np.ones(2), args=a)[0], 4.0,
+        rtol=1e-5, dtol=1e-3, compiled=True),
+    *(row(f.__name__, lambda a, f=f, ends=ends: f(
+        lambda x, a: (x - a) ** 2 + np.cos(x), *ends, args=(a,)), 3.0, rtol=1e-5, dtol=1e-3)
+      for f, ends in ((optimize.brent, ()), (optimize.golden, ()),
+                      (optimize.fminbound, (0.0, 6.0)))),
+    *(row(f.__name__, lambda a, f=f: f(
+        lambda x: a - x - 0.1 * x**3, np.ones((2, 1)), f_tol=1e-10), 4.0, rtol=1e-5, dtol=1e-3)
+      for f in (optimize.anderson, optimize.broyden1, optimize.broyden2, optimize.diagbroyden,
+                optimize.excitingmixing, optimize.linearmixing, optimize.newton_krylov)),
+    row("isotonic_regression", lambda y, w: optimize.isotonic_regression(y, weights=w).x, Y,
+        Y**2 + 0.5, compiled=True),
+    row("isotonic_regression down", lambda y: optimize.isotonic_regression(
+        y, increasing=False).x, Y),
 ]  # fmt: skip

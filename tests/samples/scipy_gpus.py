@@ -8,8 +8,8 @@ from __future__ import annotations
 CALLS = {
     "scipy.linalg": "cho_factor(d)[0] cho_solve((d,False),x[:3]) cholesky(d) det(s) eig(s) eigh(d) "
     "eigvals(s) eigvalsh(d) inv(s) lstsq(m.T,x[:4])[0] lu(s) lu_factor(s)[0] "
-    "lu_solve(scipy.linalg.lu_factor(s),x[:3]) pinv(m) pinvh(d) polar(s) qr(m.T) solve(s,x[:3]) "
-    "solve_triangular(s,x[:3]) svd(m) svdvals(m)",
+    "lu_solve(scipy.linalg.lu_factor(s),x[:3]) pinv(m) pinvh(d) polar(s) qr(m.T) "
+    "qr_multiply(s,d) solve(s,x[:3]) solve_triangular(s,x[:3]) svd(m) svdvals(m)",
     "scipy.signal": "iirfilter(2,a/2,btype='low') kaiser_atten(20,a) kaiser_beta(50*a) "
     "medfilt2d(m,3) sosfilt_zi(scipy.signal.butter(2,a/2,output='sos')) "
     "sosfreqz(scipy.signal.butter(2,a/2,output='sos'),u)[1]",

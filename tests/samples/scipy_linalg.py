@@ -37,6 +37,17 @@ def _pairs(result):
     return [result[0], np.abs(result[1])]
 
 
+def _ordered(aa, bb, alpha, beta, q, z):
+    return (*map(np.abs, (aa, bb)), alpha / beta, *map(np.abs, (q, z)))
+
+
+#: What is fixed of factors: the first columns of q, and the space of the others.
+def _fixed(factors):
+    q, r = factors
+    k = min(r.shape)
+    return q[:, :k] @ r[:k], np.abs(r), np.abs(q[:, :k]), q[:, k:] @ np.conj(q[:, k:].T)
+
+
 LINALG = [
     row("subspace_angles", lambda a, b: linalg.subspace_angles(a, b), A[:, :2], W),
     row("subspace_angles near", lambda a, b: linalg.subspace_angles(a, a[:, :1] + 0.01 * b[:, :1]),
@@ -115,6 +126,31 @@ LINALG = [
     row("schur in complex", lambda a: tuple(map(np.abs, linalg.schur(a, output="complex"))),
         TURNING, compiled=True),
     row("qz", lambda a, b: tuple(map(np.abs, linalg.qz(a, b, output="complex"))), TURNING, P),
+    row("qz in blocks", linalg.qz, TURNING, A, compiled=True),
+    row("qz of a stack", linalg.qz, np.stack([TURNING, A]), np.stack([A, TURNING.T])),
+    row("ordqz", lambda a, b: _ordered(*linalg.ordqz(a, b, output="complex")), TURNING, A,
+        compiled=True),
+    row("rsf2csf", lambda a: tuple(map(np.abs, linalg.rsf2csf(*linalg.schur(a)))), TURNING,
+        compiled=True),
+    row("cdf2rdf", lambda a: linalg.cdf2rdf(*np.linalg.eig(a)), TURNING, compiled=True),
+    *(row(f"qr_update {mode}", lambda a, u, v, mode=mode: _fixed(
+        linalg.qr_update(*linalg.qr(a, mode=mode), u, v)), Q, C, D, compiled=mode == "full")
+      for mode in ("full", "economic")),
+    row("qr_update of complex", lambda a, u: _fixed(
+        linalg.qr_update(*linalg.qr(a, mode="economic"), u, 1j * D)), Q + 1j * A[:, 1:], C + 0j),
+    *(row(f"qr_insert {which} {mode}", lambda a, u, which=which, mode=mode: _fixed(
+        linalg.qr_insert(*linalg.qr(a, mode=mode), u, 1, which)), Q[:, :2], u, compiled=True)
+      for which, u in (("row", D[:2]), ("row", A[:3, :2]), ("col", C))
+      for mode in ("full", "economic")),
+    *(row(f"qr_delete {which} {count} {mode}", lambda a, which=which, count=count, mode=mode:
+        _fixed(linalg.qr_delete(*linalg.qr(a, mode=mode), -2, count, which)), A[:, 1:])
+      for which, count in (("row", 1), ("col", 2)) for mode in ("full", "economic")),
+    row("qr_multiply", linalg.qr_multiply, Q, A[:2], compiled=True),
+    row("qr_multiply left", lambda a, c: linalg.qr_multiply(
+        a, c, mode="left", pivoting=True, conjugate=True)[:2], Q + 1j * A[:, 1:], B),
+    row("matrix_balance", linalg.matrix_balance, A * [1, 100, 1e-3, 7], compiled=True),
+    row("matrix_balance apart", lambda a: (lambda b, t: (b, t[0]))(
+        *linalg.matrix_balance(a, separate=True)), A * [1, 100, 1e-3, 7]),
     row("hessenberg", lambda a: linalg.hessenberg(a, calc_q=True), TURNING, compiled=True),
     row("hessenberg alone", linalg.hessenberg, A[:2, :2]),
     *(row(f"ldl {lower}", lambda a, lower=lower: linalg.ldl(a, lower=lower)[:2], SADDLE,

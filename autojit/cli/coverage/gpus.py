@@ -34,15 +34,16 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
         "yeojohnson_llf yulesimon zipf",
     },
     "scipy.linalg": {
-        _EIGENVALUES: "eig eigvals",
-        "SciPy's own factors": "hessenberg ldl qz schur",
+        _EIGENVALUES: "cdf2rdf eig eigvals",
+        "SciPy's own factors": "hessenberg ldl matrix_balance ordqz qr_delete qr_insert "
+        "qr_update qz rsf2csf schur",
     },
     "scipy.signal": {_EIGENVALUES: "sos2zpk tf2sos tf2zpk"},
     "scipy.fft": {_C: "fht fhtoffset ifht"},
     "scipy.integrate": {},
     "scipy.interpolate": {},
     "scipy.ndimage": {_C: "fourier_ellipsoid"},
-    "scipy.optimize": {},
+    "scipy.optimize": {"SciPy's search for neighbours": "isotonic_regression"},
     "scipy.sparse.linalg": {
         _EIGENVALUES: "eigs",
         "SciPy's factors of sparse matrices": "splu spsolve",

@@ -16,7 +16,6 @@ _RANKS = "depends on ranks or counts: the derivative is 0 or does not exist"
 _TABLE = "exact tests of known counts"
 _GLOBAL = "a search without derivatives, or with SciPy's own state"
 _DISCRETE = "the result jumps: linear programs and assignments have no derivative by the search"
-_FACTORS = "factors that are not unique or are updated in place"
 _P_VALUES = "p-values that SciPy integrates, tabulates or simulates"
 _POLYNOMIALS = "returns a polynomial object: call eval_… at points, or roots_…"
 _SIMULATED = "integrates or solves by SciPy's own adaptive code: call quad, quad_vec or solve_ivp"
@@ -69,8 +68,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "obl_cv_seq pbdn_seq pbdv_seq pbvv_seq pro_cv_seq",
     },
     "scipy.stats": {
-        _RANKS: "alexandergovern anderson anderson_ksamp ansari bws_test brunnermunzel "
-        "chatterjeexi cramervonmises_2samp epps_singleton_2samp fligner friedmanchisquare "
+        _RANKS: "anderson_ksamp ansari bws_test brunnermunzel "
+        "chatterjeexi cramervonmises_2samp fligner friedmanchisquare "
         "kendalltau kruskal ks_2samp logrank mannwhitneyu median_test mode mood page_trend_test "
         "percentileofscore quantile_test ranksums siegelslopes somersd spearmanrho theilslopes "
         "tiecorrect weightedtau wilcoxon",
@@ -81,22 +80,25 @@ REFUSED: dict[str, dict[str, str]] = {
         "yeojohnson_normmax yeojohnson_normplot",
         _OBJECTS: "abs bayes_mvs dunnett ecdf exp log make_distribution mvsdist order_statistic "
         "truncate tukey_hsd",
-        _P_VALUES: "cramervonmises ks_1samp kstest power shapiro",
+        _P_VALUES: "anderson cramervonmises ks_1samp kstest power shapiro",
         _LENGTH: "sigmaclip",
+        "a test for known samples alone": "alexandergovern epps_singleton_2samp",
         "counts alone: no derivative": "multivariate_hypergeom",
         "SciPy integrates, tabulates or approximates the density": "kstwo landau levy_stable "
         "nchypergeom_wallenius studentized_range",
         "terms that cancel: call BSpline.basis_element": "irwinhall",
         "takes its parameters as one array, unlike other families": "poisson_binom",
         "a linear program": "wasserstein_distance_nd",
-        _BOOLEANS: "binned_statistic binned_statistic_2d binned_statistic_dd cumfreq relfreq",
+        _BOOLEANS: "cumfreq relfreq",
+        "bins in several dimensions: call np.histogramdd with weights": "binned_statistic_2d "
+        "binned_statistic_dd",
     },
     "scipy.linalg": {
-        _FACTORS: "cossin matrix_balance qr_delete qr_insert qr_multiply qr_update",
-        "converts factors: call schur(a, output='complex'), qz or eig": "cdf2rdf ordqz rsf2csf",
+        "its matrix is unitary, which a change of its elements is not: call svd of a block":
+            "cossin",
         _BOOLEANS: "bandwidth ishermitian issymmetric",
         _LENGTH: "null_space orth",
-        "any function of a matrix: use eigh": "funm",
+        "real or complex by its values: call eig": "funm",
         _RANDOM: "clarkson_woodruff_transform",
     },
     "scipy.signal": {
@@ -129,13 +131,10 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "scipy.optimize": {
         _GLOBAL: "basinhopping brute differential_evolution direct dual_annealing shgo",
-        _DISCRETE: "isotonic_regression linear_sum_assignment linprog milp quadratic_assignment",
-        "names of searches: call minimize": "fmin fmin_bfgs fmin_cg fmin_cobyla fmin_l_bfgs_b "
-        "fmin_ncg fmin_powell fmin_slsqp fmin_tnc",
-        "names of searches: call minimize_scalar": "bracket brent fminbound golden",
-        "names of searches: call root": "anderson broyden1 broyden2 diagbroyden excitingmixing "
-        "linearmixing newton_krylov",
-        "names of searches: call least_squares": "leastsq",
+        _DISCRETE: "linear_sum_assignment linprog milp quadratic_assignment",
+        "its constraints are not covered: call minimize with bounds or a penalty":
+            "fmin_cobyla fmin_slsqp",
+        "three places around a minimum, which jump: call minimize_scalar": "bracket",
         "differences, for which grad is exact": "check_grad",
         "one step of a search": "line_search",
     },

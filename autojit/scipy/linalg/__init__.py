@@ -9,6 +9,7 @@ from .equations import (
     solve_discrete_lyapunov,
     solve_sylvester,
 )
+from .generalised_forms import cdf2rdf, ordqz, qz, rsf2csf
 from .matrix_functions import (
     coshm,
     cosm,
@@ -72,18 +73,21 @@ from .tridiagonal import (
     eigvalsh_tridiagonal,
     fiedler_companion,
 )
-from .unitary_forms import hessenberg, ldl, qz, schur
+from .unitary_forms import hessenberg, ldl, schur
+from .updated_factors import matrix_balance, qr_delete, qr_insert, qr_multiply, qr_update
 
 __all__ = [
-    "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded",
-    "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det", "diagsvd", "eig",
-    "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded", "eigvalsh",
-    "eigvalsh_tridiagonal", "expm", "expm_cond", "expm_frechet", "fiedler", "fiedler_companion",
-    "fractional_matrix_power", "funm", "hankel", "hessenberg", "inv", "khatri_rao", "ldl",
-    "leslie", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "norm",
-    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "qz", "rq",
-    "schur", "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_circulant",
-    "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
-    "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
-    "solveh_banded", "sqrtm", "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
+    "block_diag", "cdf2rdf", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky",
+    "cholesky_banded", "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det",
+    "diagsvd", "eig", "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded",
+    "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_cond", "expm_frechet", "fiedler",
+    "fiedler_companion", "fractional_matrix_power", "funm", "hankel", "hessenberg", "inv",
+    "khatri_rao", "ldl", "leslie", "logm", "lstsq", "lu", "lu_factor", "lu_solve",
+    "matmul_toeplitz", "matrix_balance", "norm", "null_space", "ordqz", "orth",
+    "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "qr_delete", "qr_insert",
+    "qr_multiply", "qr_update", "qz", "rq", "rsf2csf", "schur", "signm", "sinhm", "sinm",
+    "solve", "solve_banded", "solve_circulant", "solve_continuous_are",
+    "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
+    "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
+    "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip

@@ -348,9 +348,10 @@ def signm(A: Any, disp: Any = None) -> Any:
 
 @answers("scipy.linalg.funm")
 def funm(A: Any, func: Any, disp: bool = True) -> Any:
-    """Refused: it needs the function's values at complex eigenvalues."""
-    raise refused("scipy.linalg.funm", "write expm, logm, sqrtm, or np.linalg.eigh for symmetric "
-                  "matrices:\n    w, v = np.linalg.eigh(A); (v * f(w)) @ v.T")  # fmt: skip
+    """Refused: SciPy's result is real or complex by its values."""
+    raise refused("scipy.linalg.funm", "whether the result is real depends on values. Write expm, "
+                  "logm, sqrtm, or with distinct eigenvalues:\n"
+                  "    w, v = np.linalg.eig(A); (v * func(w)) @ np.linalg.inv(v)")  # fmt: skip
 
 
 @answers("scipy.linalg.expm_cond")

@@ -8,6 +8,7 @@ column by column from what must stay zero. Phases of complex factors turn as lit
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,6 @@ from autojit.functions.linalg import spectral
 from autojit.functions.linalg.factorizations import adjoint, swapped
 from autojit.functions.linalg.factorizations import square as square_matrix
 from autojit.protocols.lifting import tracer
-from autojit.protocols.registry import uncovered
 from autojit.scipy.arguments import refused
 from autojit.scipy.registry import answers, original
 from autojit.transformations.custom import custom_jvp
@@ -33,19 +33,27 @@ LARGEST_IN_BLOCKS = 64
 Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]
 
 
-def _square(name: str, a: Any) -> Any:
+def square(name: str, a: Any) -> Any:
     return tracer(square_matrix(name, a))
 
 
-def _by_scipy(
-    name: str, arrays: Sequence[Any], like: Sequence[Any], rule: Rule, **settings: Any
+def by_scipy(
+    name: str,
+    arrays: Sequence[Any],
+    like: Sequence[Any],
+    rule: Rule,
+    call: Any = None,
+    **settings: Any,
 ) -> list[Any]:
     """What a function of SciPy returns for matrices, an array for each one of ``like``.  ``rule``
-    is given the results that are not integers, and the changes of the matrices."""
+    is given the results that are not integers, and the changes of the matrices.  ``call`` is given
+    SciPy's function and matrices, where it takes others or returns more."""
 
     def rows(*stacks: Any) -> list[Any]:
         flat = [np.reshape(x, (-1, *x.shape[-2:])) for x in stacks]
-        found = [original(name)(*each, **settings) for each in zip(*flat, strict=True)]
+        of = original(name)
+        of = functools.partial(of, **settings) if call is None else functools.partial(call, of)
+        found = [of(*each) for each in zip(*flat, strict=True)]
         found = [each if isinstance(each, tuple) else (each,) for each in found]
         head = stacks[0].shape[:-2]
         return [
@@ -72,7 +80,7 @@ def _by_scipy(
     return list(results)
 
 
-def _below(n: int, k: int = 0) -> Any:
+def below(n: int, k: int = 0) -> Any:
     return np.tri(n, n, k - 1, dtype=bool)
 
 
@@ -101,8 +109,8 @@ def schur(
            [-1.,  0.]])
     """
     name = "scipy.linalg.schur"
-    a = _square(name, a)
-    _check_output(name, output)
+    a = square(name, a)
+    check_output(name, output)
     in_blocks = output in ("real", "r") and a.dtype.kind != "c"
     n, dtype = a.shape[-1], a.dtype if in_blocks else np.result_type(a.dtype, np.complex64)
     if in_blocks and n > LARGEST_IN_BLOCKS:
@@ -115,27 +123,27 @@ def schur(
     def rule(made: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, ...]:
         t, z = made
         moved = adjoint(z) @ changes[0].astype(dtype) @ z
-        turned = (_turned_in_blocks if in_blocks else _turned)(t, moved)
+        turned = (_turned_in_blocks if in_blocks else turned_below)(t, moved)
         change = moved + t @ turned - turned @ t
-        zero = _below(n) & (t == 0) if in_blocks else _below(n)
+        zero = below(n) & (t == 0) if in_blocks else below(n)
         return np.where(zero, 0, change), z @ turned
 
     like = [np.zeros(a.shape, dtype)] * 2
     if sort is not None:
         like.append(np.zeros(a.shape[:-2], np.int64))
-    return tuple(_by_scipy(name, [a], like, rule, output=output, sort=sort))
+    return tuple(by_scipy(name, [a], like, rule, output=output, sort=sort))
 
 
-def _check_output(name: str, output: Any) -> None:
+def check_output(name: str, output: Any) -> None:
     if output not in ("real", "r", "complex", "c"):
         raise ValueError(f"argument must be 'real', or 'complex'; output of {name} is {output!r}")
 
 
-def _antihermitian(lower: Any) -> Any:
+def antihermitian(lower: Any) -> Any:
     return lower - adjoint(lower)
 
 
-def _turned(t: Any, moved: Any) -> Any:
+def turned_below(t: Any, moved: Any) -> Any:
     """Ω with ``Ω t - t Ω = moved`` below the diagonal, for a triangular t, from the first column:
     what is known of it stands to the left."""
     n = t.shape[-1]
@@ -151,7 +159,7 @@ def _turned(t: Any, moved: Any) -> Any:
         found = solve_triangular(matrix, np.where(under, right, 0)[..., None])
         return lower + np.where(places == j, found, 0)
 
-    return _antihermitian(fori_loop(0, n - 1, column, np.zeros_like(moved)))
+    return antihermitian(fori_loop(0, n - 1, column, np.zeros_like(moved)))
 
 
 def _turned_in_blocks(t: Any, moved: Any) -> Any:
@@ -173,89 +181,6 @@ def _turned_in_blocks(t: Any, moved: Any) -> Any:
     return np.einsum("...k,kij->...ij", found, units)
 
 
-@answers("scipy.linalg.qz")
-def qz(
-    A: Any,
-    B: Any,
-    output: str = "real",
-    lwork: Any = None,
-    sort: Any = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """``(aa, bb, q, z)`` with ``A = q @ aa @ zᴴ``, ``B = q @ bb @ zᴴ``, aa and bb triangular.
-
-    Traced, ``output`` is ``"complex"``, or A and B are. There is a derivative where the generalised
-    eigenvalues are distinct.
-
-    >>> from autojit import jit
-    >>> from autojit.scipy import linalg
-    >>> a, b = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
-    >>> aa, bb, q, z = jit(lambda a: linalg.qz(a, b, output="complex"))(a)
-    >>> np.allclose(q @ aa @ z.conj().T, a)
-    True
-    """
-    name = "scipy.linalg.qz"
-    a, b = _square(name, A), _square(name, B)
-    _check_output(name, output)
-    dtype = np.result_type(a.dtype, b.dtype)
-    if output in ("real", "r") and dtype.kind != "c":
-        raise refused(
-            name,
-            "real blocks are not covered; write it in complex numbers:\n"
-            '    qz(A, B, output="complex")',
-        )
-    dtype = np.result_type(dtype, np.complex64)
-
-    def rule(made: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, ...]:
-        aa, bb, q, z = made
-        of_a, of_b = (adjoint(q) @ change.astype(dtype) @ z for change in changes)
-        left, right = _turned_pair(aa, bb, of_a, of_b)
-        zero = _below(aa.shape[-1])
-        return (
-            np.where(zero, 0, of_a + aa @ right - left @ aa),
-            np.where(zero, 0, of_b + bb @ right - left @ bb),
-            q @ left,
-            z @ right,
-        )
-
-    if sort is not None:
-        raise uncovered(name, " with sort=")
-    like = [np.zeros(a.shape, dtype)] * 4
-    return tuple(_by_scipy(name, [a, b], like, rule, output=output))
-
-
-def _turned_pair(a: Any, b: Any, of_a: Any, of_b: Any) -> tuple[Any, Any]:
-    """P and R with ``P a - a R = of_a`` and ``P b - b R = of_b`` below the diagonal."""
-    n = a.shape[-1]
-    places = np.arange(n)
-
-    def column(j: Any, state: Any) -> Any:
-        left, right = state
-        under, before = places > j, places < j
-
-        def rest(x: Any, moved: Any) -> Any:
-            known = np.where(before, x[..., :, j], 0)
-            return np.where(under, moved[..., :, j] - np.einsum("...ik,...k->...i", left, known), 0)
-
-        ra, rb = rest(a, of_a), rest(b, of_b)
-        aj, bj = a[..., j, j][..., None], b[..., j, j][..., None]
-        inside = under[:, None] & under
-        matrix = np.where(inside, bj[..., None] * a - aj[..., None] * b, np.eye(n))
-        r = solve_triangular(matrix, (aj * rb - bj * ra)[..., None])[..., 0]
-        pa, pb = (np.where(under, np.einsum("...ik,...k->...i", x, r) + y, 0)
-                  for x, y in ((a, ra), (b, rb)))  # fmt: skip
-        size = np.abs(aj) ** 2 + np.abs(bj) ** 2
-        p = (np.conjugate(aj) * pa + np.conjugate(bj) * pb) / size
-        here = places == j
-        return left + np.where(here, p[..., None], 0), right + np.where(here, r[..., None], 0)
-
-    zeros = np.zeros_like(of_a)
-    left, right = fori_loop(0, n - 1, column, (zeros, zeros))
-    return _antihermitian(left), _antihermitian(right)
-
-
 # -- Hessenberg ------------------------------------------------------------------------
 
 
@@ -275,7 +200,7 @@ def hessenberg(
     True
     """
     name = "scipy.linalg.hessenberg"
-    a = _square(name, a)
+    a = square(name, a)
     if a.dtype.kind == "c":
         raise refused(name, "complex matrices are not covered; schur(a) has triangular ones.")
     n = a.shape[-1]
@@ -284,10 +209,10 @@ def hessenberg(
         h, q = made
         moved = swapped(q) @ changes[0] @ q
         turned = _turned_to_hessenberg(h, moved)
-        return np.where(_below(n, -1), 0, moved + h @ turned - turned @ h), q @ turned
+        return np.where(below(n, -1), 0, moved + h @ turned - turned @ h), q @ turned
 
     like = [np.zeros(a.shape, a.dtype)] * 2
-    h, q = _by_scipy(name, [a], like, rule, calc_q=True)
+    h, q = by_scipy(name, [a], like, rule, calc_q=True)
     return (h, q) if calc_q else h
 
 
@@ -304,7 +229,7 @@ def _turned_to_hessenberg(h: Any, moved: Any) -> Any:
         found = np.where(places > j + 1, step, 0)
         return lower + np.where(places == j + 1, found[..., None], 0)
 
-    return _antihermitian(fori_loop(0, h.shape[-1] - 2, column, np.zeros_like(moved)))
+    return antihermitian(fori_loop(0, h.shape[-1] - 2, column, np.zeros_like(moved)))
 
 
 # -- symmetric and indefinite ----------------------------------------------------------
@@ -331,7 +256,7 @@ def ldl(
            [-1.  ,  1.  ]])
     """
     name = "scipy.linalg.ldl"
-    a = _square(name, A)
+    a = square(name, A)
     whole = tracer(spectral.hermitian_matrix(name, a, lower=lower))
     if not hermitian and a.dtype.kind == "c":
         half = np.where(np.tri(a.shape[-1], dtype=bool), a, 0) if lower else np.triu(a)
@@ -345,10 +270,10 @@ def ldl(
         moved = inverse @ changes[0] @ turn(inverse)
         pairs = blocks != 0
         in_block = np.eye(n, dtype=bool) | pairs
-        side = _below(n) if lower else swapped(_below(n))
+        side = below(n) if lower else swapped(below(n))
         turned = np.where(side & ~in_block, moved, 0) @ np.linalg.inv(blocks)
         return factor @ turned, np.where(in_block, moved, 0)
 
     like = [np.zeros(a.shape, a.dtype)] * 2 + [np.zeros(a.shape[:-1], np.int64)]
     settings = {"lower": lower, "hermitian": hermitian}
-    return tuple(_by_scipy(name, [whole], like, rule, **settings))
+    return tuple(by_scipy(name, [whole], like, rule, **settings))

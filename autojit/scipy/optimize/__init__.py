@@ -1,7 +1,28 @@
 """``scipy.optimize`` for traced values: with plain ones only, each function is SciPy's own."""
 
 from .formulas import approx_fprime, rosen, rosen_der, rosen_hess, rosen_hess_prod
+from .isotonic import isotonic_regression
 from .minima import curve_fit, least_squares, lsq_linear, minimize, minimize_scalar, nnls
+from .named import (
+    anderson,
+    brent,
+    broyden1,
+    broyden2,
+    diagbroyden,
+    excitingmixing,
+    fmin,
+    fmin_bfgs,
+    fmin_cg,
+    fmin_l_bfgs_b,
+    fmin_ncg,
+    fmin_powell,
+    fmin_tnc,
+    fminbound,
+    golden,
+    leastsq,
+    linearmixing,
+    newton_krylov,
+)
 from .roots import (
     bisect,
     brenth,
@@ -16,7 +37,10 @@ from .roots import (
 )
 
 __all__ = [
-    "approx_fprime", "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve",
-    "least_squares", "lsq_linear", "minimize", "minimize_scalar", "newton", "nnls", "ridder",
-    "root", "root_scalar", "rosen", "rosen_der", "rosen_hess", "rosen_hess_prod", "toms748",
+    "anderson", "approx_fprime", "bisect", "brent", "brenth", "brentq", "broyden1", "broyden2",
+    "curve_fit", "diagbroyden", "excitingmixing", "fixed_point", "fmin", "fmin_bfgs", "fmin_cg",
+    "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_tnc", "fminbound", "fsolve", "golden",
+    "isotonic_regression", "least_squares", "leastsq", "linearmixing", "lsq_linear", "minimize",
+    "minimize_scalar", "newton", "newton_krylov", "nnls", "ridder", "root", "root_scalar",
+    "rosen", "rosen_der", "rosen_hess", "rosen_hess_prod", "toms748",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""``gaussian_kde``: of traced data, weights or bandwidths, and at traced points.
+"""``gaussian_kde`` of traced data, weights or bandwidths, at traced points; statistics of bins.
 
 >>> from autojit import grad
 >>> import scipy.stats as st
@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.stats as st
 
 from autojit.functions.linalg.factorizations import cholesky
 from autojit.functions.reductions import logsumexp
 from autojit.protocols.lifting import as_tracer
+from autojit.scipy.arguments import floating, known, refused
 from autojit.scipy.linalg import solve_triangular
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import answers
@@ -107,3 +109,53 @@ def pdf(self: Any, x: Any) -> Any:
 @answers("scipy.stats.gaussian_kde.logpdf")
 def logpdf(self: Any, x: Any) -> Any:
     return _log_density(self, x)
+
+
+@answers("scipy.stats.binned_statistic")
+def binned_statistic(
+    x: Any, values: Any, statistic: Any = "mean", bins: Any = 10, range: Any = None
+) -> Any:
+    """SciPy's ``(statistic, bin_edges, binnumber)`` of traced values at known places x.
+
+    >>> from autojit import grad
+    >>> x, y = np.array([0.1, 0.2, 0.9]), np.array([1.0, 3.0, 5.0])
+    >>> grad(lambda y: st.binned_statistic(x, y, bins=2)[0][0])(y)
+    array([0.5, 0.5, 0. ])
+    """
+    name = "scipy.stats.binned_statistic"
+    places = known(x, "x", name)
+    bins, range = known(bins, "bins", name), known(range, "range", name)
+    if isinstance(statistic, str) and statistic not in _OF_BINS:
+        raise ValueError(f"invalid statistic {statistic!r}")
+    rows = floating(values)
+    if rows.shape[-1:] != np.shape(places):
+        raise ValueError(f"x has the shape {np.shape(places)}, and values {rows.shape}: each place "
+                         "needs a value")  # fmt: skip
+    found = st.binned_statistic(places, np.zeros(len(places)), "count", bins, range)
+    number = found.binnumber
+    columns = [
+        _of_bin(rows[..., np.flatnonzero(number == i + 1)], statistic)
+        for i in np.arange(found.bin_edges.size - 1)
+    ]
+    return type(found)(np.stack(columns, axis=-1), found.bin_edges, number)
+
+
+_OF_BINS: dict[str, Any] = {
+    "mean": np.mean, "std": np.std, "median": np.median, "min": np.min, "max": np.max,
+    "sum": np.sum, "count": lambda x, axis: np.sum(0.0 * np.real(x) + 1.0, axis=axis),
+}  # fmt: skip
+
+
+def _of_bin(inside: Any, statistic: Any) -> Any:
+    """What a bin with some values has; SciPy's NaN where it is empty."""
+    if isinstance(statistic, str):
+        empty = inside.shape[-1] == 0 and statistic not in ("sum", "count")
+        if not empty:
+            return _OF_BINS[statistic](inside, axis=-1)
+        return np.full(inside.shape[:-1], np.nan)
+    if inside.shape[-1] == 0 or inside.ndim > 1:
+        raise refused(
+            "scipy.stats.binned_statistic",
+            "a function of bins is covered for one row of values, with a value in each bin.",
+        )
+    return statistic(inside)

@@ -238,3 +238,15 @@ def test_scipys_own_functions_run_in_the_namespace(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_signs_of_complex_zeros() -> None:
+    x = np.array([complex(-0.0, 0.0), complex(-0.0, -0.0), complex(0.0, -0.0)])
+    for made in (xp.expm1(x), jit(xp.expm1)(x)):
+        assert not np.signbit(made.real).any()
+        np.testing.assert_array_equal(np.signbit(made.imag), [False, True, True])
+    x = np.array([complex(np.inf, 2.0), complex(np.inf, -2.0), complex(-np.inf, 2.0)])
+    for made in (xp.tanh(x), jit(xp.tanh)(x)):
+        np.testing.assert_array_equal(made.real, [1, 1, -1])
+        np.testing.assert_array_equal(np.signbit(made.imag), [False, True, False])
+        assert not made.imag.any()

@@ -27,9 +27,9 @@ FIXES: dict[str, tuple[str, str]] = {
         "from scipy.interpolate import BarycentricInterpolator\npoints = np.array([1.5])\n"
         "jit(lambda w: L0)(y)",
     ),
-    "scipy/linalg/matrix_functions.py: w, v = np.linalg.eigh(A); (v * f(w)) @ v.T": (
+    "scipy/linalg/matrix_functions.py: w, v = np.linalg.eig(A); (v * func(w)) @ np.linalg.inv(v)": (
         "import scipy.linalg\njit(lambda A: scipy.linalg.funm(A, np.sin))(np.eye(2))",
-        "f = np.sin\n@jit\ndef g(A):\n    FIX\n    return v\ng(np.eye(2))",
+        "func = np.sin\n@jit\ndef g(A):\n    FIX\n    return v\ng(np.eye(2))",
     ),
     (
         "scipy/ndimage/correlation.py: "
@@ -53,6 +53,20 @@ FIXES: dict[str, tuple[str, str]] = {
         "import autojit.scipy.special\nautojit.scipy.special.test",
         "FIX",
     ),
+    "scipy/optimize/named.py: found = least_squares(f, x0); "
+    "np.linalg.inv(found.jac.T @ found.jac)": (
+        "import scipy.optimize\n"
+        "jit(lambda a: scipy.optimize.leastsq(lambda x: x**2 - a, 1.0, full_output=True))(1.0)",
+        "from scipy.optimize import least_squares\n@jit\ndef g(a):\n"
+        "    f, x0 = (lambda x: x**2 - a), [1.0]\n    FIX\n    return found.x\ng(1.0)",
+    ),
+    "scipy/optimize/named.py: found = minimize(f, x0); "
+    "np.linalg.inv(autojit.hessian(f)(found.x))": (
+        "import scipy.optimize\n"
+        "jit(lambda a: scipy.optimize.fmin_bfgs(lambda x: (x - a)**2, 1.0, full_output=1))(1.0)",
+        "import autojit\nfrom scipy.optimize import minimize\n@jit\ndef g(a):\n"
+        "    f, x0 = (lambda x: (x[0] - a)**2), [1.0]\n    FIX\n    return found.x\ng(1.0)",
+    ),
     "scipy/signal/forms.py: cont2discrete(signal.zpk2ss(z, p, k), dt)": (
         "import scipy.signal\njit(lambda k: scipy.signal.cont2discrete(([], [-1.0], k), 0.1))(1.0)",
         "from scipy import signal\nfrom scipy.signal import cont2discrete\n"
@@ -67,8 +81,12 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda a: scipy.linalg.schur(a))(np.eye(65))",
         "from scipy.linalg import schur\njit(lambda a: L0[0])(np.eye(4))",
     ),
-    'scipy/linalg/unitary_forms.py: qz(A, B, output="complex")': (
-        "jit(lambda A: scipy.linalg.qz(A, np.eye(2)))(np.ones((2, 2)))",
+    'scipy/linalg/generalised_forms.py: ordqz(A, B, output="complex")': (
+        "jit(lambda A: scipy.linalg.ordqz(A, np.eye(2)))(np.ones((2, 2)))",
+        "from scipy.linalg import ordqz\nB = np.eye(2)\njit(lambda A: L0[0])(np.ones((2, 2)))",
+    ),
+    'scipy/linalg/generalised_forms.py: qz(A, B, output="complex")': (
+        "jit(lambda A: scipy.linalg.qz(A, np.eye(33)))(np.ones((33, 33)))",
         "from scipy.linalg import qz\nB = np.eye(2)\njit(lambda A: L0[0])(np.ones((2, 2)))",
     ),
     "scipy/signal/systems.py: freqs_zpk(z, p, k, np.logspace(-1, 2, 200))": (

@@ -35,7 +35,7 @@ REFUSED = {
                "Leave jit away, or look for the first one"),
     "weight": (lambda x: integrate.quad(lambda t: x * t, 0, 1, weight="cos", wvar=1.0)[0],
                "write it into the integrand"),
-    "funm": (lambda x: linalg.funm(np.eye(2) * x, np.exp)[0, 0], "np.linalg.eigh"),
+    "funm": (lambda x: linalg.funm(np.eye(2) * x, np.exp)[0, 0], "np.linalg.eig"),
     "gust": (lambda x: signal.filtfilt([1.0], [1.0], x * np.ones(9), method="gust")[0],
              'use method="pad"'),
     "smoothing": (lambda x: interpolate.UnivariateSpline(np.arange(5.0), x * np.arange(5.0))(1.0),

@@ -22,7 +22,13 @@ PLANE = np.stack([X, Y])
 LINE = st.gaussian_kde(X)
 FLAT = st.gaussian_kde(PLANE, weights=W)
 
+PLACES, VALUES = np.linspace(0, 2, 9) ** 1.3, np.cos(np.arange(9.0) ** 2)
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "binned_statistic": (lambda v: st.binned_statistic(PLACES, v, bins=3)[0], (VALUES,)),
+    "binned_statistic of rows": (lambda v: st.binned_statistic(
+        PLACES, np.stack([v, v**2]), "std", [0.0, 1.1, 2.0])[0], (VALUES,)),
+    "binned_statistic by a function": (lambda v: st.binned_statistic(
+        PLACES, v, np.ptp, bins=2)[0], (VALUES,)),
     "gmean": (lambda a: st.gmean(a), (A,)),
     "gmean of all with weights": (lambda a, w: st.gmean(a, weights=w), (W, W[::-1])),
     "hmean": (lambda a: st.hmean(a, axis=1, keepdims=True), (A,)),
