@@ -19,7 +19,7 @@ def run(function: Callable[..., Any], *args: Any) -> Any:
 
 def test_a_hook_gets_the_whole_gradient_once() -> None:
     for is_leaf in (True, False):
-        seen = []
+        seen: list[float] = []
         x = torch.tensor(2.0, requires_grad=True)
         y = x if is_leaf else x * 3
 
@@ -35,9 +35,13 @@ def test_a_hook_gets_the_whole_gradient_once() -> None:
 def test_hooks_in_the_function_run_once() -> None:
     seen = []
 
+    def doubled(g: Any) -> Any:
+        seen.append(g.item())
+        return g * 2
+
     def f(a: Any) -> Any:
         b = a * 3
-        b.register_hook(lambda g: seen.append(g.item()) or g * 2)
+        b.register_hook(doubled)
         return b * b
 
     x = torch.tensor(2.0, requires_grad=True)
