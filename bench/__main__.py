@@ -1,6 +1,6 @@
-"""`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing`,
-`ways_in` and `gpu [WORKLOAD…]` are others, and `beside`, `programs`, `passes` and `npbench` have
-options of their own."""
+"""`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing`, `ways_in`,
+`torch [FIGURE…]` and `gpu [WORKLOAD…]` are others, and `beside`, `programs`, `passes` and
+`npbench` have options of their own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 
 from bench import gpu, latency, limits, machine, passes, peers, report, tracing, ways_in, workloads
 from bench.beside import command as beside
+from bench.beside import define_by_run
 from bench.measure import measure
 from bench.npbench import command as npbench
 from bench.programs import command as programs
@@ -133,6 +134,9 @@ def main(argv: list[str] | None = None) -> None:
         return beside.main(given[1:], publish)
     if given[:1] == ["passes"]:
         return passes.main(given[1:], publish)
+    if given[:1] == ["torch"]:
+        show(Console(), define_by_run.table(given[1:]))
+        return None
     if given[:1] == ["npbench"]:
         return npbench.main(given[1:])
     options = arguments(given)

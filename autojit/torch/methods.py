@@ -28,7 +28,7 @@ from .functions import (
     shaping,
     statistics,
 )  # fmt: skip
-from .functions.arguments import refusal
+from .functions.arguments import check_flags, first_flag, flags_of, refusal
 from .functions.making import NUMBERS, in_dtype
 from .precision import lowered
 
@@ -194,7 +194,12 @@ def _methods() -> None:
 
 
 def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    bools = flags_of(function)
+    first = first_flag(bools) - 1
+
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if (kwargs and not bools.keys().isdisjoint(kwargs)) or len(args) > first:
+            check_flags(name, bools, (self, *args), kwargs)
         try:
             return function(self, *args, **kwargs)
         except Exception as error:

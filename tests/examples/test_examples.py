@@ -54,6 +54,13 @@ PROMISES = {
         r"compiled tensors +loss 1\.227027 -> 0\.859405",
         r"losses differ by at most \de-1[4-6] of their values",
     ],
+    "moons.py": [
+        r"337 parameters, 100 samples",
+        r"step 59: loss 0\.0\d+, (9[89]|100) of 100 right",
+        r"a step: \d+ ms",
+        r"where it sees the upper moon \(\.\) and the lower one \(#\):\n\.+\n",
+        r"\n#+\n",
+    ],
     "characters.py": [
         r"traced and compiled in [\d.]+ s",
         r"step 300: loss 0\.0\d+",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.torch.engine import dtypes
 from autojit.torch.engine.gradients import grad
 from autojit.torch.engine.recording import wrap
 from autojit.torch.engine.tensor import Tensor
@@ -49,6 +50,13 @@ def gradcheck(
             "have requires_grad=True."
         )
     for x in moving:
+        if x.dtype is dtypes.bfloat16:
+            raise TypeError(
+                "gradcheck(): an input is in bfloat16, which has no differences to compare with. "
+                "Check the function in double precision:\n"
+                "    x = x.detach().double().requires_grad_()\n"
+                "    torch.autograd.gradcheck(f, x)"
+            )
         if x._data.dtype not in (np.float64, np.complex128):
             import warnings
 

@@ -132,6 +132,8 @@ class Pass:
             cotangents = [held[0]]
         else:
             cotangents = self._complete(node, held)
+        if node.extras is not None and node.extras.refill is not None:
+            node.extras.refill.fill()
         if node.extras is not None and node.extras.prehooks:
             cotangents = self._call_prehooks(node.extras.prehooks, cotangents)
         if watching.watchers:

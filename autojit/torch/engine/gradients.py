@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from .recording import Kind, edge_of, wrap
 
 
 def _listed(x: Any) -> list[Any]:
-    return list(x) if isinstance(x, (tuple, list)) else [x]
+    return list(x) if isinstance(x, Iterable) and not isinstance(x, Kind.tensor) else [x]
 
 
 def _check_tensors(what: str, given: Sequence[Any]) -> None:

@@ -64,10 +64,18 @@ def add_hook(hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> 
     return handle
 
 
+class Refill:
+    """What gives nodes back the arrays that they saved and dropped."""
+
+    def fill(self) -> None:
+        """Save them again."""
+        raise NotImplementedError
+
+
 class Extras:
     """What few nodes have."""
 
-    __slots__ = ("hooks", "metadata", "prehooks", "retained", "tensor_hooks", "traceback")
+    __slots__ = ("hooks", "metadata", "prehooks", "refill", "retained", "tensor_hooks", "traceback")
 
     def __init__(self) -> None:
         #: Hooks on the node before and after cotangents pass, hooks on its results, and results
@@ -76,13 +84,17 @@ class Extras:
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
         self.retained: list[tuple[int, Any]] = []
+        #: Where what it saved is had from, if that was dropped.
+        self.refill: Refill | None = None
         #: Where it was recorded, and what the user notes.
         self.traceback: str | None = None
         self.metadata: dict[str, Any] = {}
 
     def is_watched(self) -> bool:
         """Whether somebody looks on while cotangents pass."""
-        return bool(self.prehooks or self.hooks or self.tensor_hooks or self.retained)
+        return bool(
+            self.prehooks or self.hooks or self.tensor_hooks or self.retained or self.refill
+        )
 
 
 class Node:

@@ -242,7 +242,8 @@ class Tensor:
         """Where the gradient of a view goes, made anew if its base has another history now."""
         base, steps, seen = self._base
         now = base._edge
-        if now is not seen:
+        is_cut = now is None and seen is not None  # by detach_(), which leaves views their history
+        if now is not seen and not is_cut:
             again = base
             with enable_grad():
                 for operation, static in steps:

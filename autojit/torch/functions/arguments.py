@@ -14,13 +14,18 @@ from autojit.session.tracebacks import fold, is_from_user
 from autojit.spelling import closest
 from autojit.torch.engine.tensor import Tensor
 
-from .kinds_of_arguments import kind_of_argument
+from .kinds_of_arguments import flags, kind_of_argument
 
 
 def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that says which of its arguments is no tensor, once it has found out."""
 
+    bools = flags_of(function)
+    first = first_flag(bools)
+
     def call(*args: Any, **kwargs: Any) -> Any:
+        if (kwargs and not bools.keys().isdisjoint(kwargs)) or len(args) > first:
+            check_flags(name, bools, args, kwargs)
         try:
             return function(*args, **kwargs)
         except Exception as error:
@@ -35,6 +40,30 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         call.__dict__.pop("__wrapped__", None)
         call.__signature__ = _signature(function)  # type: ignore[attr-defined]
     return call
+
+
+def flags_of(function: Callable[..., Any]) -> dict[str, int]:
+    """The arguments of a function that must be True or False, and their places."""
+    return flags(_signature(function))
+
+
+def first_flag(bools: Mapping[str, int]) -> int:
+    """The first place of one of them, or more than there are arguments."""
+    return min((k for k in bools.values() if k >= 0), default=1 << 30)
+
+
+def check_flags(
+    name: str, bools: Mapping[str, int], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise for what is neither True nor False where it must be: it would be taken for True."""
+    for flag, place in bools.items():
+        value = kwargs.get(flag)
+        if 0 <= place < len(args):
+            value = args[place]
+        if value is None or value.__class__ is bool or isinstance(value, (int, np.bool_)):
+            continue
+        where = f"'{flag}'" if flag in kwargs else f"'{flag}' (position {place + 1})"
+        raise TypeError(f"{name}(): argument {where} must be bool, not {_kind(value)}")
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:

@@ -244,7 +244,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements at which a mask holds."""
-    return getitem(input, mask)
+    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    return getitem(input.expand(*shape).reshape(-1), mask.expand(*shape).reshape(-1))
 
 
 _NONZERO = Operation("Nonzero", lambda x: np.stack(np.nonzero(x), -1))

@@ -111,4 +111,14 @@ def kind_of_argument(parameter: inspect.Parameter) -> Kind:
     if parameter.kind is parameter.VAR_POSITIONAL:
         return _SIZES if _BY_NAME.get(parameter.name) is _INTS else _ANY
     kind = _BY_DEFAULT.get(type(parameter.default))
-    return kind or _BY_NAME.get(parameter.name, _ANY)
+    named = _BY_NAME.get(parameter.name, _ANY)
+    return named if kind is None or "str" in named.words else kind
+
+
+def flags(signature: inspect.Signature | None) -> dict[str, int]:
+    """The arguments that must be True or False, and their places; -1 where they have none."""
+    found = {}
+    for place, parameter in enumerate(signature.parameters.values() if signature else ()):
+        if kind_of_argument(parameter) is _BOOL:
+            found[parameter.name] = -1 if parameter.kind is parameter.KEYWORD_ONLY else place
+    return found

@@ -137,7 +137,8 @@ def axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
     """Axes that are named by a number, several or None."""
     if dim is None or dim == () or dim == []:
         return None
-    return tuple(axis(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    named = tuple(axis(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    return named if ndim else ()  # a number has the axes 0 and -1, and NumPy's has none
 
 
 def axis(dim: int, ndim: int) -> int:

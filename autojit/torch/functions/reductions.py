@@ -209,6 +209,11 @@ def _normed(x: Any, a: Any, k: bool, p: Any) -> Any:
     if p == 1:
         return np.sum(size, axis=a, keepdims=k)
     # The derivative at 0 is the subgradient 0, so the root is taken of 1 there.
+    if p < 0:  # there the norm of a vector with a 0 is 0
+        is_zero = np.min(size, axis=a, keepdims=True) == 0
+        total = np.sum(np.where(is_zero, 1, size) ** p, axis=a, keepdims=k)
+        is_zero = is_zero if k else np.squeeze(is_zero, a)
+        return np.where(is_zero, 0, total ** (1 / p))
     total = np.sum(size * size if p == 2 else size**p, axis=a, keepdims=k)
     is_zero = total == 0
     safe = np.where(is_zero, 1, total)
@@ -247,7 +252,12 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return made
 
 
-_CUMSUM, _CUMPROD = Operation("Cumsum", np.cumsum), Operation("Cumprod", np.cumprod)
+def _running(impl: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, a: impl(x, a) if np.ndim(x) else x + 0
+
+
+_CUMSUM = Operation("Cumsum", _running(np.cumsum))
+_CUMPROD = Operation("Cumprod", _running(np.cumprod))
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:

@@ -303,6 +303,10 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def meshgrid(*tensors_: Tensor, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Grids of coordinates."""
     given = tensors_[0] if isinstance(tensors_[0], (tuple, list)) else tensors_
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     shape = tuple(x._data.size for x in given)
     grids = [
         expand(reshape(x, *(-1 if k == i else 1 for k in range(len(shape)))), *shape)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.torch.engine.modes import recording
 from autojit.torch.engine.recording import compute, record, wrap
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
@@ -39,6 +40,8 @@ def nanquantile(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *
 def _quantile(
     call: Callable[..., Any], x: Tensor, q: Any, dim: Any, keepdim: bool, how: str
 ) -> Tensor:
+    if isinstance(q, Tensor) and q.requires_grad and recording():
+        raise NotImplementedError("quantile: no derivative by q is covered; give q.detach()")
     shares = q.tolist() if isinstance(q, Tensor) else q
     share = tuple(shares) if isinstance(shares, list) else float(shares)
     if not all(0 <= s <= 1 for s in (share if isinstance(share, tuple) else (share,))):
@@ -137,6 +140,8 @@ def diff(
     """Differences of neighbours along an axis, n times."""
     from .shaping import cat
 
+    if n == 0:
+        return input.clone()
     parts = [x for x in (prepend, input, append) if x is not None]
     x = cat(parts, dim) if len(parts) > 1 else input
     made: Tensor = _DIFF((x,), int(n), axis(dim, x._data.ndim))

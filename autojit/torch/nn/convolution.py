@@ -31,6 +31,10 @@ class _Convolution(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError(
+                f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+            )
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
             raise ValueError(
                 "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "

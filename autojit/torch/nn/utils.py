@@ -30,6 +30,7 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: Any = None) -> Tensor:  # fmt: skip
     """Scale gradients down to a norm of at most ``max_norm``, and return the norm before."""
     grads = _gradients(parameters)
+    max_norm, norm_type = float(max_norm), float(norm_type)
     if not grads:
         made: Tensor = wrap(np.zeros((), np.float32))
         return made
@@ -38,7 +39,7 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
     if norm_type == 2.0:
         clipped, norm = nn.clip_by_global_norm(arrays, max_norm)
     else:
-        norm = _norm(arrays, float(norm_type))
+        norm = _norm(arrays, norm_type)
         factor = np.minimum(max_norm / (norm + 1e-6), 1.0)
         clipped = [a * factor.astype(a.dtype) for a in arrays]
     if error_if_nonfinite and not np.isfinite(norm):

@@ -1,60 +1,31 @@
-"""Memory for time: what a function computed is not kept, and computed again for the gradient."""
+"""Memory for time: what a function saved is dropped, and computed again in the backward pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import contextlib
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-import numpy as np
+import optree
 
-from autojit.torch.engine.gradients import grad
 from autojit.torch.engine.modes import enable_grad, recording
-from autojit.torch.engine.nodes import SECOND_TIME, AccumulateGrad, Edge, Node, numbers
-from autojit.torch.engine.recording import edge_of, wrap
+from autojit.torch.engine.nodes import (
+    SECOND_TIME,
+    AccumulateGrad,
+    Node,
+    Refill,
+    changed_in_place,
+    numbers,
+)
+from autojit.torch.engine.recording import counter_of, edge_of
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions.factories import default_generator
+from autojit.torch.precision.autocasting import casting
 
 
-class CheckpointFunctionBackward(Node):
-    """The node of a function that is run again."""
-
-    __slots__ = ("run", "types")
-    run: Any
-    types: Any
-
-    def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
-        types: Sequence[tuple[tuple[int, ...], np.dtype]] = self.types
-        return types
-
-    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
-        found = self._again([wrap(c) for c in cotangents], False)
-        return [None if g is None else g._data for g in found]
-
-    def pull_recorded(self, cotangents: Sequence[Any], record: Any, as_tensor: Any) -> list[Any]:
-        return self._again(list(cotangents), True)
-
-    def _again(self, cotangents: list[Any], create_graph: bool) -> list[Any]:
-        if self.saved is None:
-            raise RuntimeError(SECOND_TIME)
-        with enable_grad():
-            outputs, stand_ins, outside = self.run()
-            wanted = [*stand_ins, *map(_end, outside)]
-            return list(grad(outputs, wanted, cotangents, create_graph=create_graph,
-                             allow_unused=True))  # fmt: skip
-
-    def release(self) -> None:
-        self.saved = self.run = None
-
-
-class _end:
-    """An edge in the place of a tensor whose gradient is wanted."""
-
-    requires_grad = True
-    _base = None
-
-    def __init__(self, edge: Edge) -> None:
-        self._edge = edge
-        self._data = np.zeros(())
+class CheckpointError(RuntimeError):
+    """What a function saves when it runs again is not what it saved at first."""
 
 
 def checkpoint(
@@ -64,85 +35,203 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args)``, whose intermediate values are computed again in the backward pass."""
+    """``function(*args)``, whose intermediate values are computed again in the backward pass.
+
+    The graph is the function's own: hooks in it and on its arguments run once.
+
+    Raises:
+        CheckpointError: in the backward pass, if the function then saves other tensors.
+    """
     if not recording():
         return function(*args, **kwargs)
-    call = _Call(function, args, kwargs)
-    state = default_generator.get_state() if preserve_rng_state else None
-
-    def again() -> Any:
-        if state is None:
-            return call.run()
-        now = default_generator.get_state()
-        default_generator.set_state(state)
-        try:
-            return call.run()
-        finally:
-            default_generator.set_state(now)
-
-    outputs, _, outside = call.run()
-    made, call.made = call.made, None
-    if not outputs:
-        return made
-    moving = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
-    node = CheckpointFunctionBackward(None, [*map(edge_of, moving), *outside], ())
-    node.run, node.types = again, [(tuple(o._data.shape), o._data.dtype) for o in outputs]
-    places = {id(o): k for k, o in enumerate(outputs)}
-
-    def linked(o: Any) -> Any:
-        if id(o) not in places:
-            return o
-        out = wrap(o._data)
-        out._edge, out._needs = (node, places[id(o)]), True
-        return out
-
-    return tuple(map(linked, made)) if isinstance(made, tuple) else linked(made)
+    call = _Call(function, args, kwargs, preserve_rng_state)
+    first = next(numbers)
+    made = function(*args, **kwargs)
+    Frame(call, _nodes_of(made, first))
+    return made
 
 
 class _Call:
-    """A function and its arguments."""
+    """A function and its arguments, with the state that it began in."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, function: Callable[..., Any], args: Any, kwargs: Any, preserve: bool
     ) -> None:
-        self.function, self.args, self.kwargs = function, args, kwargs
-        #: What is made from here on is the function's.
-        self.first = next(numbers)
-        self.made: Any = None
+        self.function = function
+        self.args = tuple(map(_apart, args))
+        self.kwargs = {name: _apart(a) for name, a in kwargs.items()}
+        tensors = [a for a in (*self.args, *self.kwargs.values()) if isinstance(a, Tensor)]
+        self.versions = [(a, counter_of(a)[0]) for a in tensors]
+        self.state = default_generator.get_state() if preserve else None
+        self.casting = casting.dtype
 
-    def run(self) -> tuple[list[Any], list[Any], list[Edge]]:
-        """The results that need gradients, the arguments that do as leaves, and the other edges
-        by which gradients leave the function."""
-        inside = [
-            a.detach().requires_grad_() if isinstance(a, Tensor) and a.requires_grad else a
-            for a in self.args
-        ]
-        leaves = [x for x, a in zip(inside, self.args, strict=True) if x is not a]
-        self.made = made = self.function(*inside, **self.kwargs)
-        results = made if isinstance(made, tuple) else (made,)
-        moving = [o for o in results if isinstance(o, Tensor) and o.requires_grad]
-        own = {edge_of(x)[0] for x in leaves}
-        return moving, leaves, _outside(moving, own, self.first)
+    def again(self) -> list[Node]:
+        """The nodes of another run."""
+        for a, version in self.versions:
+            _check(AccumulateGrad(a), version)
+        with enable_grad(), _as_before(self.state, self.casting):
+            args = tuple(map(_apart, self.args))
+            kwargs = {name: _apart(a) for name, a in self.kwargs.items()}
+            first = next(numbers)
+            return _nodes_of(self.function(*args, **kwargs), first)
 
 
-def _outside(outputs: list[Any], own: set[Node], first: int) -> list[Edge]:
-    """Where gradients leave what a function computed, other than through its arguments."""
-    found: dict[Edge, None] = {}
-    seen: set[Node] = set()
-    todo = [edge_of(o)[0] for o in outputs]
+def _check(node: AccumulateGrad, version: int) -> None:
+    """Raise if a tensor has been changed in place."""
+    array, now = node.variable._data, counter_of(node.variable)[0]
+    if now != version:
+        raise RuntimeError(changed_in_place(node, array, now, version, (node, 0)))
+
+
+def _apart(a: Any) -> Any:
+    """A tensor with the same memory and a graph of its own; anything else as it is."""
+    return a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a
+
+
+@contextlib.contextmanager
+def _as_before(state: Any, half: Any) -> Iterator[None]:
+    """The state of the generator and of autocasting as the function first found them."""
+    now, now_half = default_generator.get_state(), casting.dtype
+    casting.dtype = half
+    if state is not None:
+        default_generator.set_state(state)
+    try:
+        yield
+    finally:
+        casting.dtype = now_half
+        if state is not None:
+            default_generator.set_state(now)
+
+
+def _nodes_of(made: Any, first: int) -> list[Node]:
+    """The nodes behind results, from the first on, as they were made."""
+    todo = [
+        edge_of(o)[0] for o in optree.tree_leaves(made) if isinstance(o, Tensor) and o.requires_grad
+    ]
+    found: set[Node] = set()
     while todo:
         node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        for edge in node.edges:
-            if edge is None or edge[0] in own:
-                continue
-            if isinstance(edge[0], AccumulateGrad) or edge[0].number < first:
-                found[edge] = None
+        if node.number >= first and node not in found:
+            found.add(node)
+            todo += [e[0] for e in node.edges if e is not None]
+    return sorted(found, key=lambda node: node.number)
+
+
+class _Dropped(NamedTuple):
+    """What is left of an array that a node saved; ``rest`` is what a user's node notes of it."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    counter: Any
+    version: int
+    rest: tuple[Any, ...]
+
+
+class Frame(Refill):
+    """The nodes of a function whose saved arrays are dropped, until one of them is passed."""
+
+    def __init__(self, call: _Call, nodes: list[Node]) -> None:
+        self.call: _Call | None = call
+        #: Weakly: the nodes refer to this.
+        self.nodes = [weakref.ref(node) for node in nodes]
+        self.dropped: list[list[Any] | None] = []
+        ends = {
+            e[0] for node in nodes for e in node.edges if e and isinstance(e[0], AccumulateGrad)
+        }
+        #: Leaves outside of the function, as it found them.
+        self.leaves = [(end, counter_of(end.variable)[0]) for end in ends]
+        #: Frames in this one, whose arguments are dropped as well.
+        self.inner: list[Frame] = []
+        for node in nodes:
+            frame = None if node.extras is None else node.extras.refill
+            if isinstance(frame, Frame):
+                if frame not in self.inner:
+                    self.inner.append(frame)
+                    frame.call = None
+                self.dropped.append(None)
+            elif node.saved:
+                self.dropped.append(list(map(_without_memory, node.saved)))
+                node.saved = ()
+                node.extra().refill = self
             else:
-                todo.append(edge[0])
-    return list(found)
+                self.dropped.append(None)
+
+    def fill(self) -> None:
+        """Run the function again, and save what it saved at first."""
+        call, self.call = self.call, None
+        if call is None:
+            raise RuntimeError(SECOND_TIME)
+        for end, version in self.leaves:
+            _check(end, version)
+        again = call.again()
+        if len(again) != len(self.nodes):
+            raise CheckpointError(_COUNT.format(len(self.nodes), len(again)))
+        inner: list[Frame] = []
+        for k, (reference, other, dropped) in enumerate(
+            zip(self.nodes, again, self.dropped, strict=True)
+        ):
+            frame = None if other.extras is None else other.extras.refill
+            if isinstance(frame, Frame) and frame not in inner:
+                inner.append(frame)
+            node = reference()
+            if dropped is None or node is None:
+                continue
+            if other.name() != node.name():
+                raise CheckpointError(_OTHER.format(k, node.name(), other.name()))
+            node.extra().refill = None
+            node.saved = _filled(node, dropped, other.saved or ())
+        for frame, other_frame in zip(self.inner, inner, strict=True):
+            frame.call = other_frame.call
+
+
+def _without_memory(saved: Any) -> Any:
+    """What is left of something that was saved."""
+    if not isinstance(saved, tuple):
+        return saved
+    array, counter, version, *rest = saved
+    return _Dropped(tuple(array.shape), array.dtype, counter, version, tuple(rest))
+
+
+def _filled(node: Node, dropped: list[Any], again: Any) -> list[Any]:
+    if len(dropped) != len(again):
+        raise CheckpointError(_COUNT.format(len(dropped), len(again)))
+    filled = []
+    for k, (old, new) in enumerate(zip(dropped, again, strict=True)):
+        if not isinstance(old, _Dropped):
+            filled.append(new)
+            continue
+        array, counter, version, *_ = new
+        if (old.shape, old.dtype) != (tuple(array.shape), array.dtype):
+            found = f"{list(array.shape)} of {array.dtype}"
+            raise CheckpointError(
+                _METADATA.format(k, node.name(), f"{list(old.shape)} of {old.dtype}", found)
+            )
+        if old.counter[0] != old.version:
+            raise RuntimeError(changed_in_place(node, array, old.counter[0], old.version, None))
+        filled.append((array, counter, version, *old.rest))
+    return filled
+
+
+_FIX = (
+    " A function that is checkpointed must do the same each time that it is called with the same "
+    "arguments. Take what changes out of it:\n"
+    "    scale = next(scales)\n"
+    "    y = checkpoint(lambda x: (x * scale).sin(), x, use_reentrant=False)"
+)
+_COUNT = (
+    "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+    "and recomputation.\nNumber of tensors saved during forward: {}\nNumber of tensors saved "
+    "during recomputation: {}." + _FIX
+)
+_OTHER = (
+    "torch.utils.checkpoint: Recomputed values are not those of the forward pass: operation {} was "
+    "{} and is now {}." + _FIX
+)
+_METADATA = (
+    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata "
+    "than during the forward pass.\ntensor at position {} of {}:\nsaved metadata: {}\n"
+    "recomputed metadata: {}." + _FIX
+)
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, **options: Any) -> Any:

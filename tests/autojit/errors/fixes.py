@@ -475,6 +475,20 @@ FIXES: dict[str, tuple[str, str]] = {
         "import autojit.torch as torch\ny = torch.ones(3, requires_grad=True) * 2\nL0\n"
         "y = torch.ones(3, requires_grad=True) * 2\nL1",
     ),
+    "torch/utils/checkpoint.py: scale = next(scales)": (
+        "import autojit.torch as torch\nfrom autojit.torch.utils.checkpoint import checkpoint\n"
+        "x = torch.ones(2, requires_grad=True)\nruns = [lambda x: (x * 2).sin(), lambda x: x * 2]\n"
+        "checkpoint(lambda x: runs.pop(0)(x), x, use_reentrant=False).sum().backward()",
+        "import autojit.torch as torch\nfrom autojit.torch.utils.checkpoint import checkpoint\n"
+        "x = torch.ones(2, requires_grad=True)\nscales = iter([2.0, 3.0])\nFIX\ny.sum().backward()",
+    ),
+    "torch/autograd/checking.py: x = x.detach().double().requires_grad_()": (
+        "import autojit.torch as torch\n"
+        "x = torch.ones(2, dtype=torch.bfloat16, requires_grad=True)\n"
+        "torch.autograd.gradcheck(torch.sin, x)",
+        "import autojit.torch as torch\nf = torch.sin\n"
+        "x = torch.ones(2, dtype=torch.bfloat16, requires_grad=True)\nFIX",
+    ),
     "torch/engine/backward.py: y.abs().backward()": (
         "import autojit.torch as torch\n(torch.ones((), requires_grad=True) * 2j).backward()",
         "import autojit.torch as torch\ny = torch.ones((), requires_grad=True) * 2j\nL0\n"

@@ -26,6 +26,53 @@ def view_from_before(torch):
     b.add_(5)
 
 
+def base_that_is_detached(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    view = y[:2]
+    y.detach_()
+    (view.sum() + x.sum()).backward()
+    return x.grad, view.requires_grad, y.requires_grad
+
+
+def gradients_of_what_is_no_list(torch):
+    w = {"a": torch.tensor(2.0, requires_grad=True), "b": torch.tensor(3.0, requires_grad=True)}
+    return torch.autograd.grad(w["a"] * w["b"], w.values())
+
+
+def cosines_of_broadcast_vectors(torch):
+    x = (torch.arange(6.0).reshape(1, 2, 3) - 2).requires_grad_()
+    y = torch.arange(6.0).reshape(2, 1, 3) + 1
+    cosine = torch.nn.functional.cosine_similarity(x, y, dim=-2)
+    cosine.sum().backward()
+    return (cosine * 1e4).round(), (x.grad * 1e4).round()
+
+
+def numbers_along_their_one_axis(torch):
+    x = torch.tensor(3.0)
+    reduced = [f(x, dim=0) for f in (torch.sum, torch.mean, torch.amax, torch.logsumexp)]
+    return *reduced, x.sum(-1, True), x.cumsum(0), x.cumprod(-1), x.softmax(0), x.norm(dim=0)
+
+
+def masks_of_other_shapes(torch):
+    x = torch.arange(6.0).reshape(2, 3)
+    mask = torch.tensor([True, False, True])
+    return x.masked_select(mask), x[0].masked_select(x > 1), torch.tensor(3.0).masked_select(x > 4)
+
+
+def edges_of_functions(torch):
+    F = torch.nn.functional
+    x = torch.tensor([0.0, 3.0, -2.0], requires_grad=True)
+    norm = x.norm(p=-0.5)
+    norm.backward()
+    labels = torch.tensor([1.0, -1.0, 0.0])
+    return (
+        norm, x.grad.abs(), torch.diff(x.detach(), 0),
+        F.prelu(torch.tensor(-1.0), torch.tensor([0.5])),
+        F.hinge_embedding_loss(x.detach(), labels, reduction="none"),
+    )  # fmt: skip
+
+
 def view_that_is_detached(torch):
     (torch.ones(3, requires_grad=True) * 2)[1:].detach_()
 
@@ -295,7 +342,9 @@ CASES = [
     hooks_before_nodes, hook_that_returns, modes_of_generators, switch_as_decorator, inference,
     numbers_where_nothing_is_recorded, nan_that_is_not_looked_for, nan_that_is_looked_for_inside,
     complex_result, whole_numbers_as_data, unused_but_forbidden, dual_of_whole_numbers,
-    gathered_numbers, derivatives_of_complex_numbers_compared,
+    gathered_numbers, derivatives_of_complex_numbers_compared, base_that_is_detached,
+    gradients_of_what_is_no_list, cosines_of_broadcast_vectors, numbers_along_their_one_axis,
+    masks_of_other_shapes, edges_of_functions,
 ]  # fmt: skip
 
 

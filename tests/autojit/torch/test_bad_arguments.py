@@ -80,6 +80,51 @@ def test_the_error_is_that_of_pytorch_and_names_the_argument(name: str, good: An
             assert re.search(rf"argument|'{argument}'|Tensor|must be|size|shape", str(got)), case
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "x.sum(1, keepdim='wrong')", "torch.mean(x, 1, keepdim=[1])", "x.max(1, keepdim='wrong')",
+        "torch.topk(x, 1, largest='wrong')", "torch.sort(x, descending='wrong')", "x.any(1, 'yes')",
+        "torch.var(x, unbiased='wrong')", "torch.amax(x, 1, 'wrong')", "x.logsumexp(1, 'wrong')",
+        "torch.isclose(x, x, equal_nan='w')", "torch.tensor([1.0], requires_grad='wrong')",
+        "torch.bucketize(x, torch.ones(2), right='wrong')", "torch.norm(x, dim=0, keepdim='wrong')",
+        "torch.nn.functional.max_pool1d(torch.ones(1, 1, 4), 2, ceil_mode='w')",
+    ],
+)  # fmt: skip
+def test_what_is_neither_true_nor_false_is_refused(call: str) -> None:
+    words = []
+    for torch in (theirs, ours):
+        with pytest.raises(TypeError) as caught:
+            eval(call, {"torch": torch, "x": torch.ones(2, 3)})
+        words.append(str(caught.value))
+    assert "must be bool, not" in words[1]
+
+
+def test_words_that_are_no_options_are_refused() -> None:
+    for torch in (theirs, ours):
+        x = torch.ones(2, 3)
+        with pytest.raises(ValueError, match="Invalid padding string 'wrong'"):
+            torch.nn.Conv1d(1, 1, 3, padding="wrong")
+        with pytest.raises(RuntimeError, match='one of "xy" or "ij"'):
+            torch.meshgrid(x[0], x[0], indexing="wrong")
+        with pytest.raises(ValueError, match="could not convert"):
+            torch.nn.utils.clip_grad_norm_([x], "wrong")
+
+
+def test_gradcheck_of_bfloat16_says_what_to_check() -> None:
+    x = ours.ones(2, dtype=ours.bfloat16, requires_grad=True)
+    with pytest.raises(TypeError, match="double precision") as caught:
+        ours.autograd.gradcheck(ours.sin, x)
+    lines = [line.strip() for line in str(caught.value).splitlines()[1:]]
+    exec("\n".join(lines), {"torch": ours, "f": ours.sin, "x": x})
+
+
+def test_quantiles_have_no_derivative_by_the_share() -> None:
+    q = ours.tensor(0.5, requires_grad=True)
+    with pytest.raises(NotImplementedError, match=r"q\.detach\(\)"):
+        ours.quantile(ours.arange(3.0), q)
+
+
 def test_misspelt_names_and_wrong_sizes_are_refused() -> None:
     x = ours.ones(2, 3)
     cases = {

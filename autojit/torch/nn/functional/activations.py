@@ -96,7 +96,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``leaky_relu`` with slopes, one or one for each channel, that are learnt."""
-    if weight.numel() > 1 and input.ndim > 1:
+    if weight.numel() == 1:
+        weight = weight.reshape(())
+    elif input.ndim > 1:
         weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
     made: Tensor = _PRELU(input, weight)
     return made

@@ -294,6 +294,8 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along an axis."""
+    shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+    x1, x2 = (x if tuple(x.shape) == shape else x.expand(*shape) for x in (x1, x2))
     lengths = [reductions.norm(x, 2, dim).clamp(min=eps) for x in (x1, x2)]
     return (x1 * x2).sum(dim) / (lengths[0] * lengths[1])
 

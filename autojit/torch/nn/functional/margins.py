@@ -41,7 +41,8 @@ def hinge_embedding_loss(input: Tensor, target: Any, margin: float = 1.0,
                          size_average: Any = None, reduce: Any = None,
                          reduction: str = "mean") -> Tensor:  # fmt: skip
     """The input where the target is 1, else ``max(0, margin - input)``."""
-    losses = pointwise.where(target == 1, input, (margin - input).clamp(min=0))
+    near = pointwise.where(target != -1, input, 0.0)
+    losses = near + pointwise.where(target != 1, (margin - input).clamp(min=0), 0.0)
     return _reduced(losses, older(reduction, size_average, reduce))
 
 
