@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
@@ -49,7 +50,7 @@ class Binding(Uncalled, Generic[P, R]):
     def called(self) -> tuple[str, str]:
         """How it was made, and its arguments in brackets, in code."""
         f: Any = self
-        arguments = names_of(f).replace(", /", "").replace("*, ", "")
+        arguments = re.sub(r", (/|\*\*?\w*)(?=[,)])", "", names_of(f))
         return written(f).replace("<lambda>", "f"), arguments
 
     @overload

@@ -111,6 +111,14 @@ def names() -> list[str]:
     return found + [name for name, _ in [*programs(8), *of_ours(8)]]
 
 
+#: What is said where there is no card.
+PURPOSE = (
+    "This compiles and runs kernels, library calls and whole programs on a GPU of NVIDIA's, and\n"
+    "compares each result with NumPy's: a line an item, and exit status 1 if any differs. It\n"
+    'needs a card, its driver, and `pip install "autojit[cuda]"`. Nothing was checked:'
+)
+
+
 def _ceiling(name: str) -> str:
     return f"at most: {name}"
 
@@ -126,7 +134,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             run_items(items(card)[int(arguments[1]) :], partial(_is_usable, card))
             return 0
     except TargetError as failure:
-        print(failure, file=sys.stderr)
+        print(f"{PURPOSE}\n\n{failure}", file=sys.stderr)
         return 1
     begun, every = time.monotonic(), names()
     outcome = supervise(this_module("autojit.codegen.cuda.check"), every)
