@@ -182,12 +182,14 @@ def odeint(
     array([1.      , 0.135335])
     """
     func = check_function(func, "argument 0", "odeint")
-    settings = _settings("RK45", rtol, atol, mxstep, None, None, hmax)
+    settings = _settings("RK45", rtol, atol, mxstep, None, None, hmax, ("mxstep", "hmax"))
     _check_choice(adjoint, ADJOINTS, "adjoint")
     leaves, structure = pytrees.flatten(y0)
     for leaf, path in zip(leaves, pytrees.paths(y0, "y0"), strict=True):
         pytrees.check_argument(leaf, path, "odeint, with settings in closures")
-    times = _array(t)
+    if not leaves:
+        raise StructureError(with_place("y0 of odeint has no arrays in it", user_source()))
+    times = _array(t, "t of odeint")
     if np.ndim(times) != 1 or np.shape(times)[0] == 0:
         raise ShapeError(
             with_place(f"t of odeint has shape {np.shape(times)}: it holds times", user_source())
@@ -218,27 +220,35 @@ def odeint(
         rows = ADJOINTS[adjoint](problem).y
         return pytrees.unflatten(structure, flat.leaves(rows))
 
-    return in_a_trace(run, list(map(_inexact, leaves)), times)
+    return in_a_trace(run, [_inexact(leaf, "y0 of odeint") for leaf in leaves], times)
 
 
 # -- arguments ----------------------------------------------------------------------
 
 
-def _array(x: Any) -> Any:
+def _array(x: Any, what: str) -> Any:
     """An array, or a traced one; a list may hold traced numbers."""
     if current_trace() is not None and not isinstance(x, np.ndarray):
         return as_tracer(x)
-    return np.asarray(x)
+    try:
+        array = np.asarray(x)
+    except ValueError:  # lists of several lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "biufc":
+        raise StructureError(
+            with_place(f"{what} must be an array of numbers, not {x!r:.60}", user_source())
+        )
+    return array
 
 
-def _inexact(x: Any) -> Any:
+def _inexact(x: Any, what: str) -> Any:
     """Whole numbers as floats."""
-    x = _array(x)
+    x = _array(x, what)
     return x if x.dtype.kind in "fc" else x.astype(float)
 
 
 def _state(y0: Any) -> Any:
-    y = _inexact(y0)
+    y = _inexact(y0, "y0 of solve_ivp")
     if y.ndim != 1:
         raise ShapeError(
             with_place(
@@ -252,14 +262,14 @@ def _state(y0: Any) -> Any:
 
 def _times(t_span: Any, t_eval: Any) -> tuple[Any, Any]:
     """``(t_span, t_eval)`` as arrays of floats."""
-    span = _inexact(t_span)
+    span = _inexact(t_span, "t_span of solve_ivp")
     if span.shape != (2,) or span.dtype.kind == "c":
         raise ShapeError(
             with_place("t_span of solve_ivp is a pair of times: (t0, t1)", user_source())
         )
     if t_eval is None:
         return span, span
-    points = _inexact(t_eval)
+    points = _inexact(t_eval, "t_eval of solve_ivp")
     if points.ndim != 1 or points.shape[0] == 0:
         raise ShapeError(
             with_place(f"t_eval of solve_ivp has shape {points.shape}: it holds times",
@@ -283,7 +293,7 @@ def _check_order(times: Any, first: Any, last: Any, what: str) -> None:
 
 
 def _check_choice(name: Any, choices: Any, what: str) -> None:
-    if name not in choices:
+    if not isinstance(name, str) or name not in choices:
         raise StructureError(
             with_place(
                 f"{what} is one of {', '.join(map(repr, choices))}; got {name!r:.60}", user_source()
@@ -294,7 +304,9 @@ def _check_choice(name: Any, choices: Any, what: str) -> None:
 def _settings(
     method: str, rtol: Any, atol: Any, max_steps: int, n_steps: int | None,
     first_step: float | None, max_step: float,
+    names: tuple[str, str] = ("max_steps", "max_step"),
 ) -> Settings:  # fmt: skip
+    """The settings; ``names`` are what the user calls ``max_steps`` and ``max_step``."""
     _check_choice(method, METHODS, "method")
     if (n_steps is not None) != (method == "RK4"):
         raise StructureError(
@@ -303,14 +315,32 @@ def _settings(
                 user_source(),
             )
         )
-    positive = {"rtol": rtol, "atol": atol, "max_steps": max_steps, "max_step": max_step,
+    positive = {"rtol": rtol, names[0]: max_steps, names[1]: max_step,
                 "n_steps": n_steps, "first_step": first_step}  # fmt: skip
-    for name, value in positive.items():
-        if value is not None and (is_tracer(value) or not np.all(np.asarray(value) > 0)):
+    for name, value in {"atol": atol, **positive}.items():
+        is_left_out = value is None and name in ("n_steps", "first_step")
+        if not is_left_out and not _is_positive(value, name in ("rtol", "atol")):
             raise StructureError(
                 with_place(f"{name} must be positive and known; got {value!r:.60}", user_source())
             )
+    for name, value in {names[0]: max_steps, "n_steps": n_steps}.items():
+        if value is not None and value not in (np.inf, np.floor(value)):
+            raise StructureError(
+                with_place(f"{name} must be a whole number; got {value!r:.60}", user_source())
+            )
     return Settings(method, rtol, atol, max_steps, n_steps or 0, first_step, max_step)
+
+
+def _is_positive(value: Any, may_be_array: bool) -> bool:
+    """Whether a setting is a positive number, or an array of them, and not traced."""
+    if is_tracer(value):
+        return False
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        return False
+    fits = array.size > 0 if may_be_array else array.ndim == 0
+    return fits and array.dtype.kind in "iuf" and bool(np.all(array > 0))
 
 
 # -- slopes and states --------------------------------------------------------------

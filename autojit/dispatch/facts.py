@@ -27,6 +27,8 @@ class TraceFacts(NamedTuple):
     is_loaded: bool
     #: As ``lower(...).cost()``; None where the loops are not in memory.
     cost: dict[str, int] | None
+    #: Seconds of a call; None where ``explain`` has not measured it.
+    measured: float | None = None
 
 
 class Facts(NamedTuple):
@@ -94,5 +96,6 @@ def _trace(found: Specialization, device: str, make: bool) -> TraceFacts:
     is_loaded = loaded_entries(program, device) > 0
     cost = known_cost(program, device, make=make)
     return TraceFacts(
-        ", ".join(words), found.cause, program, found.traced_in, found.made_in, is_loaded, cost
-    )
+        ", ".join(words), found.cause, program, found.traced_in, found.made_in, is_loaded, cost,
+        found.measured,
+    )  # fmt: skip

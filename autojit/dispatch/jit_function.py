@@ -12,12 +12,12 @@ import numpy as np
 from autojit.errors import (
     DonationWarning,
     SettingError,
-    StructureError,
     UnsupportedTargetError,
     warn_at,
 )
 from autojit.session.tracebacks import folded
 from autojit.spelling import closest
+from autojit.staging.settings import TWICE, need_function
 from autojit.staging.transformed import P, R
 from autojit.tracing.source import user_source
 
@@ -136,11 +136,7 @@ def jit(
             tier=tier,
             check=check,
         )
-    if not callable(f):
-        raise StructureError(
-            f"jit takes a function, not {f!r:.60}. Compile first, then call:\n"
-            "    jit(f)(x)                          # not: jit(f(x))"
-        )
+    need_function(f, "jit", TWICE)
     if device is not None:
         check_device(device)
     if _as_tuple(donate_argnums, "donate_argnums=0"):

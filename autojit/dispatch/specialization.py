@@ -62,6 +62,9 @@ class Specialization:
         #: Seconds that the trace took, and what made or loaded the code; None before.
         self.traced_in = 0.0
         self.made_in: float | None = None
+        #: Seconds of a call, where ``explain`` has measured it. Calls themselves are not timed:
+        #: two looks at the clock take a tenth of a short one.
+        self.measured: float | None = None
         #: Why it was traced: the argument that differed, and how; None for the first signature.
         self.cause: str | None = None
         #: What is still to be checked before calls go straight to native code: ``"gradients"``

@@ -73,6 +73,7 @@ def explain(
         with shown("timing", program.name):
             seconds, calls = _measured(lambda: compiled(*args, **kwargs))
             by_part = _times_of_parts(code, program, leaves)
+        compiled.specialize(args, kwargs)[1].measured = seconds
     of_steps = {number[0]: t for number, t in by_part.items() if len(number) == 1}
     steps = steps_of(lowering, of_steps)
     if any(step.share and step.share > TOO_GOOD for step in steps):

@@ -155,6 +155,15 @@ def _refused(item: Any, x: Tracer) -> Exception:
                 user_source(),
             )
         )
+    if isinstance(item, str):
+        return IndexError(
+            with_place(
+                f"An array has no names of columns, and is indexed by numbers, not by {item!r}. "
+                "Pass a dict of arrays, or take a column by its number:\n"
+                "    x[..., 0]                          # not: x['a']",
+                user_source(),
+            )
+        )
     return UncoveredFunctionError(
         with_place(
             f"Indexing a traced array of type {x.type} with {_describe(item)} is not covered by "

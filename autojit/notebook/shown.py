@@ -133,9 +133,17 @@ def _compiled(f: CompiledFunction) -> str:
         rows.append(("Python's control flow", text_of(words)))
     rows.append(("last trace", text_of(f"traced in {in_seconds(last.traced_in)}, {made(last)}")))
     rows += cost_rows(last.cost) if last.cost is not None else []
+    rows.append(("time of a call", _time_of(f, last)))
     program = folded("program of the last trace", program_text(last.program))
     picture_of = drawn(last.program, len(last.program.ops))
     return card(title, facts(rows), _traces(found), program, picture_of)
+
+
+def _time_of(f: CompiledFunction, last: TraceFacts) -> str:
+    """What ``explain`` has measured, or how to ask it."""
+    if last.measured is not None:
+        return text_of(f"{in_seconds(last.measured)}, as explain measured it")
+    return f'<span class="aj-faint">{code(f"….explain{f.called()[1]}")} measures it</span>'
 
 
 def _traces(found: Facts) -> str:

@@ -41,6 +41,9 @@ class Optimizer(NamedTuple):
     init: Callable[[Any], dict[str, Any]]
     update: Update
 
+    def __repr__(self) -> str:
+        return "<Optimizer: init(params) -> state; update(params, grads, state) -> params, state>"
+
 
 class Rule(Protocol):
     """The step of one array: ``rule(parameter, gradient, slots, step, lr)``.

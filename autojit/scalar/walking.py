@@ -27,8 +27,8 @@ class Own:
             raise RuntimeError(
                 f"{node!r} was made from other Values (_op={self.name!r}) and has no _backward, so "
                 "their gradients are not known. Set it:\n"
-                "    out = Value(..., (x,), 'op')\n"
-                "    def _backward(): x.grad += ... * out.grad\n"
+                "    out = Value(x.data ** 2, (x,), 'op')\n"
+                "    def _backward(): x.grad += 2 * x.data * out.grad\n"
                 "    out._backward = _backward"
             )
 

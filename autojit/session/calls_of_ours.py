@@ -49,7 +49,7 @@ def refused_call(
     names = list(inspect.signature(function).parameters)
     wrong = [name for name in kwargs if name not in names]
     if not wrong:
-        return None
+        return _too_many(function, error, names)
     name = wrong[0]
     words = f"{function.__name__} has no argument {name!r}."
     if name in _ELSEWHERE:
@@ -58,3 +58,18 @@ def refused_call(
         words += closest(name, names)
     listed = ", ".join(n for n in names if n not in kwargs)
     return SettingError(f"{words}\nThere are: {listed}")
+
+
+def _too_many(
+    function: Callable[..., Any], error: Exception, names: list[str]
+) -> SettingError | None:
+    """What is wrong where arguments of the user's function, or settings, are given by position."""
+    if names[:1] != ["f"] or "positional argument" not in str(error) or "missing" in str(error):
+        return None
+    name = function.__name__
+    return SettingError(
+        f"{name} takes a function, and its settings by name: {', '.join(names[1:])}. The arguments "
+        "of the function go into a second pair of brackets:\n"
+        + f"    {name}(f)(x)".ljust(38)
+        + f" # not: {name}(f, x)"
+    )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from autojit.spelling import closest
+
 _JAX, _TORCH, _PANDAS = "JAX's arrays", "PyTorch's tensors", "pandas"
 
 #: By the attribute: the library, and code that does the same here.
@@ -33,6 +37,16 @@ _ATTRIBUTES = {
     "values": (_PANDAS, "x", "x.values"),
     "to_numpy": (_PANDAS, "x", "x.to_numpy()"),
 }
+
+
+def closest_of_arrays(name: str) -> str:
+    """The end of such a message where a name of NumPy's arrays may be meant.
+
+    >>> print("no attribute 'summ'" + closest_of_arrays("summ"))
+    no attribute 'summ'. Did you mean sum?
+    """
+    near = closest(name, [n for n in dir(np.ndarray) if not n.startswith("_")])
+    return f".{near}" if near else ""
 
 
 def of_others(name: str) -> str:

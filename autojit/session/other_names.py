@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from autojit.spelling import closest
 
 _NUMBA, _JAX, _TORCH, _HIPS = "Numba's", "JAX's", "PyTorch's", "HIPS autograd's"
+_MANY = ""  # several have it
 
 #: By the name in the module: the library, and code that does the same here.
 IN_MODULE = {
@@ -25,6 +26,14 @@ IN_MODULE = {
     "eval_shape": (_JAX, "autojit.trace(f)(x).out_types"),
     "pmap": (_JAX, "autojit.vmap(f)(x)"),
     "config": (_JAX, "x = x.astype(np.float32)"),
+    "gradient": (_MANY, "autojit.grad(f)(x)"),
+    "derivative": (_MANY, "autojit.grad(f)(x)"),
+    "diff": (_MANY, "autojit.grad(f)(x)"),
+    "value_and_gradient": (_MANY, "autojit.value_and_grad(f)(x)"),
+    "array": (_MANY, "x = np.array([1.0, 2.0])"),
+    "Variable": (_MANY, "x = np.array([1.0, 2.0])"),
+    "GradientTape": (_MANY, "autojit.grad(f)(x)"),
+    "function": (_MANY, "autojit.jit(f)(x)"),
     "jacobian": (_HIPS, "autojit.jacrev(f)(x)"),
     "elementwise_grad": (_HIPS, "autojit.vmap(autojit.grad(f))(x)"),
     "hessian_vector_product": (_HIPS, "autojit.hvp(f)(x, v)"),
@@ -69,7 +78,7 @@ def no_such_name(name: str, known: Iterable[str]) -> str:
     words = f"module 'autojit' has no attribute {name!r}"
     if name in IN_MODULE:
         library, code = IN_MODULE[name]
-        return f"{words}. It is {library}; here:\n    {code}"
+        return f"{words}. {f'It is {library}; here' if library else 'Here'}:\n    {code}"
     near = closest(name, known)
     return f"{words}.{near}" if near else words
 

@@ -116,12 +116,25 @@ def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
     return pytrees.unflatten(body, apply(program, leaves))
 
 
+#: How functions of the interface are called that take several arguments.
+_CALLS = {
+    "checkpoint": "autojit.checkpoint(f)(x)           # not: checkpoint(f(x))",
+    "cond": "autojit.cond(x[0] > 0, f, g, x)    # not: cond(x[0] > 0, f(x), g(x))",
+    "fori_loop": "autojit.fori_loop(0, 3, lambda i, x: 2 * x, x)",
+    "map": "autojit.map(lambda row: 2 * row, x)",
+    "scan": "autojit.scan(lambda carry, x: (carry + x, carry), 0.0, x)",
+    "while_loop": "autojit.while_loop(lambda v: v < 3, lambda v: v + 1, 0.0)",
+}
+
+
 def check_function(f: Any, what: str, of: str) -> Any:
     """The function as it is traced, for who calls it directly (its control flow is captured);
     StructureError unless the argument is one."""
     if not callable(f):
-        raise StructureError(with_place(f"{what} of {of} must be a function, not {f!r:.60}",
-                                        user_source()))  # fmt: skip
+        words = f"{what} of {of} must be a function, not {f!r:.60}"
+        if of in _CALLS:
+            words += f". Give it functions, which it calls itself:\n    {_CALLS[of]}"
+        raise StructureError(with_place(words, user_source()))
     hooks.load()
     return hooks.converted(python_function(f))
 

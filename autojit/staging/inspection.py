@@ -13,7 +13,7 @@ from autojit.spelling import closest
 
 from . import pytrees
 from .execute import executable, target_errors
-from .settings import need_function
+from .settings import TWICE, need_function
 from .shown import Shown, Text
 from .trace_function import leaf_type, trace_function
 from .transformed import P
@@ -37,7 +37,7 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     }
     """
 
-    need_function(f, "trace")
+    need_function(f, "trace", TWICE)
 
     @folded
     def traced(*args: P.args, **kwargs: P.kwargs) -> Program:

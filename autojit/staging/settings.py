@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -41,15 +42,43 @@ def parameters(f: Callable[..., Any]) -> Parameters | None:
     )
 
 
-def need_function(f: Any, of: str) -> None:
+def need_function(f: Any, of: str, right: str = "{}(f, x)", wrong: str = "{}(f(x))") -> None:
     """StructureError unless a function of the interface was given a function.
 
-    >>> need_function(np.sin, "trace")
+    Args:
+        of: the name of the function of the interface.
+        right, wrong: how it is called, and how a newcomer calls it, with ``{}`` for its name.
+
+    >>> need_function(3.0, "trace", "{}(f)(x)")
+    Traceback (most recent call last):
+    autojit.errors.StructureError: trace takes a function, not 3.0. Give it the function itself:
+        trace(f)(x)                        # not: trace(f(x))
     """
-    if not callable(f):
+    if isinstance(f, (classmethod, staticmethod, property)):
+        kind = type(f).__name__
         raise StructureError(
-            f"{of}: f must be a function, not {f!r:.60} of type {type(f).__name__}."
+            f"{of} takes a function, not a {kind}. Decorate the function first:\n"
+            f"    @{kind}\n    @{of:<33} # not: above @{kind}"
         )
+    if callable(f):
+        return
+    setting = {"jit": "static_argnums", "vmap": "in_axes"}.get(of, "argnums")
+    if type(f) in (int, tuple) and right == TWICE:
+        raise StructureError(
+            f"{of} takes a function, not {f!r:.60}. Name the setting:\n"
+            + f"    @{of}({setting}={f!r})".ljust(38)
+            + f" # not: @{of}({f!r})"
+        )
+    shown = re.sub(r" at 0x[0-9a-f]+", "", f"{f!r:.60}")
+    raise StructureError(
+        f"{of} takes a function, not {shown}. Give it the function itself:\n"
+        + f"    {right.format(of)}".ljust(38)
+        + f" # not: {wrong.format(of)}"
+    )
+
+
+#: How functions are called that return one.
+TWICE = "{}(f)(x)"
 
 
 def argument_numbers(f: Callable[..., Any], given: Any, setting: str, by: str) -> tuple[int, ...]:

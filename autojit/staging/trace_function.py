@@ -92,7 +92,7 @@ def trace_function(
     a container.
     """
     name = getattr(function, "__name__", type(function).__name__)
-    name = name if name.isidentifier() else "main"
+    shown, name = name, name if name.isidentifier() else "main"
     structure: Any = None
     constructs: set[tuple[str, Any]] = set()
 
@@ -112,7 +112,7 @@ def trace_function(
             found = 0.0
         results, structure = pytrees.flatten(found)
         constructs.update(trace.constructs if trace is not None else ())
-        return [pytrees.check_result(r, f"The result of {name}", function) for r in results]
+        return [pytrees.check_result(r, f"The result of {shown}", function) for r in results]
 
     def numbered() -> list[str]:
         return [f"argument {i}" for i in range(len(leaves))]

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from autojit.session.other_names import no_such_attribute
 from autojit.session.tracebacks import fold
+from autojit.session.uncalled import Uncalled
 
 from .pickling import global_name
 from .shown import Shown
-from .signatures import Reading, applied, described, names_of, other_result, signature_of
+from .signatures import (
+    Reading,
+    applied,
+    described,
+    names_of,
+    other_result,
+    signature_of,
+    written,
+)
 
 #: The parameters of a function, those after the first, and its result.
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
+
+
+#: What arrays have that functions of other libraries do not.
+_OF_ARRAYS = frozenset(
+    {"T", "all", "any", "argmax", "argmin", "astype", "copy", "dtype", "flatten", "item", "max",
+     "mean", "min", "ndim", "ravel", "reshape", "shape", "size", "sum", "tolist", "transpose"}
+)  # fmt: skip
 
 
 def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
@@ -27,8 +44,14 @@ def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
     functools.update_wrapper(wrapper, function, updated=updated)
 
 
-class Binding(Generic[P, R]):
+class Binding(Uncalled, Generic[P, R]):
     """A callable object that is a method where a class has it, as a function is."""
+
+    def called(self) -> tuple[str, str]:
+        """How it was made, and its arguments in brackets, in code."""
+        f: Any = self
+        arguments = re.sub(r", (/|\*\*?\w*)(?=[,)])", "", names_of(f))
+        return written(f).replace("<lambda>", "f"), arguments
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -49,6 +72,8 @@ class Binding(Generic[P, R]):
             owner = type(self).__name__
             if name.startswith("_"):
                 words = f"{owner!r} object has no attribute {name!r}"
+            elif name in _OF_ARRAYS and "__wrapped__" in vars(self):
+                words = self.forgotten_call(f"has no attribute {name!r}")
             else:
                 made = vars(self).get("made_of")
                 of = "f" if made is None else f"{made[0].__name__}(f)"

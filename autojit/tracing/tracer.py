@@ -19,7 +19,7 @@ from autojit.errors import (
 from autojit.ir.core.halves import shown_dtype
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
-from autojit.session.elsewhere import of_others
+from autojit.session.elsewhere import closest_of_arrays, of_others
 
 from .aliasing import View, refreshed
 from .array_methods import ArrayMethods
@@ -172,7 +172,8 @@ class Tracer(ArrayMethods):
     def __getattr__(self, name: str) -> Any:
         # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
         if name.startswith("__") or not hasattr(np.ndarray, name):
-            raise AttributeError(f"a traced array has no attribute {name!r}{of_others(name)}")
+            more = of_others(name) or ("" if name.startswith("_") else closest_of_arrays(name))
+            raise AttributeError(f"a traced array has no attribute {name!r}{more}")
         error = UncoveredAttributeError(
             with_place(
                 f"x.{name} of a traced array of type {self.type} is not covered by autojit. "

@@ -9,12 +9,13 @@ from typing import Any, overload
 import numpy as np
 import optree
 
-from autojit.errors import SettingError, ShapeError, StructureError
+from autojit.errors import SettingError, ShapeError
 from autojit.ir.autodiff.batch import batch
 from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
+from autojit.staging.settings import TWICE, need_function
 from autojit.staging.signatures import other_types
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
@@ -54,11 +55,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
     """
     if f is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes)
-    if not callable(f):
-        raise StructureError(
-            f"vmap takes a function, not {f!r:.60}. Map first, then call:\n"
-            "    vmap(f)(x)                         # not: vmap(f(x))"
-        )
+    need_function(f, "vmap", TWICE)
     _check_axes(in_axes, "in_axes")
     _check_axes(out_axes, "out_axes")
     function = f
@@ -67,7 +64,8 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         leaves, structure = pytrees.flatten(args)
         axes = _leaf_axes(in_axes, args, "in_axes")
         paths = pytrees.call_paths(args, {})
-        moved = list(map(_to_front, leaves, axes, paths))
+        alone = [len(leaves) == 1] * len(leaves)
+        moved = list(map(_to_front, leaves, axes, paths, alone))
         size = _size(moved, axes, paths)
         types = [_element(leaf, axis) for leaf, axis in zip(moved, axes, strict=True)]
         known = [leaf if axis is None else BATCHED for leaf, axis in zip(moved, axes, strict=True)]
@@ -81,7 +79,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         results = apply(program, moved, once=True)
         out = pytrees.unflatten(traced.structure, results)
         placed = [
-            result if not axis else np.moveaxis(result, 0, axis)
+            result if not axis else _placed(result, axis)
             for result, axis in zip(results, _leaf_axes(out_axes, out, "out_axes"), strict=True)
         ]
         return pytrees.unflatten(traced.structure, placed)
@@ -126,7 +124,7 @@ def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
     return spread
 
 
-def _to_front(leaf: Any, axis: int | None, path: str) -> Any:
+def _to_front(leaf: Any, axis: int | None, path: str, alone: bool) -> Any:
     if axis is None:
         return leaf
     ndim = np.ndim(leaf)
@@ -137,11 +135,24 @@ def _to_front(leaf: Any, axis: int | None, path: str) -> Any:
             + (
                 f"Axes are counted from 0, here to {ndim - 1}:\n    vmap(f, in_axes={ndim - 1})"
                 if ndim
+                else "Give it an array of them:\n"
+                "    vmap(f)(np.array([1.0, 2.0]))      # not: vmap(f)(1.0)"
+                if alone
                 else "Pass it whole with in_axes=None for that argument:\n"
                 "    vmap(f, in_axes=(0, None))(x, w)"
             )
         )
     return np.moveaxis(leaf, axis, 0) if axis % ndim else leaf
+
+
+def _placed(result: Any, axis: int) -> Any:
+    ndim = np.ndim(result)
+    if not -ndim <= axis < ndim:
+        raise SettingError(
+            f"out_axes={axis} of vmap, but a result has {ndim} {'axis' if ndim == 1 else 'axes'} "
+            f"with the mapped one. They are counted from 0:\n    vmap(f, out_axes={ndim - 1})"
+        )
+    return np.moveaxis(result, 0, axis)
 
 
 def _element(leaf: Any, axis: int | None) -> LeafType:

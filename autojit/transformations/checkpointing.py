@@ -18,7 +18,7 @@ from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
-from autojit.staging.settings import need_function
+from autojit.staging.settings import TWICE, need_function
 from autojit.staging.signatures import same
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
@@ -239,7 +239,7 @@ def peak_memory(f: Callable[..., Any]) -> Callable[..., int]:
     >>> peak_memory(grad(f))(x) // 800, peak_memory(grad(lambda x: f(x, 100)))(x) // 800
     (10003, 205)
     """
-    need_function(f, "peak_memory")
+    need_function(f, "peak_memory", TWICE, "{}(f(x))")
     traced = trace(f)
 
     @functools.wraps(f)

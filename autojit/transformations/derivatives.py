@@ -44,7 +44,9 @@ class _Traced(NamedTuple):
 
 def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
     """Trace ``f(*primals)``; every leaf of the primals must have a derivative."""
-    need_function(f, name)
+    takes_tuples = name == "jvp"
+    right = "{}(f, (x,), (v,))" if takes_tuples else "{}(f, x)"
+    need_function(f, name, right, "{}(f(x), x, v)" if takes_tuples else "{}(f(x), x)")
     leaves, structure = pytrees.flatten(tuple(primals))
     for leaf, path in zip(leaves, pytrees.call_paths(tuple(primals), {}), strict=True):
         pytrees.check_argument(leaf, path, f"{name}(lambda x: f(x, setting), x)")
@@ -270,6 +272,12 @@ def stop_gradient(x: X) -> X:
     from autojit.protocols.lifting import as_value, tracer
 
     leaves, structure = pytrees.flatten(x)
+    if callable(x) and leaves == [x]:
+        raise StructureError(
+            "stop_gradient takes values, not a function, whose derivative would stay. Give it what "
+            "the function returns:\n"
+            "    autojit.stop_gradient(f(x))        # not: autojit.stop_gradient(f)(x)"
+        )
     stopped = [
         tracer(stop_op(as_value(leaf))) if isinstance(leaf, Tracer) else leaf for leaf in leaves
     ]

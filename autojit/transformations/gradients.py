@@ -22,11 +22,12 @@ from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
-from autojit.staging.settings import argument_numbers, parameters
+from autojit.staging.settings import TWICE, argument_numbers, need_function, parameters
 from autojit.staging.signatures import gradient_by
 from autojit.staging.trace_function import check_dtypes, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
+from autojit.tracing.values import is_tracer
 
 Argnums = int | Sequence[int]
 
@@ -152,11 +153,7 @@ def value_and_grad(
 def _derive(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, keep_value: bool
 ) -> Callable[..., Any]:
-    if not callable(f):
-        raise StructureError(
-            f"grad takes a function, not {f!r:.60}. Differentiate first, then call:\n"
-            "    grad(f)(x)                         # not: grad(f(x))"
-        )
+    need_function(f, "value_and_grad" if keep_value else "grad", TWICE)
 
     argument_numbers(f, argnums, "argnums", "grad(f, argnums={})")
 
@@ -279,8 +276,9 @@ class _Problem:
             result = self._call(f, leaves)
             if has_aux and not (isinstance(result, tuple) and len(result) == 2):
                 raise StructureError(
-                    f"With has_aux=True, {_name(f)} must return a pair (value, auxiliary); "
-                    f"it returned {_shown(result)}."
+                    f"With has_aux=True, {_name(f)} must return a tuple (value, auxiliary); it "
+                    f"returned {_shown(result)}. Return both, or leave has_aux away:\n"
+                    "    return loss, extra                 # not: return loss"
                 )
             return result
 
@@ -315,9 +313,15 @@ class _Problem:
                 "    return loss                        # its last line"
             )
         if not pytrees.is_one_array(first):
+            if first.num_leaves == 1:
+                kind = getattr(first.type, "__name__", "container")
+                raise NonScalarGradientError(
+                    f"grad needs a scalar, and {name} returns it in a {kind}. Return it alone:\n"
+                    "    return loss                        # not: return [loss]"
+                )
             raise NonScalarGradientError(
                 f"grad needs a scalar, and {name} returns {first.num_leaves} arrays. If it returns "
-                "a value and something else:\n    grad(f, has_aux=True)"
+                "a tuple of the value and something else:\n    grad(f, has_aux=True)"
             )
         result = types[0]
         if result.shape:
@@ -340,6 +344,8 @@ def _name(f: Callable[..., Any]) -> str:
 
 
 def _shown(result: Any) -> str:
+    if is_tracer(result):
+        return f"a traced array of type {result.type}"
     if isinstance(result, tuple):
         return f"a tuple of {len(result)}"
     return f"a {type(result).__name__}"

@@ -8,14 +8,14 @@ from typing import Any, overload
 
 import numpy as np
 
-from autojit.errors import IntegerGradientError, StructureError
+from autojit.errors import IntegerGradientError
 from autojit.ir.core.halves import kind_of
 from autojit.ir.transforms.jacobian import jacobian
 from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
-from autojit.staging.settings import argument_numbers
+from autojit.staging.settings import TWICE, argument_numbers, need_function
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, Transformed
 from autojit.tracing.known import Inputs
@@ -128,11 +128,7 @@ def hessian(f: Function | None = None, argnums: Argnums = 0) -> Any:
 
 def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
     name = "jacfwd" if forward else "jacrev"
-    if not callable(f):
-        raise StructureError(
-            f"{name} takes a function, not {f!r:.60}. Differentiate first, then call:\n"
-            f"    {name}(f)(x)                       # not: {name}(f(x))"
-        )
+    need_function(f, name, TWICE)
     argument_numbers(f, argnums, "argnums", name + "(f, argnums={})")
 
     def derived(*args: Any, **kwargs: Any) -> Any:

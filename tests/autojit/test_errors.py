@@ -149,7 +149,7 @@ def test_shapes_that_depend_on_values() -> None:
         text, "a traced mask picks", "np.where(m, x, 0)                          # not: x[m]"
     )
     text = message(UncoveredFunctionError, lambda x: np.where(x > 0), X)
-    assert_says(text, "a traced mask picks", "The result of main is not covered")
+    assert_says(text, "a traced mask picks", "The result of <lambda> is not covered")
 
 
 def test_attributes_of_arrays_that_are_not_covered() -> None:
@@ -437,7 +437,7 @@ def test_gradient_by_an_argument_that_is_not_there() -> None:
 
 def test_auxiliary_results_that_are_not_a_pair() -> None:
     text = refusal(StructureError, grad(square, has_aux=True), 3.0)
-    assert_says(text, "square must return a pair (value, auxiliary)")
+    assert_says(text, "square must return a tuple (value, auxiliary)")
     text = refusal(StructureError, grad(lambda x: (x, 1, 2), has_aux=True), 3.0)
     assert_says(text, "returned a tuple of 3")
 

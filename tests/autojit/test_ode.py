@@ -16,7 +16,7 @@ import scipy.linalg
 
 import autojit
 from autojit import disable_jit, grad, hessian, jacfwd, jacrev, jit, jvp, saved_residuals, vmap
-from autojit.errors import DerivativeError, DtypeError, ShapeError, StructureError
+from autojit.errors import AutojitError, DerivativeError, DtypeError, ShapeError, StructureError
 from autojit.ode import OdeResult, odeint, solve_ivp
 from autojit.solvers.runge_kutta import DENSE, ERROR, NODES, STAGES
 
@@ -551,3 +551,60 @@ def test_llvm_prints_nothing() -> None:
         [sys.executable, "-c", GRADIENT], env=env, capture_output=True, text=True, check=True
     )
     assert (ran.stdout, ran.stderr) == ("done\n", "")
+
+
+class Thing:
+    """It is neither an array nor a number."""
+
+
+#: By their kinds; none is an argument of a solver.
+BAD: dict[str, Any] = {
+    "an object": Thing(), "a text": "wrong", "a negative number": -1.0, "a tree": {"q": [Thing()]},
+    "NaN": np.nan, "objects": np.array([None, 1], object), "texts": np.array(["a"]),
+    "no number": np.zeros(0), "lists of several lengths": [[1.0], [1.0, 2.0]],
+}  # fmt: skip
+GOOD: dict[Any, dict[str, Any]] = {
+    solve_ivp: {
+        "fun": lambda t, y: -y, "t_span": (0.0, 1.0), "y0": np.ones(2), "method": "RK45",
+        "t_eval": np.array([0.5, 1.0]), "rtol": 1e-3, "atol": 1e-3, "max_steps": 100,
+        "first_step": 0.1, "max_step": 0.5, "adjoint": "discrete",
+    },
+    odeint: {
+        "func": lambda y, t: -y, "y0": np.ones(2), "t": np.array([0.0, 1.0]), "rtol": 1e-3,
+        "atol": 1e-3, "mxstep": 100, "hmax": 0.5, "adjoint": "continuous",
+    },
+}  # fmt: skip
+#: What are numbers, too: a state may be negative, NaN or empty.
+FINE = {("y0", "a negative number"), ("y0", "NaN"), ("y0", "no number")}
+CASES = [
+    pytest.param(solve, argument, kind, id=f"{solve.__name__}-{argument}-{kind}")
+    for solve, good in GOOD.items()
+    for argument in good
+    for kind in BAD
+    if (argument, kind) not in FINE
+    and (solve is solve_ivp or (argument, kind) != ("y0", "lists of several lengths"))  # a tree
+]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize(("solve", "argument", "kind"), CASES)
+def test_the_error_names_the_argument(solve: Any, argument: str, kind: str) -> None:
+    name = "argument 0" if argument in ("fun", "func") else argument
+    with pytest.raises(AutojitError, match=rf"\b{name}\b"):
+        solve(**{**GOOD[solve], argument: BAD[kind]})
+
+
+@pytest.mark.parametrize("solve", GOOD)
+def test_the_calls_are_good(solve: Any) -> None:
+    solve(**GOOD[solve])
+
+
+@pytest.mark.parametrize(("argument", "wrong"), [("mxstep", 0.5), ("mxstep", 99.5)])
+def test_a_number_of_steps_is_whole(argument: str, wrong: float) -> None:
+    with pytest.raises(StructureError, match="mxstep must be a whole number"):
+        odeint(**{**GOOD[odeint], argument: wrong})
+
+
+def test_a_state_of_nothing() -> None:
+    with pytest.raises(StructureError, match="y0 of odeint has no arrays in it"):
+        odeint(**{**GOOD[odeint], "y0": []})

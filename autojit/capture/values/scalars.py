@@ -29,7 +29,8 @@ WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
 _AMBIGUOUS = (
     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(). "
     "Or choose element by element:\n"
-    "    np.where(x > 0, x, 0)              # not: x if x > 0 else 0"
+    "    np.where(x > 0, x, 0)              # not: x if x > 0 else 0\n"
+    "    (x > 0) & (x < 1)                  # not: x > 0 and x < 1, 0 < x < 1"
 )
 _EMPTY = (
     "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "

@@ -9,6 +9,7 @@ exceptions, with the frames of their tracebacks, and suspended generators hold i
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 from collections.abc import Iterator
 from types import (
@@ -151,6 +152,9 @@ def _where(path: _Own) -> str:
     for holder in path[1:]:
         if _is_namespace(holder):
             continue  # of the next holder, whose attribute it is
+        if default := _default(holder, inner):
+            words.append(default)
+            break
         if not _is_traced(holder):
             words.append(_said(holder, inner))
         if isinstance(holder, CellType) or "__builtins__" in _space(holder):
@@ -159,6 +163,21 @@ def _where(path: _Own) -> str:
     else:
         words.extend(_local(path))
     return ", in ".join(words)
+
+
+def _default(holder: Any, inner: Any) -> str | None:
+    """A default that Python makes once for all calls of a function."""
+    for f in gc.get_referrers(holder) if isinstance(holder, (tuple, dict)) else ():
+        if not isinstance(f, FunctionType):
+            continue
+        parameters = inspect.signature(f, follow_wrapped=False).parameters.items()
+        if holder is f.__defaults__ or holder is f.__kwdefaults__:
+            name = next((n for n, p in parameters if p.default is inner), None)
+            if name is not None:
+                return (
+                    f"the default of the argument `{name}`, which Python makes once, for all calls"
+                )
+    return None
 
 
 def _is_namespace(x: Any) -> bool:

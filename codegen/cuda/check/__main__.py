@@ -121,6 +121,14 @@ def _would_run() -> str:
     )
 
 
+#: What is said where there is no card.
+PURPOSE = (
+    "This compiles and runs kernels, library calls and whole programs on a GPU of NVIDIA's, and\n"
+    "compares each result with NumPy's: a line an item, and exit status 1 if any differs. It\n"
+    'needs a card, its driver, and `pip install "autojit[cuda]"`. Nothing was checked:'
+)
+
+
 def _ceiling(name: str) -> str:
     return f"at most: {name}"
 
@@ -136,7 +144,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             run_items(items(card)[int(arguments[1]) :], partial(_is_usable, card))
             return 0
     except TargetError as failure:
-        print(f"{failure}\n{_would_run()}", file=sys.stderr)
+        print(f"{PURPOSE}\n\n{failure}\n\n{_would_run()}", file=sys.stderr)
         return 1
     begun, every = time.monotonic(), names()
     outcome = supervise(this_module("autojit.codegen.cuda.check"), every)
