@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.driver.executable import LARGE, canonical
-from autojit.ir.core.types import DTYPE_NAMES
+
+from .layouts import DTYPES, Orders, order_of, orders_of
 
 #: What a call returns that fits none of the native functions.
 MISS: Any = object()
 
 #: How many native functions are tried for arguments of one structure.
 MOST = 8
-
-#: Native code asks for just these objects.
-_DTYPES = {dtype: dtype for dtype in DTYPE_NAMES}
 
 Path = tuple[Any, ...]
 
@@ -34,6 +32,8 @@ class NativeCalls:
         self._take_apart = structure.flatten_up_to
         self._dicts = _plain_dicts(structure)
         self._natives: tuple[tuple[Callable[..., Any], Callable[[Any], Any] | None], ...] = ()
+        #: The orders of axes in memory for which there is no code: such arrays are copied.
+        self._copied: set[Orders] = set()
 
     def add(self, native: Callable[..., Any], results: Any) -> None:
         """One that is tried first from now on, and the structure of its results (None where they
@@ -41,6 +41,10 @@ class NativeCalls:
         rebuild = None if results is None else results.unflatten
         others = [pair for pair in self._natives if pair[0] is not native]
         self._natives = ((native, rebuild), *others[: MOST - 1])
+
+    def copy(self, orders: Orders) -> None:
+        """Copy arrays in these orders from now on."""
+        self._copied.add(orders)
 
     def leaves(self, tree: Any) -> list[Any] | None:
         """The leaves of a tree, if it has just this structure and that is fast to find out."""
@@ -60,10 +64,12 @@ class NativeCalls:
         return leaves
 
     def call(self, leaves: Sequence[Any]) -> Any:
-        """The result, or MISS; arrays with any strides are copied."""
+        """The result, or MISS; arrays with any strides are copied, unless there may be code for
+        them."""
         result = self._try(leaves)
         if result is MISS:
-            copied = _contiguous(leaves)
+            orders = orders_of(leaves)
+            copied = _contiguous(leaves, orders is None or orders in self._copied)
             if copied is not None:
                 result = self._try(copied)
         return result
@@ -99,9 +105,12 @@ def _dicts_below(structure: Any, path: Path) -> Iterator[Path]:
         yield from inner
 
 
-def _contiguous(leaves: Sequence[Any]) -> list[Any] | None:
-    """The leaves with arrays as native code takes them; None if they are so already."""
-    copied = list(map(_as_native, leaves))
+def _contiguous(leaves: Sequence[Any], any_order: bool) -> list[Any] | None:
+    """The leaves with arrays as native code takes them; None if they are so already.
+
+    Without ``any_order``, those stay for which there is code in their order.
+    """
+    copied = [x if not any_order and order_of(x) else _as_native(x) for x in leaves]
     return copied if any(a is not b for a, b in zip(copied, leaves, strict=True)) else None
 
 
@@ -109,11 +118,11 @@ def _as_native(leaf: Any) -> Any:
     """An array with the strides and the dtype object that native code asks for."""
     if type(leaf) is not np.ndarray:
         return leaf
-    dtype = _DTYPES.get(leaf.dtype)
+    dtype = DTYPES.get(leaf.dtype)
     if dtype is leaf.dtype and leaf.flags.c_contiguous and leaf.flags.aligned:
         return leaf
     if dtype is None:
-        dtype = _DTYPES.get(leaf.dtype.newbyteorder("="))
+        dtype = DTYPES.get(leaf.dtype.newbyteorder("="))
     if dtype is None:
         return leaf
     return np.array(leaf, dtype, order="C") if leaf.nbytes < LARGE else canonical(leaf, dtype)

@@ -204,6 +204,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         if inside or settings.interpret:
             return pytrees.unflatten(structure, apply(program, leaves))
         with target_errors():
+            found = found.for_leaves(leaves, self._natives)
             results = self._run(leaves, found)
         if settings.checks_results > 0:
             inputs, shown = bound_inputs(program, leaves), [np.asarray(r) for r in results]
@@ -220,7 +221,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
         """The results of the compiled code, which is made or loaded here at the first call."""
         program = found.traced.program
-        code = executable(program, found.device)
+        code = executable(found.compiled, found.device)
         if found.device != CPU:
             return self._run_on_card(leaves, found, code)
         arrays = found.arrays(leaves)
@@ -245,6 +246,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
                 if made is not None:
                     self._release(found)  # later signatures may have taken its place
                     return (made,) if found.traced.structure.is_leaf() else made
+            code = executable(program, found.device)
             return results_of(program, code, [*arrays, *program.captured])
 
     def _run_on_card(self, leaves: list[Any], found: Specialization, code: Any) -> Sequence[Any]:
@@ -290,7 +292,9 @@ class CompiledFunction(Inspected, Binding[P, R]):
         bare = found.traced.structure.is_leaf()
         began = perf_counter()
         program = found.traced.program
-        more = {} if found.device == CPU else {"explain": explain_late(program)}
+        more: dict[str, Any] = {"orders": found.orders}
+        if found.device != CPU:
+            more = {"explain": explain_late(program)}
         native = code.direct(found.weak, program.captured, as_tuple=not bare, **more)
         with self._lock:
             if found.ready:

@@ -93,9 +93,11 @@ def _trace(found: Specialization, device: str, make: bool) -> TraceFacts:
         for path, leaf in zip(signature.paths, signature.leaves, strict=True)
     ]
     words += [f"{where}={value!r:.40}" for where, value in signature.static]
-    is_loaded = loaded_entries(program, device) > 0
+    family = found.family()
+    is_loaded = any(loaded_entries(each.compiled, device) for each in family)
+    made_in = next((each.made_in for each in family if each.made_in is not None), None)
     cost = known_cost(program, device, make=make)
     return TraceFacts(
-        ", ".join(words), found.cause, program, found.traced_in, found.made_in, is_loaded, cost,
+        ", ".join(words), found.cause, program, found.traced_in, made_in, is_loaded, cost,
         found.measured,
     )  # fmt: skip

@@ -63,7 +63,7 @@ class Inspected(Shown):
         have captured or unrolled; ``autojit dump --remarks`` says why.
         """
         found = list(self._specializations.values())
-        programs = {(each.traced.program, each.device) for each in found}
+        programs = {(each.compiled, each.device) for one in found for each in one.family()}
         from_disk = sum(loaded_entries(*each) for each in programs)
         traces = len(found)
         kinds = Counter(
@@ -104,7 +104,8 @@ class Inspected(Shown):
 
     def is_ready(self, signature: Signature) -> bool:
         """Whether native code for a signature is in memory."""
-        return any(s.ready for s in self.specializations() if s.signature == signature)
+        kept = [s for s in self.specializations() if s.signature == signature]
+        return any(each.ready for s in kept for each in s.family())
 
     @folded
     def program(self, *args: Any, **kwargs: Any) -> Program:
@@ -114,11 +115,12 @@ class Inspected(Shown):
     @folded
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """What native code for these arguments depends on: its key on disk, None if it has none."""
-        _, found = self.specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         if found.device != CPU:
             return None
-        program, bare = found.traced.program, found.traced.structure.is_leaf()
-        code = executable(program)
+        found = found.for_leaves(leaves, {})
+        bare, captured = found.traced.structure.is_leaf(), len(found.compiled.captured)
+        code = executable(found.compiled)
         key: dict[str, Any] | None
-        key = code.key(found.weak, len(program.captured), as_tuple=not bare)
+        key = code.key(found.weak, captured, as_tuple=not bare, orders=found.orders)
         return key

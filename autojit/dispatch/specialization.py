@@ -10,14 +10,19 @@ import numpy as np
 from autojit.codegen.driver.executable import canonical
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.halves import in_dtype
+from autojit.ir.core.program import Program
+from autojit.ir.transforms.layouts import LaidOut, inverse, laid_out
 from autojit.session.background import Job
 from autojit.session.devices import CPU, is_on_card
-from autojit.session.watching import span
+from autojit.session.watching import span, state
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, Traced, check_dtypes, leaf_type
 
+from .calls import NativeCalls
+from .layouts import MOST, Orders, orders_of
 from .outside import Outside
 from .retraces import Signature
+from .static import exact
 
 
 class CacheInfo(NamedTuple):
@@ -74,6 +79,56 @@ class Specialization:
         self.outside: Outside | None = None
         #: What makes it in the background.
         self.job: Job | None = None
+        #: The orders of axes of arguments and results in memory, and the program of their
+        #: transposes, which is compiled; None where they are in C order.
+        self.layout: tuple[Orders, LaidOut] | None = None
+        #: The same for arrays in other orders; None where they are copied.
+        self.others: dict[Orders, Specialization | None] = {}
+
+    @property
+    def compiled(self) -> Program:
+        """The program that code is made of."""
+        return self.traced.program if self.layout is None else self.layout[1].program
+
+    @property
+    def orders(self) -> tuple[Orders, Orders] | None:
+        """Those of arguments and of results."""
+        return None if self.layout is None else (self.layout[0], self.layout[1].results)
+
+    def family(self) -> list[Specialization]:
+        """This one, and those for arrays in other orders."""
+        return [self, *filter(None, list(self.others.values()))]
+
+    def for_leaves(self, leaves: Sequence[Any], natives: dict[Any, NativeCalls]) -> Specialization:
+        """What is kept for arrays whose axes lie in memory as those of the leaves do; of those that
+        are copied, the native functions are told."""
+        orders = orders_of(leaves)
+        if orders is None or self.device != CPU or state.watchers:
+            return self
+        made = self._for_orders(orders)
+        if made is None:
+            static, structure, *_ = self.signature
+            calls = natives.get((exact(static), structure))
+            if calls is not None:
+                calls.copy(orders)
+        return made or self
+
+    def _for_orders(self, orders: Orders) -> Specialization | None:
+        if orders not in self.others:
+            made = None
+            known = sum(each is not None for each in self.others.values())
+            is_taken = all(weak in (None, int, float) for weak in self.weak)
+            if known < MOST and is_taken:
+                made = self._in(orders)
+            made = self.others.setdefault(orders, made)
+        return self.others[orders]
+
+    def _in(self, orders: Orders) -> Specialization:
+        made = Specialization(self.signature, self.traced, self.device)
+        made.layout = orders, laid_out(self.traced.program, orders)
+        made.traced_in, made.cause = self.traced_in, self.cause
+        made.held, made.outside = self.held, self.outside
+        return made
 
     def look_outside(self, outside: Outside) -> None:
         """Keep what the function reads outside of itself, and look at it at the second call."""
@@ -96,11 +151,24 @@ class Specialization:
 
     def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """The leaves as native code takes arrays."""
+        orders = self.layout[0] if self.layout else (None,) * len(leaves)
         with span("arguments", self.traced.program.name):
             return [
-                canonical(in_dtype(leaf, type.dtype), type.dtype)
-                for leaf, (type, _) in zip(leaves, self.signature.leaves, strict=True)
+                canonical(in_dtype(leaf, type.dtype), type.dtype) if order is None else leaf
+                for leaf, (type, _), order in zip(
+                    leaves, self.signature.leaves, orders, strict=True
+                )
             ]
+
+    def placed(self, arrays: Sequence[Any]) -> list[Any]:
+        """Arrays of the arguments, in the orders that the code takes."""
+        if self.layout is None:
+            return list(arrays)
+        return [
+            array if order is None
+            else np.ascontiguousarray(np.transpose(array, order)).transpose(inverse(order))
+            for array, order in zip(arrays, self.layout[0], strict=False)
+        ]  # fmt: skip
 
     @property
     def weak(self) -> tuple[type | None, ...]:
@@ -136,7 +204,7 @@ def verifiable(code: Any, found: Specialization) -> Callable[[Sequence[Any]], Se
     def call(arrays: Sequence[Any]) -> Sequence[Any]:
         given = [
             array if weak is None else weak(np.asarray(array).item())
-            for array, weak in zip(arrays, found.weak, strict=False)
+            for array, weak in zip(found.placed(arrays), found.weak, strict=False)
         ]
         result = None if native is None else native(*given)
         if result is None:

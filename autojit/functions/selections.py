@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +75,11 @@ class Places:
     def shape(self) -> shapes.Shape:
         rest = shapes.without_axes(self.around.shape, self.axes)
         return (*rest[: self.at], *self.extents, *rest[self.at :])
+
+    def within(self, take: Callable[[Value], Value]) -> Places:
+        """The same in a block, which takes values from outside."""
+        places = tuple([take(p) if isinstance(p, Value) else p for p in self.places])
+        return replace(self, places=places)
 
     @property
     def indices(self) -> tuple[Value, ...]:

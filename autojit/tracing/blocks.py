@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from autojit.ir.core.program import Value
 
-from .context import Trace, current_trace, inside
+from .context import CapturedView, Trace, current_trace, inside
 from .protocol import TracedValue
 
 T = TypeVar("T", bound=TracedValue)
@@ -68,9 +68,48 @@ def _stand_in(x: T, trace: Trace) -> T:
     made: T = x.stand_in(value, trace)
     if base is not None:
         made.base, made.how = base, outer.how
+        if hasattr(outer.how, "within"):
+            made.how = FromAround(outer, trace)
         made.seen = base.value if _is_as_outside(base, trace) else None
     trace.first_values[id(made)] = value
     return made
+
+
+class FromAround:
+    """A view whose places are values of the trace around a block, which captures them when the view
+    is first used there."""
+
+    def __init__(self, outer: Any, trace: Trace) -> None:
+        self._array = outer
+        self._outer = outer.how
+        self._trace = trace
+        self._view: Any = None
+
+    @property
+    def view(self) -> Any:
+        """The view with places of the block's trace."""
+        if self._view is None:
+            self._view = self._outer.within(self._taken)
+        return self._view
+
+    def _taken(self, value: Value) -> Value:
+        trace, around = self._trace, self._trace.around
+        assert around is not None
+        for thing, mine in zip(trace.captured, trace.captured_inputs, strict=True):
+            if isinstance(thing, CapturedView) and thing.value is value:
+                return mine
+        return trace.capture(self._array.stand_in(value, around), value.type)
+
+    def within(self, take: Any) -> Any:
+        return self.view.within(take)
+
+    def read(self, base: Value) -> Value:
+        read: Value = self.view.read(base)
+        return read
+
+    def write(self, base: Value, part: Value) -> Value:
+        written: Value = self.view.write(base, part)
+        return written
 
 
 def _is_as_outside(x: TracedValue, trace: Trace) -> bool:

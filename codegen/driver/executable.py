@@ -20,9 +20,12 @@ from .native import Native, builtin, compiled_entry
 LARGE = 1 << 17
 
 if TYPE_CHECKING:
-    from autojit.codegen.cpu.abi.abi import Convention
+    from autojit.codegen.cpu.abi.abi import Convention, Order
     from autojit.codegen.cpu.entry_point.core import Core
     from autojit.codegen.loop_ir.program import LoopProgram
+
+    #: Those of inputs and of results.
+    Orders = tuple[Sequence[Order], Sequence[Order]]
 
     from .cache import Cache
     from .packing import Packing
@@ -136,14 +139,20 @@ class Executable:
         return self._generic
 
     def direct(
-        self, weak: Sequence[type | None], captured: Sequence[np.ndarray], *, as_tuple: bool
+        self,
+        weak: Sequence[type | None],
+        captured: Sequence[np.ndarray],
+        *,
+        as_tuple: bool,
+        orders: Orders | None = None,
     ) -> Callable[..., Any] | None:
         """A builtin for inputs of these Python number types, with arrays bound to the last ones.
 
         It returns None where an argument is not just what the program was compiled for.
-        There is none for Python's bool and complex.
+        There is none for Python's bool and complex.  ``orders`` are those of the axes of inputs
+        and results in memory; the program was made for their transposes.
         """
-        convention = self._specific(weak, len(captured), as_tuple=as_tuple)
+        convention = self._specific(weak, len(captured), as_tuple=as_tuple, orders=orders)
         if convention is None:
             return None
         bound = [
@@ -160,7 +169,7 @@ class Executable:
     ) -> Callable[..., Any]:
         code, out_types = self._native(convention), self.packed.out_types
         held = [np.asarray(a).view(held_as(a.dtype)) for a in bound]
-        native = builtin(code, out_types, held, self.source.name, times)
+        native = builtin(code, out_types, held, self.source.name, times, convention.made)
         if self.packing is not None:
             from .packing import Caller
 
@@ -172,10 +181,16 @@ class Executable:
         return OfBits(native, self.in_types[: len(weak)], self.out_types)
 
     def key(
-        self, weak: Sequence[type | None], captured: int, *, as_tuple: bool
+        self,
+        weak: Sequence[type | None],
+        captured: int,
+        *,
+        as_tuple: bool,
+        orders: Orders | None = None,
     ) -> dict[str, Any] | None:
         """The key on disk of the code that such a call runs; None if nothing is looked up there."""
-        return self._key(self._specific(weak, captured, as_tuple=as_tuple) or self._general())
+        convention = self._specific(weak, captured, as_tuple=as_tuple, orders=orders)
+        return self._key(convention or self._general())
 
     def _general(self) -> Convention:
         """The convention of :meth:`call`: arrays only, and a tuple of results."""
@@ -184,20 +199,28 @@ class Executable:
         return Convention((None,) * len(self.packed.inputs), 0, as_tuple=True)
 
     def _specific(
-        self, weak: Sequence[type | None], bound: int, *, as_tuple: bool
+        self,
+        weak: Sequence[type | None],
+        bound: int,
+        *,
+        as_tuple: bool,
+        orders: Orders | None = None,
     ) -> Convention | None:
         """The convention for inputs of these Python number types; none for bool and complex."""
         from autojit.codegen.cpu.abi.abi import Convention
 
         if any(w not in (None, float, int) for w in weak):
             return None
+        taken, made = orders or ((), ())
         if self.packing is not None:
             inputs = self.packing.inputs
             if any(i >= len(weak) for group in inputs.groups for i in group.places):
                 return None  # numbers that are bound
             others = [weak[i] for i in inputs.rest if i < len(weak)]
+            taken = inputs.repacked(taken, len(weak))
+            made = self.packing.outputs.repacked(made, len(made))
             weak = [*[None] * len(inputs.groups), *others]
-        return Convention(tuple(weak), bound, as_tuple)
+        return Convention(tuple(weak), bound, as_tuple, tuple(taken), tuple(made))
 
     def _native(self, convention: Convention) -> Native:
         with self._lock:

@@ -15,7 +15,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.pass_manager.records import phase
 
 if TYPE_CHECKING:
-    from autojit.codegen.cpu.abi.abi import Convention, Needs
+    from autojit.codegen.cpu.abi.abi import Convention, Needs, Order
     from autojit.codegen.cpu.entry_point.core import Core
     from autojit.codegen.cpu.entry_point.entry import Module
     from autojit.codegen.loop_ir.program import LoopProgram
@@ -80,15 +80,19 @@ def builtin(
     bound: Sequence[np.ndarray],
     name: str,
     times: np.ndarray | None = None,
+    made: Sequence[Order] = (),
 ) -> Callable[..., Any]:
-    """The builtin that calls code with all that it asks for; ``times`` is memory for those."""
+    """The builtin that calls code with all that it asks for; ``times`` is memory for those, and
+    ``made`` the orders of the axes of results, if one has one."""
     from autojit.codegen.cpu.abi import abi
     from autojit.codegen.cpu.abi.callbacks import owners
     from autojit.codegen.cpu.abi.results import allocator
     from autojit.codegen.cpu.host import threads
 
     needs = native.needs
-    allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
+    allocators = [
+        allocator(*_placed(out_types[i], made[i] if made else None)) for i in needs.pooled
+    ]
     own = [
         *map(_address, needs.functions),
         *map(id, allocators),
@@ -102,6 +106,17 @@ def builtin(
         native.address, f"autojit_{name}", table, list(bound), allocators, native.owner,
         owners(needs.functions), times,
     )  # fmt: skip
+
+
+def _placed(type: Type, order: Order) -> tuple[Any, ...]:
+    """What a pool is asked for."""
+    from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.abi.results import pool
+
+    if order is None:
+        return type.shape, type.dtype
+    shape, strides = abi.in_memory(type, order)
+    return shape, type.dtype, pool, strides
 
 
 def _address(name: str) -> int:

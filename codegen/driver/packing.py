@@ -60,6 +60,13 @@ class Side(NamedTuple):
     groups: tuple[Group, ...]
     rest: tuple[int, ...]
 
+    def repacked(self, orders: Sequence[Any], count: int) -> tuple[Any, ...]:
+        """The orders of axes (for the first so many, or none at all) of what is left: numbers have
+        no axes."""
+        if not orders:
+            return ()
+        return (*[None] * len(self.groups), *[orders[i] for i in self.rest if i < count])
+
 
 class Packing(NamedTuple):
     """A program, of which many arguments or results are numbers, with arrays in their places."""

@@ -1,8 +1,9 @@
 """Rules for elements that are read at computed places.
 
 Legal where the part is whole along the axes that are indexed: then the same indices are out of
-bounds; and past an element that is written where the two are different ones for sure.  Nothing
-changes in the results.
+bounds; past an element that is written where the two are different ones for sure; and for a row
+that is written back where the array, and the row's place in it, are those that it was read from.
+Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.arithmetic import add
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.move import slice_
-from autojit.ir.ops.update import scatter
+from autojit.ir.ops.update import scatter, update
 from autojit.ir.rewriting.rewrite import Rewriter, RuleTable
 
 rules = RuleTable()
@@ -47,6 +48,67 @@ def gather_past_scatter(op: Op, at: Rewriter) -> Value | None:
     if not any(_differ(i, j, at) for i, j in zip(indices, places, strict=True)):
         return None
     return gather(x, *indices, axes=op.params["axes"])
+
+
+@rules(gather)
+def gather_gather(op: Op, at: Rewriter) -> Value | None:
+    """gather(gather(x, i, axes=(0,)), j, axes=(0,)) → gather(x, i, j, axes=(0, 1)): an element,
+    and not the row"""
+    row, *places = op.operands
+    inner = at.definition(row, gather)
+    if inner is None or any(i.shape for i in (*inner.operands[1:], *places)):
+        return None
+    axes = _axes_of_both(inner, op)
+    return gather(*inner.operands, *places, axes=axes)
+
+
+@rules(scatter)
+def scatter_scatter(op: Op, at: Rewriter) -> Value | None:
+    """scatter(x, scatter(gather(x, i), v, j), i) → scatter(x, v, i, j): an element is written, and
+    not the row"""
+    x, row, *places = op.operands
+    inner = at.definition(row, scatter)
+    read = at.definition(inner.operands[0], gather) if inner else None
+    if inner is None or read is None or any(i.shape for i in (*places, *inner.operands[2:])):
+        return None
+    same = read.params["axes"] == op.params["axes"]
+    if not same or any(a is not b for a, b in zip(read.operands, (x, *places), strict=True)):
+        return None
+    axes = _axes_of_both(op, inner)
+    return scatter(x, inner.operands[1], *places, *inner.operands[2:], axes=axes)
+
+
+def _axes_of_both(outer: Op, inner: Op) -> tuple[int, ...]:
+    """Those of an array that places of its rows, and places in a row, are along."""
+    axes: tuple[int, ...] = outer.params["axes"]
+    rest = [a for a in range(outer.operands[0].type.ndim) if a not in axes]
+    return (*axes, *[rest[b] for b in inner.params["axes"]])
+
+
+@rules(update)
+def update_scatter(op: Op, at: Rewriter) -> Value | None:
+    """update(x, scatter(x[:, 1:], v, i), start=(0, 1)) → scatter(x, update(gather(x, i), v), i),
+    which touches no other rows"""
+    x, part = op.operands
+    written = at.definition(part, scatter)
+    read = at.definition(written.operands[0], slice_) if written else None
+    if written is None or read is None or read.operands[0] is not x:
+        return None
+    axes, (_, row, *places) = written.params["axes"], written.operands
+    start, stride = op.params["start"], op.params["stride"]
+    if (read.params["start"], read.params["stride"]) != (start, stride):
+        return None
+    if any(part.shape[a] != x.shape[a] for a in axes) or row.type.size > part.type.size:
+        return None
+    rest = [a for a in range(x.type.ndim) if a not in axes]
+    ndim = places[0].type.ndim
+    whole = update(
+        gather(x, *places, axes=axes),
+        row,
+        start=(*(0,) * ndim, *[start[a] for a in rest]),
+        stride=(*(1,) * ndim, *[stride[a] for a in rest]),
+    )
+    return scatter(x, whole, *places, axes=axes)
 
 
 def _differ(i: Value, j: Value, at: Rewriter) -> bool:

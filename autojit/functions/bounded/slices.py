@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,10 @@ class Run:
     form: Form
     count: int
     step: int
+
+    def within(self, take: Callable[[Value], Value]) -> Run:
+        """The same in a block, which takes values from outside."""
+        return replace(self, start=take(self.start))
 
     @property
     def _places(self) -> Value:

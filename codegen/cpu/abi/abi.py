@@ -22,7 +22,7 @@ from autojit.codegen.cpu.host import threads
 from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.halves import held_as as held_as
-from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
+from autojit.ir.core.types import DTYPE_NAMES, Type, dtype_from_name
 from autojit.ir.ops.checks import LIBRARY_ERRORS
 
 from . import special_functions
@@ -32,12 +32,15 @@ TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)
 ARRAY_DATA = HEADER
 ARRAY_NDIM = HEADER + 8
 ARRAY_SHAPE = HEADER + 16
+ARRAY_STRIDES = HEADER + 24
 ARRAY_DESCR = HEADER + 40
 ARRAY_FLAGS = HEADER + 48
 TUPLE_ITEMS = tuple.__basicsize__ if tuple.__itemsize__ else HEADER + 8
 BYTES_DATA = bytes.__basicsize__ - 1
 #: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
 REQUIRED_FLAGS = 0x0001 | 0x0100
+#: NPY_ARRAY_ALIGNED
+ALIGNED_FLAG = 0x0100
 
 # Positions in PyArray_API, fixed by NumPy's ABI.
 _PYARRAY_SCALAR = 60
@@ -116,12 +119,42 @@ TIMES_SLOT = COUNT_SLOT + 1
 OWN_SLOTS = TIMES_SLOT + 1
 
 
+#: ``order[k]`` is the axis of an array that is axis k of its memory; None where that is axis k.
+Order = tuple[int, ...] | None
+
+
 class Convention(NamedTuple):
     """How an entry takes its inputs: Python's type of each number, what is bound, tuple or bare."""
 
     weak: tuple[type | None, ...]
     bound: int
     as_tuple: bool
+    #: The orders of axes in which inputs are taken and results are made, as far as one has one:
+    #: the program has their transposes.
+    orders: tuple[Order, ...] = ()
+    made: tuple[Order, ...] = ()
+
+    def order_of(self, number: int) -> Order:
+        """That of an input."""
+        return self.orders[number] if self.orders else None
+
+    def made_order(self, number: int) -> Order:
+        """That of a result."""
+        return self.made[number] if self.made else None
+
+
+def in_memory(type: Type, order: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape and the strides of an array whose transpose by an order has a type, in C order.
+
+    >>> from autojit.ir.core.types import parse_type
+    >>> in_memory(parse_type("f64[4,3]"), (1, 0))
+    ((3, 4), (8, 24))
+    """
+    shape, strides, step = [0] * type.ndim, [0] * type.ndim, held_as(type.dtype).itemsize
+    for k in reversed(range(type.ndim)):
+        shape[order[k]], strides[order[k]] = type.shape[k], step
+        step *= type.shape[k]
+    return tuple(shape), tuple(strides)
 
 
 class Needs(NamedTuple):

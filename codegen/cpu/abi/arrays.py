@@ -18,17 +18,22 @@ _ZERO, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
 
 #: object, table, dtype, number of axes, shape
 _ARRAY = ir.FunctionType(POINTER, [POINTER, POINTER, POINTER, I64, POINTER])
+#: object, table, dtype, number of axes, shape, strides
+_STRIDED = ir.FunctionType(POINTER, [POINTER, POINTER, POINTER, I64, POINTER, POINTER])
 #: object, table, dtype, type of NumPy's scalars of that dtype
 _SCALAR = ir.FunctionType(POINTER, [POINTER] * 4)
-#: table, number of axes, shape, number of the dtype
-_NEW = ir.FunctionType(POINTER, [POINTER, I64, POINTER, I64])
+#: table, number of axes, shape, number of the dtype, strides or null
+_NEW = ir.FunctionType(POINTER, [POINTER, I64, POINTER, I64, POINTER])
 #: table, objects, how many
 _TUPLE = ir.FunctionType(POINTER, [POINTER, POINTER, I64])
 _RELEASE = ir.FunctionType(VOID, [POINTER, POINTER, I64])
 
 
-def data_of(b: ir.IRBuilder, table: ir.Value, object: ir.Value, type: Type) -> ir.Value:
-    """Where the elements of an object are, or null: it is no contiguous array of just that type.
+def data_of(
+    b: ir.IRBuilder, table: ir.Value, object: ir.Value, type: Type, order: abi.Order = None
+) -> ir.Value:
+    """Where the elements of an object are, or null: it is no contiguous array of just that type,
+    or, given an order of axes, none whose transpose by it is one.
 
     What has no axes may be one of NumPy's scalars as well.
     """
@@ -38,17 +43,23 @@ def data_of(b: ir.IRBuilder, table: ir.Value, object: ir.Value, type: Type) -> i
         function = library.plain_function(b.module, "scalar_data", _SCALAR, _write_scalar)
         kind = abi.load(b, table, abi.SLOTS[f"scalar_{name}"])
         return b.call(function, [object, table, descr, kind])
+    if order is not None:
+        function = library.plain_function(b.module, "strided_data", _STRIDED, _write_strided)
+        lists = [constant_array(b.module, numbers) for numbers in abi.in_memory(type, order)]
+        return b.call(function, [object, table, descr, ir.Constant(I64, type.ndim), *lists])
     function = library.plain_function(b.module, "array_data", _ARRAY, _write_array)
     shape = constant_array(b.module, type.shape)
     return b.call(function, [object, table, descr, ir.Constant(I64, type.ndim), shape])
 
 
-def new_array(b: ir.IRBuilder, table: ir.Value, type: Type) -> ir.Value:
-    """A new array, or null and a Python exception."""
+def new_array(b: ir.IRBuilder, table: ir.Value, type: Type, order: abi.Order = None) -> ir.Value:
+    """A new array, whose transpose by an order has the type; or null and a Python exception."""
     function = library.plain_function(b.module, "new_array", _NEW, _write_new)
-    shape = constant_array(b.module, type.shape)
+    shape, strides = constant_array(b.module, type.shape), _NULL
+    if order is not None:
+        shape, strides = (constant_array(b.module, n) for n in abi.in_memory(type, order))
     numbers = [ir.Constant(I64, n) for n in (type.ndim, abi.held_as(type.dtype).num)]
-    return b.call(function, [table, numbers[0], shape, numbers[1]])
+    return b.call(function, [table, numbers[0], shape, numbers[1], strides])
 
 
 def new_tuple(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> ir.Value:
@@ -77,6 +88,12 @@ def _write_array(function: ir.Function) -> None:
     b.ret(_data(b, *function.args))
 
 
+def _write_strided(function: ir.Function) -> None:
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    object, table, descr, ndim, shape, strides = function.args
+    b.ret(_data(b, object, table, descr, ndim, shape, strides))
+
+
 def _data(
     b: ir.IRBuilder,
     object: ir.Value,
@@ -84,14 +101,16 @@ def _data(
     descr: ir.Value,
     ndim: ir.Value,
     shape: ir.Value,
+    strides: ir.Value | None = None,
 ) -> ir.Value:
-    """Where an array's elements are, at the end; else null is returned."""
+    """Where an array's elements are, at the end; else null is returned.  Without strides, they are
+    in C order."""
     array = abi.load(b, table, abi.SLOTS["ndarray"])
     _require(b, b.icmp_unsigned("==", at(b, object, abi.TYPE_OFFSET, POINTER), array))
     _require(b, b.icmp_unsigned("==", at(b, object, abi.ARRAY_DESCR, POINTER), descr))
     axes = b.zext(at(b, object, abi.ARRAY_NDIM, I32), I64)
     _require(b, b.icmp_unsigned("==", axes, ndim))
-    wanted = ir.Constant(I32, abi.REQUIRED_FLAGS)
+    wanted = ir.Constant(I32, abi.REQUIRED_FLAGS if strides is None else abi.ALIGNED_FLAG)
     flags = at(b, object, abi.ARRAY_FLAGS, I32)
     _require(b, b.icmp_unsigned("==", b.and_(flags, wanted), wanted))
     some, done = (b.append_basic_block(name) for name in ("some", "done"))
@@ -101,6 +120,11 @@ def _data(
     with CountedLoop(b, _ZERO, ndim, keep_rolled=True) as axis:
         extents = [b.load(b.gep(p, [axis], source_etype=I64), typ=I64) for p in (own, shape)]
         _require(b, b.icmp_unsigned("==", *extents))
+        if strides is not None:
+            given = at(b, object, abi.ARRAY_STRIDES, POINTER)
+            steps = [b.load(b.gep(p, [axis], source_etype=I64), typ=I64) for p in (given, strides)]
+            is_single = b.icmp_unsigned("==", extents[0], _ONE)  # its stride means nothing
+            _require(b, b.or_(is_single, b.icmp_unsigned("==", *steps)))
     b.branch(done)
     b.position_at_end(done)
     data = at(b, object, abi.ARRAY_DATA, POINTER)
@@ -128,12 +152,12 @@ def _require(b: ir.IRBuilder, condition: ir.Value) -> None:
 
 
 def _write_new(function: ir.Function) -> None:
-    table, ndim, shape, number = function.args
+    table, ndim, shape, number, strides = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
     made = call(
         b, table, "PyArray_New", POINTER,
         abi.load(b, table, abi.SLOTS["ndarray"]), b.trunc(ndim, I32), shape,
-        b.trunc(number, I32), _NULL, _NULL, ir.Constant(I32, 0), ir.Constant(I32, 0), _NULL,
+        b.trunc(number, I32), strides, _NULL, ir.Constant(I32, 0), ir.Constant(I32, 0), _NULL,
     )  # fmt: skip
     b.ret(made)
 

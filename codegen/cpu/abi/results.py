@@ -35,15 +35,17 @@ class Block:
         self.memory = memory
         self.address = memory.ctypes.data + start
         self.size = size
-        self.type: tuple[Any, ...] | None = None
+        self.type: Any = None
         self.told: dict[str, Any] = {}
 
-    def tell(self, type: tuple[tuple[int, ...], str]) -> None:
-        """What NumPy asks of an array of this shape and type."""
+    def tell(self, type: tuple[tuple[int, ...], str, tuple[int, ...] | None]) -> None:
+        """What NumPy asks of an array of this shape, type and strides (None: in C order)."""
         self.type = type
-        shape, typestr = type
+        shape, typestr, strides = type
         data = (self.address, False)
         self.told = {"version": 3, "data": data, "shape": shape, "typestr": typestr}
+        if strides is not None:
+            self.told["strides"] = strides
 
 
 class Pool:
@@ -108,10 +110,13 @@ class Lease:
 
 
 def allocator(
-    shape: tuple[int, ...], dtype: np.dtype, pool: Pool = pool
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    pool: Pool = pool,
+    strides: tuple[int, ...] | None = None,
 ) -> Callable[[], np.ndarray]:
     """A function that gives uninitialised arrays of one type from the pool."""
-    size, type = prod(shape) * dtype.itemsize, (shape, held_as(dtype).str)
+    size, type = prod(shape) * dtype.itemsize, (shape, held_as(dtype).str, strides)
     take, array_of = pool.take, np.asarray
 
     def allocate() -> np.ndarray:

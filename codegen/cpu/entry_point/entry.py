@@ -121,7 +121,8 @@ class _Entry:
         for i, (type, weak) in enumerate(
             zip(owner.in_types[:taken], self.convention.weak, strict=True)
         ):
-            inputs.append(self._argument(self._load(arguments, 8 * i, POINTER), type, weak))
+            given = self._load(arguments, 8 * i, POINTER)
+            inputs.append(self._argument(given, type, weak, self.convention.order_of(i)))
         base = abi.OWN_SLOTS + len(owner.functions) + len(owner.pooled)
         for i in range(self.convention.bound):
             inputs.append(abi.load(builder, self.table, base + i))
@@ -141,10 +142,12 @@ class _Entry:
         self._write_miss()
         self._write_failed()
 
-    def _argument(self, object: ir.Value, type: Type, weak: type | None) -> ir.Value:
+    def _argument(
+        self, object: ir.Value, type: Type, weak: type | None, order: abi.Order
+    ) -> ir.Value:
         if weak is not None:
             return self._python_number(object, type, weak)
-        data = arrays.data_of(self.builder, self.table, object, type)
+        data = arrays.data_of(self.builder, self.table, object, type, order)
         self._require(self.builder.icmp_unsigned("!=", data, _NULL))
         return data
 
@@ -195,7 +198,8 @@ class _Entry:
             return self.slots[number]
         b = self.builder
         pooled = type.nbytes >= POOLED
-        array = self._from_pool(number) if pooled else arrays.new_array(b, self.table, type)
+        order = self.convention.made_order(number)
+        array = self._from_pool(number) if pooled else arrays.new_array(b, self.table, type, order)
         b.store(array, self._place(number), align=8)
         allocated = b.append_basic_block("allocated")
         b.cbranch(b.icmp_unsigned("==", array, _NULL), self.failed, allocated)

@@ -53,7 +53,10 @@ def describe(convention: Convention) -> str:
     """
     taken = ", ".join("array" if weak is None else weak.__name__ for weak in convention.weak)
     result = "tuple" if convention.as_tuple else "bare"
-    return f"({taken}) and {convention.bound} bound, {result}"
+    words = f"({taken}) and {convention.bound} bound, {result}"
+    if any(convention.orders) or any(convention.made):
+        words += f", axes in the orders {convention.orders} -> {convention.made}"
+    return words
 
 
 @cache
