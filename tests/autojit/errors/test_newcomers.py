@@ -98,7 +98,8 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
         "A"),
     "settings of Numba's": ("jit(f, nopython=True)", "That is Numba's", "FIX", "A"),
     "a device by another name": ("jit(f, device='gpu')", "'cpu' or 'cuda'", "FIX", "A"),
-    "a dict with a traced key": ("jit(lambda i: {0: 1.0}[i])(0)", "traced key", "i = 1\nFIX", "A"),
+    "a dict with a traced key": (
+        "jit(lambda i: {0.5: 1.0}[i])(0.5)", "traced key", "i = 1\nFIX", "A"),
     # In these autojit is not asked: Python, NumPy or SciPy answer. `autojit mistakes` has pages.
     "a gradient is unpacked as a pair": (
         "v, g = grad(f)(np.ones(3))", "too many values to unpack", "", "B"),

@@ -25,7 +25,7 @@ def run(message: str, f: object) -> None:
 @pytest.mark.parametrize("name", IN_MODULE)
 def test_names_of_the_module(name: str) -> None:
     assert not hasattr(autojit, name)
-    with pytest.raises(AttributeError, match=f"has no attribute '{name}'. It is ") as caught:
+    with pytest.raises(AttributeError, match=rf"has no attribute '{name}'\. \w") as caught:
         getattr(autojit, name)
     if "optree" in str(caught.value):
         pytest.importorskip("optree")

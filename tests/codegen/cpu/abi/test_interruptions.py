@@ -235,7 +235,7 @@ def test_loops_that_are_counted_do_not_pause() -> None:
     def counted(x: Any) -> Any:
         return autojit.scan(lambda c, r: (np.sin(c) + r, c), 0.0, x)[0]
 
-    assert "@pause" not in llvm(counted, np.ones(1000))
+    assert not re.search(r"call .*@pause", llvm(counted, np.ones(1000)))
 
 
 def test_a_loop_without_failures_is_vector_code() -> None:

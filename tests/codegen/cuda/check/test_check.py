@@ -65,4 +65,4 @@ def test_without_a_card_it_says_what_it_needs(
 
     monkeypatch.setattr(check_main, "cards_there", none_there)
     assert check_main.main() == 1
-    assert "needs an NVIDIA GPU\nWith one, " in capsys.readouterr().err
+    assert "needs an NVIDIA GPU\n\nWith one, " in capsys.readouterr().err
