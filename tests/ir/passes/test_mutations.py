@@ -72,8 +72,8 @@ def run_passes(seed: int) -> Counter[str]:
 
 def test_mutated_programs() -> None:
     changed: Counter[str] = Counter()
-    # The last ones reach restored_elements, zero_cotangents and begun_sums.
-    for seed in (*range(400), 595, 617, 963):
+    # The last ones reach restored_elements, zero_cotangents, begun_sums and scalar_replacement.
+    for seed in (*range(400), 595, 617, 963, 477):
         changed += run_passes(seed)
     # Some change nothing but ``while`` loops, which may have no end when they are mutated.
     # rematerialize_tapes needs tapes longer than most of these programs have.
