@@ -8,6 +8,9 @@ import pytest
 from autojit import grad, jit
 from autojit.errors import RefusedInPlaceError
 
+# NumPy 2.5 advises against it.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+
 X = np.array([0.5, 1.0, 2.0, 3.0])
 
 
