@@ -22,6 +22,7 @@ from autojit.protocols.lifting import as_value, dtype_of, shape_of, tracer, view
 from autojit.staging import pytrees
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import Bounds, bounds_of, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -167,15 +168,22 @@ def choose(test: Any, a: Any, b: Any) -> Any:
 
 def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
     """``choices[index]``, where a negative index has been resolved."""
+    read = []
 
     def pick(leaves: Sequence[Any], kind: Kind, shape: tuple[int, ...]) -> Value:
         if any(map(is_traced, leaves)):
             stacked = np.stack([tracer(as_value(leaf, kind[0])) for leaf in leaves])
         else:
             stacked = np.asarray(leaves, kind[0])
-        return gather(as_value(stacked), index, axes=(0,))
+        read.append(gather(as_value(stacked), index, axes=(0,)))
+        return read[-1]
 
-    return combined(choices, pick, what)
+    made = combined(choices, pick, what)
+    if not read:  # all are the same, and yet the index may be none of them
+        place: Any = tracer(index)
+        outside = np.logical_or(np.less(place, 0), np.greater_equal(place, len(choices)))
+        hooks.fail_where(outside, IndexError("list index out of range"))
+    return made
 
 
 def combined(

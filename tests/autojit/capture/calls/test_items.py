@@ -372,3 +372,21 @@ def test_defaults_of_dicts_may_be_traced() -> None:
     for name in ("get", "pop", "setdefault"):
         with pytest.raises(ConcreteValueError, match="dict with a traced key"):
             jit(lambda i, x, name=name: getattr({0.5: 1.0}, name)(i, x))(0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "error"),
+    [
+        (lambda x, i: [x][i], IndexError),
+        (lambda x, i: (x, x)[i], IndexError),
+        (lambda x, i: {1: x}[i], KeyError),
+        (lambda x, i: {1: x, 3: x}[i], KeyError),
+        (lambda x, i: x * [7.0, 7.0][i], IndexError),
+    ],
+)
+def test_places_among_equal_elements_are_checked(f: Any, error: type[Exception]) -> None:
+    """Whichever is read, the result is the same, and yet there may be none."""
+    for call in (jit(f), jit(grad(f))):
+        with pytest.raises(error):
+            call(2.0, 5)
+    assert jit(f)(2.0, 1 if error is KeyError else 0) in (2.0, 14.0)
