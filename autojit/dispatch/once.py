@@ -99,9 +99,9 @@ def count_trace(function: Callable[..., Any], types: Any) -> None:
     held = [id(_content(cell)) for cell in function.__closure__ or ()]
     settings = [id(x) for x in function.__defaults__ or ()]
     key = (function.__code__, id(function.__globals__), *held, *settings, types, place)
-    if len(_traced) >= _MOST:
-        _traced.clear()
-    count = _traced[key] = _traced.get(key, 0) + 1
+    count = _traced[key] = _traced.pop(key, 0) + 1  # the last one from now on
+    for oldest in list(_traced)[:-_MOST]:
+        _traced.pop(oldest, None)
     doublings, rest = divmod(count, OFTEN)
     if rest or doublings & (doublings - 1):
         return

@@ -10,6 +10,7 @@ import pytest
 
 import autojit
 from autojit import grad, hessian, jacrev, jit, vmap
+from autojit.dispatch import once
 from autojit.errors import (
     FrozenStateWarning,
     NotArrayError,
@@ -181,6 +182,22 @@ def test_jit_in_a_loop_is_warned_of_once_in_a_while() -> None:
     assert [w.filename for w in caught] == [__file__]
     with pytest.warns(RepeatedJitWarning, match="20 times"):
         loop(2)
+
+
+def test_many_other_functions_do_not_hide_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(once, "_MOST", 3)
+
+    def double(x: Any) -> Any:
+        return 2 * x
+
+    def loop() -> None:
+        for k in range(10):
+            jit(double)(X)
+            jit(lambda x, k=k: x + k)(X)
+
+    with pytest.warns(RepeatedJitWarning, match="10 times on double"):
+        loop()
+    assert len(once._traced) == 3
 
 
 @pytest.mark.filterwarnings("error::autojit.errors.RepeatedJitWarning")
