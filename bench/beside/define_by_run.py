@@ -139,7 +139,8 @@ def training() -> list[Row]:
             optimizer.step()
         gc.collect()
 
-    steps(500)
+    # What is met so often that it is compiled is compiled by then, for which LLVM is loaded: 45 MB.
+    steps(STEPS)
     before = most_memory()
     steps(STEPS)
     grown = most_memory() - before
