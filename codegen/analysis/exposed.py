@@ -136,6 +136,8 @@ class Reads:
         self.bounds = dict(bounds)
         self.exposed: dict[Buffer, Any] = {}
         self.written: dict[Buffer, Written] = {}
+        #: The memory that some statement writes, also one that perhaps does not run.
+        self.changed: set[Buffer] = set()
         #: What all tasks have written together, when they are done.
         self._together: list[tuple[Buffer, Terms, int, int]] = []
 
@@ -157,7 +159,7 @@ class Reads:
 
     def read(self, s: Any, access: Access) -> None:
         buffer = memory(access.buffer)
-        if buffer.kind in ("input", "tape") or buffer in self.exposed or not buffer.size:
+        if buffer.kind in ("input", "tape") or not buffer.size or self.is_settled(buffer):
             return
         written = self.written.get(buffer, _NOTHING)
         if written.is_whole(buffer.size):
@@ -166,12 +168,17 @@ class Reads:
         if not written.covers(index, access.size, self.bounds):
             self.exposed[buffer] = s
 
+    def is_settled(self, buffer: Buffer) -> bool:
+        """Whether no other reader of a buffer needs to be looked at."""
+        return buffer in self.exposed
+
     def write(self, access: Access) -> None:
         buffer, index = memory(access.buffer), access.index
         if access.size > 0 and buffer.size:
             first = index.constant + access.low
             known = self.written.setdefault(buffer, Written())
             known.add(frozenset(index.terms), first, first + access.size - 1)
+            self.changed.add(buffer)
 
     # -- statements with others inside, and what moves memory ---------------------
 
@@ -244,6 +251,8 @@ class Reads:
         first, second = memory(s.first), memory(s.second)
         one, other = self.written.get(first, Written()), self.written.get(second, Written())
         self.written[first], self.written[second] = other, one
+        if first in self.changed or second in self.changed:
+            self.changed |= {first, second}
 
 
 def _copied(written: dict[Buffer, Written]) -> dict[Buffer, Written]:

@@ -53,7 +53,7 @@ def verify_kernel(kernel: Kernel, name: str = "") -> None:
 
 def verify(program: LoopProgram) -> None:
     """Raise BrokenLoops if a finished program is wrong."""
-    reads = Reads({})
+    reads = _Unwritten({})
     for step in program.steps:
         body = step.body if isinstance(step, Kernel) else [step]
         check = _Check(body, "")
@@ -63,6 +63,13 @@ def verify(program: LoopProgram) -> None:
         check.memory(reads, ("temp", "output"))
         reads.written = {b: w for b, w in reads.written.items() if b.kind != "local"}
         reads.exposed.clear()
+
+
+class _Unwritten(Reads):
+    """Of each buffer that is read unwritten, a read that is surely wrong, if there is one."""
+
+    def is_settled(self, buffer: Buffer) -> bool:
+        return buffer in self.exposed and _is_decided(self.exposed[buffer])
 
 
 class _Check:
@@ -88,7 +95,7 @@ class _Check:
         self._names(kernel.body, kernel.buffers)
         self.body(kernel.body)
         verify_tapes(kernel.body, self.fail)
-        reads = Reads({})
+        reads = _Unwritten({})
         reads.follow(kernel.body)
         self.memory(reads, ("local",))
 
@@ -100,7 +107,7 @@ class _Check:
 
     def memory(self, reads: Reads, kinds: tuple[str, ...]) -> None:
         for buffer, s in reads.exposed.items():
-            if buffer.kind in kinds and (buffer not in reads.written or _is_decided(s)):
+            if buffer.kind in kinds and (buffer not in reads.changed or _is_decided(s)):
                 self.fail(f"{buffer} is read before it is written", s)
 
     # -- statements ---------------------------------------------------------------

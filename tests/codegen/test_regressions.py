@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import cond, grad, jit, vmap
+from autojit import cond, fori_loop, grad, hessian, jit, scan, vmap
 from autojit.codegen.driver.executable import Executable
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
@@ -143,3 +143,20 @@ def test_branches_that_factorise_and_that_copy() -> None:
     np.testing.assert_allclose(jit(vmap(inverse))(x), [[[1.25]], [[2.0]], [[2.0]]])
     solved = vmap(grad(lambda x: cond(np.sum(x), np.sum, lambda p: np.linalg.solve(x, p)[0, 0], x)))
     np.testing.assert_allclose(jit(solved)(x[:2]), np.ones((2, 1, 1)))
+
+
+def test_second_derivatives_of_quantiles_of_tapes_in_loops() -> None:
+    """A step of the reverse reads, where a condition holds, what the same step has written."""
+
+    def f(x: Any) -> Any:
+        def step(_: Any, state: Any) -> Any:
+            first, second = state
+            last, rows = scan(lambda c, _: (c * 0.9, c), first, length=7)
+            return np.sin(last), np.tanh(second + np.quantile(rows, 0.3, axis=0))
+
+        return fori_loop(0, np.sum(x > 0.0) + 1, step, (x, x))[1]
+
+    x, h = np.array([0.7]), 1e-5
+    found = jit(hessian(f))(x)
+    first = jit(grad(lambda x: np.sum(f(x))))
+    np.testing.assert_allclose(found.ravel(), (first(x + h) - first(x - h)) / (2 * h), rtol=1e-6)

@@ -27,7 +27,9 @@ def main() -> int:
     parser.add_argument("--show", type=int, metavar="NUMBER", help="print a case of --only")
     parser.add_argument("--replay", type=Path, metavar="LOG", help="check the failures of a log")
     parser.add_argument("--shrinking", type=float, default=90.0, help="seconds for a failure")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds that a case may take")
+    parser.add_argument(
+        "--limit", type=float, default=120.0, help="seconds of processor time that a case may take"
+    )
     given = parser.parse_args()
     warnings.simplefilter("ignore")  # NumPy's, as functions are written; workers have their own
     only = [name for name in given.only.split(",") if name]

@@ -1,7 +1,12 @@
-"""A bound for the memory of a process: what asks for more gets a MemoryError."""
+"""Bounds for the memory of a process and for the processor time of a block.
+
+What asks for more memory gets a MemoryError; what takes more time gets :class:`TooSlow`.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -37,3 +42,40 @@ def limited_memory(more: int) -> Iterator[None]:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+class TooSlow(Exception):
+    """A block has taken all of its processor time."""
+
+
+@contextmanager
+def limited_time(seconds: float) -> Iterator[None]:
+    """Raise TooSlow in the block once the process has computed for so many seconds in it.
+
+    Only Python code is interrupted, and only in the main thread. There is no bound in other
+    threads, on Windows, and in a block within another one, which keeps the bound around it.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_PROF)[0]:
+        yield
+        return
+
+    def late(_number: int, _frame: object) -> None:
+        raise TooSlow(f"more than {seconds:g} s of processor time")
+
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def processor_time(pid: int) -> float | None:
+    """Seconds that a process has computed so far; None where the system does not tell."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")

@@ -23,6 +23,7 @@ from autojit.ir.tools.interpreter import interpret
 from autojit.validation.rounding import noisy, parts, wrong_elements
 from tests.fuzz import plain
 from tests.fuzz.case import Case, autojit_names, leaves
+from tests.fuzz.limits import TooSlow, limited_time
 from tests.thresholds import Thresholds
 
 #: What makes a call one that only differences can check.
@@ -31,6 +32,8 @@ DERIVATIVES = re.compile(
 )  # fmt: skip
 #: How much of the size of a result rounding may be, before noise is asked, in double and single.
 ROUNDING = {8: 1e-11, 4: 1e-5}
+#: Seconds of processor time for a run by NumPy, or by the interpreter.
+LONGEST = 40.0
 #: How exact differences are: of first derivatives, of second ones, and so on.
 DIFFERENCES = (1e-6, 1e-5, 1e-3, 1e-2)
 
@@ -67,7 +70,7 @@ class Run:
 
     def interpreted(self) -> list[Any]:
         if self._wanted is None:
-            with faults("interpreted"), autojit.disable_jit():
+            with faults("interpreted"), autojit.disable_jit(), limited_time(LONGEST):
                 self._wanted = leaves(self.case.run(autojit_names(), self.values))
         return self._wanted
 
@@ -107,6 +110,8 @@ def faults(way: str) -> Iterator[None]:
         raise Refused(f"{type(error).__name__}: {error}") from None
     except (Fault, Refused, Skip):
         raise
+    except TooSlow as error:
+        raise Skip(str(error)) from None
     except Exception as error:
         if str(error).startswith("np."):  # said on purpose, in the words of NumPy's own class
             raise Refused(f"{type(error).__name__}: {error}") from None
@@ -119,7 +124,7 @@ def by_numpy(case: Case, values: dict[str, Any], names: Callable[[], dict[str, A
     """The results of plain NumPy, in the precision of the arguments or in long double."""
     before = _contents(values)
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
+        with np.errstate(all="ignore"), warnings.catch_warnings(), limited_time(LONGEST):
             warnings.simplefilter("ignore")
             results = leaves(case.run(names(), values))
     except Exception as error:

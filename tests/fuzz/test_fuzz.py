@@ -21,7 +21,7 @@ from autojit.codegen.loop_passes import pipeline
 from autojit.ir.ops import elementary
 from autojit.ir.pass_manager.passes import verify_each
 from autojit.ir.passes.reroll import repetitions, tables
-from tests.fuzz import differences, guarded, memory, plain
+from tests.fuzz import differences, guarded, memory, oracles, plain
 from tests.fuzz.case import Case
 from tests.fuzz.generators import GENERATORS, make
 from tests.fuzz.oracles import Outcome, Run, check
@@ -154,8 +154,18 @@ def test_a_crash_and_a_hang_are_failures() -> None:
         assert worker.check(_doing("x = x + 1"))["status"] == "ok"  # by a new process
         worker.limit = 0.5
         assert worker.check(_doing("import time; time.sleep(60)"))["kind"] == "hang"
+        assert worker.check(_doing("while True: pass"))["kind"] == "hang"
     finally:
         worker.stop()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_reference_that_takes_too_long_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracles, "LONGEST", 0.2)
+    forever = check(_doing("import time\n    end = time.process_time() + 30\n"
+                           "    while time.process_time() < end: pass"))  # fmt: skip
+    assert (forever.status, forever.kind) == ("skipped", "")
+    assert "0.2 s of processor time" in forever.skips[0]
 
 
 @pytest.mark.skipif(not guarded.SUPPORTED, reason="guard pages are made on Linux only")

@@ -13,12 +13,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 from tests.fuzz.case import Case
-from tests.fuzz.limits import limit_memory
+from tests.fuzz.limits import limit_memory, processor_time
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,6 +30,8 @@ ENVIRONMENT = {
 }  # fmt: skip
 #: Bytes that a process may take beside what it has at first.
 MEMORY = 4 << 30
+#: How many times its processor time a case may run.
+PATIENCE = 10.0
 #: A process checks at most so many cases: what it compiled stays in memory.
 MOST_CASES = 400
 
@@ -37,7 +40,8 @@ class Worker:
     """A checking process, started again where it ended."""
 
     def __init__(self, limit: float = 120.0) -> None:
-        #: Seconds that a case may take.
+        #: Seconds of processor time that a case may take. On a machine that others use a case may
+        #: run for `PATIENCE` times as long.
         self.limit = limit
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[str] | None = None
@@ -56,7 +60,7 @@ class Worker:
             line = ""
         if line is None:
             self.stop()
-            return _failed("hang", f"no result within {self.limit:g} s")
+            return _failed("hang", f"no result within {self.limit:g} s of processor time")
         if not line:
             words = self._last_words()
             code = process.wait()
@@ -70,10 +74,17 @@ class Worker:
         return found
 
     def _line(self, process: subprocess.Popen[str]) -> str | None:
+        """What the process answers; None if it takes too long."""
+        begun, start = processor_time(process.pid), time.monotonic()
         with selectors.DefaultSelector() as selector:
             assert process.stdout is not None
             selector.register(process.stdout, selectors.EVENT_READ)
-            return process.stdout.readline() if selector.select(self.limit) else None
+            while not selector.select(self.limit):
+                spent, now = time.monotonic() - start, processor_time(process.pid)
+                patience = self.limit if begun is None or now is None else PATIENCE * self.limit
+                if spent >= patience or (begun is not None and now and now - begun >= self.limit):
+                    return None
+            return process.stdout.readline()
 
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:

@@ -25,8 +25,9 @@ from autojit.codegen.loop_ir.nodes import (
     Tasks,
 )
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
-from autojit.codegen.loop_ir.sequences import Branch
+from autojit.codegen.loop_ir.sequences import Branch, Repeat
 from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.codegen.loop_ir.values import Buffer, Trips
 from autojit.codegen.loop_passes import pipeline
 from autojit.codegen.loop_passes.strip_mine import strip_mined
 from autojit.ir.core.affine import Var
@@ -233,6 +234,34 @@ def test_temporaries_are_written_by_an_earlier_step() -> None:
     verify(LoopProgram("main", [X], [Y], [writes, reads]))
     with pytest.raises(BrokenLoops, match="t is read before it is written"):
         verify(LoopProgram("main", [X], [Y], [reads, writes]))
+
+
+def guarded(source: Buffer) -> list[Any]:
+    """A read of the first element where a condition holds, which nobody knows."""
+    test, x = scalar("bool"), scalar()
+    return [number(True, test), Load(x, source, at(0), test), Store(Y, at(0), x)]
+
+
+def test_guarded_reads_of_what_is_written_in_the_same_step_of_a_loop_are_right() -> None:
+    """A loop with a condition may run no step, and what it writes is not written afterwards."""
+
+    def repeated(body: list[Any]) -> Kernel:
+        test = scalar("bool")
+        return kernel(Repeat(Var(1 << 40), [number(False, test)], test, body, [], Trips()))
+
+    reads = guarded(LOCAL)
+    verify_kernel(repeated([*copied(X, at(0), LOCAL, at(1)), *reads]))
+    with pytest.raises(BrokenLoops, match="t is read before it is written"):
+        verify_kernel(repeated(reads))
+
+
+def test_a_guarded_read_hides_no_other_read() -> None:
+    reads = guarded(LOCAL)
+    verify_kernel(kernel(*copied(X, at(0), LOCAL, at(1)), *reads))
+    with pytest.raises(BrokenLoops, match="t is read before it is written"):
+        verify_kernel(
+            kernel(*copied(X, at(0), LOCAL, at(1)), *reads, *copied(LOCAL, at(2), Y, at(1)))
+        )
 
 
 def test_locals_are_those_of_one_kernel() -> None:
