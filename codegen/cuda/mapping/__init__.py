@@ -14,7 +14,7 @@
     passes       reductions of rows and columns in two passes
     prefix       sums so far: loops in turn that all blocks share
     kernels      elements, rows, reductions over the grid, matrices, and what runs in turn
-    products     matrix products, in tiles
+    products     matrix products, and what follows them
     program      all steps of a program
 
 Thresholds follow from the machine and say what pays; what is legal is checked where it is done.
