@@ -8,6 +8,7 @@ Legal where temporaries that live at the same step have bytes of their own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autojit.codegen.loop_ir.cost import itemsize
@@ -21,14 +22,24 @@ from .loop_level import NESTS, NOT_PLACED, loop_pass
 @loop_pass("Gives temporaries places in one block of memory.", needs=[NOT_PLACED], keeps=[NESTS])
 def plan(program: LoopProgram) -> None:
     """Give every temporary an offset: first fit, in the order of their first use."""
+    program.temps, program.arena = places([_used(step) for step in program.steps])
+
+
+def places(used: Sequence[Sequence[Buffer]]) -> tuple[dict[Buffer, int], int]:
+    """The offsets of temporaries, and the bytes that all take together.
+
+    Args:
+        used: the buffers of each step, in the order of the steps.
+    """
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
-    for position, step in enumerate(program.steps):
-        for buffer in _used(step):
+    for position, buffers in enumerate(used):
+        for buffer in buffers:
             if buffer.kind == "temp":
                 first.setdefault(buffer, position)
                 last[buffer] = position
     placed: list[tuple[int, int, Buffer]] = []  # offset, end, buffer
+    offsets: dict[Buffer, int] = {}
     for buffer, start in first.items():
         size = -(-buffer.size * itemsize(buffer.dtype) // ALIGNMENT) * ALIGNMENT
         offset = 0
@@ -39,8 +50,8 @@ def plan(program: LoopProgram) -> None:
                 break
             offset = max(offset, high)
         placed.append((offset, offset + size, buffer))
-        program.temps[buffer] = offset
-        program.arena = max(program.arena, offset + size)
+        offsets[buffer] = offset
+    return offsets, max((end for _, end, _ in placed), default=0)
 
 
 def _used(step: Any) -> list[Buffer]:

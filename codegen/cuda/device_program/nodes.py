@@ -108,6 +108,9 @@ class Atomic(ScatterInto):
     """A ``ScatterInto`` that several threads may do at the same place, in any order: ``add`` or
     ``maximum``, of numbers that are not NaN."""
 
+    #: Whether hardly any iteration comes to it.
+    is_rare: bool = False
+
 
 @declare(uses=lambda s: (s.condition,))
 @dataclass(slots=True)

@@ -24,6 +24,8 @@ class Coalescing:
     sectors: dict[str, int] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
     turns: dict[str, int] = field(default_factory=dict)
+    #: Atomic updates of global memory, one for each thread, which wait for each other at one place.
+    atomics: dict[str, int] = field(default_factory=dict)
 
     #: What was touched within :meth:`as_one`.
     _parts: list[tuple[str, np.ndarray, np.ndarray, int]] | None = None
@@ -49,21 +51,26 @@ class Coalescing:
             return
         sectors = elements * width // SECTOR
         pairs = np.stack([threads // WARP, sectors])
-        self._add(self.sectors, kernel, np.unique(pairs, axis=1).shape[1])
-        self._add(self.requests, kernel, len(np.unique(pairs[0])))
+        self.add(self.sectors, kernel, np.unique(pairs, axis=1).shape[1])
+        self.add(self.requests, kernel, len(np.unique(pairs[0])))
 
     def touch_shared(
-        self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int
-    ) -> None:
-        """Threads touch elements of shared memory: 16 at a time if these have 8 bytes."""
+        self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int,
+        *, is_atomic: bool = False,
+    ) -> None:  # fmt: skip
+        """Threads touch elements of shared memory: 16 at a time if these have 8 bytes.
+
+        Atomic updates of one element take turns, too.
+        """
         together = min(WARP, ROW_OF_BANKS // width)
         banks = elements % (ROW_OF_BANKS // width)
-        found = np.unique(np.stack([threads // together, banks, elements]), axis=1)
+        found = np.stack([threads // together, banks, elements])
+        found = found if is_atomic else np.unique(found, axis=1)
         places, counts = np.unique(found[:2], axis=1, return_counts=True)
         turns = np.zeros(int(places[0].max(initial=-1)) + 1, int)
         np.maximum.at(turns, places[0], counts)
-        self._add(self.turns, kernel, int(turns.sum()))
+        self.add(self.turns, kernel, int(turns.sum()))
 
     @staticmethod
-    def _add(where: dict[str, int], kernel: str, count: int) -> None:
+    def add(where: dict[str, int], kernel: str, count: int) -> None:
         where[kernel] = where.get(kernel, 0) + count

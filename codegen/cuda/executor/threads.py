@@ -112,8 +112,12 @@ class Threads:
         if self.counter is not None:
             threads, width = self.number[at], array.dtype.itemsize
             if root in self.shared:
-                self.counter.touch_shared(self.kernel.name, threads, cells % root.size, width)
+                self.counter.touch_shared(
+                    self.kernel.name, threads, cells % root.size, width, is_atomic=way == "add"
+                )
             else:
+                if way == "add":
+                    self.counter.add(self.counter.atomics, self.kernel.name, len(threads))
                 self.counter.touch(self.kernel.name, threads, cells, width)
         shadow = self.shadows.get(id(array))
         if shadow is None:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any
 
 from autojit.codegen.cuda.device_program.calls import LibraryCall, Part
-from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import Compute, Load, Loop, Store
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
@@ -36,7 +35,8 @@ def with_bias(
 ) -> LibraryCall | None:  # fmt: skip
     """The call that does what the next step does, too; None where that is not to add a bias.
 
-    ``uses`` says how many steps touch a buffer.
+    ``uses`` says how many steps touch a buffer.  Temporaries are to be placed again: the target may
+    lie where an operand does, which other tiles still read.
     """
     routine, c = call.routine, product.c
     assert isinstance(routine, Gemm)
@@ -49,8 +49,8 @@ def with_bias(
         return None
     bias, target = found
     size, before = product.m * product.n, (product.a.buffer, product.b.buffer, bias.buffer)
-    if any(_overlap(loops, target.buffer, each) for each in before):
-        return None  # what it reads would be written by other tiles
+    if memory(target.buffer) in map(memory, before):
+        return None
     parts = [
         *call.parts[:2],
         Part(target.buffer, target.index.constant, size, "w"),
@@ -98,16 +98,3 @@ def _is_sum(first: Any, second: Any, total: Any, store: Any) -> bool:
     adds = total.name == "add" and {*total.args} == {first.result, second.result}
     one_type = first.buffer.dtype == second.buffer.dtype == store.buffer.dtype
     return adds and one_type and store.value is total.result and first.guard is second.guard is None
-
-
-def _overlap(loops: LoopProgram, a: Buffer, b: Buffer) -> bool:
-    """Whether two buffers may share memory."""
-    a, b = (memory(loops.taken.get(each, each)) for each in (a, b))
-    if a is b:
-        return True
-    if a not in loops.temps or b not in loops.temps:
-        return False
-    (start, end), (low, high) = (
-        (loops.temps[x], loops.temps[x] + x.size * itemsize(x.dtype)) for x in (a, b)
-    )
-    return start < high and low < end

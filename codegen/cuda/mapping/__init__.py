@@ -5,16 +5,16 @@
     teams        how many threads share an iteration, and how many blocks a reduction
     cooperation  statements that the threads of a team run together, with barriers between them
     lanes        loops in turn for each of many elements: a thread an element
-    fission      few long rows: a kernel for each reduction
     staging      rows in shared memory
     scatters     updates whose order does not matter
     transposes   arrays read across their rows, in tiles
     vectors      neighbours that a thread reads and writes at once
     launches     the launches of one kernel, as they are made
-    passes       reductions of rows and columns in two passes
+    passes       reductions of rows and columns in two passes; few long rows by two kernels
+    copies       a block's own copies of what all threads update
     prefix       sums so far: loops in turn that all blocks share
     kernels      elements, rows, reductions over the grid, matrices, and what runs in turn
-    products     matrix products, in tiles
+    products     matrix products, and what follows them
     program      all steps of a program
 
 Thresholds follow from the machine and say what pays; what is legal is checked where it is done.

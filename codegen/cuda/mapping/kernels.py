@@ -20,10 +20,9 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Var
 
 from .cooperation import Cooperation, alone, iterations, positions
-from .fission import halves
 from .lanes import by_lanes
 from .launches import left_by_block
-from .passes import Passes
+from .passes import Passes, halves
 from .prefix import PrefixSums, prefix_of
 from .scatters import Scatters, is_simple
 from .staging import bytes_of, in_shared_memory, rows_of

@@ -14,6 +14,7 @@ from autojit.codegen.loop_ir.values import Accumulator, Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
+from .copies import with_copies
 from .machine import Machine
 from .staging import MOST_BYTES
 
@@ -46,9 +47,10 @@ class Launches:
         local = [b for b in used if b.kind == "local" and b not in of_block]
         given = [b for b in used if b.kind != "local" and b not in of_block]
         warp = self.machine.warp
-        self.launches.append(
-            DeviceKernel(name, doc, grid, threads, block, thread, body, given, shared, local, warp)
+        made = DeviceKernel(
+            name, doc, grid, threads, block, thread, body, given, shared, local, warp
         )
+        self.launches.append(with_copies(made))
 
     def threads(self, widths: list[int]) -> int:
         """The threads of a block: those of a team that is a block, or as many as usual."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
+from typing import Any
 
+from autojit.codegen.analysis.arena import places
 from autojit.codegen.cuda.device_program.calls import LibraryCall
 from autojit.codegen.cuda.device_program.failures import failures_of
 from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgram
@@ -16,11 +19,12 @@ from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, steps_of_elemen
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
+from autojit.codegen.loop_ir.values import Buffer
 
 from .cooperation import require_known
 from .kernels import KernelMapper
 from .machine import Machine
-from .products import in_tiles
+from .products import finishing, in_tiles
 
 #: Bytes of shared memory that combining takes at most, besides a kernel's own: each of a few words
 #: has one number of 8 bytes for each of at most 32 warps, and the status some.
@@ -35,22 +39,24 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
     for body in every:
         require_known(body)
     steps = Counter(b for body in every for b in buffers_of(body))
-    done = -1  # steps up to this one are part of a call
+    is_joined = False
+    done = -1  # steps up to this one are part of a launch
     for number, step in enumerate(loops.steps):
         if number <= done:
             continue
         if isinstance(step, MatrixProduct):
-            made = _product(step, f"product{number}", machine)
-            if number + 1 < len(loops.steps) and made and isinstance(made[0], LibraryCall):
-                call = with_bias(made[0], step, loops.steps[number + 1], loops, steps)
-                made, done = (made, done) if call is None else ([call], number + 1)
+            after = loops.steps[number + 1] if number + 1 < len(loops.steps) else None
+            made, is_both = _product_and(step, f"product{number}", machine, after, loops, steps)
             launches += made
+            done = number + 1 if is_both else done
+            is_joined |= is_both
         elif isinstance(step, Factorization):
             launches += _matrices(step, f"{step.name}{number}", machine)
         else:
             assert isinstance(step, Kernel)
             private = [b for b in steps if steps[b] == 1 and b in loops.temps]
             launches += KernelMapper(step, machine, private).launch()
+    loops = _placed_again(loops, launches) if is_joined else loops
     used = (memory(b) for kernel in launches for b in kernel.buffers)
     known = {*loops.inputs, *loops.outputs, *loops.temps}
     more = [b for b in dict.fromkeys(used) if b not in known]
@@ -59,6 +65,29 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
     for position, buffer in enumerate(partials):
         buffer.name = f"p{position}"
     return DeviceProgram(loops, launches, partials, tapes, failures_of(launches))
+
+
+def _placed_again(
+    loops: LoopProgram, launches: Sequence[DeviceKernel | LibraryCall]
+) -> LoopProgram:
+    """A loop program whose temporaries are placed by the launches that touch them."""
+    temps, arena = places(
+        [[b for b in map(memory, k.buffers) if b in loops.temps] for k in launches]
+    )
+    return replace(loops, temps=temps, arena=arena)
+
+
+def _product_and(
+    step: MatrixProduct, name: str, machine: Machine, after: Any, loops: LoopProgram,
+    uses: Mapping[Buffer, int],
+) -> tuple[Sequence[DeviceKernel | LibraryCall], bool]:  # fmt: skip
+    """A product, and whether its launch does what the next step does, too."""
+    made = _product(step, name, machine)
+    if made and isinstance(made[0], LibraryCall):
+        call = with_bias(made[0], step, after, loops, uses)
+        return (made, False) if call is None else ([call], True)
+    then = finishing(step, after, loops, uses) if made else None
+    return (made, False) if then is None else (in_tiles(step, name, machine, then), True)
 
 
 def _product(

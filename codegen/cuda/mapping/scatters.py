@@ -108,8 +108,11 @@ class _Update:
         result = scalar(buffer.dtype)
         return Gather(result, buffer, self.statement.index, self.places, None)
 
-    def atomic(self, buffer: Buffer, combine: str, value: Scalar) -> Atomic:
-        return Atomic(buffer, self.statement.index, self.places, combine, value)
+    def atomic(
+        self, buffer: Buffer, combine: str, value: Scalar, *, is_rare: bool = False
+    ) -> Atomic:
+        place = self.statement.index, self.places
+        return Atomic(buffer, *place, combine, value, is_rare=is_rare)
 
 
 #: What an iteration may have besides scalars and updates.
@@ -299,7 +302,7 @@ class _Split:
             part = inner.compute("sub", inner.compute("add", power, rest), power)
             rest = inner.compute("sub", rest, part)
             inner.body.append(u.atomic(sums, "add", part))
-        beside = [u.atomic(self.buffer, "add", value)]
+        beside = [u.atomic(self.buffer, "add", value, is_rare=True)]
         return [*code.body, *_choice(finite, inner.body, beside)]
 
     def total(self, at: Affine) -> list[Any]:

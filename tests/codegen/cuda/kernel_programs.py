@@ -54,6 +54,10 @@ def added(x: Any, v: Any) -> Any:
     return y
 
 
+def counted(x: Any, v: Any) -> Any:
+    return np.bincount((v * 9).astype(int) % x.shape[0], minlength=x.shape[0])
+
+
 def placed(x: Any, v: Any) -> Any:
     y = x.copy()
     y[places_of(x, v)] = v
@@ -74,6 +78,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "a product": (lambda a, b: np.tanh(a @ b), [(9, 7), (7, 5)], [(512, 512), (512, 512)]),
     "scattered": (grad(lambda x: np.sum(x[np.arange(40) % 7] ** 2)), [(9,)], [(10**6,)]),
     "added": (added, [(9,), (40,)], [(1000,), (10**6,)]),
+    "added to few": (added, [(3,), (40,)], [(16,), (10**6,)]),
+    "counted": (counted, [(3,), (40,)], [(16,), (10**6,)]),
     "placed": (placed, [(9,), (40,)], [(1000,), (10**6,)]),
     "a loop until": (grad(newton), [(5,)], [(5000,)]),
     "steps": (grad(turned), [(6,)], [(500,)]),

@@ -167,7 +167,7 @@ def test_few_updates_of_many_elements_and_integers_are_added_at_once() -> None:
     sparse = mapped(trace(add)(many, np.arange(100), np.ones(100)), Machine())
     assert [s.combine for s in atomics(sparse)] == ["add"]
     whole = mapped(trace(add)(np.zeros(10, int), np.zeros(500, int), np.ones(500, int)), Machine())
-    assert [s.combine for s in atomics(whole)] == ["add"]
+    assert {s.combine for s in atomics(whole)} == {"add"}
 
 
 @pytest.mark.parametrize(("dtype", "sums"), [(np.float32, 1), (np.float64, 2)])
