@@ -59,8 +59,7 @@ class Tracer(ArrayMethods):
 
     It takes part in NumPy's protocols, so ``np.sin(x)``, ``x + 1``, ``x.T`` and
     ``np.linalg.norm(x)`` record operations in the trace instead of computing.
-    ``weak`` is Python's scalar type for a traced Python number, which takes the dtype of the arrays
-    it is combined with.
+    ``weak`` is the type of a traced Python number, which takes the dtype of its other operand.
     """
 
     __slots__ = (
