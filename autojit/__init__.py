@@ -103,7 +103,7 @@ __all__ = [
 
 
 def parse(text: str) -> Any:
-    """The program that a text stands for; the inverse of ``str(program)``.
+    """Parse the text of a program; the inverse of ``str(program)``.
 
     >>> import autojit
     >>> p = autojit.parse('''
@@ -123,8 +123,8 @@ def parse(text: str) -> Any:
     return parse_text(text)
 
 
-#: Where each name is; its module is loaded when the name is first used, so that the command can
-#: answer before NumPy is there.
+#: The module of each public name. Modules are loaded on first use, so that the command can answer
+#: before NumPy is loaded.
 _LATER = {
     "debug_stale": "dispatch.outside",
     "jit": "dispatch.jit_function",

@@ -1,4 +1,4 @@
-"""Errors: one class for each mistake, each with the user's line and the fix in code."""
+"""Errors: one class for each kind of mistake. Messages show the user's line and the fix in code."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ raised: _Raised = _Raised()
 
 
 class TracingError(AutojitError):
-    """Raised only because a function is traced: Python would go on with the arrays.
+    """Raised only because a function is traced; plain arrays would not raise it.
 
     The traced function cannot handle such an error.  One that its ``except`` has caught is raised
-    again when the trace ends.  All other errors of autojit may be caught: NumPy raises them for
-    arrays too, or they are about the call of a transformation, traced or not.
+    again when the trace ends.  All other errors of autojit may be caught: either NumPy raises them
+    for arrays too, or they concern the call of a transformation.
     """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        #: Whether it may answer C code that asks what a value can do, as ``hasattr`` does.
+        #: Whether C code that probes a value, as ``hasattr`` does, may catch the error.
         self.asked = False
         if raised.errors is not None:
             raised.errors.append(self)
@@ -90,7 +90,7 @@ class UncoveredFunctionError(TracingError, NotImplementedError):
 
 
 class UncoveredAttributeError(TracingError, AttributeError):
-    """An attribute of arrays that traced ones do not have."""
+    """An attribute that arrays have and traced arrays do not."""
 
 
 class ConcreteValueError(TracingError, TypeError):
@@ -106,8 +106,8 @@ class NotArrayError(TracingError, TypeError):
 
 
 class CaptureError(TracingError, TypeError):
-    """An ``if`` or a loop on traced values that cannot be compiled, since what its ways lead to
-    differs in more than the numbers."""
+    """An ``if`` or a loop on traced values that cannot be compiled, because its ways differ in
+    more than numbers."""
 
 
 class ShapesDifferError(CaptureError):
@@ -119,11 +119,11 @@ class FrozenRandomError(TracingError, TypeError):
 
 
 class FrozenTimeError(TracingError, TypeError):
-    """A clock that a compiled function reads, which would stand still for all calls."""
+    """A clock read in a compiled function, which would show the same time in all calls."""
 
 
 class HandledFailureError(TracingError, RuntimeError):
-    """The function handles a failure that is known only when the compiled code runs."""
+    """The function handles a failure that happens only when the compiled code runs."""
 
 
 # -- raised for arrays too, or about the call of a transformation ----------------------
@@ -154,8 +154,8 @@ class StructureError(AutojitError, TypeError):
 
 
 class SettingError(StructureError):
-    """A setting of one of autojit's own functions (``argnums``, ``in_axes``, ``static_argnames``)
-    that it does not take, or that does not fit the function or its arguments."""
+    """A setting of an autojit function (``argnums``, ``in_axes``, ``static_argnames``) that is
+    invalid, or does not fit the function or its arguments."""
 
 
 class UnhashableStaticError(AutojitError, TypeError):
@@ -166,20 +166,19 @@ class UnhashableStaticError(AutojitError, TypeError):
 
 
 class MissingDtypeError(TracingError, DtypeError):
-    """A dtype that NumPy takes here, and autojit does not."""
+    """A dtype that NumPy accepts here and autojit does not."""
 
 
 class MixedDevicesError(AutojitError, TypeError):
-    """One program is to run on two devices, or takes arrays of two."""
+    """One program uses two devices, or takes arrays of two."""
 
 
 class RefusedInPlaceError(TracingError, InPlaceError):
-    """An in-place change that NumPy makes, and that tracing cannot follow exactly."""
+    """An in-place change that NumPy makes and tracing cannot follow exactly."""
 
 
 class ArgumentChangedError(RefusedInPlaceError):
-    """The traced function changes an argument in place, and so an array or a container of its
-    caller."""
+    """The traced function changes an argument, an array or container of its caller, in place."""
 
 
 class RetraceWarning(UserWarning):
@@ -191,15 +190,15 @@ class RepeatedJitWarning(RetraceWarning):
 
 
 class FrozenStateWarning(UserWarning):
-    """A compiled function sets a variable outside of it: once, and not at each call."""
+    """A compiled function sets an outside variable; this happens only once, during tracing."""
 
 
 class StaleValueWarning(UserWarning):
-    """What a compiled function closes over has changed since it was traced, and is not seen."""
+    """A value that a compiled function closes over has changed since tracing, without effect."""
 
 
 class DonationWarning(UserWarning):
-    """``donate_argnums`` has no effect: the results are right, and no memory is saved."""
+    """``donate_argnums`` has no effect: the results are correct, and no memory is saved."""
 
 
 class UnrolledLoopWarning(UserWarning):
@@ -211,7 +210,7 @@ class NanError(AutojitError, FloatingPointError):
 
     def __init__(self, report: Any) -> None:
         super().__init__(str(report))
-        #: What :func:`autojit.explain_nan` says of it.
+        #: The explanation by :func:`autojit.explain_nan`.
         self.report = report
 
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
@@ -219,17 +218,16 @@ class NanError(AutojitError, FloatingPointError):
 
 
 class DerivativeCheckError(AutojitError, AssertionError):
-    """A derivative that differs from central differences, by ``check_grads`` or
+    """A derivative that differs from central differences, found by ``check_grads`` or
     ``jit(f, check="first")``."""
 
 
 class MiscompilationError(AutojitError, RuntimeError):
-    """Compiled code that computes something else than the interpreter, found by
-    ``AUTOJIT_VERIFY``."""
+    """Compiled code that disagrees with the interpreter, found by ``AUTOJIT_VERIFY``."""
 
 
 class EnvironmentVariableError(AutojitError, ValueError):
-    """A variable of the environment with a value that is none of its settings."""
+    """An environment variable with an invalid value."""
 
 
 class UncheckedGradientWarning(UserWarning):
@@ -237,11 +235,11 @@ class UncheckedGradientWarning(UserWarning):
 
 
 class MissingFunctionError(AutojitError, RuntimeError):
-    """A pickled function came without its Python code, and a call needs it."""
+    """A function was pickled without its Python code, and a call needs the code."""
 
 
 class ProfileError(AutojitError, RuntimeError):
-    """A profile is used twice, or asked before it has begun."""
+    """A profile is used twice, or read before it has begun."""
 
 
 class UnsupportedTargetError(AutojitError, RuntimeError):

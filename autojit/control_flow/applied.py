@@ -1,4 +1,4 @@
-"""Functions of the user's that NumPy applies to parts of an array."""
+"""NumPy's functions that apply a user's function to parts of an array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow as values: loops and branches that are compiled as such.
+"""Loops and branches as functions, which are compiled as loops and branches.
 
 A Python loop in a traced function unrolls, and a Python ``if`` cannot depend on a traced
 value.  These functions become native loops and branches, and have derivatives of every
@@ -55,25 +55,24 @@ def scan(
         init: the first carry, a tree of arrays.
         xs: a tree of arrays with one row a step, or None.
         length: how many steps; needed only without ``xs``.
-        reverse: whether to go from the last row to the first. Row i of ``xs`` and of the
-            stacked results still belong together.
+        reverse: whether to go from the last row to the first. Row i of the stacked results still
+            belongs to row i of ``xs``.
         checkpoint: what reverse mode stores of n steps, where a step has a carry of c bytes and
-            r bytes of residuals. None: the residuals, n r bytes, or less, as for a number, where
-            that is faster. A number k: the carries of every k-th step and the residuals of k
-            steps, c n/k + r k bytes; each step is then computed a second time. ``"sqrt"``: k =
-            ceil(sqrt(n)), at which that is (c + r) sqrt(n) bytes. ``"auto"``: None where n r is
-            at most 256 MB, else ``"sqrt"``.
-            ``peak_memory(grad(f))(x)`` states the bytes before anything is run.
+            r bytes of residuals. None: the residuals, n r bytes, or fewer (as for a number) if that
+            is faster. A number k: the carries of every k-th step and the residuals of k steps, c
+            n/k + r k bytes; each step is then computed twice. ``"sqrt"``: k = ceil(sqrt(n)), which
+            stores (c + r) sqrt(n) bytes. ``"auto"``: None where n r is at most 256 MB, else
+            ``"sqrt"``. ``peak_memory(grad(f))(x)`` states the bytes before anything is run.
 
     Returns:
         ``(carry, ys)``: the last carry, and the results stacked along a new first axis.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where the carry changes its type, or the rows
-            do not fit.
+        StructureError, ShapeError, DtypeError: if the carry changes its type, or the rows do not
+            fit.
 
     The body is compiled once, whatever the length. In reverse mode each step stores the fewest
-    bytes from which the backward pass can do its part.
+    bytes that the backward pass needs.
 
     >>> import numpy as np
     >>> from autojit import scan
@@ -121,7 +120,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
         i, carry = state
         return i + 1, body_fun(as_index(i, lower, upper), carry)
 
-    # As NumPy's integer: below a bound, one more always fits.
+    # A NumPy integer: it is below a bound, so adding one cannot overflow.
     first = np.positive(lower) if is_tracer(lower) else np.int64(lower)
     return while_loop(lambda state: state[0] < upper, body, (first, init))[1]
 
@@ -253,8 +252,7 @@ def associative_scan(
     """All partial results of an associative function along an axis.
 
     Args:
-        fn: an associative function of two trees like ``elems`` that works on every element
-            along the axis by itself.
+        fn: an associative function of two trees like ``elems``, elementwise along the axis.
         elems: a tree of arrays of one extent along the axis.
         reverse: whether to start from the end.
         axis: the axis.
@@ -262,7 +260,7 @@ def associative_scan(
     Returns:
         Arrays like ``elems``: the first element, ``fn`` of the first two, and so on.
 
-    One pass with a call a step, which on a CPU is less work than a tree of calls.
+    It makes one pass with one call per step, which on a CPU is less work than a tree of calls.
 
     >>> import numpy as np
     >>> import autojit

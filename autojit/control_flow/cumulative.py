@@ -1,4 +1,4 @@
-"""Cumulative sums, products and extremes: ``cumsum`` and its kin, each a native loop.
+"""Cumulative sums, products and extremes (``cumsum`` and others), each a native loop.
 
 A loop's derivative is a loop in the other direction, so the gradient of a running product needs no
 division, and zeros among its factors do no harm.
@@ -21,7 +21,7 @@ from autojit.protocols.ufunc_plans import resolve
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 
-#: What a running sum or product begins with; other ufuncs begin with the first element.
+#: The initial value of a running sum or product; other ufuncs begin with the first element.
 _NEUTRAL = {np.add: 0, np.multiply: 1}
 _OTHERS = (np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.hypot)
 

@@ -28,18 +28,18 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 from autojit.transformations.checkpointing import Segments, segment_size
 
-#: The index of a loop: Python's integer, which takes the dtype of what it meets.
+#: The index of a loop: a Python integer, which takes the dtype of its other operand.
 INDEX = LeafType(Type(np.dtype(np.int64), ()), int)
 
 
 def as_array(x: Any) -> Any:
-    """A traced array as it is, all else as an array of NumPy's."""
+    """A traced array unchanged, anything else as a NumPy array."""
     return x if isinstance(x, Tracer) else np.asarray(x)
 
 
 def as_index(i: Any, lower: Any, upper: Any) -> Tracer:
-    """A traced integer that takes the dtype of what it meets, as a loop's index does, between a
-    lower bound and an upper one that it does not attain; these may be traced themselves."""
+    """A traced integer in ``lower <= i < upper`` (the bounds may be traced) that takes the dtype of
+    its other operand, as a loop's index does."""
     trace = current_trace()
     assert trace is not None
     bounds = (bounds_of(lower)[0], bounds_of(upper)[1] - 1)
@@ -89,7 +89,7 @@ def integer(x: Any, what: str) -> int:
 
 
 def bound(x: Any, what: str) -> Any:
-    """A bound of a loop: a traced integer scalar as it is, or a Python integer."""
+    """A bound of a loop: a traced integer scalar, unchanged, or a Python integer."""
     if not isinstance(x, Tracer):
         return integer(x, what)
     if x.shape or x.dtype.kind not in "iu":
@@ -137,8 +137,8 @@ def _carry_body(
 ) -> tuple[Body, list[LeafType]]:
     """The traced body, and the types of its carries.
 
-    Python numbers among the first carries become what the body makes of them, which may take
-    a round for each of them.
+    Python numbers among the initial carries take the types that the body gives them, which may take
+    one round for each number.
     """
     leaves, structure = pytrees.flatten(init)
     types = [leaf_type(pytrees.check_result(x, f"The first carry of {what}")) for x in leaves]
@@ -313,7 +313,7 @@ def emit_switch(
     operands: tuple[Any, ...],
     of: str,
 ) -> Any:
-    """``switch`` inside of a trace; ``names`` are those of the branches in messages."""
+    """``switch`` inside of a trace; ``names`` are the branches' names in messages."""
     leaves, structure = pytrees.flatten(operands)
     types = [leaf_type(leaf) for leaf in leaves]
 
@@ -339,7 +339,7 @@ def emit_switch(
 
 
 def _common_results(bodies: Sequence[Body], names: Sequence[str], of: str) -> list[np.dtype]:
-    """The dtypes of the results, in which Python numbers give way to arrays."""
+    """The dtypes of the results; Python numbers take the dtypes of arrays."""
     first = bodies[0]
     for body, name in zip(bodies, names, strict=True):
         if body.structure != first.structure:

@@ -14,7 +14,7 @@ from .control import while_loop
 
 @composite(np.gcd)
 def gcd(a: Any, b: Any) -> Any:
-    """All elements go on until the last one is done."""
+    """Every element iterates until the last one is done."""
 
     def goes_on(pair: Any) -> Any:
         return np.any(pair[1] != 0)

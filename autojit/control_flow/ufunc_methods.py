@@ -78,7 +78,7 @@ def _folded(name: str, ufunc: Any, rows: Any, initial: Any) -> Any:
 def reduce_at(
     ufunc: Any, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
-    """``ufunc.reduceat``: one reduction from each place to the next."""
+    """``ufunc.reduceat``: one reduction from each index to the next."""
     name = f"{name_of(ufunc)}.reduceat"
     reject(name, out=out)
     indices = with_values(indices)
@@ -105,7 +105,7 @@ def reduce_at(
 
 
 def update_at(ufunc: Any, x: Any, index: Any, *values: Any) -> None:
-    """``ufunc.at``: one element after the other, so that places may repeat."""
+    """``ufunc.at``: one element after the other, so that indices may repeat."""
     name = f"{name_of(ufunc)}.at"
     if len(values) != ufunc.nin - 1 or ufunc.nout != 1:
         raise uncovered(name)

@@ -12,7 +12,7 @@ from autojit.codegen.driver.executable import LARGE, canonical
 
 from .layouts import DTYPES, Orders, order_of, orders_of
 
-#: What a call returns that fits none of the native functions.
+#: The result of a call that fits none of the native functions.
 MISS: Any = object()
 
 #: How many native functions are tried for arguments of one structure.
@@ -24,7 +24,7 @@ Path = tuple[Any, ...]
 class NativeCalls:
     """The native functions for arguments of one structure, the latest first.
 
-    Each checks the types itself and returns None where they are not its own.
+    Each checks the types itself, and returns None if they are not those it was compiled for.
     """
 
     def __init__(self, structure: Any) -> None:
@@ -36,8 +36,8 @@ class NativeCalls:
         self._copied: set[Orders] = set()
 
     def add(self, native: Callable[..., Any], results: Any) -> None:
-        """One that is tried first from now on, and the structure of its results (None where they
-        are returned as they are)."""
+        """Add a function, which is tried first from now on, and the structure of its results (None
+        if they are returned unchanged)."""
         rebuild = None if results is None else results.unflatten
         others = [pair for pair in self._natives if pair[0] is not native]
         self._natives = ((native, rebuild), *others[: MOST - 1])
@@ -47,14 +47,14 @@ class NativeCalls:
         self._copied.add(orders)
 
     def leaves(self, tree: Any) -> list[Any] | None:
-        """The leaves of a tree, if it has just this structure and that is fast to find out."""
+        """The leaves of a tree, if it has exactly this structure and a fast check shows it."""
         if self._dicts is None:
             return None
         try:
             leaves: list[Any] = self._take_apart(tree)
         except ValueError:
             return None
-        # To optree, dicts with an order or a default are as good as plain ones here.
+        # optree does not distinguish ordered dicts and defaultdicts from plain dicts here.
         for path in self._dicts:
             node = tree
             for key in path:
@@ -64,8 +64,7 @@ class NativeCalls:
         return leaves
 
     def call(self, leaves: Sequence[Any]) -> Any:
-        """The result, or MISS; arrays with any strides are copied, unless there may be code for
-        them."""
+        """The result, or MISS. Strided arrays are copied, unless code may exist for their order."""
         result = self._try(leaves)
         if result is MISS:
             orders = orders_of(leaves)
@@ -83,7 +82,7 @@ class NativeCalls:
 
 
 def _plain_dicts(structure: Any) -> list[Path] | None:
-    """Where the dicts of a tree are; None if a fast comparison would miss a difference."""
+    """The paths of a tree's dicts; None if a fast comparison would miss a difference."""
     try:
         return list(_dicts_below(structure, ()))
     except LookupError:
@@ -106,9 +105,9 @@ def _dicts_below(structure: Any, path: Path) -> Iterator[Path]:
 
 
 def _contiguous(leaves: Sequence[Any], any_order: bool) -> list[Any] | None:
-    """The leaves with arrays as native code takes them; None if they are so already.
+    """The leaves with arrays in the form native code takes; None if they already have it.
 
-    Without ``any_order``, those stay for which there is code in their order.
+    Without ``any_order``, arrays in an order that code exists for are not copied.
     """
     copied = [x if not any_order and order_of(x) else _as_native(x) for x in leaves]
     return copied if any(a is not b for a, b in zip(copied, leaves, strict=True)) else None

@@ -24,7 +24,7 @@ _known: WeakSet[Any] = WeakSet()
 
 
 def look_at_each_cell(f: CompiledFunction[Any, Any]) -> CompiledFunction[Any, Any]:
-    """The same function, which looks outside at its first call in each cell from now on."""
+    """The same function, which checks for outside changes at its first call in each cell."""
     shell = notebook()
     if shell is not None:
         if not _known:
@@ -40,17 +40,17 @@ def _again(*_: Any) -> None:
 
 
 class OfCell(Outside):
-    """What was outside of a function that is used in IPython, and the function's own code."""
+    """The outside values of a function that is used in IPython, and the function's own code."""
 
     def settle(self) -> bool:
         super().settle()
         own = function_of(self.function)
-        #: The code that it was traced with, or that was warned of.
+        #: The code that was traced, or that the last warning was about.
         self._seen = None if own is None else _code(own)
         return self._seen is not None
 
     def check(self, traced: Traced) -> None:
-        """Warn of another definition, or of what has changed outside."""
+        """Warn if the function was redefined, or if outside values have changed."""
         own = function_of(self.function)
         now = None if own is None else _definition(own)
         if now is None or _code(now[0]) == self._seen:
@@ -61,13 +61,13 @@ class OfCell(Outside):
 
 
 def _code(function: FunctionType) -> CodeType:
-    """The code wherever it stands, so that a cell that is run again unchanged is the same."""
+    """The code without its position, so that a cell that is run again unchanged compares equal."""
     return function.__code__.replace(co_firstlineno=1)
 
 
 def _definition(own: FunctionType) -> tuple[FunctionType, Any]:
-    """The function that now has the name of another one in its module, and what it is there; the
-    function itself where there is none, or nothing that a user would compile."""
+    """The function that its module now has under the name of ``own``, and the object found there;
+    ``own`` itself if there is none, or nothing that a user would compile."""
     found: Any = getattr(sys.modules.get(own.__module__), own.__name__, None)
     now = function_of(found)
     if now is None or now.__qualname__ != own.__qualname__:

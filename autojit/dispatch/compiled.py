@@ -1,4 +1,4 @@
-"""What ``jit`` returns: traced once a signature, compiled, and called natively."""
+"""The result of ``jit``: traced once per signature, compiled, and called natively."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _NO_STATIC = exact(())
 
 
 class _State(NamedTuple):
-    """What a compiled function is pickled as."""
+    """The pickled state of a compiled function."""
 
     function: Any
     name: str
@@ -88,7 +88,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
     ) -> None:
         look_like(self, function)
         self.function = function
-        #: The device that it was made for; None for that of its arguments.
+        #: The device given to ``jit``; None for the device of the arguments.
         self.asked = asked
         self.tier = tier
         self.check = check
@@ -99,7 +99,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         self._by_static: StaticCalls | None = None
         #: Native code by the static arguments and the structure of the others.
         self._natives: dict[Any, NativeCalls] = {}
-        #: Of these, what was called last with the same static arguments.
+        #: The entry of these that was called last with the same static arguments.
         self._latest: dict[Any, NativeCalls] = {}
         self._lock = Lock()
         self._hits = 0
@@ -107,7 +107,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         self.outside = Outside
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        # The fast path: native code checks the types itself and says when they differ.
+        # The fast path: native code checks the types itself and reports a difference.
         try:
             if self._fast is not None and not kwargs and settings.direct:
                 result = self._fast(*args)
@@ -133,7 +133,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
             raise
 
     def __reduce__(self) -> Any:
-        """By name, or with the function; where that does not pickle, with the traced programs."""
+        """By name, or with the function; if that does not pickle, with the traced programs."""
         name = global_name(self)
         return name or (_unpickled, (self._state(),))
 
@@ -156,7 +156,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         return _State(function, name, static, self.asked, self.tier, self.check, programs)
 
     def _call_native(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of native code that is there, or MISS."""
+        """The result of existing native code, or MISS."""
         key: Any = _NO_STATIC
         tree: Any = (args, kwargs)
         if self.static:
@@ -176,7 +176,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
     def _name_line(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Add the user's line to what native code has raised."""
+        """Add the user's line to an error that native code has raised."""
         if not is_of_code(error):
             return
         if isinstance(error, TargetError):  # what a GPU does not take has no line
@@ -219,7 +219,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         return pytrees.unflatten(structure, results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
-        """The results of the compiled code, which is made or loaded here at the first call."""
+        """The results of the compiled code, which the first call compiles or loads here."""
         program = found.traced.program
         code = executable(found.compiled, found.device)
         if found.device != CPU:
@@ -263,14 +263,14 @@ class CompiledFunction(Inspected, Binding[P, R]):
         return (made,) if found.traced.structure.is_leaf() else made
 
     def _requests(self) -> list[Request]:
-        """The device that it was made for, as something that asks for it."""
+        """The request for the device given to ``jit``, if any."""
         if self.asked is None:
             return []
         words = f"jit({_name(self.function)}, device={self.asked!r})"
         return [Request(self.asked, words, user_source())]
 
     def _is_compiling(self, code: Any, found: Specialization) -> bool:
-        """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
+        """Whether code is still being compiled and the interpreter may answer meanwhile."""
 
         def work() -> None:
             with target_errors():
@@ -288,7 +288,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         return True
 
     def _make_ready(self, code: Any, found: Specialization) -> None:
-        """Native code for this signature, which checks it; further calls go there."""
+        """Create the native function for this signature; further calls go there."""
         bare = found.traced.structure.is_leaf()
         began = perf_counter()
         program = found.traced.program
@@ -303,7 +303,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         self._release(found)
 
     def _release(self, found: Specialization, *checked: str) -> None:
-        """Let further calls of this signature go to its native code, if all is checked."""
+        """Let further calls of this signature go to its native code, once all checks are done."""
         with self._lock:
             found.held.difference_update(checked)
             native = found.native
@@ -374,7 +374,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         return leaves, kept
 
     def remember(self, programs: Sequence[tuple[Signature, Traced]]) -> None:
-        """Take over signatures that were traced before, in another process."""
+        """Take over signatures that another process traced."""
         for signature, traced in programs:
             asked = chosen(self._requests())
             key = (exact(signature.static), signature.structure, signature.leaves, asked)
@@ -382,7 +382,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
             self._specializations.setdefault(key, Specialization(signature, traced, device))
 
     def look_again(self) -> None:
-        """Look outside at the next call of each signature, before native code is called."""
+        """Check outside values at the next call of each signature, before native code runs."""
         with self._lock:
             self._fast = self._by_static = None
             self._natives, self._latest = {}, {}
@@ -390,7 +390,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
                 found.look_again()
 
     def anew(self) -> CompiledFunction[P, R]:
-        """The same function, of which nothing is known yet."""
+        """The same function, with nothing traced or compiled yet."""
         made = CompiledFunction[P, R](self.function, (), (), self.asked)
         made.static = self.static
         return made

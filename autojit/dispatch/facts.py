@@ -1,4 +1,4 @@
-"""What a compiled function says of itself: what was traced, why, and what became of it."""
+"""Facts about a compiled function: its traces, their reasons, and their code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TraceFacts(NamedTuple):
     #: The argument that differed from an earlier signature, and how; None for the first.
     cause: str | None
     program: Program
-    #: Seconds of the trace, and of what made or loaded the code (None before it was called).
+    #: Seconds of tracing, and of compiling or loading the code (None before the first call).
     traced_in: float
     made_in: float | None
     #: Whether the code came from the cache on disk.
@@ -32,7 +32,7 @@ class TraceFacts(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """All of it."""
+    """All facts about a compiled function."""
 
     #: How the function was made: ``jit(grad(loss))``.
     written: str
@@ -44,7 +44,7 @@ class Facts(NamedTuple):
     traces: list[TraceFacts]
 
     def line(self) -> str:
-        """The same for a terminal, in a line or two."""
+        """The facts for a terminal, in a line or two."""
         head = f"<{self.written}{self.names} on {self.device}: "
         if not self.traces:
             return f"{head}not traced yet>"
@@ -77,8 +77,8 @@ def made(trace: TraceFacts) -> str:
 
 
 def facts_of(f: Any, *, make: bool = False) -> Facts:
-    """What is known of a CompiledFunction; with ``make`` loops are made where they are not in
-    memory."""
+    """The facts about a CompiledFunction; with ``make``, loops that are not in memory are
+    generated."""
     return Facts(
         f.written(), names_of(f), signature_text(f), f.device, f.tier,
         [_trace(found, found.device, make) for found in f.specializations()],

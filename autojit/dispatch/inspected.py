@@ -1,4 +1,4 @@
-"""What compiled functions say of themselves: counts, programs, code on disk."""
+"""Inspection of compiled functions: counts, programs, code on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Inspected(Shown):
-    """The part of a compiled function that looks inside."""
+    """The methods of a compiled function for inspecting it."""
 
     function: Callable[..., Any]
     asked: str | None
@@ -40,7 +40,7 @@ class Inspected(Shown):
 
     @property
     def device(self) -> str:
-        """Where it runs: what it was made for, or where the last signature has led."""
+        """The device it runs on: the one given to ``jit``, or that of the last signature."""
         found = self.specializations()
         return self.asked or (found[-1].device if found else CPU)
 
@@ -49,7 +49,7 @@ class Inspected(Shown):
         return f"jit({written(self.function)})"
 
     def specializations(self) -> list[Specialization]:
-        """What is kept for each signature, in the order of the traces."""
+        """The specializations, one per signature, in the order of the traces."""
         with self._lock:
             return list(self._specializations.values())
 
@@ -57,10 +57,10 @@ class Inspected(Shown):
         """How often the function was traced, and which argument differed at the last retrace:
         "argument 0['x'] was f64[3], is f64[4]".
 
-        Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
-        from the cache on disk, where it would have been compiled without. ``branches``, ``loops``
-        and ``unrolled`` count the lines of Python's ``if``, ``for`` and ``while`` that the traces
-        have captured or unrolled; ``autojit dump --remarks`` says why.
+        Calls on the fast path are not counted as hits. ``loaded`` counts how often native code came
+        from the cache on disk instead of being compiled. ``branches``, ``loops`` and ``unrolled``
+        count the lines of Python's ``if``, ``for`` and ``while`` that the traces have captured or
+        unrolled; ``autojit dump --remarks`` says why.
         """
         found = list(self._specializations.values())
         programs = {(each.compiled, each.device) for one in found for each in one.family()}
@@ -76,8 +76,8 @@ class Inspected(Shown):
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace and optimise for these arguments, without running.
 
-        Types may stand in place of arrays: those of a program (``program.in_types``), or what
-        ``autojit.ir.core.types.parse_type("f64[100,3]")`` makes.
+        Types may replace arrays: those of a program (``program.in_types``), or the result of
+        ``autojit.ir.core.types.parse_type("f64[100,3]")``.
 
         Returns an object with ``text(stage)``, ``compile()`` and ``cost()``.
         """
@@ -89,10 +89,11 @@ class Inspected(Shown):
 
     @folded
     def explain(self, *args: Any, **kwargs: Any) -> Explanation | GpuExplanation:
-        """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
+        """Explain what the code of a call does, and why: print it, or call ``html()`` or
+        ``json()``.
 
-        For a GPU it says how each kernel is launched, and runs nothing.
-        Where types stand in place of arrays (see ``lower``) nothing is run, so nothing is measured.
+        For a GPU it reports how each kernel is launched, and runs nothing. With types instead of
+        arrays (see ``lower``) nothing is run, so nothing is measured.
 
         >>> autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000)).flops
         2000
@@ -114,7 +115,7 @@ class Inspected(Shown):
 
     @folded
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
-        """What native code for these arguments depends on: its key on disk, None if it has none."""
+        """The disk cache key of native code for these arguments, by part; None if it has none."""
         leaves, found = self.specialize(args, kwargs)
         if found.device != CPU:
             return None

@@ -94,26 +94,25 @@ def jit(
     Args:
         f: a function of arrays, numbers, or trees of them. Omitted in ``@jit(...)``.
         static_argnums: positions of arguments that are settings, not arrays; they must be
-            hashable, and each new value compiles anew. Texts, enums, functions, classes and other
-            hashable objects that are compared by what they are (ranges, dtypes, paths) are static
-            by themselves. Numbers and bools are traced unless they are named here.
+            hashable, and each new value is compiled separately. Strings, enums, functions, classes
+            and other hashable objects that compare by value (ranges, dtypes, paths) are static
+            automatically. Numbers and bools are traced unless they are named here.
         static_argnames: the same by name.
-        donate_argnums: for programs that come from JAX, which overwrites such arguments. Here
-            inputs are never written to: anything but ``()`` is warned of, and has no effect.
-        device: ``"cpu"`` or ``"cuda"`` (``"cuda:1"`` for the second card). Whatever is made of the
-            function, its gradient for one, runs there; two different devices in one program are an
-            error. By default it runs where its arrays are: on a GPU if one of its arguments, or of
-            the arrays that it closes over, lies there (:func:`autojit.device_put`), else on the
-            CPU. Results are arrays on the GPU if an argument is there, else NumPy's.
-        tier: ``"compiled"`` (the default): the first call waits for the compiler. ``"auto"``:
-            until the code is there, calls are answered by NumPy, op by op, while the compiler
-            runs in a thread; results agree to rounding. That is for sessions in which many
-            functions are tried once: the compiler takes a core meanwhile, and where a program
-            has loops or is large, calls wait as before. What the compiler raises is raised by
-            the next call.
+        donate_argnums: for compatibility with JAX, which overwrites such arguments. autojit never
+            writes to inputs: anything but ``()`` has no effect except a warning.
+        device: ``"cpu"`` or ``"cuda"`` (``"cuda:1"`` for the second card). Transformations of the
+            function, such as its gradient, run there too; two different devices in one program are
+            an error. By default the function runs where its arrays are: on a GPU if one of its
+            arguments, or an array that it closes over, is there (:func:`autojit.device_put`), else
+            on the CPU. Results are arrays on the GPU if an argument is there, else NumPy arrays.
+        tier: ``"compiled"`` (the default): the first call waits for the compiler. ``"auto"``: the
+            compiler runs in a thread, and until the code is ready NumPy answers calls op by op;
+            results agree to rounding. This suits sessions that try many functions once. The
+            compiler occupies one core meanwhile, and calls of programs with loops, or of large
+            ones, still wait. The next call raises any error of the compiler.
 
     Raises:
-        UnsupportedTargetError: for another device or tier, or one that is not there.
+        UnsupportedTargetError: for an unknown device or tier, or a device that is not available.
         MixedDevicesError: if a function that it calls, or an argument, is on another device.
         UnhashableStaticError, NotArrayError, ConcreteValueError, UncoveredFunctionError:
             each naming the argument or the line, with the fix.

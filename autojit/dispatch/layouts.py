@@ -1,4 +1,4 @@
-"""Arrays whose axes lie in memory in another order: Fortran's, or that of a transpose.
+"""Arrays with axes in another memory order: Fortran order, or that of a transpose.
 
 Code for them is made of the same trace, with their transposes as inputs
 (``ir/transforms/layouts.py``), so that nothing is copied.
@@ -14,20 +14,20 @@ import numpy as np
 from autojit.ir.core.types import DTYPE_NAMES
 from autojit.ir.transforms.layouts import Order, Orders
 
-#: Bytes of an array from which on code of its own is made for its order: below, a copy takes as
-#: long as to see that none is needed, 2 us.
+#: The size in bytes from which an array gets code for its order. Below it, copying takes no longer
+#: than checking the order, 2 us.
 WORTH = 4096
 
-#: For how many orders code is made for one signature; arrays in others are copied.
+#: How many orders get their own code per signature; arrays in other orders are copied.
 MOST = 4
 
-#: Native code asks for just these objects.
+#: Native code accepts exactly these objects.
 DTYPES = {dtype: dtype for dtype in DTYPE_NAMES}
 
 
 def order_of(leaf: Any) -> Order | None:
-    """The order of axes by which the transpose of an array is in C order; None where it is so
-    itself, is small, or has gaps, repetitions or reversed axes.
+    """The order of axes in which the transpose of an array is in C order. None if the array itself
+    is in C order, is small, or has gaps, repetitions or reversed axes.
 
     >>> order_of(np.ones((20, 30, 40)).transpose(2, 0, 1))
     (1, 2, 0)
@@ -38,7 +38,7 @@ def order_of(leaf: Any) -> Order | None:
     if DTYPES.get(leaf.dtype) is not leaf.dtype or not leaf.flags.aligned:
         return None
     shape, strides = leaf.shape, leaf.strides
-    # The strides of axes of one element mean nothing: they come first, in order.
+    # The strides of axes of length 1 are meaningless: these axes come first, in order.
     order = sorted(range(leaf.ndim), key=lambda a: (shape[a] > 1, -strides[a]))
     step = leaf.itemsize
     for axis in reversed(order):
@@ -49,6 +49,6 @@ def order_of(leaf: Any) -> Order | None:
 
 
 def orders_of(leaves: Sequence[Any]) -> Orders | None:
-    """Those of arrays among the leaves; None where there are none."""
+    """The orders of the arrays among the leaves; None if all are in C order."""
     found = tuple(map(order_of, leaves))
     return found if any(found) else None

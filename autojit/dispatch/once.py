@@ -1,4 +1,4 @@
-"""Warnings of what a compiled function does once, where Python would do it at each call."""
+"""Warnings about actions that a compiled function does once, and Python at each call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _stores(code: CodeType) -> tuple[tuple[str, bool, int], ...]:
 
 @contextmanager
 def watching_state(function: Callable[..., Any]) -> Iterator[None]:
-    """Warn of variables outside of a function that it sets as it is traced in this block."""
+    """Warn of outside variables that a function sets while it is traced in this block."""
     stores = _stores(function.__code__) if isinstance(function, FunctionType) else ()
     if not stores or current_trace() is not None:
         yield
@@ -79,16 +79,16 @@ def _shown(value: Any) -> str:
 
 # -- one function that is compiled again and again -------------------------------------
 
-#: So often a function is traced anew on one line before it is warned of, and again each time that
-#: the number has doubled.
+#: How often one line may trace a function anew before a warning. The warning repeats each time the
+#: number has doubled.
 OFTEN = 10
 _MOST = 1024
-#: How often, by the function's code, what it closes over, the types of its arguments and the line.
+#: The counts, by the function's code, its closure, the types of its arguments and the line.
 _traced: dict[Any, int] = {}
 
 
 def count_trace(function: Callable[..., Any], types: Any) -> None:
-    """Note the first trace of a compiled function; warn where calls of ``jit`` make it again."""
+    """Note the first trace of a compiled function; warn if calls of ``jit`` repeat it."""
     text = written(function).replace("<lambda>", "f")
     function = inspect.unwrap(function)  # of grad(f), f
     if not isinstance(function, FunctionType) or current_trace() is not None:

@@ -1,10 +1,10 @@
-"""What a compiled function reads outside of itself, and whether that has changed since the trace.
+"""The outside values that a compiled function reads, and whether they have changed since tracing.
 
 A trace keeps the numbers and arrays that it finds in global variables, in those of functions around
-it and in attributes.  What they are is noted when a function has been traced, and looked at once
-more when it is called for the second time, before calls go straight to native code; while
-:class:`debug_stale` is on, at each call.  What has changed is not yet a mistake: the trace may have
-used it for a message.  So the function is traced once more, and only another program is warned of.
+it and in attributes.  Their values are noted after tracing and compared at the second call, before
+calls go straight to native code; while :class:`debug_stale` is on, they are compared at each call.
+A changed value need not matter: the trace may have used it only for a message. So the function is
+traced once more, and the warning comes only if the program differs.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from autojit.staging.trace_function import Traced
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
 
-#: Of an array so many elements are looked at, at even distances.
+#: The number of elements compared in an array, at even distances.
 SAMPLE = 4096
-#: Elements of a list or dict, functions that call each other, and containers in each other.
+#: The most elements of a list or dict, and the deepest calls and nested containers, looked at.
 MOST, FUNCTIONS, DEPTH = 64, 64, 3
-#: Values that are looked at under one name.
+#: The most values looked at under one name.
 LEAVES = 4096
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -52,12 +52,12 @@ class debug_stale:
     Args:
         active: whether to, from now on and on all threads; as a context, until the block ends.
 
-    A compiled function keeps the values of global variables, of variables of functions around it,
-    of attributes and of lists that it found when it was traced. Without this, they are compared at
-    the second call alone; with it at each call, which then takes some 100 us longer.
+    A compiled function keeps the values that global variables, variables of enclosing functions,
+    attributes and lists had when it was traced. By default they are compared only at the second
+    call; with this, at each call, which then takes about 100 us longer.
 
     Warns:
-        StaleValueWarning: where a trace with what they are now is another program.
+        StaleValueWarning: if tracing with the present values gives another program.
 
     >>> import warnings
     >>> import autojit
@@ -84,10 +84,10 @@ class debug_stale:
 
 
 class Outside:
-    """What was outside of a function when it was traced; ``again`` traces it once more.
+    """The outside values of a function when it was traced; ``again`` traces it once more.
 
-    It is made before the trace.  What the trace changes, such as a list that the function appends
-    to, is no longer looked at.
+    It is created before the trace. Values that the trace changes, such as a list that the function
+    appends to, are then ignored.
     """
 
     def __init__(
@@ -108,19 +108,19 @@ class Outside:
         return dict(_values(self.function, self.static))
 
     def settle(self) -> bool:
-        """Note what there is after the trace; whether there is anything to look at."""
+        """Note the values after the trace; return whether there is anything to compare."""
         now = self._now()
         self._own = {_root(n) for n in _changed(self.values, now)}
         self.values = {n: m for n, m in now.items() if _root(n) not in self._own}
         return bool(self.values)
 
     def is_due(self) -> bool:
-        """Whether to look, at a call: at the second one, and at all while that is asked for."""
+        """Whether to compare at this call: at the second one, or at all calls if requested."""
         self.calls += 1
         return self.calls == 2 or (self.calls > 2 and settings.checks_outside > 0)
 
     def check(self, traced: Traced) -> None:
-        """Warn if what has changed makes the program another one."""
+        """Warn if changed values give another program."""
         now = self._now()
         changed = [n for n in _changed(self.values, now) if _root(n) not in self._own]
         before, self.values = self.values, now
@@ -138,7 +138,7 @@ def _root(name: str) -> str:
 
 
 def _differ(traced: Traced, again: Callable[[], Traced]) -> bool:
-    """Whether a function has become another program; one that cannot be traced any more has."""
+    """Whether a function now gives another program, or can no longer be traced."""
     try:
         anew = again()
     except Exception:
@@ -180,7 +180,7 @@ def _change(path: str, before: Mark | None, now: Mark | None) -> str:
 
 
 class Mark(NamedTuple):
-    """What tells a value from another one, and its text if it is short."""
+    """What distinguishes a value from others, and its text if it is short."""
 
     kind: Any
     value: Any
@@ -219,8 +219,8 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 def _values(
     function: Callable[..., Any], static: Sequence[tuple[Any, Any]]
 ) -> Iterator[tuple[str, Mark]]:
-    """What a function and those that it calls find outside, in the object of a method, and in
-    static arguments, which may change inside; by how they name it."""
+    """The outside values of a function and the functions it calls, of a method's object, and of
+    mutable static arguments, by the names they are read under."""
     given = list(_given(function, static))
     functions, attributes = _reached(function, given)
     outer = [pair for each, names in functions for pair in _outer(each, names)]
@@ -234,7 +234,7 @@ def _values(
 def _reached(
     function: Callable[..., Any], given: Sequence[tuple[str, Any]]
 ) -> tuple[list[tuple[FunctionType, _Names]], frozenset[str]]:
-    """The functions that may be called, and the attributes that one of them reads."""
+    """The functions that may be called, and the attributes that any of them reads."""
     waiting, seen, found = [function], set[CodeType](), []
     attributes: frozenset[str] = frozenset()
     held = list(given)
@@ -273,7 +273,7 @@ def _given(
 
 
 def function_of(function: Any) -> FunctionType | None:
-    """The function of the user's that a transformation was made of, or that a method is of."""
+    """The user's function behind a transformation or a method."""
     if isinstance(function, (type, ModuleType)):
         return None
     for _ in range(FUNCTIONS):
@@ -301,8 +301,8 @@ def _outer(function: FunctionType, names: _Names) -> Iterator[tuple[str, Any]]:
 def _leaves(
     path: str, value: Any, attributes: frozenset[str], depth: int
 ) -> Iterator[tuple[str, Any]]:
-    """The values in a container, an object or a module that may change, and the user's functions
-    that its class has."""
+    """The values in a container, object or module that may change, and the user's functions in its
+    class."""
     if not depth:
         yield path, value
         return
@@ -314,7 +314,7 @@ def _leaves(
 
 
 def _parts(path: str, value: Any, attributes: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    """What a value is made of; a value that is not looked into is its own only part."""
+    """The parts of a value; a value that is not looked into is its own only part."""
     if isinstance(value, (list, tuple, deque, set, frozenset)):
         yield from ((f"{path}[{at}]", each) for at, each in enumerate(islice(value, MOST)))
     elif isinstance(value, dict):
@@ -344,13 +344,13 @@ def _parts(path: str, value: Any, attributes: frozenset[str]) -> Iterator[tuple[
 
 
 def _is_data(x: Any) -> bool:
-    """Whether an attribute of SciPy's holds numbers: of a sparse matrix, or of a spline."""
+    """Whether a SciPy object holds numbers: a sparse matrix, or a spline."""
     arrays = x if isinstance(x, tuple) else (x,)
     return bool(arrays) and all(isinstance(each, np.ndarray) for each in arrays)
 
 
 def _of_class(value: Any) -> dict[str, Any]:
-    """What an object has by its class, if that is the user's."""
+    """The attributes of an object's class, if that is the user's."""
     if isinstance(value, (type, ModuleType)):
         return {}
     ours = [vars(c) for c in reversed(type(value).__mro__) if _is_of_user(c.__module__)]
@@ -381,7 +381,7 @@ def _is_of_user(module: str) -> bool:
 
 
 def _mark(value: Any) -> Mark | None:
-    """None for what does not change, or is not looked into."""
+    """The mark of a value; None if it cannot change, or is not looked into."""
     if is_tracer(value):
         return None
     if isinstance(value, _PLAIN):

@@ -12,7 +12,7 @@ from autojit.staging.trace_function import LeafType
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 
-#: A function that is traced again more often than this is warned of, and again each time that the
+#: How often a function may be traced again before a warning. The warning repeats each time the
 #: number has doubled.
 HANDFUL = 5
 
@@ -22,7 +22,7 @@ _COMPARED = 16
 
 class Signature(NamedTuple):
     """What a trace depends on: the static arguments by position or name, the structure of the
-    others, and the type and the path of each of their leaves."""
+    other arguments, and the type and path of each leaf."""
 
     static: tuple[tuple[Any, Any], ...]
     structure: Any
@@ -64,7 +64,7 @@ STRUCTURE = (
 
 
 def differences(old: Signature, new: Signature) -> list[Difference]:
-    """What differs, static arguments first."""
+    """The differences, static arguments first."""
     return [*_static(old, new), *(_leaves(old, new) or _containers(old, new))]
 
 
@@ -145,7 +145,7 @@ class Retraces:
         self._paths: Counter[str] = Counter()
 
     def add(self, new: Signature, earlier: Sequence[Signature]) -> str | None:
-        """Note a trace, and warn if there are too many; why it was made, None for the first."""
+        """Note a trace, and warn if there are too many. Return its reason, None for the first."""
         found = nearest(new, earlier)
         if not found:
             return None
@@ -170,7 +170,7 @@ class Retraces:
 
 
 def nearest(new: Signature, earlier: Sequence[Signature]) -> list[Difference]:
-    """What differs from the earlier signature that differs least; of several, the latest."""
+    """The differences from the nearest earlier signature; from the latest, if several are."""
     found = [differences(old, new) for old in reversed(earlier[-_COMPARED:])]
     return min((f for f in found if f), key=len, default=[])
 
@@ -194,7 +194,7 @@ _bans: list[_Ban] = []
 
 @contextmanager
 def forbidden(functions: Sequence[Any]) -> Iterator[None]:
-    """A trace inside of the block, in whatever thread, is an AssertionError."""
+    """A trace inside of the block, in any thread, is an AssertionError."""
     ban = _Ban(functions)
     _bans.append(ban)
     try:

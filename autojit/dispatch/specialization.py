@@ -1,4 +1,4 @@
-"""What ``jit`` keeps for one signature of a function."""
+"""The state that ``jit`` keeps for one signature of a function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .static import exact
 
 
 class CacheInfo(NamedTuple):
-    """What a compiled function has done so far."""
+    """Counts of a compiled function's work so far."""
 
     traces: int
     hits: int
@@ -61,14 +61,14 @@ class Specialization:
         self.traced = traced
         #: Where it runs: ``"cpu"`` or ``"cuda:0"``.
         self.device = device
-        #: Native code, which is made or loaded at the first call; None where there is none.
+        #: Native code, which the first call compiles or loads; None if there is none.
         self.native: Callable[..., Any] | None = None
         self.ready = False
-        #: Seconds that the trace took, and what made or loaded the code; None before.
+        #: Seconds of tracing, and of compiling or loading the code; None before.
         self.traced_in = 0.0
         self.made_in: float | None = None
-        #: Seconds of a call, where ``explain`` has measured it. Calls themselves are not timed:
-        #: two looks at the clock take a tenth of a short one.
+        #: Seconds of a call, if ``explain`` has measured it. Ordinary calls are not timed: reading
+        #: the clock twice takes a tenth of a short call.
         self.measured: float | None = None
         #: Why it was traced: the argument that differed, and how; None for the first signature.
         self.cause: str | None = None
@@ -77,12 +77,12 @@ class Specialization:
         #: the function reads outside of itself has changed at the second call.
         self.held: set[str] = set()
         self.outside: Outside | None = None
-        #: What makes it in the background.
+        #: The background compilation.
         self.job: Job | None = None
-        #: The orders of axes of arguments and results in memory, and the program of their
-        #: transposes, which is compiled; None where they are in C order.
+        #: The memory orders of arguments and results, and the program on their transposes, which is
+        #: compiled; None if they are in C order.
         self.layout: tuple[Orders, LaidOut] | None = None
-        #: The same for arrays in other orders; None where they are copied.
+        #: Specializations for arrays in other orders; None if they are copied.
         self.others: dict[Orders, Specialization | None] = {}
 
     @property
@@ -92,7 +92,7 @@ class Specialization:
 
     @property
     def orders(self) -> tuple[Orders, Orders] | None:
-        """Those of arguments and of results."""
+        """The memory orders of arguments and of results."""
         return None if self.layout is None else (self.layout[0], self.layout[1].results)
 
     def family(self) -> list[Specialization]:
@@ -100,8 +100,10 @@ class Specialization:
         return [self, *filter(None, list(self.others.values()))]
 
     def for_leaves(self, leaves: Sequence[Any], natives: dict[Any, NativeCalls]) -> Specialization:
-        """What is kept for arrays whose axes lie in memory as those of the leaves do; of those that
-        are copied, the native functions are told."""
+        """The specialization for arrays in the memory orders of the leaves.
+
+        If they are to be copied, the native functions are told so.
+        """
         orders = orders_of(leaves)
         if orders is None or self.device != CPU or state.watchers:
             return self
@@ -131,26 +133,26 @@ class Specialization:
         return made
 
     def look_outside(self, outside: Outside) -> None:
-        """Keep what the function reads outside of itself, and look at it at the second call."""
+        """Keep the outside values of the function, and compare them at the second call."""
         if outside.settle():
             self.outside = outside
             self.held.add("outside")
 
     def look_again(self) -> None:
-        """Look once more at the next call."""
+        """Compare once more at the next call."""
         if self.outside is not None:
             self.outside.calls = 1
             self.held.add("outside")
 
     def on_card(self, leaves: Sequence[Any]) -> list[Any]:
-        """The leaves as the code for a GPU takes them: arrays there stay as they are."""
+        """The leaves in the form GPU code takes: arrays on the GPU are unchanged."""
         return [
             leaf if is_on_card(leaf) or weak in (int, float) else in_dtype(leaf, type.dtype)
             for leaf, (type, weak) in zip(leaves, self.signature.leaves, strict=True)
         ]
 
     def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
-        """The leaves as native code takes arrays."""
+        """The leaves as arrays for native code."""
         orders = self.layout[0] if self.layout else (None,) * len(leaves)
         with span("arguments", self.traced.program.name):
             return [
@@ -177,8 +179,8 @@ class Specialization:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the arguments that are not static are leaves given by position, and the results
-        leaves in order."""
+        """Whether the dynamic arguments are leaves given by position, and the results leaves in
+        order."""
         positional, by_name = self.signature.structure.children()
         static = {where for where, _ in self.signature.static}
         return (
@@ -189,7 +191,7 @@ class Specialization:
 
     @property
     def results(self) -> Any:
-        """The structure of the results; None where native code returns them in it."""
+        """The structure of the results; None if native code already returns them in it."""
         structure = self.traced.structure
         bare = structure.is_leaf() or (
             structure.type is tuple and all(child.is_leaf() for child in structure.children())

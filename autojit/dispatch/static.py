@@ -1,4 +1,4 @@
-"""Static arguments: settings of a compiled function, each value of which is compiled by itself."""
+"""Static arguments: settings of a compiled function, compiled separately for each value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .calls import MISS, NativeCalls
 #: The static arguments of a call, by position or name.
 Static = tuple[tuple[Any, Any], ...]
 
-#: Types of which equal values are the same setting.
+#: Types whose equal values are the same setting.
 _EQUAL = frozenset({bool, bytes, int, str, type(None)})
 
 
@@ -36,7 +36,8 @@ class StaticArguments:
         check_static(function, self.given, names)
         self.numbers: set[int] = _numbers_of(function, names)
         self.names: set[str] = set(names) | _names_of(function, numbers)
-        #: Positions and names at which calls have had settings: static where they have one.
+        #: Positions and names where calls have passed settings; an argument there is static if it
+        #: is a setting.
         self.found: set[int] = set()
         self.found_names: set[str] = set()
 
@@ -44,7 +45,7 @@ class StaticArguments:
         return bool(self.given or self.names or self.found or self.found_names)
 
     def find_settings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[int]:
-        """Note which arguments are settings; the positions at which there was none before."""
+        """Note which arguments are settings; return the positions that had none before."""
         known = self.positions(len(args)) | self.found
         new = {i for i, a in enumerate(args) if i not in known and is_setting(a)}
         self.found |= new
@@ -52,7 +53,7 @@ class StaticArguments:
         return new
 
     def positions(self, n: int) -> set[int]:
-        """Which of so many arguments by position are static; and of more."""
+        """The static positions among the first ``n`` arguments, and beyond."""
         return {i % n if -n <= i < n else i for i in self.given} | self.numbers
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Static, Any]:
@@ -91,7 +92,7 @@ class StaticArguments:
 
 
 def together(static: Static, dynamic: Any) -> tuple[list[Any], dict[str, Any]]:
-    """All arguments in their places again: (positional, by name)."""
+    """Put all arguments back in place: (positional, by name)."""
     positional, by_name = list(dynamic[0]), dict(dynamic[1])
     for where, value in static:
         if isinstance(where, int):
@@ -102,12 +103,12 @@ def together(static: Static, dynamic: Any) -> tuple[list[Any], dict[str, Any]]:
 
 
 def exact(static: Static) -> Any:
-    """A key of static arguments: 1 and True are equal, and not the same setting."""
+    """A key of static arguments. It distinguishes settings that are equal, such as 1 and True."""
     return tuple([(where, _exactly(value)) for where, value in static])
 
 
 def key_of(values: Sequence[Any]) -> Any:
-    """The same for values alone, fast where they are plain."""
+    """The key of values alone, computed fast for plain ones."""
     types = tuple(map(type, values))
     if not _EQUAL.issuperset(types):
         return tuple(map(_exactly, values))
@@ -115,7 +116,7 @@ def key_of(values: Sequence[Any]) -> Any:
 
 
 def _exactly(value: Any) -> Any:
-    """What is equal for just the same setting: also inside of tuples, and of 0.0 and -0.0."""
+    """A key that is equal only for the same setting, also in tuples, and for 0.0 and -0.0."""
     kind = type(value)
     if kind in _EQUAL:
         return value, kind
@@ -137,16 +138,15 @@ def _hashable_form(value: Any) -> str:
     return "f(...)"
 
 
-#: What NumPy, or another library of arrays, takes for an array.
+#: Attributes by which NumPy, or another library, recognises an array.
 _ARRAYS = ("__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__")
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, np.ufunc, type)
 
 
 def is_setting(value: Any) -> bool:
-    """Whether an argument is static by itself: a text, an enum, a function, a class, or another
-    hashable object that is equal to others by what it is, and neither a number nor an array.
-
-    Objects with an identity alone are not: they may change unnoticed.
+    """Whether an argument is static automatically: a string, an enum, a function, a class, or
+    another hashable object that compares by value and is neither a number nor an array. Objects
+    that compare only by identity are not static, because they may change unnoticed.
 
     >>> [is_setting(x) for x in ("mode", np.sin, 1.0, np.ones(3), [1], object())]
     [True, True, False, False, False, False]
@@ -170,7 +170,7 @@ def _is_setting(kind: type) -> bool:
 
 
 class StaticCalls:
-    """The native functions by the static arguments of calls, whose others are given by position."""
+    """Native functions by static arguments, for calls with the other arguments by position."""
 
     def __init__(self, static: StaticArguments) -> None:
         self.static = static
@@ -178,19 +178,21 @@ class StaticCalls:
         self._forms: dict[Any, _Form] = {}
 
     def add(self, static: Static, count: int, calls: NativeCalls, is_flat: bool) -> None:
-        """The functions for calls with so many arguments by position, which are leaves or trees."""
+        """Add the functions for calls with ``count`` positional arguments, which are leaves or
+        trees.
+        """
         names = sorted(where for where, _ in static if isinstance(where, str))
         form = self._forms.setdefault((count, *names), _Form(self.static, count, names))
         form.natives[key_of([value for _, value in static])] = calls, is_flat
 
     def forget(self, positions: set[int]) -> None:
-        """Leave out calls that have arguments at these positions: they may be settings now."""
+        """Remove calls with arguments at these positions, which may be settings now."""
         for key, form in list(self._forms.items()):
             if any(i < form.count for i in positions):
                 del self._forms[key]
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result, or MISS where there is no function for the call."""
+        """The result, or MISS if there is no function for the call."""
         form = self._forms.get((len(args), *kwargs))
         if form is None:
             form = self._forms.get((len(args), *sorted(kwargs)))
@@ -212,7 +214,7 @@ class StaticCalls:
 
 
 class _Form:
-    """Calls with so many arguments by position, and static ones by name."""
+    """Calls with a certain number of positional arguments, and static arguments by name."""
 
     def __init__(self, static: StaticArguments, count: int, names: list[str]) -> None:
         positions = static.positions(count) | static.found
@@ -227,7 +229,7 @@ class _Form:
         return [args[i] for i in self.rest]
 
     def without_static(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """All of them, with None for those that are, as :meth:`StaticArguments.split` has them."""
+        """All arguments, with None for static ones, as in :meth:`StaticArguments.split`."""
         return tuple([None if i in self.static else a for i, a in enumerate(args)])
 
 

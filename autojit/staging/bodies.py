@@ -1,4 +1,4 @@
-"""Tracing the functions that control flow takes into the bodies of ops."""
+"""Traces the functions passed to control flow into bodies of ops."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .unrolled import without_long_stretches
 
 
 class Body(NamedTuple):
-    """A traced function: its program, the structure and weak types of its results, and the
-    values of the trace around it that it closes over (the program's last inputs)."""
+    """A traced function: its program, the structure and weak types of its results, and the values
+    of the surrounding trace that it closes over (the program's last inputs)."""
 
     program: Program
     structure: Any
@@ -59,8 +59,8 @@ def trace_body(
 ) -> Body:
     """Trace ``call(function, leaves)``; its results are converted to ``dtypes`` if given.
 
-    With ``paths`` the leaves are arrays of a caller, which the function may not change. With
-    ``given`` the body is for these inputs alone, and Python may ask for values.
+    With ``paths`` the leaves are the caller's arrays, which the function may not change. With
+    ``given`` the body serves only these inputs, and Python may ask for values.
     """
     structure: Any = None
     weak: list[type | None] = []
@@ -95,7 +95,7 @@ def name_of(f: Callable[..., Any]) -> str:
 
 
 def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
-    """``function(*arguments)`` inside of a trace: the active one, or one of its own.
+    """``function(*arguments)`` inside the active trace, or a new one if there is none.
 
     Arguments are trees of arrays.  Outside of any trace the program is compiled and run.
     """
@@ -116,7 +116,7 @@ def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
     return pytrees.unflatten(body, apply(program, leaves))
 
 
-#: How functions of the interface are called that take several arguments.
+#: Examples of calls of the public functions that take several arguments.
 _CALLS = {
     "checkpoint": "autojit.checkpoint(f)(x)           # not: checkpoint(f(x))",
     "cond": "autojit.cond(x[0] > 0, f, g, x)    # not: cond(x[0] > 0, f(x), g(x))",
@@ -128,8 +128,8 @@ _CALLS = {
 
 
 def check_function(f: Any, what: str, of: str) -> Any:
-    """The function as it is traced, for who calls it directly (its control flow is captured);
-    StructureError unless the argument is one."""
+    """The function with its control flow captured, for callers that call it directly;
+    StructureError unless the argument is a function."""
     if not callable(f):
         words = f"{what} of {of} must be a function, not {f!r:.60}"
         if of in _CALLS:
@@ -140,9 +140,11 @@ def check_function(f: Any, what: str, of: str) -> Any:
 
 
 def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:
-    """Programs of bodies with equal own inputs that all take all captured values, and these.
+    """The programs of bodies with equal own inputs, each taking all captured values; and these
+    values.
 
-    A body takes a value as often as it captured it: more than once where arrays are the same value.
+    A body takes a value as often as it captured it, which is more than once if arrays are the same
+    value.
     """
     numbered = [_numbered(body.captured) for body in bodies]
     places = dict.fromkeys(place for found in numbered for place in found)
@@ -159,7 +161,7 @@ def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:
 
 
 def _numbered(values: Sequence[Value]) -> list[tuple[Value, int]]:
-    """Each value, and how often it has come before."""
+    """Each value, and how often it has occurred before."""
     before: Counter[Value] = Counter()
     found = []
     for v in values:
@@ -169,5 +171,5 @@ def _numbered(values: Sequence[Value]) -> list[tuple[Value, int]]:
 
 
 def same_kind(a: Type, b: Type) -> bool:
-    """Whether two leaves differ in their dtype at most."""
+    """Whether two leaves differ at most in dtype."""
     return a.shape == b.shape

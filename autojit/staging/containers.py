@@ -31,7 +31,7 @@ _LEAVES = frozenset({Argument, Tracer, np.ndarray, np.float64, float, int, type(
 
 
 def watched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, refused if it changes containers that were made for its trace
+    """The function, which raises if it changes containers made for its trace
     (``trees.arguments``)."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -48,7 +48,7 @@ def watched(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-#: What a container holds, by its keys, positions or names.
+#: The contents of a container, by keys, positions or names.
 _Held = dict[Any, Any]
 #: Containers, and what they held, by their ids.
 _States = dict[int, tuple[Any, _Held]]
@@ -67,7 +67,7 @@ def _states(roots: Sequence[Any]) -> _States:
 
 
 def _held(node: Any) -> _Held | None:
-    """None of a leaf."""
+    """The contents of a container; None for a leaf."""
     kind = type(node)
     if kind in _LEAVES:
         return None
@@ -113,14 +113,14 @@ def _error(
     )
 
 
-#: What copies a container that holds only leaves, or is not held by another one.
+#: Code that copies a container holding only leaves, or an outermost one.
 _COPIES: dict[Any, str] = {dict: "dict", list: "list"}
 
 
 def _places(
     node: Any, args: tuple[Any, ...], kwargs: dict[str, Any], before: _States
 ) -> Iterator[tuple[int | str, list[str]]]:
-    """The arguments that hold a container, and how it is written behind them."""
+    """The arguments that hold a container, and the code of the path from there."""
     arguments: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
     for where, root in arguments:
         yield from ((where, steps) for steps in _steps(node, root, before))
@@ -162,7 +162,7 @@ def _parameter(function: Any, where: int | str) -> str:
 
 
 def _definition(function: Any) -> Source | None:
-    """Where a function is defined: nobody knows the line that changed the container."""
+    """Where a function is defined, because the line that changed the container is unknown."""
     while isinstance(function, functools.partial):
         function = function.func
     code = getattr(inspect.unwrap(function), "__code__", None)

@@ -30,14 +30,14 @@ from .failing_lines import FAILURES, name_failing_line
 
 
 class _Settings:
-    #: How many blocks without compiled code are open.
+    #: The number of open blocks without compiled code.
     interpret = 0
-    #: How often it has been asked to look at results (``debug_nans``), less how often not to.
+    #: The number of requests to check results (``debug_nans``), minus the number of withdrawals.
     checks_results = 0
-    #: How often it has been asked to look at what functions close over (``debug_stale``), less how
-    #: often not to.
+    #: The number of requests to check closed-over values (``debug_stale``), minus the number of
+    #: withdrawals.
     checks_outside = 0
-    #: How many profiles are open, which look at each call.
+    #: The number of open profiles, which observe each call.
     profiles = 0
     #: Whether a call may go straight to native code.
     direct = True
@@ -46,7 +46,8 @@ class _Settings:
         self._lock = Lock()
 
     def add(self, name: str, number: int) -> None:
-        """Count one more, or one less, of those that look at calls: contexts of threads overlap."""
+        """Count one observer of calls more or less. (A count, because contexts of threads
+        overlap.)"""
         with self._lock:
             setattr(self, name, getattr(self, name) + number)
             looks = self.checks_results > 0 or self.checks_outside > 0 or self.profiles
@@ -74,7 +75,7 @@ def disable_jit() -> Iterator[None]:
 
 @contextmanager
 def target_errors() -> Iterator[None]:
-    """What a target does not support becomes the user's error, with the line."""
+    """Turn errors about unsupported operations of a target into user errors with the line."""
     try:
         yield
     except TargetError as error:
@@ -88,7 +89,7 @@ _lock = Lock()
 
 
 def executable(program: Program, device: str = CPU) -> Any:
-    """The compiled code of a program; programs equal in structure share it, but no arrays.
+    """The compiled code of a program; programs of equal structure share the code, but no arrays.
 
     It is compiled, or loaded from disk, when it is first called.
     """
@@ -112,20 +113,20 @@ def executable(program: Program, device: str = CPU) -> Any:
 
 
 def clear() -> None:
-    """Let go of all compiled code, for tests."""
+    """Drop all compiled code, for tests."""
     with _lock:
         _executables.clear()
 
 
 def bound_inputs(program: Program, arguments: Sequence[Any]) -> list[Any]:
-    """The arrays of a program's inputs: the arguments, then what it captured."""
+    """The arrays of a program's inputs: the arguments, then the captured values."""
     everything = [*arguments, *program.captured]
     pairs = zip(everything, program.in_types, strict=True)
     return [in_dtype(_own(a), t.dtype) for a, t in pairs]
 
 
 def _own(x: Any) -> Any:
-    """An array of another library's on a GPU as one of ours, which NumPy can read."""
+    """Another library's GPU array as one of ours, which NumPy can read."""
     if not is_foreign(x):
         return x
     from autojit.codegen.cuda.driver.cards import card
@@ -135,10 +136,10 @@ def _own(x: Any) -> Any:
 
 
 def device_for(program: Program, arguments: Sequence[Any]) -> str:
-    """Where a program runs: where it was asked to, or where its arrays are; else on the CPU.
+    """The device of a program: the requested one, or that of its arrays; else the CPU.
 
     Raises:
-        MixedDevicesError: if that is not one device.
+        MixedDevicesError: if that is more than one device.
     """
     return chosen([*program.devices, *placed(arguments)]) or CPU
 
@@ -151,12 +152,13 @@ def apply(
     ours: int = 0,
     resident: bool | None = None,
 ) -> list[Any]:
-    """The outputs of a program on its device; its captured things are bound here.
+    """The outputs of a program, run on its device; captured values are bound here.
 
     Args:
-        once: the function is traced anew for each call, and may be interpreted (:func:`is_dear`).
-        ours: so many results at the end are not the user's: they stay where they are.
-        resident: whether the others stay on a GPU. By default they do if an argument is there.
+        once: whether each call traces the function anew, so that it may be interpreted
+            (:func:`is_dear`).
+        ours: the number of results at the end that are internal, and stay on their device.
+        resident: whether the other results stay on a GPU; by default, if an argument is there.
     """
     if any(map(is_tracer, (*arguments, *program.captured))):
         require(program.devices)
@@ -177,8 +179,8 @@ def apply(
 
 
 def is_resident(program: Program, arguments: Sequence[Any]) -> bool:
-    """Whether results of a program on a GPU stay there: an argument is there, or an array that the
-    function closes over."""
+    """Whether results of a program on a GPU stay there, because an argument or an array that the
+    function closes over is there."""
     return any(map(is_on_card, (*arguments, *program.captured)))
 
 
@@ -203,9 +205,9 @@ def _on_card(
 
 
 def explain_late(program: Program) -> Callable[[BaseException, Sequence[Any] | None], None]:
-    """What adds the user's line to an error that is raised when results come from a GPU.
+    """A function that adds the user's line to an error raised when results arrive from a GPU.
 
-    It takes the arrays of the program's inputs, or None where several calls may have failed.
+    It takes the arrays of the program's inputs, or None if several calls may have failed.
     """
 
     def explain(error: BaseException, arrays: Sequence[Any] | None) -> None:
@@ -238,7 +240,8 @@ def verifies() -> bool:
 
 @contextmanager
 def failing_lines(program: Program, arrays: Sequence[Any]) -> Iterator[None]:
-    """What the program's code raises inside of the block for these inputs gets the user's line."""
+    """Add the user's line to errors that the program's code raises in the block for these
+    inputs."""
     try:
         yield
     except FAILURES as error:
@@ -253,13 +256,13 @@ def interpreted(program: Program, arrays: Sequence[Any]) -> list[Any]:
     return timed_ops(program, interpret, arrays)
 
 
-#: The interpreter may answer in the place of code that is being compiled where a program computes
-#: at most this many elements: some ten milliseconds.
+#: The interpreter may answer while code is being compiled if a program computes at most this many
+#: elements, which takes about ten milliseconds.
 QUICK = 5_000_000
 
 
 def is_quick(program: Program) -> bool:
-    """Whether the interpreter takes no longer than to compile; how long loops run is not known."""
+    """Whether interpreting takes no longer than compiling. False for loops of unknown length."""
     total = 0
     for op in program.ops:
         if isinstance(op.kind, BodyOp):
@@ -269,13 +272,14 @@ def is_quick(program: Program) -> bool:
 
 
 def loaded_entries(program: Program, device: str = "cpu") -> int:
-    """How many entries of a program came from the cache on disk, as far as it is in memory."""
+    """The number of a program's entries loaded from the disk cache, if it is in memory."""
     with _lock:
         return getattr(_executables.get((numbered(device), program)), "loaded", 0)
 
 
 def known_cost(program: Program, device: str, *, make: bool = False) -> dict[str, int] | None:
-    """What the code of a program costs, if its loops are in memory; with ``make`` they are made."""
+    """The cost of a program's code, if its loops are in memory; with ``make`` they are
+    generated."""
     if device != "cpu":
         return None
     with _lock:
@@ -289,20 +293,20 @@ def known_cost(program: Program, device: str, *, make: bool = False) -> dict[str
     return cost
 
 
-#: Operations of a program for which it takes more than a second to make code: 0.3 ms each, as
+#: The number of operations above which generating code takes more than a second: 0.3 ms each,
 #: measured on the gradient of 10,000 operations drawn at random.
 DEAR = 3_000
 #: Elements of a mean result up to which the interpreter takes at most 4 us an operation: 2 us to
-#: call NumPy, and 2 ns an element.  To trace and to differentiate takes 30 us an operation.
+#: call NumPy, and 2 ns an element.  Tracing and differentiating take 30 us an operation.
 MEAN = 1_000
 
 
 def is_dear(program: Program) -> bool:
     """Whether code for a program would not pay where each call traces the function anew.
 
-    To make code takes as long as some ten calls, and interpreted, the operations take at most a
-    seventh of a call's time, however often the function is called.  The answer depends on the
-    program alone, so that equal calls have equal results.  How long loops run is not known.
+    Generating code takes as long as about ten calls, and interpreted operations take at most a
+    seventh of each call's time. The answer depends only on the program, so equal calls have equal
+    results. Programs with loops of unknown length are always compiled.
     """
     if len(program.ops) < DEAR or program.has(BodyOp):
         return False

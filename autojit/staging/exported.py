@@ -1,4 +1,4 @@
-"""``autojit.source``: a function, or its derivative, as source code that stands by itself."""
+"""``autojit.source``: a function, or its derivative, as self-contained source code."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ TARGETS = ("numpy", "numba", "c")
 
 
 def source(f: Callable[..., Any], *args: Any, target: str = "numpy", name: str = "") -> str:
-    """A module of source code that computes what ``f`` computes, without autojit.
+    """Source code of a module that computes ``f`` without autojit.
 
     Args:
-        f: a function of arrays, or trees of arrays, that may be a transformed one: ``grad(f)``.
+        f: a function of arrays, or trees of arrays; it may be transformed, as in ``grad(f)``.
         *args: arrays of the shapes and dtypes that the module is for; their values do not matter.
-        target: ``"numpy"``: a statement for each of the user's, with the user's names;
-            ``"numba"``: the loops that are compiled, as a function with ``@njit``; ``"c"``: the
-            same in C99.
-        name: of the function that the module defines; by default that of ``f`` and of what was
-            done to it, such as ``loss_grad``.
+        target: ``"numpy"``: a statement for each of the user's statements, with the user's names;
+            ``"numba"``: the compiled loops, as an ``@njit`` function; ``"c"``: the loops in C99.
+        name: the name of the module's function; by default the name of ``f`` and its
+            transformations, such as ``loss_grad``.
 
     Returns:
-        The text of the module.  Lines of the user's stand as comments above what comes from them.
-        Its function has the parameters of ``f``, and checks their shapes.  Results that are
-        dataclasses or named tuples are plain tuples in it.
+        The text of the module. The user's lines are comments above the code that comes from them.
+        Its function has the parameters of ``f``, and checks their shapes. Dataclasses and named
+        tuples among the results become plain tuples.
 
     Raises:
         AutojitError: if there is no such target.
@@ -110,7 +109,7 @@ def _interface(f: Any, args: tuple[Any, ...], traced: Traced, name: str) -> Inte
 
 
 def _parameters(f: Any, args: tuple[Any, ...]) -> list[str]:
-    """Names for the positional arguments: those of the function, as far as it says."""
+    """Names for the positional arguments, taken from the function where it has them."""
     found: list[str] = []
     try:
         for p in inspect.signature(f).parameters.values():
@@ -125,7 +124,7 @@ def _parameters(f: Any, args: tuple[Any, ...]) -> list[str]:
 
 
 def _transformations(f: Any) -> list[tuple[str, Mapping[str, Any]]]:
-    """What was done to a function, outermost first, with the settings."""
+    """The transformations of a function, outermost first, with their settings."""
     found: list[tuple[str, Mapping[str, Any]]] = []
     while True:
         if isinstance(f, Transformed):
@@ -165,7 +164,8 @@ def _output_names(
     made: list[tuple[str, Mapping[str, Any]]], parameters: list[str], args: tuple[Any, ...],
     count: int,
 ) -> list[str]:  # fmt: skip
-    """``d_w`` for the gradients by an argument's leaves, where the outermost is a gradient."""
+    """``d_w`` for the gradients by an argument's leaves, if the outermost transformation is a
+    gradient."""
     kinds = [(word, settings) for word, settings in made if word != "jit"]
     names: list[str] = []
     if kinds and kinds[0][0] in ("grad", "value_and_grad") and not kinds[0][1]["has_aux"]:
@@ -181,7 +181,7 @@ def _output_names(
 
 
 def _nest(tree: Any) -> Any:
-    """A tree of numbers with tuples for what is neither list nor dict."""
+    """A tree of numbers, with tuples instead of nodes other than lists and dicts."""
     if isinstance(tree, (int, type(None))):
         return tree
     if isinstance(tree, dict):
@@ -195,7 +195,7 @@ def _nest(tree: Any) -> Any:
 
 
 def _captured_names(f: Any, captured: tuple[Any, ...]) -> list[str]:
-    """The names that the function has for arrays that it closes over."""
+    """The function's names for the arrays that it closes over."""
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     code = getattr(f, "__code__", None)
@@ -213,7 +213,7 @@ def _captured_names(f: Any, captured: tuple[Any, ...]) -> list[str]:
 
 
 def _is(value: Any, array: Any) -> bool:
-    """Whether an array of the user's is the one that a trace has met, which may be a copy."""
+    """Whether a user's array is the one seen by a trace, which may be a copy."""
     if not isinstance(value, np.ndarray):
         return False
     array = np.asarray(array)

@@ -1,8 +1,8 @@
 """The user's line of an error that compiled code raises, as a note of the error.
 
-Compiled code does not know it: programs of one structure share their code, whatever lines they come
-from.  Once the code has raised, the traced program is asked which of its operations raise such an
-error.  Before that nothing is paid for it.
+Compiled code does not know the line, because programs of one structure share code whatever lines
+they come from. After an error, the traced program is searched for operations that raise such an
+error. Calls without an error pay nothing.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from autojit.ir.core.values import has_place
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.interpreter import Watch, interpret, watching
 
-#: What compiled code raises: errors of its own, all that the user's does, and Ctrl-C in a loop.
+#: The errors of compiled code: its own, any that the user's code raises, and Ctrl-C in a loop.
 FAILURES = (Exception, KeyboardInterrupt)
-#: So many lines are named at most, where it is not known which one failed.
+#: The most lines named, if it is not known which one failed.
 MOST = 3
 
 
-#: So much is interpreted at most to find out: elements that operations compute, and CALL more for
-#: each operation.  A tenth of a second.
+#: The most work interpreted to find the line: computed elements, plus CALL per operation. It takes
+#: a tenth of a second.
 MOST_WORK, CALL = 20_000_000, 1000
 
 
 class _TooLong(Exception):
-    """The interpreter has done enough."""
+    """The interpreter has reached its limit of work."""
 
 
 class _Bounded(Watch):
@@ -50,17 +50,17 @@ def _size(op: Op) -> int:
 
 
 def _largest(program: Program) -> int:
-    """The elements of the operation that has most."""
+    """The largest number of elements of an operation."""
     inner = [_largest(p) for op in program.ops for p in op.programs]
     return max([0, *map(_size, program.ops), *inner])
 
 
 def name_failing_line(error: BaseException, program: Program, arrays: Sequence[Any] | None) -> None:
-    """Add the line to an error that the code of a program has raised for these inputs.
+    """Add the line to an error raised by a program's code for these inputs.
 
-    Where several lines may have raised it, the interpreter tells which one, unless that takes long,
-    and which index is out of bounds. An error that a GPU raises late may have its line already;
-    ``arrays`` is None where it is not known which call raised it.
+    If several lines may have raised it, the interpreter finds out which one, and which index is out
+    of bounds, unless that takes long. An error that a GPU raises late may already have its line;
+    ``arrays`` is None if the call that raised it is unknown.
     """
     if not is_of_code(error) or has_place(error):
         return
@@ -80,7 +80,7 @@ def name_failing_line(error: BaseException, program: Program, arrays: Sequence[A
 
 
 def _again(error: Exception, program: Program, arrays: Sequence[Any]) -> Exception | None:
-    """The error as the interpreter raises it; None where it does not, or that would take long."""
+    """The error as the interpreter raises it; None if it does not, or if that would take long."""
     if _largest(program) > MOST_WORK // 4:
         return None
     try:
@@ -94,7 +94,7 @@ def _again(error: Exception, program: Program, arrays: Sequence[Any]) -> Excepti
 
 
 def _name(error: BaseException, lines: list[Source]) -> None:
-    """Add the line, or some of those that it may be."""
+    """Add the line, or some of the possible lines."""
     if len(lines) == 1:
         name_line(error, lines[0])
     elif lines:
@@ -108,8 +108,8 @@ def _once(lines: Iterable[Source]) -> list[Source]:
 
 
 def is_of_code(error: BaseException) -> bool:
-    """Whether compiled code may have raised an error: Ctrl-C only where it let Python do what is to
-    be done, and not while Python worked for a call."""
+    """Whether compiled code may have raised an error. It raises Ctrl-C only where it polls for
+    signals, not while Python prepares a call."""
     if isinstance(error, Exception):
         return True
     from autojit.codegen.cpu.abi.abi import ask_python
@@ -120,7 +120,7 @@ def is_of_code(error: BaseException) -> bool:
 
 
 def _loops(program: Program) -> Iterator[Source]:
-    """The lines of loops whose end is not known, each with those in it."""
+    """The lines of loops of unknown length, each with the lines in it."""
     for op in program.ops:
         if isinstance(op.kind, While) and op.source is not None:
             yield op.source

@@ -37,9 +37,9 @@ def register(kind: type, namespace: str) -> bool:
 
 
 class Labels:
-    """What an object of xarray's has besides its data: dimensions, coordinates, attributes.
+    """The labels of an xarray object: dimensions, coordinates, attributes.
 
-    Equal where all of these are, coordinates to the last bit.
+    Two are equal if all of these are equal, coordinates to the last bit.
     """
 
     def __init__(self, name: Any, dims: Any, coords: Any, attrs: Any) -> None:
@@ -99,7 +99,7 @@ def _dataset(labels: Any, children: Iterable[Any]) -> Any:
 
 
 def _check(data: Any, dims: Any, kind: str) -> None:
-    """A batch, or a Jacobian, has axes that have no name."""
+    """Refuse data of a batch, or of a Jacobian, whose additional axes have no name."""
     if np.ndim(data) != len(dims):
         raise ShapeError(
             f"a {kind} with dimensions {dims} would have to hold an array of shape "

@@ -1,6 +1,6 @@
-"""Functions that Numba has compiled, as the Python functions that they were made from.
+"""The Python functions behind functions compiled by Numba.
 
-Numba is never imported for it: a function of its can only be there if Numba is.
+This never imports Numba: its functions can only exist if it is loaded.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 
 def numba_kind(kind: type) -> str | None:
-    """What of Numba's a type is of: "function" (`@njit`), "ufunc" (`@vectorize`), "gufunc"
-    (`@guvectorize`); None if it is none.
+    """The kind of a Numba type: "function" (`@njit`), "ufunc" (`@vectorize`), "gufunc"
+    (`@guvectorize`); None for other types.
 
     >>> numba_kind(int) is None
     True
@@ -28,6 +28,6 @@ _KINDS = {"Dispatcher": "function", "DUFunc": "ufunc", "GUFunc": "gufunc"}
 
 
 def python_function(f: Any) -> Callable[..., Any]:
-    """What a function of Numba's was made from, or f itself."""
+    """The Python function that Numba compiled, or f itself."""
     made: Callable[..., Any] = f.py_func if numba_kind(type(f)) == "function" else f
     return made

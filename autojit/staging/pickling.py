@@ -1,4 +1,4 @@
-"""Pickles of what transformations make: by name, by parts, or by the programs that were traced.
+"""Pickles of transformed functions: by name, by parts, or by their traced programs.
 
 Native code is not part of a pickle.  The process that loads it finds the code in the cache on
 disk, or compiles it.
@@ -18,10 +18,10 @@ LIBRARIES = ("cloudpickle", "joblib.externals.cloudpickle", "ray.cloudpickle")
 
 
 def global_name(thing: Any) -> str | None:
-    """The name under which a thing's module has it; None where that is something else.
+    """The name under which an object's module has it; None if that name is something else.
 
-    What a script or a notebook defines has no name in other processes, unless they load the same
-    script, as those of ``multiprocessing`` do; libraries that pickle by value do not ask for it.
+    Definitions of a script or notebook have no name in other processes, unless these load the same
+    script, as with ``multiprocessing``. Libraries that pickle by value do not need the name.
     """
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
@@ -41,7 +41,7 @@ class ByValue(NamedTuple):
 
 
 def portable(function: Callable[..., Any]) -> Any:
-    """The function, or its bytes by a library that is loaded; None where it does not pickle."""
+    """The function, or its bytes by a loaded library; None if it does not pickle."""
     if pickles(function):
         return function
     library = _cloudpickle()
@@ -54,7 +54,7 @@ def portable(function: Callable[..., Any]) -> Any:
 
 
 def loaded(function: Any, name: str) -> Callable[..., Any]:
-    """The function that :func:`portable` has given, or one that says that it is missing."""
+    """The function from :func:`portable`'s result, or one whose call reports that it is missing."""
     if isinstance(function, ByValue):
         made: Callable[..., Any] = pickle.loads(function.data)
         return made
@@ -62,7 +62,7 @@ def loaded(function: Any, name: str) -> Callable[..., Any]:
 
 
 class Missing:
-    """In the place of a function that did not come along."""
+    """A placeholder for a function that could not be pickled."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -81,7 +81,7 @@ class Missing:
 
 
 def pickles(thing: Any) -> bool:
-    """Whether a thing can be pickled."""
+    """Whether an object can be pickled."""
     try:
         pickle.dumps(thing)
     except Exception:  # PicklingError, AttributeError, TypeError, and what its own methods raise

@@ -33,7 +33,7 @@ from autojit.tracing.values import SPECIAL, is_special_array
 from . import labelled_arrays
 
 NAMESPACE = "autojit"
-#: Classes of which an object is a tree with one array, and stands for it: how to get that.
+#: Classes whose objects are trees of one array and represent it, with a function to get the array.
 WRAPPERS: dict[type, Callable[[Any], Any]] = {}
 #: Types of leaves that are known not to be dataclasses, for speed.
 _COMMON = frozenset(
@@ -88,8 +88,8 @@ def is_one_array(structure: Any) -> bool:
 
 
 def arguments(structure: Any, leaves: Any) -> Any:
-    """The same for arguments of the function that is being traced, which may not change the
-    containers (``containers.watched``)."""
+    """Unflatten arguments of the traced function, which may not change the containers
+    (``containers.watched``)."""
     tree = unflatten(structure, leaves)
     trace = current_trace()
     assert trace is not None
@@ -98,7 +98,7 @@ def arguments(structure: Any, leaves: Any) -> Any:
 
 
 def _registered(leaf: Any) -> bool:
-    """Whether an object is a node, of a class that is met for the first time."""
+    """Whether an object is a node of a class that was not registered before."""
     if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
         _register_dataclass(leaf)
         return True
@@ -138,7 +138,7 @@ def is_on_device(leaf: Any) -> bool:
 
 
 def paths(tree: Any, root: str) -> list[str]:
-    """How the user writes each leaf: ``params['w'][0]``."""
+    """The user's code for each leaf: ``params['w'][0]``."""
     return [path.codify(root) for path in optree.tree_accessors(tree, namespace=NAMESPACE)]
 
 
@@ -221,7 +221,7 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
 
 
 def _way_out(leaf: Any, path: str, static: str) -> str:
-    """What to write instead of a leaf that is no array."""
+    """What to write instead of a leaf that is not an array."""
     kind, (_, mark, key) = type(leaf).__name__, path.partition("[")
     if isinstance(leaf, (set, frozenset)):
         return "A set has no order. Pass a list:\n    sorted(x)"
@@ -262,7 +262,7 @@ def _shown(leaf: Any) -> str:
 
 
 def _as_numpys(leaf: Any) -> str | None:
-    """What makes an array or a number of what another library, or Python, has as one."""
+    """Code that converts an array or number of another library, or of Python, to NumPy's."""
     if isinstance(leaf, Number):
         return "float(x)"
     if hasattr(leaf, "detach"):

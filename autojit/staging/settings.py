@@ -1,4 +1,4 @@
-"""Checks of what transformations are told about a function: which of its arguments they mean."""
+"""Checks of the settings of transformations that select a function's arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .bodies import name_of
 class Parameters(NamedTuple):
     """The parameters of a function."""
 
-    #: Those that may be given by position, in order.
+    #: The parameters that may be given by position, in order.
     positional: list[str]
     named: list[str]
     #: Whether it takes any number of arguments, by position and by name.
@@ -26,7 +26,7 @@ class Parameters(NamedTuple):
 
 
 def parameters(f: Callable[..., Any]) -> Parameters | None:
-    """The parameters of a function; None where Python does not know them."""
+    """The parameters of a function; None if Python does not know them."""
     try:
         found = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
@@ -43,11 +43,11 @@ def parameters(f: Callable[..., Any]) -> Parameters | None:
 
 
 def need_function(f: Any, of: str, right: str = "{}(f, x)", wrong: str = "{}(f(x))") -> None:
-    """StructureError unless a function of the interface was given a function.
+    """Raise StructureError unless a public function was given a function.
 
     Args:
-        of: the name of the function of the interface.
-        right, wrong: how it is called, and how a newcomer calls it, with ``{}`` for its name.
+        of: the name of the public function.
+        right, wrong: a correct call, and a newcomer's wrong one, with ``{}`` for the name.
 
     >>> need_function(3.0, "trace", "{}(f)(x)")
     Traceback (most recent call last):
@@ -77,7 +77,7 @@ def need_function(f: Any, of: str, right: str = "{}(f, x)", wrong: str = "{}(f(x
     )
 
 
-#: How functions are called that return one.
+#: The calls of functions that return a function.
 TWICE = "{}(f)(x)"
 
 

@@ -1,4 +1,4 @@
-"""What transformed functions say of themselves: signatures, docstrings, how they were made."""
+"""Descriptions of transformed functions: signatures, docstrings, transformations."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-#: What becomes of a function's signature.
+#: A function that changes a signature.
 Reading = Callable[[inspect.Signature], inspect.Signature]
 
 _EMPTY = inspect.Signature.empty
 
 
 def same(signature: inspect.Signature) -> inspect.Signature:
-    """The function keeps its arguments and its result."""
+    """Keep arguments and result."""
     return signature
 
 
 def other_result(signature: inspect.Signature) -> inspect.Signature:
-    """The arguments stay; of the result nothing is said."""
+    """Keep the arguments, and drop the result type."""
     return signature.replace(return_annotation=_EMPTY)
 
 
 def other_types(signature: inspect.Signature) -> inspect.Signature:
-    """The names of the arguments stay; of types nothing is said."""
+    """Keep the names of the arguments, and drop all types."""
     parameters = [p.replace(annotation=_EMPTY) for p in signature.parameters.values()]
     return inspect.Signature(parameters)
 
@@ -96,20 +96,20 @@ def names_of(f: Callable[..., Any]) -> str:
 
 
 def written(f: Callable[..., Any]) -> str:
-    """How a function was made: ``jit(grad(loss, argnums=1))``."""
+    """The transformations of a function, as code: ``jit(grad(loss, argnums=1))``."""
     made = getattr(f, "written", None)
     return str(made()) if made else str(getattr(f, "__name__", type(f).__name__))
 
 
 def applied(transform: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]) -> str:
-    """The same of a transformation: settings are named where they are not the usual ones."""
+    """A transformation of a function, as code, with the settings that are not defaults."""
     usual = {name: p.default for name, p in inspect.signature(transform).parameters.items()}
     found = [f"{n}={v!r:.40}" for n, v in settings.items() if n not in usual or v != usual[n]]
     return f"{transform.__name__}({', '.join([written(f), *found])})"
 
 
 def described(transform: Callable[..., Any], f: Callable[..., Any]) -> str:
-    """A docstring: what the transformation makes, and of what."""
+    """A docstring for a transformed function: the transformation and the original function."""
     name = getattr(f, "__name__", type(f).__name__)
     says = (transform.__doc__ or "").partition("\n")[0]
     own = getattr(f, "__doc__", None)

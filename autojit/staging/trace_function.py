@@ -26,7 +26,7 @@ from .unrolled import without_long_stretches
 
 
 class Traced(NamedTuple):
-    """A program, the structure of its result, and (``aux``) what else the function returned."""
+    """A program, the structure of its result, and the function's auxiliary result (``aux``)."""
 
     program: Program
     structure: Any
@@ -43,7 +43,7 @@ class LeafType(NamedTuple):
 
 
 def leaf_type(leaf: Any) -> LeafType:
-    """What the trace may know of an argument."""
+    """The type of an argument, which is all that the trace may know of it."""
     if isinstance(leaf, Tracer):
         return LeafType(leaf.type, leaf.weak)
     if isinstance(leaf, DeviceArray):
@@ -59,7 +59,7 @@ def leaf_type(leaf: Any) -> LeafType:
     return LeafType(Type(canonical_dtype(dtype), tuple(np.shape(leaf))), weak)
 
 
-#: What makes a dtype that programs can hold of others, by their kinds.
+#: Code that converts unsupported dtypes to supported ones, by kind.
 _CONVERSIONS = {"f": "x.astype(np.float32)", "O": "x.astype(float)"}
 
 
@@ -84,12 +84,11 @@ def trace_function(
     paths: Paths | None = None,
     given: Inputs | None = None,
 ) -> Traced:
-    """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths.
+    """Trace ``call(function, leaves)``, which builds the arguments with these paths from the
+    leaves.
 
-    With ``given`` the program is for these inputs alone, and Python may ask for values.
-
-    Where it does so by ``trees.arguments``, ArgumentChangedError is raised if the function changes
-    a container.
+    With ``given`` the program serves only these inputs, and Python may ask for values. If ``call``
+    uses ``trees.arguments``, ArgumentChangedError is raised when the function changes a container.
     """
     name = getattr(function, "__name__", type(function).__name__)
     shown, name = name, name if name.isidentifier() else "main"

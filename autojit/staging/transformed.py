@@ -1,4 +1,4 @@
-"""What transformations return: functions that know what they were made of."""
+"""The results of transformations: functions that know their original function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 
 
-#: What arrays have that functions of other libraries do not.
+#: Attributes that arrays have and functions of other libraries do not.
 _OF_ARRAYS = frozenset(
     {"T", "all", "any", "argmax", "argmin", "astype", "copy", "dtype", "flatten", "item", "max",
      "mean", "min", "ndim", "ravel", "reshape", "shape", "size", "sum", "tolist", "transpose"}
@@ -45,10 +45,10 @@ def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
 
 
 class Binding(Uncalled, Generic[P, R]):
-    """A callable object that is a method where a class has it, as a function is."""
+    """A callable object that becomes a method in a class, as a function does."""
 
     def called(self) -> tuple[str, str]:
-        """How it was made, and its arguments in brackets, in code."""
+        """Its transformations, and its arguments in brackets, as code."""
         f: Any = self
         arguments = re.sub(r", (/|\*\*?\w*)(?=[,)])", "", names_of(f))
         return written(f).replace("<lambda>", "f"), arguments
@@ -62,7 +62,7 @@ class Binding(Uncalled, Generic[P, R]):
     ) -> Callable[Q, R]: ...
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """The object itself, or with the instance as argument 0."""
+        """The object itself, or bound to the instance as argument 0."""
         function: Any = self
         return self if instance is None else functools.partial(function, instance)
 
@@ -123,7 +123,7 @@ class Transformed(Shown, Binding[P, R]):
         return f"<{self.written()}{names_of(self)}>"
 
     def written(self) -> str:
-        """How it was made: ``grad(loss, argnums=1)``."""
+        """Its transformations as code: ``grad(loss, argnums=1)``."""
         return applied(*self.made_of)
 
     def __reduce__(self) -> Any:

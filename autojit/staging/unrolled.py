@@ -1,4 +1,4 @@
-"""Python loops in traced functions: rolled up where they repeat themselves, else warned of."""
+"""Unrolled Python loops in traces: repetitions are rolled up, and long rests cause a warning."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from autojit.tracing.source import LOOP_AS_ONE_OPERATION
 
 #: Shorter traces are left alone.
 LEAST_OPS = 100
-#: Repetitions of fewer operations are no loops: unrolled, they are fused as a whole.
+#: Repetitions of fewer operations stay unrolled, and are fused as a whole.
 LEAST_LOOP = 500
-#: Ops beyond which compilation takes seconds.
+#: The number of ops above which compilation takes seconds.
 BUDGET = 5_000
-#: Arguments that are numbers beyond which a warning names them.
+#: The number of scalar arguments above which a warning names them.
 MANY_NUMBERS = 1_000
 
 
@@ -48,7 +48,7 @@ def roll(program: Program, is_body: bool = False) -> Program:
 
 
 def without_long_stretches(program: Program, *, is_body: bool = False) -> Program:
-    """The program with repeated stretches as arrays or loops; warns where it stays very long."""
+    """The program with repeated stretches as arrays or loops; warns if it stays very long."""
     if len(program.ops) - program.irregular >= LEAST_OPS:
         program = _rolled(program, is_body)
     elif program.irregular:
@@ -63,10 +63,10 @@ def without_long_stretches(program: Program, *, is_body: bool = False) -> Progra
 
 
 def _rolled(program: Program, is_body: bool) -> Program:
-    """The program rolled up; one of which nothing can be is noted to be irregular.
+    """The program rolled up; a program without any repetition is noted as irregular.
 
-    What is made of that, as its gradient, repeats itself as little.  Long ones are not searched
-    again: three searches in a gradient of 350,000 ops took a fifth of the time to compile it.
+    Its transformations, such as its gradient, have no repetitions either. Long ones are not
+    searched again: three searches in a gradient of 350,000 ops took a fifth of its compile time.
     """
     made = cached_transform(roll, program, is_body)
     if len(made.ops) == len(program.ops) > BUDGET:
@@ -75,10 +75,10 @@ def _rolled(program: Program, is_body: bool) -> Program:
 
 
 def _is_long(program: Program) -> bool:
-    """Whether more ops than the budget are compiled: of equal ones the first.
+    """Whether more distinct ops than the budget are compiled.
 
-    Those that move numbers from the arguments, or to the results, become parts of copies of whole
-    arrays (``codegen.driver.packing``).
+    Ops that only move numbers from the arguments, or to the results, do not count: they become
+    parts of copies of whole arrays (``codegen.driver.packing``).
     """
     if len(program.ops) <= BUDGET:
         return False
@@ -101,7 +101,7 @@ def _is_long(program: Program) -> bool:
 
 
 def _moved(program: Program) -> set[Value]:
-    """What is moved only, from arguments that are numbers or to results that are."""
+    """Values that are only moved, from scalar arguments or to scalar results."""
     taken = {v for v in program.inputs if not v.shape}
     for op in program.ops:
         if isinstance(op.kind, Move) and op.operands[0] in taken:
@@ -121,7 +121,7 @@ _NUMBERS = (
 
 
 def _warn(program: Program) -> None:
-    """Warn of a trace that stayed long, by the line that most of it comes from."""
+    """Warn of a trace that stayed long, and name the line that most of it comes from."""
     lines = Counter(op.source for op in program.ops if op.source is not None)
     source, count = lines.most_common(1)[0] if lines else (None, 0)
     numbers = sum(not v.shape for v in program.inputs)

@@ -1,16 +1,14 @@
 """Arrays that share memory, as NumPy's views do.
 
-A view remembers its base and how it shows it: ``read`` gives its value from the
-base's, ``write`` the base's value with the view's in place.  Values are in single
-assignment, so a view is up to date as long as its base still has the value that
-it was read from; if not, it is read again when it is next used.  What is written
-to a view is written to its base, and so on down.
+A view remembers its base and how it shows it: ``read`` computes its value from the base's, and
+``write`` the base's value with the view's put in place. Values are in single assignment, so a view
+is up to date as long as its base still has the value that it was read from; if not, it is read
+again when it is next used. A write to a view is a write to its base, recursively.
 
-For some arrays NumPy decides by their layout in memory whether they are views or
-copies: a reshape that joins axes, or ``ravel``.  The layout of an argument is not
-known while a function is traced.  Such a pair is used freely until one of the two
-is changed; after that the other one, which may have changed with it or not, is
-refused.
+For a reshape that joins axes, or ``ravel``, NumPy decides between a view and a copy by the memory
+layout, and the layout of an argument is not known while a function is traced. Both arrays can be
+used freely until one of them is changed; after that the other one, which may or may not have
+changed too, is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ class View(Protocol):
         """The view's value."""
 
     def write(self, base: Value, part: Value) -> Value:
-        """The base's value once the view has another one."""
+        """The base's value after the view has got another value."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Uncertain:
 
 
 class Foreign:
-    """Any array that no traced function has made."""
+    """An array that no traced function has created."""
 
     argument_path = "an array from outside of the function"
 
@@ -84,8 +82,8 @@ FOREIGN = Foreign()
 
 
 def relate(x: TracedValue, others: Iterable[TracedValue | Foreign]) -> None:
-    """An array of the current trace may be one of others: if one is changed in place, the other is
-    lost."""
+    """Note that an array of the current trace may be one of others: if one is changed in place, the
+    other is lost."""
     for other in others:
         if other is not x:
             _peers_at(x).append(other)
@@ -99,7 +97,7 @@ def _peers_at(x: TracedValue) -> list[Any]:
 
 
 def peers(x: TracedValue) -> Iterator[Any]:
-    """The arrays that may be the same as x, which shares no memory with others for sure."""
+    """The arrays that may be the same as x, although no memory is known to be shared."""
     first, trace = original(x), x.owner
     while trace is not None:
         same = first if first.owner is trace else trace.stand_ins.get(id(first), (None, None))[1]
@@ -124,7 +122,7 @@ def _uncertain() -> RefusedInPlaceError:
 
 
 def refreshed(x: TracedValue) -> Value:
-    """The present value of an array with a base, or of one that is not known any more."""
+    """The present value of a view, or of an array that is no longer known."""
     if x.lost:
         raise _uncertain()
     assert x.base is not None
@@ -139,9 +137,9 @@ def refreshed(x: TracedValue) -> Value:
 
 
 def assign(x: TracedValue, value: Value, part: str = "") -> None:
-    """Give an array another value of the same type: all that share its memory see it.
+    """Give an array another value of the same type, which all arrays that share its memory see.
 
-    ``part`` says in messages what of the array is changed, if not the whole.
+    ``part`` names the changed part in messages, if it is not the whole array.
     """
     x = here(x)
     x.check_owner(current_trace())
@@ -166,7 +164,7 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
 
 
 def reshape_in_place(x: Any, shape: Any) -> None:
-    """``x.shape = shape`` of an array that the function has made itself, and that has no views.
+    """``x.shape = shape`` for an array that the function has created, and that has no views.
 
     All names of it see the new shape.  The elements are taken in C order; NumPy refuses arrays for
     which that needs a copy.
@@ -190,7 +188,7 @@ def reshape_in_place(x: Any, shape: Any) -> None:
 
 
 def shape_is_kept() -> RefusedInPlaceError:
-    """Of an array that others may see."""
+    """The error for an array that others may see."""
     statement: Any = user_statement()
     array, shape = "x", "(2, 2)"
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
@@ -226,8 +224,8 @@ def _check_own(x: TracedValue | Foreign, part: str) -> None:
 
 
 def _instead(statement: ast.stmt | None, *, is_argument: bool) -> str:
-    """What to write, in the names of the statement that changes an argument, or what may be a view
-    of one."""
+    """What to write instead of a statement that changes an argument or a possible view of one, in
+    the names of that statement."""
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         name = statement.target.id
         right = ast.BinOp(statement.target, statement.op, statement.value)
@@ -253,13 +251,13 @@ def _beside(lines: Iterable[tuple[str, str]]) -> str:
 
 
 def lose(arrays: Iterable[TracedValue]) -> None:
-    """Arrays of the current trace that are not known any more."""
+    """Mark arrays of the current trace as no longer known."""
     for x in arrays:
         _root(here(x)).lost = True
 
 
 def _lose(x: TracedValue) -> None:
-    """Its memory may have been changed, and that of all that it is a view of."""
+    """Mark an array, and all its bases, as possibly changed."""
     while x.base is not None:
         x = x.base
     x.lost = True
@@ -267,7 +265,7 @@ def _lose(x: TracedValue) -> None:
 
 
 def _lose_peers(x: TracedValue) -> None:
-    """What may be the same array as one that is changed is not known any more."""
+    """Mark the arrays that may be the same as a changed one as no longer known."""
     for y in peers(x):
         _check_own(y, "What may be ")
         root = _root(here(y))

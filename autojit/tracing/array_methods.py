@@ -1,4 +1,4 @@
-"""Python's operators, NumPy's protocols and ndarray's methods, as traced arrays have them."""
+"""Python's operators, NumPy's protocols and ndarray's methods for traced arrays."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Binary = Callable[[Any, Any], Any]
 
 #: The versions of the array API standard that `autojit.array_api` has the functions of.
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-#: The device of NumPy's arrays, as the standard asks for one.
+#: The device of NumPy's arrays, which the standard requires.
 CPU = "cpu"
 
 
 def check_device(device: Any) -> None:
-    """Raise ValueError for any other one."""
+    """Raise ValueError for any other device."""
     if device not in (None, CPU):
         raise ValueError(
             f"traced arrays are on the device {CPU!r}, as NumPy's are, not on {device!r}. Compiled "
@@ -76,8 +76,8 @@ def _unary(ufunc: Any) -> Callable[[Any], Any]:
 
 
 def any_may_be_none(kinds: Iterable[type]) -> bool:
-    """Whether one of the classes of some operands is that of what may be None, which answers for
-    all of them."""
+    """Whether one of the operands' classes is the optional one, whose operators handle all
+    operands."""
     return any(hasattr(kind, "__aj_may_be_none__") for kind in kinds)
 
 
@@ -124,7 +124,7 @@ OPERATORS = tuple(name for name, method in vars(Operators).items() if callable(m
 
 
 def _delegated(function: Any) -> Callable[..., Any]:
-    """A method that is the function of NumPy's of the array."""
+    """A method that calls NumPy's function on the array."""
     return lambda self, *args, **kwargs: function(self, *args, **kwargs)
 
 
@@ -133,7 +133,7 @@ def _shape_arguments(shape: tuple[Any, ...]) -> Any:
 
 
 class Flat:
-    """`x.flat` of an array that is traced, or that the function has made: its elements in C order.
+    """`x.flat` of a traced array, or of one that the function has created: its elements in C order.
 
     >>> import autojit
     >>> def with_diagonal(x):
@@ -152,7 +152,8 @@ class Flat:
         self.base = array
 
     def _place(self, number: Any) -> tuple[Any, ...]:
-        """The index of an element in the array: whatever is out of range stays so."""
+        """The index of an element in the array; a number out of range gives an index out of
+        range."""
         index = []
         for size in self.base.shape[:0:-1]:
             index.append(number % size)
@@ -177,7 +178,7 @@ class Flat:
         return self.copy()[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Of several values as many as are needed are taken, from the first one on, and again."""
+        """Assign values in order, starting again from the first when there are too few."""
         values = np.ravel(np.asarray(value) if isinstance(value, (list, tuple)) else value)
         if self._is_number(index):
             self.base[self._place(index)] = values[0]
@@ -213,7 +214,7 @@ def _lines(x: Any) -> Any:
 
 
 class ArrayMethods(Operators):
-    """ndarray's methods and attributes; those that are missing here are not covered."""
+    """ndarray's methods and attributes. Any that are missing here are not covered."""
 
     __slots__ = ()
 
@@ -346,11 +347,11 @@ class ArrayMethods(Operators):
 
     @property
     def device(self) -> str:
-        """That of NumPy's arrays; the one on which code runs is an argument of ``jit``."""
+        """The device of NumPy's arrays. The device that code runs on is an argument of ``jit``."""
         return CPU
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        """The array itself on its own device; any other one is refused."""
+        """The array itself for its own device; any other device is refused."""
         check_device(device)
         if stream is not None:
             raise ValueError(f"x.to_device: the device {CPU!r} has no streams: leave out stream=")

@@ -1,9 +1,9 @@
-"""Blocks: parts of a traced function that are traced by themselves, as branches and loop bodies.
+"""Blocks: parts of a traced function that are traced separately, such as branches and loop bodies.
 
 A block runs in the frame of the function around it: it sees that function's arrays, and may change
-them in place.  Inside of a block each array from outside has a stand-in, which holds its value
-there.  What the block has changed is known from the stand-ins when it ends; whoever traces the
-block makes these arrays results of its op, and assigns them to the arrays outside.
+them in place.  Inside of a block each outside array has a stand-in, which holds its value there.
+When the block ends, the stand-ins show which arrays have changed. The caller that traces the block
+makes these arrays results of its op, and assigns them to the outside arrays.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ T = TypeVar("T", bound=TracedValue)
 def here(x: T) -> T:
     """The array that stands for an array of an outer function in the current block.
 
-    Outside of blocks, and for what belongs to another transformed function, this is the array
-    itself; scalars need no stand-in, since they do not change.
+    Outside of blocks, and for arrays of another transformed function, this is the array itself.
+    Scalars need no stand-in, because they do not change.
     """
     trace = current_trace()
     if trace is None or x.owner is trace or trace.around is None or x.is_scalar:
@@ -49,7 +49,7 @@ def original(x: T) -> T:
 
 
 def _lies_in(trace: Trace, owner: Trace) -> bool:
-    """Whether a block lies in the function of a trace."""
+    """Whether a block belongs to the function of a trace."""
     around = trace.around
     while around is not None and around is not owner:
         around = around.around
@@ -76,8 +76,8 @@ def _stand_in(x: T, trace: Trace) -> T:
 
 
 class FromAround:
-    """A view whose places are values of the trace around a block, which captures them when the view
-    is first used there."""
+    """A view whose indices are values of the trace around a block. The block captures them when the
+    view is first used there."""
 
     def __init__(self, outer: Any, trace: Trace) -> None:
         self._array = outer
@@ -87,7 +87,7 @@ class FromAround:
 
     @property
     def view(self) -> Any:
-        """The view with places of the block's trace."""
+        """The view with indices of the block's trace."""
         if self._view is None:
             self._view = self._outer.within(self._taken)
         return self._view
@@ -113,15 +113,15 @@ class FromAround:
 
 
 def _is_as_outside(x: TracedValue, trace: Trace) -> bool:
-    """Whether a stand-in still has the value that its array has outside of the block: the block
-    has not changed it, and is no body of a loop that carries it."""
+    """Whether a stand-in still has its array's value outside of the block: the block has not
+    changed it, and is not the body of a loop that carries it."""
     value = x.value
     is_captured = any(value is v for v in trace.captured_inputs)
     return is_captured and value is trace.first_values[id(x)]
 
 
 def stands_for(x: T, value: Value, trace: Trace) -> T:
-    """In a block that has just begun: an array of the function around it has this value there."""
+    """Give an array of the surrounding function this value in a block that has just begun."""
     made: T = x.stand_in(value, trace)
     trace.stand_ins[id(x)] = x, made
     trace.originals[id(made)] = x
@@ -131,14 +131,14 @@ def stands_for(x: T, value: Value, trace: Trace) -> T:
 
 
 def lost(trace: Trace) -> list[Any]:
-    """The arrays from outside that are not known any more after a block, as one that may be the
+    """The outside arrays that are no longer known after a block, because an array that may be the
     same has changed."""
     return [x for x, made in trace.stand_ins.values() if made.lost]
 
 
 def changed(trace: Trace) -> list[tuple[Any, Any]]:
-    """The arrays from outside that a block has changed in place, with their stand-ins; views are
-    parts of these."""
+    """The outside arrays that a block has changed in place, with their stand-ins; views are parts
+    of these."""
     return [
         (x, made)
         for x, made in trace.stand_ins.values()
@@ -154,14 +154,16 @@ def _maker(builder: object) -> Trace | None:
 
 
 def is_around(builder: object) -> bool:
-    """Whether a builder is that of the current trace, or of one in whose function the current
-    block lies."""
+    """Whether a builder belongs to the current trace, or to a trace whose function contains the
+    current block."""
     return _maker(builder) is not None
 
 
 @contextmanager
 def where_made(builder: object) -> Iterator[None]:
-    """A context in the trace with this builder, if it is around; else nothing."""
+    """A context in the trace with this builder, if it surrounds the current one; else a null
+    context.
+    """
     trace = _maker(builder)
     if trace is None:
         yield
@@ -171,6 +173,6 @@ def where_made(builder: object) -> Iterator[None]:
 
 
 def is_outside(builder: object) -> bool:
-    """Whether what the trace with this builder has made lies outside of the current block."""
+    """Whether values of the trace with this builder are from outside of the current block."""
     trace = current_trace()
     return trace is not None and trace.around is not None and trace.builder is not builder

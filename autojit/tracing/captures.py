@@ -1,7 +1,7 @@
-"""Arrays that a traced function closes over: what is the same, and parts of one array.
+"""Arrays that a traced function closes over: which are equal, and which are parts of one array.
 
-A Python loop reads `y[t]` or `F.T` anew in each step.  Each is an object of its own; as inputs of
-their own they would keep the steps from being the same.
+A Python loop reads `y[t]` or `F.T` anew in each step, which creates a new object each time. If each
+were an input of its own, the steps would not be equal.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Arrays that the function has made itself are compared by what is in them, up to so many bytes.
+#: The size in bytes up to which arrays that the function has created are compared by content.
 CONTENT = 4096
-#: Elements of an array of which parts are read, up to which it is captured whole.
+#: The number of elements up to which an array is captured whole if parts of it are read.
 WHOLE = 1 << 16
 
 
 def keys(thing: Any) -> list[Hashable]:
-    """Things with a key in common may be the same."""
+    """The keys of a captured object; objects with a key in common may be equal."""
     found: list[Hashable] = [id(thing)]
     if isinstance(thing, np.ndarray):
         found.append((thing.__array_interface__["data"], thing.shape, thing.strides, thing.dtype))
@@ -28,7 +28,7 @@ def keys(thing: Any) -> list[Hashable]:
 
 
 class Part(NamedTuple):
-    """A regular part of an array, without the axes of which it has one element."""
+    """A regular part of an array, without the axes of length 1."""
 
     whole: np.ndarray
     start: tuple[int, ...]
@@ -37,7 +37,8 @@ class Part(NamedTuple):
 
 
 def part_of_another(array: Any) -> Part | None:
-    """What part of what array this is; None where it is none, or of a large one."""
+    """The larger array that this is a part of, and which part; None if there is none, or if it is
+    too large."""
     whole = getattr(array, "base", None)
     if type(array) is not np.ndarray or type(whole) is not np.ndarray:
         return None

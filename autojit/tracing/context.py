@@ -1,9 +1,9 @@
 """Tracing contexts: which trace is active, and how values enter it.
 
-Traces nest (``grad`` inside ``jit``).  A value of an outer trace, or an array,
-that is used inside a trace becomes a *captured* input of that trace's program;
-whoever applies the program binds it again.  The stack of traces belongs to the
-thread and is restored in ``finally``, so an exception leaves nothing active.
+Traces nest (``grad`` inside ``jit``).  A value of an outer trace, or an array, that is used inside
+a trace becomes a *captured* input of that trace's program; applying the program binds it again.
+The stack of traces belongs to the thread and is restored in ``finally``, so an exception leaves
+nothing active.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .protocol import Bounds, TracedValue
 from .recording import TracingBuilder
 from .source import Lines, user_source
 
-#: Python's own scalar types take the dtype of the arrays that they meet (NEP 50).
+#: Python's own scalar types take the dtype of the arrays they are combined with (NEP 50).
 WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype(complex)}
 
 #: The paths of a function's arguments, for messages: ``argument 0['w']``, one a leaf.
@@ -44,61 +44,62 @@ Paths = Callable[[], Sequence[str]]
 
 
 class Trace:
-    """One active trace: a builder, and what it captured."""
+    """One active trace: a builder, and the captured values."""
 
     def __init__(self, outer: Trace | None = None) -> None:
         around: TracingBuilder | None = None if outer is None else outer.builder
-        #: What has been decided in the outermost trace about loops, by where they are written.
+        #: The decisions about loops in the outermost trace, by source position.
         self.unrolled: set[Any] = set() if outer is None else outer.unrolled
-        #: The loops that have been captured so far, by where they are written.
+        #: The loops captured so far, by source position.
         self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
-        #: Objects of which a traced condition chooses one: their codes are their places in it.
+        #: Objects that traced conditions choose from: the code of each is its position in this
+        #: list.
         self.coded: list[Any] = [] if outer is None else outer.coded
         self._first_coded = len(self.coded)
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
-        #: What asks for a device in it, by the device.
+        #: The requests for a device in this trace, by device.
         self.devices: dict[str, Request] = {}
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
         self._found: dict[Hashable, list[int]] = {}
-        #: Arrays of which a part was captured, by identity.
+        #: Arrays with a captured part, by identity.
         self._read_in_part: dict[int, np.ndarray] = {}
-        #: What is captured: while the trace is open no other object may get the same id.
+        #: The captured objects, kept alive so that no other object gets the same id while the trace
+        #: is open.
         self._alive: list[Any] = []
         self.open = True
-        #: Uses of its values in other threads, which may have been handled there.
+        #: Errors about uses of its values in other threads, which may have been handled there.
         self.elsewhere: list[TracingError] = []
-        #: Between which bounds Python's integers lie, where more is known than their 64 bits.
+        #: The bounds of Python integers, if narrower than 64 bits.
         self.bounds: dict[Value, Bounds] = {}
-        #: How the user writes the arguments of the traced function.
+        #: The user's code for the arguments of the traced function.
         self.paths: Paths | None = None
-        #: Trees of its arguments, as they were put together for the traced function.
+        #: The trees of arguments that were built for the traced function.
         self.rebuilt: list[Any] = []
-        #: What has to hold, as traced bools, and what is raised where it does not.
+        #: Checks as traced bools, and the exceptions raised if they are false.
         self.checks: list[tuple[Any, Any]] = []
-        #: The user's branches and loops in what was traced: "branch", "loop" or "unrolled", and
-        #: the line.
+        #: The user's traced branches and loops: "branch", "loop" or "unrolled", and the line.
         self.constructs: set[tuple[str, Source | None]] = set()
-        #: Of a block (see ``blocks``): the trace of the function that it lies in, the stand-ins of
-        #: that function's arrays with whom they stand for, by the identity of the latter, and the
-        #: first value of each stand-in by its own.
+        #: For a block (see ``blocks``): the trace of the surrounding function; the stand-ins with
+        #: their arrays, by the identity of the array; and the first value of each stand-in, by its
+        #: identity.
         self.around: Trace | None = None
         self.stand_ins: dict[int, tuple[Any, Any]] = {}
         self.first_values: dict[int, Value] = {}
-        #: Random generators that have been made in it from seeds.
+        #: Random generators created from seeds in this trace.
         self.generators: list[Any] = []
-        #: Whether slices with traced bounds are read or written in it, or in a block in it.
+        #: Whether it, or a block in it, reads or writes slices with traced bounds.
         self.slices = False
-        #: The identities of stand-ins that do not have the value that the array has outside.
+        #: The identities of stand-ins whose value differs from the outside array's.
         self.given: set[int] = set()
-        #: Whom each stand-in stands for, by its identity.
+        #: The array of each stand-in, by the identity of the stand-in.
         self.originals: dict[int, Any] = {}
         #: Arrays that may be one, by their identities: each itself, then the others.
         self.peers: dict[int, list[Any]] = {}
         #: Lists and dicts that may be one, by their identities (see ``capture.state.sharing``).
         self.containers: dict[int, Any] = {}
-        #: Flags of optional values that are known in it, by their identities: each itself, and
-        #: whether it holds.
+        #: Flags of optional values that are known in this trace, by identity: the flag, and whether
+        #: it holds.
         self.facts: dict[int, tuple[Any, bool]] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
@@ -116,7 +117,7 @@ class Trace:
         return value
 
     def capture_part(self, array: Any) -> Value | None:
-        """A part of an array of which another part has been captured: read from all of it."""
+        """A part of an array with another captured part, read from the whole array."""
         part = part_of_another(array)
         if part is None or id(part.whole) not in self._read_in_part:
             if part is not None:
@@ -129,8 +130,8 @@ class Trace:
         return reshape(slice_(whole, **ranges), shape=array.shape)
 
     def _captured_with(self, part: Part, array: np.ndarray) -> Value | None:
-        """The array that a part is of, as it was captured, if this part of it has not changed: so
-        a loop that reads all rows of an array compares each of them once."""
+        """The captured value of the array that contains a part, if this part has not changed. So a
+        loop that reads all rows of an array compares each row once."""
         ranges = zip(part.start, part.stop, part.stride, strict=True)
         window = tuple([slice(*r) for r in ranges])
         for index in (k for key in keys(part.whole) for k in self._found.get(key, ())):
@@ -139,7 +140,7 @@ class Trace:
         return None
 
     def let_go(self) -> None:
-        """Forget who was captured, now that nothing else is, and the arguments."""
+        """Forget the captured objects, now that capturing is over, and the arguments."""
         self._alive.clear()
         self.rebuilt.clear()
         self.checks.clear()
@@ -151,7 +152,7 @@ class Trace:
 
 
 class CapturedView:
-    """The captured state of an outer tracer: its value then, whatever happens to it later."""
+    """The captured state of an outer tracer: its value at that time."""
 
     __slots__ = ("tracer", "value")
 
@@ -161,7 +162,7 @@ class CapturedView:
 
 
 def _snapshot(thing: Any) -> Any:
-    # The user may change the array later; the program holds what it was.
+    # The user may change the array later; the program keeps the old contents.
     if isinstance(thing, np.ndarray):
         return np.array(thing)
     return thing if isinstance(thing, DeviceArray) else CapturedView(thing)
@@ -192,7 +193,7 @@ def current_trace() -> Trace | None:
 
 @contextmanager
 def inside(trace: Trace) -> Iterator[None]:
-    """A context in an outer trace: what is recorded in it comes before the current block."""
+    """A context in an outer trace: operations recorded in it come before the current block."""
     _stack.traces.append(trace)
     try:
         with building(trace.builder):
@@ -203,8 +204,8 @@ def inside(trace: Trace) -> Iterator[None]:
 
 @contextmanager
 def new_trace(*, block: bool = False) -> Iterator[Trace]:
-    """A trace that is active inside of the context; of a block, in the function of the current
-    one."""
+    """A trace that is active inside of the context; with ``block``, it belongs to the function of
+    the current one."""
     outer = current_trace()
     trace = Trace(outer)
     if block:
@@ -228,7 +229,7 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
 
 
 def require(requests: Iterable[Request]) -> None:
-    """Note in the active trace what asks for a device; MixedDevicesError unless all agree."""
+    """Note requests for a device in the active trace; MixedDevicesError unless all agree."""
     trace = current_trace()
     assert trace is not None
     for request in requests:
@@ -243,13 +244,13 @@ def active_traces() -> Sequence[Trace]:
 
 
 def is_kept() -> bool:
-    """Whether a trace is kept for further calls, or for further iterations: it knows no values."""
+    """Whether the trace serves further calls or iterations, so that it knows no values."""
     return any(trace.builder.known is None for trace in _stack.traces)
 
 
 @contextmanager
 def outside_of_traces() -> Iterator[None]:
-    """No trace is active inside the block: NumPy computes."""
+    """A context without an active trace, in which NumPy computes."""
     traces, _stack.traces = _stack.traces, []
     try:
         yield
@@ -257,7 +258,7 @@ def outside_of_traces() -> Iterator[None]:
         _stack.traces = traces
 
 
-#: What to do with a value that is needed after the trace.
+#: How to keep a value that is needed after the trace.
 RETURN_IT = (
     "    def f(x):\n        y = ...\n        return loss, y      # then grad(f, has_aux=True)"
 )

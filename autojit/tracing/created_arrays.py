@@ -1,4 +1,4 @@
-"""Arrays that a traced function makes itself, into which it may assign traced values.
+"""Arrays that a traced function creates, and into which it may assign traced values.
 
 ``out = np.zeros(3); out[0] = x`` cannot be seen through NumPy's dispatch: zeros is
 given no traced array, and assignment calls nobody.  So while a function is traced,
@@ -8,25 +8,24 @@ code and everywhere else where a traced array cannot.  Only when a traced value 
 assigned into it, its class becomes :class:`TracedArray`, which passes everything on
 to a tracer that holds the contents from then on.
 
-Alternatives that were weighed: a tracer of a constant from the start has no contents
-for the uses above; an object that is no ndarray crashes C extensions that create
-arrays through the ``numpy`` module and rely on their memory; and an ndarray that
-keeps its memory when it becomes traced shows C code what was in it before, silently.
+Rejected alternatives: a tracer of a constant from the start has no contents for the uses above. An
+object that is not an ndarray crashes C extensions that create arrays through the ``numpy`` module
+and rely on their memory. An ndarray that keeps its memory when it becomes traced silently shows C
+code the old contents.
 
 Three things make the change of state exact:
 
 * Views.  All fresh arrays over the same memory change together (``transition``), each to a
   view of the traced contents of the whole (``layout``).
-* Plain views, which came about where we do not see them, would keep the old contents.
-  Each holds a reference to the block of memory; if there are more references than ours,
-  the assignment is refused.  For this to be countable every fresh array is made by
-  :func:`fresh` as a view of a plain array that nobody else knows; what C code derives
-  behind our back is not, and is refused too.
+* Plain views, created by code that we do not see, would keep the old contents. Each holds a
+  reference to the block of memory; if there are more references than ours, the assignment is
+  refused.  For this to be countable every fresh array is made by :func:`fresh` as a view of a plain
+  array that nobody else knows; what C code derives behind our back is not, and is refused too.
 * The memory itself.  C code that reads the array later finds, instead of stale numbers,
-  one Python object that refuses to be converted to a number.  What holds on to the memory
-  in other ways (an ``np.nditer``) finds NaN there.  NumPy 2.5 and later free what they told
-  a ``memoryview``, which from Python 3.12 on is seen: while there is one, the assignment is
-  refused; before, it finds what an ``np.nditer`` does.
+  one Python object that refuses to be converted to a number.  Other holders of the memory (an
+  ``np.nditer``) find NaN there. NumPy 2.5 and later free the format that a ``memoryview`` uses.
+  Python 3.12 and later show that a ``memoryview`` exists, and then the assignment is refused; in
+  earlier versions it finds NaN.
 """
 
 from __future__ import annotations
@@ -49,16 +48,16 @@ from .tracer import Tracer
 
 
 class Memory:
-    """A block of memory, the trace in which it was made, and the fresh arrays that lie in it.
+    """A block of memory, the trace that created it, and the fresh arrays in it.
 
-    ``vague``: whether NumPy might lay it out otherwise, in the likeness of a traced array.
-    ``lent``: whether parts of it are used in an inner function as if it could not change.
+    ``vague``: whether NumPy might choose another layout, that of a traced array. ``lent``: whether
+    an inner function uses parts of it as constants.
     """
 
     def __init__(self, block: np.ndarray, trace: Trace | None, vague: bool) -> None:
         self.block = block
-        #: The builder of that trace.  Its trace is not held: whether anything does shows whether
-        #: traced values outlive it.
+        #: The builder of that trace. The trace itself is not referenced, because references to it
+        #: show that traced values outlive it.
         self.maker = None if trace is None else trace.builder
         self.vague = vague
         self.lent = False
@@ -69,20 +68,20 @@ class Memory:
         self.arrays[number] = weakref.ref(array, lambda _: self.arrays.pop(number, None))
 
     def is_of(self, trace: Trace | None) -> bool:
-        """Whether it was made in this trace."""
+        """Whether this trace created it."""
         return self.maker is (None if trace is None else trace.builder)
 
     def living(self) -> list[FreshArray]:
-        """The fresh arrays that came from it and are not traced yet."""
+        """The fresh arrays in it that are not traced yet."""
         alive = [array for ref in list(self.arrays.values()) if (array := ref()) is not None]
         return [array for array in alive if type(array) is FreshArray]
 
     def sharing(self) -> list[FreshArray]:
-        """Those that have memory of the block."""
+        """The fresh arrays that have memory of the block."""
         return [a for a in self.living() if np.may_share_memory(plain(a), self.block)]
 
     def references(self) -> int:
-        """How many references to the block there are if these are all of its views."""
+        """The number of references to the block if these are all of its views."""
         holders: set[int] = set()
         for array in self.living():
             holder: Any = array
@@ -93,7 +92,7 @@ class Memory:
 
 
 class FreshArray(np.ndarray):
-    """An array with known contents that the traced function has made.
+    """An array with known contents that the traced function has created.
 
     >>> import autojit
     >>> def rate(state):
@@ -106,12 +105,12 @@ class FreshArray(np.ndarray):
            [1., 0.]])
     """
 
-    #: So that those below this module know such arrays.
+    #: A mark by which modules below this one recognise such arrays.
     made_in_trace = True
     memory: Memory | None
-    #: Whether :func:`fresh` has made it, so that plain views of it can be counted.
+    #: Whether :func:`fresh` created it, so that plain views of it can be counted.
     counted: bool
-    #: How many have its memory by the buffer protocol, from Python 3.12 on.
+    #: The number of users of its memory through the buffer protocol, from Python 3.12 on.
     exports: int
 
     def __array_finalize__(self, obj: Any) -> None:
@@ -220,21 +219,21 @@ def _attach() -> None:
 _attach()
 
 
-#: What changes its first argument, and the methods that change their array.
+#: Functions that change their first argument, and methods that change their array.
 _WRITERS = frozenset({np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal})
 _CHANGING = frozenset({"fill", "put", "sort", "partition", "itemset", "setfield"})
 
 
 def _writes_outside(out: Any) -> bool:
-    """Whether an array that is written lies outside of the current block: whether and how often
-    the block runs is not known, so the array becomes traced."""
+    """Whether a written array is from outside of the current block. It is not known whether and how
+    often the block runs, so such an array becomes traced."""
     if isinstance(out, tuple):
         return any(map(_writes_outside, out))
     return type(out) is FreshArray and out.memory is not None and is_outside(out.memory.maker)
 
 
 def _method(name: str) -> Any:
-    """One of ndarray's methods, so that what it returns is fresh too."""
+    """One of ndarray's methods, changed to return fresh arrays too."""
 
     def call(self: FreshArray, *args: Any, **kwargs: Any) -> Any:
         vague = is_vague(self)
@@ -294,7 +293,7 @@ _ATTRIBUTES.shape = property(lambda self: _SHAPE.__get__(self), _set_shape)
 
 
 def fresh(result: Any, vague: bool = False) -> Any:
-    """A result of NumPy's with its plain arrays as fresh ones, where they can be traced."""
+    """A result of NumPy with its plain arrays replaced by fresh ones, if they can be traced."""
     if current_trace() is None:
         return result
     if type(result) is np.ndarray:
@@ -370,7 +369,7 @@ def bare(x: Any) -> Any:
 
 
 def with_values(x: Any) -> Any:
-    """Plain numbers in the place of traced values that are known and have no derivative, also in
+    """Traced values that are known and have no derivative replaced by plain numbers, also in
     tuples, lists and dicts."""
     return _mapped(_number, bare(x))
 
@@ -381,18 +380,18 @@ def _number(x: Any) -> Any:
 
 
 class MadeOfTraced:
-    """An object of ours whose parts are traced, such as a sparse matrix."""
+    """An internal object with traced parts, such as a sparse matrix."""
 
 
 class Uncounted(MadeOfTraced):
-    """Stands in a list for elements whose number is a value."""
+    """A list element that represents a traced number of elements."""
 
 
 def is_traced(x: Any) -> bool:
-    """Whether there is a traced array in a value, in tuples, lists and dicts."""
+    """Whether a value contains a traced array, also in tuples, lists and dicts."""
     return _anywhere(lambda v: isinstance(v, (Tracer, TracedArray, MadeOfTraced)), x)
 
 
 def is_vague(x: Any) -> bool:
-    """Whether NumPy might lay out an array in a value otherwise (see `Memory`)."""
+    """Whether NumPy might choose another layout for an array in a value (see `Memory`)."""
     return _anywhere(lambda v: type(v) is FreshArray and v.memory is not None and v.memory.vague, x)

@@ -1,9 +1,9 @@
-"""Which ``except`` of the user's code would catch an error, by the exception tables of its code.
+"""Finds the ``except`` in the user's code that would catch an error, from exception tables.
 
 Since Python 3.11 a ``try`` costs nothing until something is raised: a table beside the code
-(``co_exceptiontable``) says where to go on.  What stands there tells an ``except`` from the ends
-of ``with`` and ``finally``, which run and raise the error again, unless the manager of the ``with``
-may end it.
+(``co_exceptiontable``) says where to continue. The code there distinguishes an ``except`` from the
+ends of ``with`` and ``finally``, which run and raise the error again, unless the context manager of
+the ``with`` suppresses it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Entry(NamedTuple):
 
 
 class _Unknown(Exception):
-    """What a handler catches cannot be told from its code."""
+    """The classes that a handler catches are not visible in its code."""
 
 
 def handler_line(frame: FrameType, at: int, error: type[BaseException]) -> int | None:
@@ -51,7 +51,7 @@ def handler_line(frame: FrameType, at: int, error: type[BaseException]) -> int |
 
 
 class _Target:
-    """What a table's entry leads to."""
+    """The code that a table's entry leads to."""
 
     def __init__(self, frame: FrameType, entry: _Entry) -> None:
         self.frame, self.entry = frame, entry
@@ -78,7 +78,7 @@ class _Target:
             self.position = _index(self.frame.f_code, self.code[self.position].argval)
 
     def _at_match(self) -> bool:
-        """Go behind a comparison with the handler's classes, if there is one."""
+        """Skip a comparison with the handler's classes, if there is one."""
         while self.code[self.position].opname in _EXPRESSION:
             self.position += 1
         found = self.code[self.position].opname in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH")
@@ -93,7 +93,7 @@ class _Target:
         return any(isinstance(k, type) and issubclass(error, k) for k in _flat(values[-1:]))
 
     def _raises(self, position: int) -> bool:
-        """Whether a handler raises without a choice."""
+        """Whether a handler raises unconditionally."""
         for step in self.code[position + 1 :]:
             if step.opname == "RAISE_VARARGS":
                 return True
@@ -124,14 +124,14 @@ class _Target:
         return line if unknown or any(known) else None
 
 
-#: What gives a context manager of which nothing is known, as a method of the user's.
+#: Callables that return an unknown context manager, such as a user's method.
 _WRITTEN = (FunctionType, MethodType)
 
 
 def may_end(manager: Any, error: type[BaseException]) -> bool | None:
-    """Whether what stands after ``with``, or makes that, is a context manager that may end an
-    error: by a result of ``__exit__``, or by an ``except`` around the ``yield`` of a generator.
-    None where it is no context manager."""
+    """Whether the expression after ``with``, or its callable, gives a context manager that may
+    suppress an error: by the result of ``__exit__``, or by an ``except`` around the ``yield`` of a
+    generator. None if it is not a context manager."""
     resting = getattr(getattr(manager, "gen", None), "gi_frame", None)
     if resting is not None:  # what contextlib.contextmanager makes, in the body of its `with`
         return handler_line(resting, resting.f_lasti, error) is not None
@@ -168,7 +168,7 @@ class _Resting(NamedTuple):
 
 
 def _ends_at_yield(function: Any, error: type[BaseException]) -> bool:
-    """Whether a generator ends an error that is raised where it yields."""
+    """Whether a generator suppresses an error that is raised where it yields."""
     frame: Any = _Resting(function.__code__, function.__globals__, {})
     places = [s.offset for s in _instructions(frame.f_code) if s.opname == "YIELD_VALUE"]
     return any(handler_line(frame, at, error) is not None for at in places)

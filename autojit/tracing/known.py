@@ -1,17 +1,18 @@
-"""Values of traced arrays, where the arguments' are at hand: ``grad(f)(x)`` without ``jit``.
+"""Values of traced arrays in traces with known arguments: ``grad(f)(x)`` without ``jit``.
 
-Such a trace serves one call alone, so Python may ask its values for numbers, and the branch that it
-takes is that of the call.  A value is computed when it is first asked for, by the interpreter's
-functions, with all that it is computed from; each operation runs once in a trace.  A trace that is
-never asked computes nothing.
+Such a trace serves a single call, so Python may ask its values for numbers and take the branch of
+that call. A value is computed when it is first requested, with everything it depends on, by the
+interpreter's functions; each operation runs once in a trace. A trace without requests computes
+nothing.
 
-Legal only where the program of the trace is run for these very inputs: whoever starts a trace gives
-them (:class:`Inputs`), or does not.  A question about an outer trace's value is answered only where
-all traces between know their own, for the answer becomes part of their programs too.
+Legal only if the program of the trace is run for exactly these inputs: the starter of a trace
+decides whether to give them (:class:`Inputs`). A request for an outer trace's value is answered
+only if all traces in between know their values, because the answer becomes part of their programs
+too.
 
-What is asked loses its derivative.  Nothing is lost where there is none, which the operations say
-(``Declaration.reaches``): integers, truth values, and all that does not depend on what is
-differentiated, ``stop_gradient(x)`` for one.
+A requested value loses its derivative. Nothing is lost if it has none, which the operations declare
+(``Declaration.reaches``): integers, bools, and values that do not depend on a differentiated input,
+such as ``stop_gradient(x)``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .source import user_source
 
 
 class Unknown(NamedTuple):
-    """In the place of a value that is not known."""
+    """Represents a value that is not known."""
 
     #: Whether it differs along a batch.
     batched: bool
@@ -54,33 +55,34 @@ class Inputs(NamedTuple):
 
 
 class Known:
-    """The values of one trace, as far as they have been asked for."""
+    """The values of one trace that have been requested."""
 
     def __init__(
         self, trace: Trace, inputs: Sequence[Value], sources: Sequence[Any], differentiated: bool
     ) -> None:
-        # Not the trace itself: whether anything refers to it shows whether its values are kept.
+        # The trace itself is not referenced, because references to it show that its values are
+        # kept.
         self._ops: list[Op] = trace.builder.ops
         self._captured, self._captured_inputs = trace.captured, trace.captured_inputs
         self._inputs, self._leaves, self._differentiated = inputs, sources, differentiated
-        #: The values of the trace around, if that knows its own.
+        #: The values of the surrounding trace, if it knows them.
         self._around: Known | None = _around(trace)
         self._indexed = self._marked = self._seen = self._taken = -1
 
     def _begin(self) -> None:
-        """What is needed from the first question on."""
-        #: Inputs and captured values, and where they come from: arrays, numbers, outer values.
+        """Create the data needed from the first request on."""
+        #: Inputs and captured values, with their sources: arrays, numbers, outer values.
         self._entered = list(zip(self._inputs, self._leaves, strict=True))
         self._sources: dict[Value, Any] = dict(self._entered)
         self._found: dict[Value, Any] = {}
         self._made: dict[Value, Op] = {}
-        #: What has a derivative by something that is differentiated.
+        #: The values with a derivative by a differentiated input.
         moving = self._inputs if self._differentiated else ()
         self._moving: set[Value] = {v for v in moving if v.type.is_inexact}
         self._indexed = self._marked = self._seen = self._taken = 0
 
     def find(self, value: Value) -> Any:
-        """The array, or Unknown; the error of an operation that fails."""
+        """The array, or Unknown. Raises the error of an operation that fails."""
         self._index()
         if value not in self._found:
             with outside_of_traces(), np.errstate(all="ignore"):
@@ -92,8 +94,8 @@ class Known:
         return not any(isinstance(self.find(v), Unknown) for v in self._inputs)
 
     def attempt(self, op: Op) -> bool:
-        """Compute an operation that is not recorded yet, or raise its error; False where its
-        operands are not known."""
+        """Compute an operation that is not recorded yet, or raise its error; False if its operands
+        are not known."""
         if any(isinstance(self.find(v), Unknown) for v in op.operands):
             return False
         with outside_of_traces(), np.errstate(all="ignore"):
@@ -119,7 +121,7 @@ class Known:
         return self._moving
 
     def _index(self) -> None:
-        """Take in what was recorded and captured since."""
+        """Index the operations and captured values added since the last call."""
         if self._indexed < 0:
             self._begin()
         for op in self._ops[self._indexed :]:
@@ -132,7 +134,9 @@ class Known:
             self._sources[value] = source
 
     def _compute(self, value: Value) -> None:
-        """By a stack: a trace may be far longer than Python's."""
+        """Compute a value with an explicit stack, because traces may exceed Python's recursion
+        limit.
+        """
         stack = [value]
         while stack:
             wanted = stack[-1]
@@ -160,15 +164,15 @@ class Known:
         return in_dtype(source, value.dtype)
 
     def _moves(self, source: Any) -> bool:
-        """Whether an input has a derivative by something that an outer function is
-        differentiated by, as far as is known."""
+        """Whether an input is known to have a derivative by an input that an outer function is
+        differentiated by."""
         if not isinstance(source, CapturedView):
             return isinstance(source, Unknown)
         outer = self.outer(source.tracer)
         return outer is None or outer.depends(source.value)
 
     def outer(self, x: TracedValue) -> Known | None:
-        """The values of the trace of an outer value, if all traces between know theirs."""
+        """The values of an outer value's trace, if all traces in between know theirs."""
         known, wanted = self._around, x.owner.builder.known
         while known is not None and known is not wanted:
             known = known._around
@@ -200,7 +204,7 @@ def _around(trace: Trace) -> Any:
 
 
 def _known_of(x: TracedValue) -> Known | None:
-    """The values of the trace of a value that is asked for in the active trace."""
+    """The known values of the trace of a value, for a request in the active trace."""
     traces = active_traces()
     known = traces[-1].builder.known if traces else None
     if not isinstance(known, Known) or traces[-1] is x.owner:
@@ -214,10 +218,10 @@ def _find(x: TracedValue) -> Any:
 
 
 def value_of(x: TracedValue) -> np.ndarray | np.generic | None:
-    """The value of a traced array, which is not to be written to; None where it is not known.
+    """The value of a traced array, which must not be written to; None if it is not known.
 
     Raises:
-        the error of an operation that it is computed by, with the user's line.
+        the error of an operation in its computation, with the user's line.
     """
     found = _find(x)
     if isinstance(found, Unknown):
@@ -227,7 +231,7 @@ def value_of(x: TracedValue) -> np.ndarray | np.generic | None:
 
 
 def at_hand(x: TracedValue) -> Any:
-    """The same as Python has it there: a traced Python number is one."""
+    """The value in Python's form: a traced Python number becomes a Python number."""
     found = value_of(x)
     return found if found is None or x.weak is None else x.weak(found.item())
 
@@ -252,7 +256,7 @@ def is_batched(x: TracedValue) -> bool:
 
 # -- words -------------------------------------------------------------------------------
 
-#: Under vmap a question has many answers.
+#: Under vmap a request has many answers.
 ONE_BY_ONE = (
     "Or call the function for one element at a time:\n"
     "    np.stack([f(x) for x in xs])       # not: vmap(f)(xs)"
@@ -260,7 +264,7 @@ ONE_BY_ONE = (
 
 
 def lost_derivative(x: TracedValue, what: str, fix: str) -> ConcreteValueError:
-    """The error where plain numbers are made of something with a derivative."""
+    """The error if a value with a derivative is converted to a plain number."""
     return ConcreteValueError(
         with_place(
             f"{what} gives plain numbers, and the derivative would be lost: this traced array of "

@@ -1,4 +1,4 @@
-"""What modules below the traced array know of it, and the bounds of traced Python integers."""
+"""The interface of traced arrays for modules below, and the bounds of traced Python integers."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def bounds_of(x: Any) -> Bounds:
 
 
 def with_bounds(x: T, bounds: Bounds) -> T:
-    """The same traced integer, which is known to lie between bounds."""
+    """The same traced integer, which is known to be within bounds."""
     x.owner.bounds[x.value] = bounds
     return x

@@ -1,5 +1,5 @@
-"""The builder of a trace, and what it refuses as operations are recorded: handlers that would run
-in Python when an operation fails, and that a trace, in which nothing is computed, cannot run.
+"""The builder of a trace. While it records operations it refuses exception handlers: Python would
+run them when an operation fails, and a trace, which computes nothing, cannot.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .handlers import handler_line
 
 
 def _found_error_state() -> Callable[[], Any]:
-    """What tells NumPy's error states apart, by identity if possible: it is asked very often."""
+    """A function that identifies NumPy's error state, by identity if possible, for speed."""
     from numpy._core import umath
 
     variable = getattr(umath, "_extobj_contextvar", None)
@@ -57,9 +57,9 @@ class TracingBuilder(Builder):
         self.state = self.outside
         #: How many traces are open.
         self.depth: int = 1 if outer is None else outer.depth + 1
-        #: The trace's values, where they are at hand (see ``known``).
+        #: The trace's values, if they are known (see ``known``).
         self.known: KnownValues | None = None
-        #: Of each program that was inlined and has no repetitions, how many ops it has.
+        #: The number of ops of each inlined program without repetitions.
         self.irregular: list[int] = []
 
     def append(self, op: Op) -> None:
@@ -72,8 +72,8 @@ class TracingBuilder(Builder):
             self.state = state
 
     def _check_handlers(self, op: Op) -> None:
-        """Refuse an operation whose failure, as the code runs, the function would handle; where
-        its operands are known it fails here if at all."""
+        """Refuse an operation whose run-time failure the function would handle. If its operands are
+        known, it fails here or not at all."""
         for error in sorted(op.kind.raises(op), key=lambda kind: kind.__name__):
             place = _handled_at(error, self.depth)
             if place is not None:
@@ -129,7 +129,7 @@ def _users_frames(depth: int) -> Iterator[FrameType]:
 
 
 def _handled_at(error: type[BaseException], depth: int) -> str | None:
-    """Where the functions that are traced handle an error that is raised now."""
+    """Where the traced functions would handle an error raised now."""
     for frame in _users_frames(depth):
         line = handler_line(frame, frame.f_lasti, error)
         if line is not None:

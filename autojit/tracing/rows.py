@@ -14,7 +14,7 @@ from .tracer import Tracer
 
 
 class Row(Tracer):
-    """One row of an array that a loop has stacked: an array of its own, as the loop's step made
+    """One row of an array that a loop has stacked: a separate array, as the loop's step created
     it."""
 
     __slots__ = ("awaited", "number", "stack")
@@ -36,7 +36,7 @@ class Row(Tracer):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether it is still the row that it was made as, and was not read."""
+        """Whether it has been neither changed nor read."""
         return self.awaited is not None and self.own is self.awaited and not self.lost
 
 

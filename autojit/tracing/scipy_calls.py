@@ -40,7 +40,7 @@ _BY_THE_MODULE = (
 
 
 def way_out(package: str, name: str) -> str:
-    """What the user can write in the place of a function of SciPy's."""
+    """What the user can write instead of a SciPy function."""
     if f"scipy.{package}.{name}" in hooks.scipys_functions:
         return _BY_THE_MODULE.format(package=package, name=name)
     place = places.SCIPY.get(package, f"autojit.scipy.{package}")

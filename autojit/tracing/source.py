@@ -1,6 +1,6 @@
 """The user's line: the innermost one on the stack that is neither ours nor a library's.
 
-It is asked for at each operation, which is also where a trace that goes on and on is warned of.
+It is looked up at each operation. Warnings about endless traces are issued there too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from autojit.errors import UnrolledLoopWarning, warn_at
 from autojit.ir.core.program import Source
 from autojit.session.frames import INNER, USERS, is_installed, kind_of, kinds
 
-#: Ops beyond which tracing itself takes seconds (20 to 40 us each), before anything is rolled up.
+#: The number of ops above which tracing itself takes seconds (20 to 40 us each), before rolling up.
 TRACE_BUDGET = 100_000
 
 LOOP_AS_ONE_OPERATION = (
@@ -43,8 +43,8 @@ def user_instruction() -> str:
 
 
 def user_frame(*, libraries: bool = True) -> FrameType | None:
-    """The innermost frame that is neither ours nor NumPy's nor SciPy's; without ``libraries`` it is
-    no other installed package's either."""
+    """The innermost frame outside autojit, NumPy and SciPy; without ``libraries``, outside all
+    installed packages."""
     frame = _user_frame()
     while frame is not None and not libraries and is_installed(frame.f_code.co_filename):
         frame = frame.f_back
@@ -52,7 +52,7 @@ def user_frame(*, libraries: bool = True) -> FrameType | None:
 
 
 def user_statement() -> ast.stmt | None:
-    """The user's statement, where it stands on one line."""
+    """The user's statement, if it is on one line."""
     frame = _user_frame()
     if frame is None:
         return None
@@ -89,10 +89,10 @@ def warn_while_tracing(source: Source | None) -> None:
 
 
 class Lines:
-    """The user's line, asked for at every operation: each place in the code is looked up once."""
+    """The user's line, needed at every operation: each position in the code is looked up once."""
 
     def __init__(self) -> None:
-        #: With the code, so that its id stays its own.
+        #: Includes the code, so that its id is not reused.
         self._known: dict[tuple[int, int], tuple[CodeType, Source]] = {}
         self._left = TRACE_BUDGET
 

@@ -29,14 +29,14 @@ from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
 from .scipy_calls import calling, way_out
 from .source import user_instruction, user_source
 
-#: Assignment into an ordinary array asks for a number or an array.
+#: Methods that an assignment into an ordinary array calls to get a number or an array.
 _ASSIGN = (
     "If it is assigned into an array, make that array in the traced function, by the name in the "
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
 )
 STORED = "Assigning x into an ordinary array"
-#: The same where that array is known to be an ordinary one.
+#: The message if that array is known to be an ordinary one.
 ASSIGNMENT_FIX = (
     "The array that it is assigned into comes from outside of the traced function, or something "
     "else refers to it (a cache, a list). Assign into one of the function's own:\n"
@@ -59,17 +59,16 @@ class Tracer(ArrayMethods):
 
     It takes part in NumPy's protocols, so ``np.sin(x)``, ``x + 1``, ``x.T`` and
     ``np.linalg.norm(x)`` record operations in the trace instead of computing.
-    ``weak`` is Python's scalar type for a traced Python number, which takes the
-    dtype of the arrays that it meets.
+    ``weak`` is the type of a traced Python number, which takes the dtype of its other operand.
     """
 
     __slots__ = (
         "base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "viewed", "weak"
     )  # fmt: skip
     __array_priority__ = 1000.0
-    #: Whether it has a length that is a value.
+    #: Whether its length is traced.
     is_bounded = False
-    #: Above that of a DataFrame: pandas leaves its operators to the traced array.
+    #: Higher than a DataFrame's, so that pandas leaves operators to the traced array.
     __pandas_priority__ = 5000
     __hash__ = None  # type: ignore[assignment]
 
@@ -77,26 +76,26 @@ class Tracer(ArrayMethods):
         self.own = value
         self.owner = trace
         self.weak = weak
-        #: Of a view: what it is a view of, how, and the base's value that was last seen.
+        #: For a view: its base, how it shows the base, and the last seen value of the base.
         self.base: Tracer | None = None
         self.how: View | None = None
         self.seen: Value | None = None
         #: Whether a change elsewhere may have changed it (see ``aliasing``).
         self.lost = False
-        #: Whether it lies in memory in row-major order without gaps, as far as is known.
+        #: Whether it is known to be contiguous in row-major order.
         self.ordered = False
-        #: Whether it is an array in NumPy even if it has no axes, and not a scalar.
+        #: Whether NumPy would have an array, not a scalar, even without axes.
         self.boxed = False
         self.viewed = False  # whether there may be views of it
 
     @property
     def value(self) -> Value:
-        """Its present value in the trace that it belongs to."""
+        """Its present value in its trace."""
         return self.own if self.base is None and not self.lost else refreshed(self)
 
     @property
     def is_scalar(self) -> bool:
-        """Whether NumPy has a scalar here, which is immutable."""
+        """Whether NumPy would have a scalar here, which is immutable."""
         return not self.shape and not self.boxed and self.base is None
 
     # -- what is known ----------------------------------------------------
@@ -170,7 +169,8 @@ class Tracer(ArrayMethods):
         return paths[0] if len(paths) == 1 else None
 
     def __getattr__(self, name: str) -> Any:
-        # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
+        # NumPy and Python probe for protocols, even on half-initialised copies, and get a plain
+        # answer.
         if name.startswith("__") or not hasattr(np.ndarray, name):
             more = of_others(name) or ("" if name.startswith("_") else closest_of_arrays(name))
             raise AttributeError(f"a traced array has no attribute {name!r}{more}")
@@ -186,7 +186,7 @@ class Tracer(ArrayMethods):
 
     @classmethod
     def __torch_function__(cls, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
-        """What PyTorch's functions call instead of theirs."""
+        """The function that PyTorch calls instead of its own."""
         raise uncovered_of(f"torch.{getattr(f, '__name__', f)}", "PyTorch")
 
     # -- what needs a value -----------------------------------------------
@@ -244,7 +244,7 @@ class Tracer(ArrayMethods):
             return complex(found)
         self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
 
-    # The derivative of what is rounded is 0.
+    # The derivative of a rounded value is 0.
 
     def __int__(self) -> int:
         found = at_hand(self)
@@ -301,14 +301,14 @@ class Tracer(ArrayMethods):
         )
 
     def item(self, *place: Any) -> Any:
-        """A plain number, where the value is known and has no derivative."""
+        """A plain number, if the value is known and has no derivative."""
         found = self._without_loss()
         if found is not None:
             return np.asarray(found).item(*place)
         self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
 
     def tolist(self) -> Any:
-        """Plain numbers in lists, where the values are known and have no derivative."""
+        """Plain numbers in lists, if the values are known and have no derivative."""
         found = self._without_loss()
         if found is not None:
             return np.asarray(found).tolist()
@@ -370,7 +370,7 @@ class Tracer(ArrayMethods):
 
 
 def uncovered_of(function: str, library: str) -> UncoveredFunctionError:
-    """The error for a function of another library that works on arrays of its own."""
+    """The error for a function of another library that works on its own arrays."""
     return UncoveredFunctionError(
         with_place(
             f"{function} is {library}'s, and traced arrays are NumPy's. Write it with NumPy:\n"

@@ -24,7 +24,7 @@ from .tracer import Tracer
 
 
 def lift(x: Any, dtype: np.dtype | None = None) -> Value:
-    """The value of the current trace that stands for a tracer, an array or a number."""
+    """The value of a tracer, an array or a number in the current trace."""
     trace, x = current_trace(), bare(x)
     if isinstance(x, Tracer):
         check_not_leaked(x)
@@ -57,7 +57,7 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
 
 
 def _lift_on_card(x: Any, dtype: np.dtype | None, trace: Trace) -> Value:
-    """An array on a GPU, which stays there; of another library's, as it is now."""
+    """An array on a GPU, which stays there; another library's array with its present contents."""
     if not isinstance(x, DeviceArray):
         from autojit.codegen.cuda.driver.cards import card
         from autojit.codegen.cuda.foreign import taken
@@ -72,7 +72,7 @@ def _lift_on_card(x: Any, dtype: np.dtype | None, trace: Trace) -> Value:
 
 
 def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:
-    """What the function has made itself."""
+    """An array that the function has created."""
     array = plain(x)
     if dtype is not None and array.dtype != dtype:
         array = x = converted(array, dtype)

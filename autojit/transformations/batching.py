@@ -22,7 +22,7 @@ from autojit.staging.transformed import Transformed
 from autojit.tracing.known import BATCHED, Inputs
 
 
-# A function of one element takes whole batches once it is mapped, so its types are not kept.
+# The mapped function takes whole batches, so the parameter types of ``f`` do not apply to it.
 @overload
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Transformed[..., Any]: ...
 
@@ -89,7 +89,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
 
 
 def _check_axes(axes: Any, what: str) -> None:
-    """Refuse what is no tree of axes."""
+    """Refuse anything that is not a tree of axes."""
     for axis in optree.tree_leaves(axes, namespace=pytrees.NAMESPACE):
         if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
             raise SettingError(
@@ -99,7 +99,7 @@ def _check_axes(axes: Any, what: str) -> None:
 
 
 def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
-    """One axis a leaf, from a tree of axes that is a prefix of the tree."""
+    """One axis per leaf, from a tree of axes that is a prefix of the tree."""
     if isinstance(axes, list):
         axes = tuple(axes)
     try:

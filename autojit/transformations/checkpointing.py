@@ -1,4 +1,4 @@
-"""``checkpoint``: reverse mode computes again instead of storing."""
+"""``checkpoint``: reverse mode recomputes values instead of storing them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NAMES = {
 #: How a scan is cut into segments.
 Segments = int | Literal["auto", "sqrt"] | None
 
-#: Bytes that ``scan(..., checkpoint="auto")`` stacks at most without segments.
+#: The most bytes that ``scan(..., checkpoint="auto")`` stacks without segments.
 BUDGET = 256 * 2**20
 
 
@@ -58,16 +58,16 @@ def checkpoint(
 
 @folded
 def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None) -> Any:
-    """The function, of which reverse mode stores less and computes more.
+    """Make reverse mode store less of a function and recompute more.
 
     Args:
         f: a function of arrays, or trees of them. Omitted in ``@checkpoint(policy=...)``.
-        policy: what is stored between the function and its derivative. ``"nothing"`` (the
-            default): only the arguments; all else is computed again. ``"everything"``: all
-            that the derivative reads, as without a checkpoint. ``"dots"``: the results of
-            products. ``"dots_with_no_batch_dims"``: those of products without batch axes. Of
-            what a policy allows, the fewest bytes are stored. JAX's names of these
-            (``"dots_saveable"``, ...) mean the same.
+        policy: the values stored between the function and its derivative. ``"nothing"`` (the
+            default): only the arguments; everything else is recomputed. ``"everything"``: all that
+            the derivative reads, as without a checkpoint. ``"dots"``: the results of products.
+            ``"dots_with_no_batch_dims"``: the results of products without batch axes. Within a
+            policy, the fewest bytes are stored. JAX's names for these (``"dots_saveable"``, ...)
+            mean the same.
 
     Returns:
         A function with the same value and derivatives.
@@ -75,8 +75,8 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
     Raises:
         StructureError: if there is no such policy.
 
-    Values that the function closes over are arguments too. The policy does not reach into
-    loops inside of the function: they run again. ``saved_residuals`` lists what is stored.
+    Values that the function closes over are arguments too. The policy does not apply inside loops
+    of the function: they run again. ``saved_residuals`` lists what is stored.
 
     >>> import numpy as np
     >>> from autojit import checkpoint, grad, trace
@@ -111,7 +111,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
             return g(*positional, **by_name)
 
         paths = functools.partial(pytrees.call_paths, args, kwargs)
-        # The op is run, differentiated and batched at these inputs alone.
+        # The op is run, differentiated and batched only at these inputs.
         given = Inputs(leaves, False)
         body = trace_body(function, types, call, name_of(function), paths=paths, given=given)
         (program,), captured = merged([body])
@@ -168,7 +168,7 @@ def segment_size(choice: Segments, params: dict[str, Any]) -> int | None:
 
 
 def _stacked(params: dict[str, Any]) -> int:
-    """The bytes of residuals of a step; what has no derivative stores nothing."""
+    """The bytes of residuals of a step; values without a derivative store nothing."""
     for constants in (True, False):
         try:
             return stacked_bytes(params, constants=constants)
@@ -195,9 +195,8 @@ class Residual(NamedTuple):
 def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
     """What reverse mode stores between ``f`` and its derivative by all arguments.
 
-    Arguments and constants are left out: they are there anyway. Operations outside of loops
-    and checkpoints may be fused further when code is made, and then store less. Nothing is
-    computed.
+    Arguments and constants are left out, because they exist anyway. Compilation may fuse operations
+    outside of loops and checkpoints, and then less is stored. Nothing is computed.
 
     >>> import numpy as np
     >>> from autojit import checkpoint, saved_residuals
@@ -225,11 +224,10 @@ def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
 
 
 def peak_memory(f: Callable[..., Any]) -> Callable[..., int]:
-    """A function of the same arguments that states the bytes that ``f`` takes at most.
+    """A function of the same arguments that returns the peak memory of ``f`` in bytes.
 
-    The arguments are not counted, nor is what a ``while_loop`` stores for its reverse, which
-    is not known before it runs. Compiled code takes less where operations are fused. Nothing is
-    computed.
+    The arguments are not counted, nor is the tape of a ``while_loop``, whose length is unknown
+    before it runs. Compiled code takes less if operations are fused. Nothing is computed.
 
     >>> import numpy as np
     >>> from autojit import grad, peak_memory, scan

@@ -1,4 +1,4 @@
-"""Functions with derivatives of the user's: ``custom_jvp`` and ``custom_vjp``, as in JAX."""
+"""User-defined derivatives: ``custom_jvp`` and ``custom_vjp``, as in JAX."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _WithRules(Binding[P, R]):
         self.nondiff_argnums = tuple(numbers)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """By name where it has one in its module, else with the function and its rules."""
+        """By name if its module has it under one, else with the function and its rules."""
         return global_name(self) or super().__reduce_ex__(protocol)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
@@ -120,19 +120,19 @@ class custom_jvp(_WithRules[P, R]):
     Args:
         f: a function of arrays, or trees of them. Omitted in
             ``@custom_jvp(nondiff_argnums=...)``.
-        nondiff_argnums: positions of arguments that are settings: any object, which the rule
-            gets first, and by which nothing is differentiated.
+        nondiff_argnums: positions of arguments that are settings: any objects. The rule gets them
+            first, and nothing is differentiated by them.
 
     ``f.defjvp(rule)`` sets ``rule(*settings, primals, tangents) -> (out, tangent_out)``. The
-    tangents that it returns must be linear in those that it is given. Where a primal is an
-    integer or a bool its tangent is None, and None stands for a tangent of zero in the
-    result. The rule must not read values by closure that depend on what is differentiated by.
+    returned tangents must be linear in the given ones. The tangent of an integer or bool is None,
+    and None in the result stands for a zero tangent. The rule must not close over values that
+    depend on the arguments differentiated by.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where the rule returns something that does not
-            fit the function, or there is none.
-        DerivativeError: where a value that the function closes over is differentiated by, or
-            a rule that calls such functions is differentiated more than 4 times.
+        StructureError, ShapeError, DtypeError: if there is no rule, or its result does not fit the
+            function.
+        DerivativeError: if a value that the function closes over is differentiated by, or if a rule
+            that calls such functions is differentiated more than 4 times.
 
     Outside of a transformation ``f`` is called as it is.
 
@@ -252,26 +252,25 @@ class custom_jvp(_WithRules[P, R]):
 
 
 class custom_vjp(_WithRules[P, R]):
-    """A function with a rule for its cotangents: reverse mode of the user's.
+    """A function with a rule for its cotangents: user-defined reverse mode.
 
     Args:
         f: a function of arrays, or trees of them. Omitted in
             ``@custom_vjp(nondiff_argnums=...)``.
-        nondiff_argnums: positions of arguments that are settings: any object, by which nothing
-            is differentiated.
+        nondiff_argnums: positions of arguments that are settings: any objects; nothing is
+            differentiated by them.
 
     ``f.defvjp(fwd, bwd)`` sets ``fwd(*args) -> (out, residuals)``, which takes all arguments in
     order, and ``bwd(*settings, residuals, cotangent) -> cotangents``, a tuple with one for each
-    argument that is no setting. None stands for a cotangent of zero, also in place of a part of
-    a tree; where an argument is an integer or a bool it is the only one, and the cotangent of
-    such a result is None. Residuals are a tree of arrays and of any other objects.
+    argument that is not a setting. None stands for a zero cotangent, also for a part of a tree. The
+    cotangent of an integer or bool, argument or result, is always None. Residuals are a tree of
+    arrays and any other objects.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where a rule returns something that does not
-            fit the function, or there is none.
-        DerivativeError: in forward mode; where a value that the function closes over is
-            differentiated by; where rules that call such functions are differentiated more
-            than 4 times.
+        StructureError, ShapeError, DtypeError: if a rule is missing, or its result does not fit the
+            function.
+        DerivativeError: in forward mode; if a value that the function closes over is differentiated
+            by; if rules that call such functions are differentiated more than 4 times.
 
     Outside of a transformation ``f`` is called as it is. Under ``vmap`` the cotangent of an
     argument that is not mapped over is the sum of those of the batch.

@@ -31,7 +31,7 @@ from autojit.tracing.tracer import Tracer
 
 from .gradients import grad
 
-#: An argument, and what a function returns besides its value.
+#: An argument, and a function's auxiliary result.
 X = TypeVar("X")
 A = TypeVar("A")
 
@@ -69,7 +69,7 @@ def _name(f: Callable[..., Any]) -> str:
 
 
 def _matching(tree: Any, structure: Any, types: Sequence[Type], what: str) -> list[Any]:
-    """The leaves of a tree that must have a structure, shapes and dtypes."""
+    """The leaves of a tree, checked to have a structure, shapes and dtypes."""
     leaves, given = pytrees.flatten(tree)
     if given != structure:
         raise StructureError(f"{what} must have the structure {structure}; got {given}")
@@ -80,7 +80,7 @@ def _matching(tree: Any, structure: Any, types: Sequence[Type], what: str) -> li
 
 
 def _in_dtype(x: Any, dtype: np.dtype) -> Any:
-    """A leaf in a dtype: traced ones, and those on a GPU, stay what they are."""
+    """A leaf in a dtype. Traced leaves, and leaves on a GPU, stay so."""
     if not isinstance(x, Tracer) and not is_on_card(x):
         return np.asarray(x, dtype)
     return x if leaf_type(x).type.dtype == dtype else np.astype(x, dtype)
@@ -120,7 +120,7 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
 
 
 def _zeros(result: Any, type: Type) -> Any:
-    """Zeros where a result is: what does not depend on the arguments does not move."""
+    """The zero tangent of a result that does not depend on the arguments, on the same device."""
     return np.zeros_like(result) if is_on_card(result) else np.zeros(type.shape, type.dtype)[()]
 
 
@@ -128,9 +128,10 @@ class _Linear(NamedTuple):
     parts: Linearized
     residuals: list[Any]
     out: Any
-    #: Whether arguments lie on a GPU, so that results stay there; the residuals always do.
+    #: Whether arguments are on a GPU, so that results stay there; the residuals always do.
     resident: bool
-    #: A bool that fails where the value does, if that is traced and the residuals do not.
+    #: A bool that fails whenever the value does, if the value is traced and the residuals do not
+    #: fail.
     held: Any
 
 
@@ -146,7 +147,7 @@ def _linearized(problem: _Traced) -> _Linear:
 
 
 def _failing(results: Sequence[Any], held: Any) -> list[Any]:
-    """Derivatives that raise where the value does, though nobody may read that."""
+    """Derivatives that raise whenever the value does, even if nothing reads the value."""
     if not isinstance(held, Tracer):
         return list(results)  # the value has been computed, and has not raised
     return [np.where(held, x, np.asarray(np.nan, leaf_type(x).type.dtype)) for x in results]
@@ -262,7 +263,7 @@ def hvp(f: Callable[[X], Any]) -> Transformed[[X, X], Any]:
 
 
 def stop_gradient(x: X) -> X:
-    """The identity, with derivative 0, on every array of a tree; all else stays what it is.
+    """The identity, with derivative 0, on every array of a tree; other leaves are unchanged.
 
     >>> import numpy as np
     >>> from autojit import grad, stop_gradient

@@ -74,8 +74,8 @@ def grad(
     """The gradient of a scalar function.
 
     Args:
-        f: a function of arrays (or trees of arrays) that returns a real scalar; with
-            ``has_aux``, a pair of it and anything else. Omitted in ``@grad(argnums=1)``.
+        f: a function of arrays (or trees of arrays) that returns a real scalar; with ``has_aux``, a
+            pair of the scalar and anything else. Omitted in ``@grad(argnums=1)``.
         argnums: the positional argument, or a tuple of them, to differentiate by.
         has_aux: whether ``f`` returns ``(value, auxiliary)``; then the result is
             ``(gradient, auxiliary)``.
@@ -168,7 +168,9 @@ def _derive(
 
 
 def positions(f: Callable[..., Any], argnums: Argnums, given: int) -> tuple[list[int], bool]:
-    """The positions that ``argnums`` names among so many arguments, and whether it names one."""
+    """The positions in ``argnums``, for a number of given arguments, and whether it is a single
+    one.
+    """
     single = not isinstance(argnums, (tuple, list))
     numbers: Any = [argnums] if single else argnums
     for number in numbers:
@@ -188,7 +190,7 @@ def positions(f: Callable[..., Any], argnums: Argnums, given: int) -> tuple[list
 
 
 class _Problem:
-    """One call of a gradient function: the arguments, split into moving leaves and the rest."""
+    """One call of a gradient function: the leaves differentiated by, and the other arguments."""
 
     def __init__(
         self,
@@ -233,7 +235,7 @@ class _Problem:
         )
 
     def _others(self, leaf: Any, path: str) -> str:
-        """The fix where an argument, or a part of one, is no float."""
+        """The fix for an argument, or a part of one, that is not a float."""
         found = re.match(r"argument (\d+)(.*)", path)
         assert found is not None
         number, inside = int(found[1]), found[2]

@@ -25,7 +25,7 @@ from .gradients import Argnums, positions
 Function = Callable[..., Any]
 
 
-# NumPy's ufuncs are overloaded, and a ParamSpec would keep their first signature alone.
+# NumPy's ufuncs are overloaded, and a ParamSpec would keep only their first signature.
 @overload
 def jacfwd(f: np.ufunc, argnums: Argnums = 0) -> Transformed[..., Any]: ...
 
@@ -112,7 +112,7 @@ def hessian(
 def hessian(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The second derivatives of a function, forward over reverse.
 
-    The result is nested like the argument twice over, for a tuple of ``argnums`` a tuple of
+    The result is nested like the argument twice; for a tuple of ``argnums``, it is a tuple of
     tuples.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""What functions with rules of the user's share: arguments, structures, and how deep rules go."""
+"""Shared by functions with custom rules: arguments, structures, and the depth of rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autojit.tracing.context import require
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer, lift
 
-#: Rules that call functions with rules are traced this deep, so this is the highest order of a
+#: How deep rules that call functions with rules are traced. This is the highest order of a
 #: derivative through them.
 MAX_ORDER = 4
 
@@ -41,7 +41,7 @@ class Arguments(NamedTuple):
         return f(*self.together(pytrees.arguments(self.structure, leaves)))
 
     def together(self, others: Sequence[Any]) -> list[Any]:
-        """The settings and the other arguments, each in its place."""
+        """The settings and the other arguments, in their positions."""
         rest = iter(others)
         count = len(self.settings) + len(others)
         return [self.settings[i] if i in self.settings else next(rest) for i in range(count)]
@@ -81,7 +81,7 @@ def arguments_of(args: Sequence[Any], nondiff: Sequence[int], name: str, kind: s
 
 
 def positional(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """All arguments by position, as rules take them; defaults are filled in."""
+    """All arguments by position, as rules expect them, with defaults filled in."""
     bound = None
     if not isinstance(f, np.ufunc):
         try:
@@ -112,7 +112,7 @@ def positional(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
 
 
 class Wanted(NamedTuple):
-    """The structure and types that a rule must return, and how each leaf is called."""
+    """The structure and types that a rule must return, and the name of each leaf."""
 
     structure: Any
     types: Sequence[Type]
@@ -121,9 +121,9 @@ class Wanted(NamedTuple):
 
 
 def matched(tree: Any, wanted: Wanted, *, zeros: bool) -> list[Any]:
-    """The leaves of a tree as a rule must return it; with ``zeros`` None stands for a zero.
+    """The leaves of a rule's result, checked; with ``zeros``, None stands for a zero.
 
-    Leaves without a derivative are passed over then, and are None in the result.
+    Leaves without a derivative are then skipped, and are None in the result.
     """
     leaves = _leaves(tree, wanted.structure, wanted, zeros)
     result: list[Any] = []
@@ -136,7 +136,7 @@ def matched(tree: Any, wanted: Wanted, *, zeros: bool) -> list[Any]:
 
 
 def or_zeros(leaves: Sequence[Any], types: Sequence[Type]) -> list[Any]:
-    """Arrays of zeros for None where a leaf has a derivative; others without one are left out."""
+    """Replace None by zeros for leaves with a derivative, and leave out the other leaves."""
     pairs = zip(leaves, types, strict=True)
     return [tracer(full(0, t)) if x is None else x for x, t in pairs if t.is_inexact]
 
@@ -148,7 +148,7 @@ def wanted_of(body: Body, types: Sequence[Type], what: str) -> Wanted:
 
 
 def cotangents_of(result: Any, arguments: Arguments, types: Sequence[Type], what: str) -> list[Any]:
-    """What a backward rule returns, a leaf for each of the arguments'; None is a zero."""
+    """The result of a backward rule, one leaf for each leaf of the arguments; None is a zero."""
     count = len(arguments.structure.children())
     if isinstance(result, list):
         result = tuple(result)
@@ -228,8 +228,8 @@ def rules_for(
 ) -> list[Body] | None:
     """The traced rules of a call; None if they are too deep to be traced.
 
-    Inside of a rule they are traced once for calls with equal bodies, since otherwise rules that
-    call each other would be traced a number of times exponential in the depth.
+    Inside a rule, calls with equal bodies are traced only once. Otherwise the number of traces of
+    rules that call each other would be exponential in the depth.
     """
     inside = _state.level > 0
     _state.level += 1
@@ -251,7 +251,7 @@ def rules_for(
                 for rule in found[1]
             ]
         made = trace()
-        # A function with rules that is made anew in each call may hold values of this trace.
+        # A function with rules that is created in each call may hold values of this trace.
         _state.traced[key] = (weakref.ref(owner), arguments.settings, body), made
         return made
     finally:

@@ -1,1 +1,1 @@
-"""What all of ``ir`` stands on, and what it asks of the machine."""
+"""The foundation of ``ir``: types, programs, declarations, and the machine description."""

@@ -1,15 +1,15 @@
 """Index arithmetic: integer affine forms of loop variables.
 
-Passes over programs and loops say with these forms where steps of a loop read and write.  Views
-never move data; they rewrite the index of whoever reads them.  Reshapes that split or merge axes
+Passes over programs and loops use these forms for the places that steps of a loop read and write.
+Views never move data; they rewrite the index of their readers.  Reshapes that split or merge axes
 need quotients and remainders, which are simplified by the known ranges of the loop variables and
 usually vanish.
 
-Four things look alike and are none of these forms: strides of matrices (``Operand``, ``Strided``)
-are coefficients of positions of axes, for products that take no variables; what steps of a trace
-have at even distances (``Declaration.slide``) may be floats, and is seen from the numbers before
-there is a variable; boxes of windows (``update_chains``) are ranges; and in ``recurrences`` factors
-and offsets are values of a program.
+Four similar things do not use these forms. Strides of matrices (``Operand``, ``Strided``) are
+coefficients of axis positions, for products without variables. Parameters at even distances in the
+steps of a trace (``Declaration.slide``) may be floats, and are found before there is a variable.
+Boxes of windows (``update_chains``) are ranges. In ``recurrences``, factors and offsets are values
+of a program.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Affine:
         return Affine(self.constant * factor, tuple((a, c * factor) for a, c in self.terms))
 
     def times(self, other: Affine) -> Affine | None:
-        """The product, where one factor is a number."""
+        """The product, if one factor is a number."""
         if self.terms and other.terms:
             return None
         return self * other.constant if self.terms else other * self.constant
@@ -97,12 +97,12 @@ class Affine:
         return all(isinstance(atom, Var) for atom, _ in self.terms)
 
     def coefficient(self, atom: Atom) -> int:
-        """What an atom is multiplied by; 0 of one that is only in quotients, or not there."""
+        """The factor of an atom; 0 if it occurs only in quotients, or not at all."""
         return next((c for a, c in self.terms if a == atom), 0)
 
     def stride(self, var: Var) -> int | None:
-        """How far the form moves with each step of a variable; None where steps differ, as that
-        is in a quotient.
+        """How far the form moves with each step of a variable; None if the steps differ, because
+        the variable is in a quotient.
 
         >>> i, j = Var(8), Var(8)
         >>> (of(i) * 3 + of(j)).stride(i), of(j).stride(i), divide(of(i), 4, {})[0].stride(i)
@@ -134,7 +134,7 @@ class Affine:
         return self.constant - bound + 1 if self.terms == ((var, -1),) else None
 
     def value(self, values: Mapping[Var, int]) -> int:
-        """The number that the form is where all of its variables are numbers."""
+        """The value of the form for given values of all its variables."""
         total = self.constant
         for atom, c in self.terms:
             if isinstance(atom, Var):
@@ -158,7 +158,7 @@ class Affine:
         return result
 
     def simplified(self, bounds: Bounds) -> Affine:
-        """The form without divisions whose result the ranges of variables tell."""
+        """The form without divisions whose result follows from the ranges of variables."""
         result = Affine(self.constant)
         for atom, c in self.terms:
             part = of(atom) if isinstance(atom, Var) else _quotient(atom, bounds)
@@ -166,9 +166,9 @@ class Affine:
         return result
 
     def text(self, name: Callable[[Var], str], times: str = "*", divided: str = "//") -> str:
-        """The form in Python's words or others, with names for variables.
+        """The form in Python's or another syntax, with names for variables.
 
-        What is divided is never negative: quotients may be rounded in either direction.
+        Dividends are never negative, so quotients may be rounded in either direction.
 
         >>> i = Var(8)
         >>> (divide(of(i), 3, {})[0] * 2 - of(i) + 1).text(lambda v: "i")
@@ -197,7 +197,7 @@ class Affine:
 
 
 def _whole(terms: dict[Atom, int]) -> tuple[Quotient, Quotient] | None:
-    """A quotient and its remainder that make a whole: ``d * (x // d) + x % d`` is x."""
+    """A quotient and its remainder that combine to a whole: ``d * (x // d) + x % d`` is x."""
     for atom, c in terms.items():
         if isinstance(atom, Quotient) and atom.remainder and c:
             quotient = Quotient(atom.operand, atom.divisor, False)
@@ -207,7 +207,7 @@ def _whole(terms: dict[Atom, int]) -> tuple[Quotient, Quotient] | None:
 
 
 def _joined(x: Affine, quotient: Quotient, remainder: Quotient) -> Affine:
-    """The expression with the whole in the place of its two parts."""
+    """The expression with its two parts replaced by the whole."""
     c = dict(x.terms)[remainder]
     rest = tuple(term for term in x.terms if term[0] not in (quotient, remainder))
     return Affine(x.constant, rest) + remainder.operand * c
@@ -242,9 +242,9 @@ def of(x: Var | int) -> Affine:
 
 
 def divide(x: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
-    """Quotient and remainder of an expression, which is not negative where the result matters.
+    """Quotient and remainder of an expression, which is not negative if the result matters.
 
-    What is divided as the code runs is never negative, as processors divide such numbers otherwise.
+    Run-time dividends are never negative, because processors divide negative numbers differently.
 
     >>> i = Var(24)
     >>> divide(of(i) * -1 + 23, 4, {})[1].terms[0][0].operand.range({})

@@ -1,4 +1,4 @@
-"""What batching rules share: operands with or without a leading batch axis."""
+"""Shared by batching rules: operands with or without a leading batch axis."""
 
 from __future__ import annotations
 

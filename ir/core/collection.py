@@ -1,9 +1,9 @@
-"""Garbage collection while programs are built: very many objects are made, and next to no garbage.
+"""Garbage collection while programs are built, which creates many objects and little garbage.
 
 Python looks for cycles after every 700 new objects, and through all objects whenever their number
-has grown by a quarter.  For a gradient of 10,000 operations that takes longer than all the rest.
-What is left in the end counts as old, without a look at it: that alone took a twentieth of the time
-to build a gradient of ten.
+has grown by a quarter.  For a gradient of 10,000 operations that takes longer than everything else.
+Objects left at the end are marked as old without being examined; examining them took a twentieth of
+the time to build a gradient of ten operations.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from .locks import Lock
 
-#: How many new objects the collector waits for, and how many of its own turns (``gc``).
+#: The collector's thresholds: new objects, and its own turns (``gc``).
 SELDOM = (100_000, 20, 20)
 
 _lock = Lock()
@@ -24,7 +24,7 @@ _before = gc.get_threshold()
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Inside of the block, in any thread, garbage is looked for more seldom."""
+    """Collect garbage less often inside of the block, in all threads."""
     global _depth, _before
     with _lock:
         _depth += 1
@@ -42,7 +42,7 @@ def seldom_collected() -> Iterator[None]:
 
 
 def _age() -> None:
-    """Count all objects as old ones, unless the user has frozen some (``gc.freeze``)."""
+    """Mark all objects as old, unless the user has frozen some (``gc.freeze``)."""
     if not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()

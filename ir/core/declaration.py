@@ -1,4 +1,4 @@
-"""What an op is: the base class of all declarations.
+"""The base class of all op declarations.
 
 A declaration says everything about an op in one place.  Families (the modules beside this one) fill
 in the fields that their members share, so most members take a line or two.
@@ -20,7 +20,7 @@ from .program import Op, Program, Value, current_builder, derivative_of, param_k
 from .registry import REGISTRY
 from .types import Type, TypeMismatch
 
-#: The NumPy and SciPy ufuncs that an op answers for.
+#: The NumPy and SciPy ufuncs that map to an op.
 ANSWERS: dict[Any, Declaration] = {}
 
 #: A bool and whether it is meant or its negation.
@@ -102,11 +102,11 @@ class Declaration:
         return results[0] if len(results) == 1 else results
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
-        """Types of the results; raises TypeMismatch where the operands do not fit."""
+        """Types of the results; raises TypeMismatch if the operands do not fit."""
         raise NotImplementedError
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        """The result (a tuple where there are several) by NumPy."""
+        """The result (a tuple if there are several), computed by NumPy."""
         raise NotImplementedError
 
     def check_signature(self, operands: int, params: Mapping[str, Any]) -> None:
@@ -130,9 +130,9 @@ class Declaration:
         return None
 
     def work(self, op: Op) -> float:
-        """How many operations on elements the op takes; infinitely many where that is not known.
+        """The number of operations on elements that the op takes; infinity if unknown.
 
-        An op that moves elements becomes part of its readers, and takes no time.
+        An op that moves elements becomes part of its readers and takes no time.
         """
         return inf
 
@@ -141,23 +141,23 @@ class Declaration:
         return tuple([(name, param_key(params[name])) for name in sorted(params)])
 
     def expand(self, op: Op) -> Program | None:
-        """The program of the operands that takes the op's place when code is made; derivatives
-        and batching see the op itself."""
+        """The program that replaces the op in code generation; derivatives and batching see the op
+        itself."""
         return None
 
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
-        """Which results depend on the marked operands; with ``inexact`` only those that have a
-        derivative by them, as far as is known."""
+        """Which results depend on the marked operands; with ``inexact``, which may have a
+        derivative by them."""
         found = any(marked)
         return [found and (not inexact or v.type.is_inexact) for v in op.results]
 
     def may_fail(self, op: Op) -> bool:
         """Whether the op raises at run time, or never ends, for some values of its operands.
 
-        Such an op is computed only where the program computes it, and for the same elements: not
-        for a branch that is not taken, for a step that a loop does not make, or for some of its
-        rows only.  Where nothing reads its results it is left out, and its error with it.  Which of
-        several errors is raised is not defined.
+        Such an op is computed only where the program computes it, and for the same elements: not in
+        a branch that is not taken, not in a step that a loop does not make, and not for only some
+        of its rows. If nothing reads its results, it is removed together with its error. If several
+        errors are possible, it is not defined which one is raised.
         """
         return any(program.may_fail for program in op.programs)
 
@@ -171,23 +171,23 @@ class Declaration:
         return type(error) in self.raises(op)
 
     def fails_by(self, op: Op) -> Hashable | None:
-        """What decides whether the op raises an error that its derivative has to raise too: ops
-        with the same fail together.  None where there is no such error."""
+        """A key of the condition under which the op raises an error that its derivative must raise
+        too: ops with equal keys fail together. None if there is no such error."""
         return (self, op.operands) if self.may_fail(op) else None
 
     def in_range(self, op: Op) -> Sequence[tuple[Value, int]]:
-        """Integers with a bound each: an op that has such does not fail where they are at least 0
-        and less than it."""
+        """Integers with their bounds: the op does not fail if each is at least 0 and less than its
+        bound."""
         return ()
 
     def failing_too(self, op: Op, value: Value) -> Value | None:
-        """A value that fails where the op does, with the op's operands; None where the op itself
-        has to be computed for that."""
+        """A value that fails whenever the op does, computed from its operands; None if only the op
+        itself can tell."""
         return None
 
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
-        """The operands where a condition (one bool) holds, and others with which the op cannot fail
-        where it does not; None where there are none, or the op does not say."""
+        """The operands if a condition (one bool) holds, and otherwise operands with which the op
+        cannot fail; None if there are none, or the op does not know any."""
         return None
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
@@ -204,8 +204,8 @@ class Declaration:
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
         """Emit the op; its results, and their tangents from those of the operands.
 
-        With ``split``, nothing that depends on a tangent may compute a result: the ops
-        that depend on tangents are about to be transposed.
+        With ``split``, ops that depend on a tangent must not compute results, because these ops
+        will be transposed.
         """
         builder = current_builder()
         results = builder.emit(self, operands, params)
@@ -213,26 +213,26 @@ class Declaration:
         with builder.at(derivative_of(builder.source, op)):
             return results, self.jvp(op, tangents)
 
-    #: Parameters that may move by the same amount from step to step of a loop: see ``at_step``.
+    #: Parameters that may change by a constant amount in each step of a loop: see ``at_step``.
     sliding: tuple[str, ...] = ()
 
     def slide(self, params: Sequence[dict[str, Any]]) -> Any:
-        """How the sliding parameters move along equal ops, or None where they do not evenly.
+        """The steps of the sliding parameters along equal ops, or None if the steps are uneven.
 
-        Distances, which may be of floats: the loop whose variable they go with is not made yet.
+        They may be floats, because the loop and its variable do not exist yet.
         """
         return None
 
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
-        """The op with its sliding parameters as they are at a step (an int64 scalar), when they
-        are those of ``op`` at step 0."""
+        """The op with the values of its sliding parameters at a step (an int64 scalar); ``op`` has
+        those of step 0."""
         raise TypeError(f"op {self.name} has no sliding parameters")
 
     def at_all_steps(
         self, operands: Sequence[Batched], op: Op, slide: Any, steps: int
     ) -> Value | None:
         """The results of ``at_step`` along a new leading axis, which batched operands have too;
-        None where the op knows no better way than to batch ``at_step``."""
+        None if batching ``at_step`` is the best way."""
         return None
 
     def mask(self, op: Op, operand: int) -> Literal | None:
@@ -244,7 +244,7 @@ class Declaration:
         return False
 
     def has_poles(self, op: Op) -> bool:
-        """Whether the result may be infinite where the operands are finite, by a division."""
+        """Whether a division may make the result infinite although the operands are finite."""
         return False
 
     def transpose(
@@ -258,8 +258,8 @@ class Declaration:
     ) -> Value | Sequence[Value | Batched]:
         """The op applied to each element of a batch at once.
 
-        At least one operand has a leading axis of that size; so have the results, unless
-        they say that they do not depend on the batch.
+        At least one operand has a leading axis of that size. The results have one too, unless they
+        are marked as independent of the batch.
         """
         raise TypeError(f"op {self.name} has no batching rule")
 
@@ -298,7 +298,7 @@ def full_like(scalar: Any, model: Value | None) -> Value:
     return full(scalar, model.type)
 
 
-#: Python's numbers that a constant of that dtype holds as they are.
+#: Python numbers that a constant of each dtype holds unchanged.
 _EXACT = {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 
 

@@ -1,4 +1,4 @@
-"""Errors about derivatives that a user's program does not have, with the user's line."""
+"""Errors about missing derivatives, with the user's line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class AutojitError(Exception):
 
 
 class DerivativeError(AutojitError, TypeError):
-    """A derivative that a custom rule does not give, or not in this mode."""
+    """A derivative that a custom rule does not provide, or not in this mode."""
 
 
 def with_place(message: str, source: Source | None) -> str:
@@ -26,7 +26,7 @@ def with_place(message: str, source: Source | None) -> str:
 
 
 def name_line(error: BaseException, source: Source | None) -> None:
-    """Add the user's line to an error that is on its way, unless it has one."""
+    """Add the user's line to a raised error, unless it has one."""
     if source is not None and not has_place(error):
         error.add_note(with_place("", source).strip("\n"))
 

@@ -1,4 +1,4 @@
-"""Functions of the process that programs call: parameters that have no text."""
+"""Process functions that programs call: parameters without a textual form."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from .types import Type
 
-#: Numbers that tell functions apart; none is given twice in a process.
+#: Unique numbers that identify functions in the process.
 _numbers = count()
 
 
 class HostFunction:
-    """A function that programs call, equal to none but itself."""
+    """A function that programs call, equal only to itself."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -25,11 +25,11 @@ class HostFunction:
         return f"<host function {self.name}, number {self.number}>"
 
     def call(self, arrays: Sequence[Any], types: Sequence[Type]) -> list[np.ndarray]:
-        """The results, of just these types, for arrays that are the function's own."""
+        """The results, of exactly these types, for arrays that the function may keep."""
         raise NotImplementedError
 
     def no_derivative(self) -> str:
-        """The message where a derivative is asked for."""
+        """The error message when a derivative is requested."""
         return f"{self.name} is called as it is and has no derivative"
 
     def native(self, call: Any, python: Any) -> tuple[int, Any] | None:

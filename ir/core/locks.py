@@ -1,11 +1,11 @@
 """Locks that survive ``fork``.
 
-A child has the memory of its parent and only the thread that forked: a lock that another thread
-held is held for ever.  So a child gets all of these anew, and what one of them protects is written
-so that a thread that is gone leaves nothing half done (one item of a dict at a time).
+A child has the memory of its parent but only the thread that forked, so a lock that another thread
+held would be held for ever. Therefore a child gets new locks, and the data they protect is changed
+in single steps (one item of a dict at a time), so that a lost thread leaves nothing half done.
 
-Python's own locks of modules that are being imported are no such locks, and modules are imported
-here as they are asked for, in whatever thread that is: a fork waits for them.
+Python's import locks do not survive a fork in this way, and modules are imported here on demand in
+any thread. So a fork waits for imports.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from weakref import WeakSet
 _IMPORTED = sys.stdlib_module_names.union(
     ("autojit", "llvmlite", "networkx", "numba", "numpy", "optree", "platformdirs", "scipy")
 )
-#: For how many seconds a fork waits for imports: each ends, unless it waits for the thread that
-#: forks.
+#: The seconds that a fork waits for imports. Each import ends, unless it waits for the forking
+#: thread.
 _PATIENCE = 10.0
-#: Seconds in which another thread gets its turn.
+#: The seconds to sleep so that another thread gets its turn.
 _TURN = 0.0005
 
 
@@ -62,10 +62,10 @@ def _renew() -> None:
 
 
 def _others_import() -> bool:
-    """Whether another thread is importing a module that a child would wait for, for ever.
+    """Whether another thread is importing a module that a child would wait for forever.
 
-    Whose lock is whose, Python keeps to itself; where it does so in another way some day, nothing
-    is waited for.
+    The owners of import locks are internal to Python. If a later Python stores them differently,
+    the fork does not wait.
     """
     locks = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
     held = [lock for name, lock in list(locks.items()) if name.split(".")[0] in _IMPORTED]
@@ -74,12 +74,12 @@ def _others_import() -> bool:
 
 
 _stops: list[tuple[Callable[[], None], Callable[[], None]]] = []
-#: What forks that are going on have to call afterwards.
+#: The functions that forks in progress have to call afterwards.
 _after: list[Callable[[], None]] = []
 
 
 def stop_at_fork(stop: Callable[[], None], go_on: Callable[[], None]) -> None:
-    """Have forks call the one function before, and the other one after, in parent and child."""
+    """Have forks call ``stop`` before, and ``go_on`` after, in parent and child."""
     _stops.append((stop, go_on))
 
 

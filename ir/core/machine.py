@@ -1,14 +1,13 @@
-"""The machine that code is made for: caches, vectors, processors, and what operations cost.
+"""The target machine: caches, vectors, processors, and the costs of operations.
 
-Passes ask ``current()``.  Whoever compiles registers how the machine is asked (``ask_by``), since
-that takes LLVM: ``autojit.codegen`` does so as it is imported.  A test compiles for another
-machine::
+Passes call ``current()``. Querying the machine takes LLVM, so ``autojit.codegen`` registers a
+function for that when it is imported (``ask_by``).  A test compiles for another machine::
 
     with using(replace(current(), caches=(4096, 16384, 65536), vector_bytes=16)):
         ...
 
-What this process has compiled and remembers was made for the usual machine; a test empties these
-memories (``tests/thresholds.py`` does).
+Code that this process has compiled and cached was made for the usual machine, so a test has to
+empty these caches (as ``tests/thresholds.py`` does).
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ def figure(value: float, unit: str, measured: str) -> Any:
 
 @dataclass(frozen=True)
 class Costs:
-    """What operations cost: figures of one processor, from which others differ by small factors.
+    """The costs of operations, measured on one processor; others differ by small factors.
 
     It is an AMD EPYC of the fourth generation (Zen 4) with two processors of a virtual machine.
-    ``python -m bench.costs`` measures all figures again and prints them beside these.  Where both
-    are given, the value in use was chosen by the run time of whole programs.
+    ``python -m bench.costs`` measures all figures again and prints them beside these.  If both a
+    measured and a used value are given, the latter was chosen by the run time of whole programs.
     """
 
     latency: float = figure(
@@ -88,11 +87,11 @@ class Costs:
 
 @dataclass(frozen=True)
 class Machine:
-    """What passes know of a machine.
+    """The properties of a machine that passes use.
 
     ``line`` and ``caches`` are in bytes.  A cache that processors share counts in equal parts.
-    ``source`` says where the sizes are from.  ``processors`` is how many may be used: no code
-    depends on it, since results are the same for any number of threads.
+    ``source`` names the origin of the sizes. ``processors`` is the number that may be used; code
+    does not depend on it, because results are the same for any number of threads.
     """
 
     line: int
@@ -122,15 +121,16 @@ class Machine:
         return self.costs.vector_rate * self.lanes()
 
     def additions(self, cycles: float) -> int:
-        """How many additions of a loop take so many cycles: the unit of ``work``."""
+        """The number of loop additions that take so many cycles: the unit of ``work``."""
         return round(cycles * self.rate)
 
     def bytes_a_cycle(self, size: int) -> float:
-        """How fast a processor reads arrays of so many bytes, which have left its own caches."""
+        """The bytes per cycle at which a processor reads arrays of a size, not in its own
+        caches."""
         return self.costs.memory if size > self.caches[LAST - 1] else self.costs.last_level
 
     def facts(self) -> str:
-        """All that code depends on, in words: a part of the key of the cache on disk."""
+        """All facts that code depends on, as text: a part of the disk cache key."""
         costs = ", ".join(f"{f.name} {getattr(self.costs, f.name):g}" for f in fields(Costs))
         sizes = " ".join(map(str, self.caches))
         vectors = f"{self.vector_registers} vectors of {self.vector_bytes}"
@@ -151,7 +151,7 @@ _asked: list[Callable[[], Machine]] = []
 
 
 def ask_by(ask: Callable[[], Machine]) -> None:
-    """Register what asks the machine; it is called often."""
+    """Register the function that queries the machine; it is called often."""
     _asked[:] = [ask]
 
 
@@ -166,7 +166,7 @@ def current() -> Machine:
 
 @contextmanager
 def using(machine: Machine) -> Iterator[Machine]:
-    """Have code made for another machine, in all threads, as long as the block runs."""
+    """Compile for another machine, in all threads, while the block runs."""
     _told.append(machine)
     try:
         yield machine

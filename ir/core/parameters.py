@@ -1,4 +1,4 @@
-"""Parameters of ops: Python's numbers, which have a text, and none of NumPy's."""
+"""Parameters of ops are Python numbers, which have a textual form, not NumPy numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STATIC = frozenset({int, bool, str, float, complex, type(None)})
 
 
 def plain(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with Python's numbers in the place of NumPy's.
+    """The parameters with NumPy numbers replaced by Python numbers.
 
     >>> from autojit.ir.core.parameters import plain
     >>> plain({"axes": (np.int64(1),), "value": np.float64(0.5)})
@@ -23,7 +23,7 @@ def plain(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _may_hold_numpys(params: dict[str, Any]) -> bool:
-    """Whether there may be such numbers.  It is asked for every op, so it looks at little."""
+    """Whether there may be NumPy numbers: a quick check, because every op makes it."""
     for value in params.values():
         kind = value.__class__
         if kind is tuple:

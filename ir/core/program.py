@@ -68,9 +68,9 @@ class Op:
 
 
 def derivative_of(source: Source | None, op: Op) -> Source | None:
-    """A place, marked as that of the derivative of an op.
+    """A source position, marked as that of an op's derivative.
 
-    That of a derivative's derivative is the op that the user wrote.
+    For a derivative of a derivative it is the position of the op that the user wrote.
     """
     if source is None:
         return None
@@ -80,7 +80,7 @@ def derivative_of(source: Source | None, op: Op) -> Source | None:
 
 
 def param_key(value: Any) -> Any:
-    """A hashable key of a parameter that tells 0.0 from -0.0, 1 from 1.0 and True."""
+    """A hashable key of a parameter that distinguishes 0.0 from -0.0, and 1 from 1.0 and True."""
     kind = type(value)
     if kind is int or kind is str or value is None:
         return value
@@ -94,7 +94,7 @@ def param_key(value: Any) -> Any:
 
 
 class _Structure:
-    """The key of programs that differ in captured arrays only, made when one is first compared."""
+    """The key shared by programs that differ only in captured arrays, computed on first use."""
 
     key: Any = None
     hash: int | None = None
@@ -103,9 +103,9 @@ class _Structure:
 class Program:
     """A typed, closed, immutable program.
 
-    ``captured`` holds the arrays that the traced function closed over, which are
-    bound to the last inputs.  They, the sources and ``devices`` (who asks where it
-    runs) are data, not structure: programs that differ only in these are equal.
+    ``captured`` holds the arrays that the traced function closed over, which are bound to the last
+    inputs. They, the sources and ``devices`` (the requests for devices) are data, not structure:
+    programs that differ only in these are equal.
     """
 
     __slots__ = (
@@ -133,7 +133,7 @@ class Program:
         self._may_fail: bool | None = None
         #: Whether the passes have nothing left to do.
         self.simplified: bool = False
-        #: How many ops come from one stretch that was searched for repetitions and has none.
+        #: The number of ops from one stretch that was searched for repetitions and has none.
         self.irregular: int = 0
 
     @property
@@ -187,7 +187,7 @@ class Program:
         return self is other or (isinstance(other, Program) and self.key == other.key)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """What pickles: no hash, which differs from process to process."""
+        """The pickled state, without the hash, which differs between processes."""
         state = {name: getattr(self, name) for name in self.__slots__}
         return None, {**state, "_structure": _Structure(), "_kinds": None, "_may_fail": None}
 
@@ -263,8 +263,8 @@ class Builder:
     ) -> tuple[Value, ...]:
         """Append an op and return its results, after inferring their types.
 
-        One without results (a loop that has nothing to compute) is left out.
-        NumPy's numbers among the parameters become Python's.
+        An op without results (a loop that has nothing to compute) is left out. NumPy numbers among
+        the parameters become Python numbers.
         """
         if params:
             params = plain(params)
@@ -277,7 +277,7 @@ class Builder:
         params: dict[str, Any],
         types: Iterable[Type],
     ) -> tuple[Value, ...]:
-        """As :meth:`emit` where the types of the results are known."""
+        """As :meth:`emit`, for known result types."""
         results = tuple(map(Value, types))
         if results:
             self.append(Op(kind, tuple(operands), params, results, self._place()))
@@ -329,7 +329,7 @@ class Builder:
 
 
 class _At:
-    """A context in which a builder's ops carry a source.  (A generator would take longer.)"""
+    """A context in which a builder's ops carry a source. (A class, as a generator is slower.)"""
 
     __slots__ = ("before", "builder", "source")
 

@@ -1,4 +1,4 @@
-"""The declared ops by name, for modules that are read before an op is declared."""
+"""The declared ops by name, for modules that are imported before an op is declared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ REGISTRY: dict[str, Any] = {}
 
 
 class _Declared:
-    """Declared ops as attributes, looked up when they are used.
+    """Declared ops as attributes, looked up on use.
 
     A derivative rule may emit an op that is declared in a module above its own: ``declared.log(x)``
     in the rule of ``power``, say, where ``elementary`` imports ``arithmetic``.

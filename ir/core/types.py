@@ -31,7 +31,7 @@ DTYPE_NAMES: dict[np.dtype, str] = {
     np.dtype(np.complex128): "c128",
 }
 _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
-#: What others call them, by which one is found that was meant.
+#: Names of dtypes in other libraries, used to suggest the intended one.
 DTYPE_ALIASES = {
     **{dtype.name: name for dtype, name in DTYPE_NAMES.items() if dtype.names is None},
     "bool_": "bool", "boolean": "bool", "int": "i64", "long": "i64", "uint": "u64",
@@ -63,7 +63,7 @@ def dtype_name(dtype: np.dtype) -> str:
 
 
 def dtype_from_name(name: str) -> np.dtype:
-    """The dtype that a short name stands for.
+    """The dtype with a short name.
 
     >>> dtype_from_name("c128")
     dtype('complex128')
@@ -80,7 +80,7 @@ def _known() -> str:
 
 
 def canonical_dtype(dtype: np.dtype) -> np.dtype:
-    """The one dtype object in native byte order that stands for all equal ones."""
+    """The representative of all equal dtype objects, in native byte order."""
     return _DTYPES[dtype_name(np.dtype(dtype).newbyteorder("="))]
 
 
@@ -149,7 +149,7 @@ def parse_type(text: str) -> Type:
 
 
 def _meant(text: str) -> str:
-    """Which type something that is none may stand for.
+    """A suggestion for a text that is not a type.
 
     >>> _meant("float64(3, 4)"), _meant("f64[2x3]"), _meant("double"), _meant("f65[2]")
     ('; did you mean f64[3,4]?', '; did you mean f64[2,3]?', '; did you mean f64[]?', '')

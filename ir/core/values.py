@@ -34,7 +34,7 @@ def shown_file(file: str) -> str:
 
 
 def place_text(file: str, line: int, function: str) -> str:
-    """The place and the text of a line, as tracebacks have them.
+    """The position and the text of a line, in the form of tracebacks.
 
     >>> print(place_text("model.py", 7, "loss"))
       File "model.py", line 7, in loss
@@ -47,7 +47,7 @@ def place_text(file: str, line: int, function: str) -> str:
 
 
 def apart(message: str) -> tuple[str, str]:
-    """A message without the user's line, and that line with the break before it.
+    """A message without the user's line, and that line with its preceding line break.
 
     >>> apart('x is traced.\\n\\n  File "model.py", line 7')
     ('x is traced.', '\\n\\n  File "model.py", line 7')
@@ -65,7 +65,7 @@ def has_place(error: BaseException) -> bool:
 class Source(NamedTuple):
     """The place in the user's code that an op comes from.
 
-    An op of a reverse sweep comes from the line whose derivative it carries ``backward``.
+    An op of a reverse sweep comes from the line it differentiates, marked ``backward``.
 
     >>> Source("model.py", 7).reversed().described
     'backward of model.py:7'
@@ -81,24 +81,24 @@ class Source(NamedTuple):
 
     @property
     def place(self) -> tuple[str, int, str]:
-        """The line alone, the same forward and backward."""
+        """The line alone, equal for forward and backward ops."""
         return self[:3]
 
     @property
     def described(self) -> str:
-        """The place, and whether it is gone through backwards."""
+        """The position, and whether the op belongs to the reverse sweep."""
         return f"backward of {self}" if self.backward else str(self)
 
     def reversed(self) -> Source:
-        """The place of what carries cotangents back through an op from here."""
+        """The position for ops that carry cotangents back through an op from here."""
         return self if self.backward else self._replace(backward=True)
 
 
 class DerivedSource(Source):
-    """The place of an op whose derivative this one belongs to.
+    """The position of an op that belongs to the derivative of another op.
 
-    ``of`` is the name of the op that the user wrote, ``value`` where the value was computed whose
-    cotangent this op gives.
+    ``of`` is the name of the op that the user wrote. This op computes the cotangent of a value;
+    ``value`` is where that value was computed.
 
     >>> made = DerivedSource.cotangent(Source("model.py", 7).reversed(), Source("model.py", 3))
     >>> made.line, made.value.line
@@ -110,7 +110,7 @@ class DerivedSource(Source):
 
     @classmethod
     def cotangent(cls, source: Source, value: Source) -> DerivedSource:
-        """The place of an op that gives the cotangent of a value from elsewhere."""
+        """The position of an op that computes the cotangent of a value from elsewhere."""
         made = cls(*source)
         if isinstance(source, DerivedSource):
             made.of = source.of
@@ -118,13 +118,13 @@ class DerivedSource(Source):
         return made
 
 
-#: What the operators of values emit, by their names; ``ops.arithmetic`` fills it in.
+#: The ops that the operators of values emit, by name; ``ops.arithmetic`` fills it in.
 OPERATORS: dict[str, Callable[..., Value]] = {}
 
 
 class Views:
-    """How programs are printed, drawn, run and shown in notebooks: functions that lie above, in
-    ``ir.tools`` and beyond."""
+    """Functions of upper layers (``ir.tools`` and above) that print, draw, run and show
+    programs."""
 
     text: Callable[..., str]
     graph: Callable[[Any], Any]

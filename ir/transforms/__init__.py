@@ -1,1 +1,1 @@
-"""Programs made of derivatives: gradients, Jacobians, and the memory that they take."""
+"""Programs of derivatives: gradients and Jacobians, and their memory."""

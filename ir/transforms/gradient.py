@@ -1,8 +1,8 @@
 """The gradient of a scalar output.
 
-Legal where output 0 is one inexact number, which is checked.  The outputs stay the same bits; what
-only they need is left out where they are not kept, but for what may fail: what output 0 would raise
-is raised by the gradients too.
+Legal where output 0 is one inexact number, which is checked. The outputs are bit-identical. If they
+are not kept, operations that only they need are omitted, except those that may fail: the gradients
+raise the errors of output 0 too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Pro
     parts = linearize(program.with_body(program.ops, program.outputs[:1]), wrt)
     rest = program.outputs[1:]
     builder = Builder()
-    # Both programs were made here, so their values are taken over as they are.
+    # Both programs were built here, so their values can be used directly.
     inputs, made = parts.primal.inputs, parts.primal.outputs
     with building(builder):
         outputs = list(made[:1]) if keep_outputs else []

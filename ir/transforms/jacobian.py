@@ -1,7 +1,7 @@
 """Jacobians: the linear map applied to a whole basis at once.
 
-The basis is made by the program itself (an index comparison), and the batched linear
-program is optimised with the rest, so a Jacobian is one program and no loop over rows.
+The program computes the basis itself (by an index comparison), and the batched linear program is
+optimised with the rest, so a Jacobian is one program without a loop over rows.
 
 Legal where linearization, transposition and batching are.  Each row is the derivative along one
 unit vector, so 0 times infinity is NaN as in a product with a unit matrix.
@@ -80,7 +80,7 @@ def _by_reverse(
 
 
 def _basis(type: Type) -> Value:
-    """The unit vectors of a type, one a row of the leading axis."""
+    """The unit vectors of a type, one per row of the leading axis."""
     n, index = type.size, np.dtype(np.int64)
     rows = iota(dtype=index, shape=(n, n), axis=0)
     columns = iota(dtype=index, shape=(n, n), axis=1)

@@ -1,4 +1,4 @@
-"""Programs for arrays whose axes lie in memory in another order.
+"""Programs for arrays with another memory order of axes.
 
 Before, for an array whose columns are contiguous (order ``(1, 0)``: its transpose is in C order)::
 
@@ -10,8 +10,8 @@ After, with the transpose as the input::
     %1: f64[3,4] = sin %0
     %2: f64[3] = sum %1 {axes=(1,)}
 
-Elementwise operations follow the first operand that lies in another order, as NumPy's do; slices,
-reductions and products follow theirs.  So do results: they come with their axes in that order.  All
+Elementwise operations take the order of the first operand with another order, as in NumPy; slices,
+reductions and products take that of their operands. The results keep the order that this gives. All
 other operations read a transpose.
 
 Legal where each element stays the same function of the same elements: elementwise operations do not
@@ -71,7 +71,7 @@ def permuted(shape: Sequence[int], order: Order) -> tuple[int, ...]:
 
 
 class _Layout:
-    """Where each value of a program is: as it was, or transposed, or both."""
+    """The forms in which each value of a program exists: original, transposed, or both."""
 
     def __init__(self, program: Program, orders: Orders) -> None:
         self.plain: dict[Value, Value] = {}
@@ -97,7 +97,7 @@ class _Layout:
             self.plain.update(zip(op.results, made, strict=True))
 
     def _follows(self, op: Op) -> bool:
-        """Whether an op could follow an operand; then it is appended."""
+        """Append an op in the order of an operand, if it can take it; return whether it can."""
         if isinstance(op.kind, Elementwise):
             return self._elementwise(op)
         if op.kind is dot:
@@ -153,7 +153,7 @@ class _Layout:
             self.ordered[v] = laid, order
 
     def in_place(self, v: Value) -> Value:
-        """A value with its axes as they were."""
+        """A value with its original axes."""
         if v not in self.plain:
             laid, order = self.ordered[v]
             self.plain[v] = transpose(laid, axes=inverse(order))
@@ -177,5 +177,5 @@ class _Layout:
         return broadcast(moved, dims=tuple(sorted(places)), shape=permuted(op.result.shape, order))
 
     def result(self, v: Value) -> tuple[Value, Order | None]:
-        """What is returned for a value, and the order in which its axes lie."""
+        """The returned form of a value, and the order of its axes."""
         return self.ordered[v] if v in self.ordered else (self.plain[v], None)

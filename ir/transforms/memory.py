@@ -1,4 +1,4 @@
-"""Memory that a program takes, from its types alone, before it runs.
+"""The memory of a program, computed from its types before it runs.
 
 Legal where it is read only: nothing is rewritten here, and nothing runs.
 """
@@ -14,12 +14,12 @@ from autojit.ir.regions.scan_finals import residuals_of, stored_bytes
 
 
 def peak_bytes(program: Program) -> int:
-    """The most bytes that values take at one time, the inputs not counted.
+    """The peak number of bytes of values, without the inputs.
 
     Every result counts from its op to its last reader, and the bodies of an op while it runs.
-    Constants and values that only move elements of others take nothing.  It is more than
-    compiled code needs, which fuses operations.  A loop counts once, with its stacked results; what
-    a ``while`` loop pushes for its reverse is not known before it runs, and is not counted.
+    Constants and values that only move elements of others take nothing. Compiled code needs less,
+    because it fuses operations. A loop counts once, with its stacked results. The tape of a
+    ``while`` loop has unknown length and is not counted.
     """
     stored: dict[Value, frozenset[Value]] = {v: frozenset() for v in program.inputs}
     last: dict[Value, int] = {}
@@ -40,23 +40,23 @@ def peak_bytes(program: Program) -> int:
 
 
 def _place(op: Op, stored: dict[Value, frozenset[Value]]) -> None:
-    """Which values the results of an op lie in: themselves, or those that they move."""
+    """The values whose memory the results of an op use: their own, or those that they move."""
     moves = not op.operands or hasattr(op.kind, "sources")
     roots = frozenset().union(*(stored[v] for v in op.operands))
     stored.update((v, roots if moves else frozenset({v})) for v in op.results)
 
 
 def _inside(value: Any) -> int:
-    """What the bodies in a parameter take while the op runs: one at a time."""
+    """The memory of the bodies in a parameter while the op runs: one at a time."""
     if isinstance(value, Program):
         return peak_bytes(value)
     return max(map(_inside, value), default=0) if isinstance(value, tuple) else 0
 
 
 def stacked_bytes(params: dict[str, Any], *, constants: bool = True) -> int:
-    """What reverse mode stores in each step of a scan with these parameters.
+    """The values that reverse mode stores in each step of a scan with these parameters.
 
-    All that is floating point is differentiated by, the scan's constants on request.
+    All floating-point inputs are differentiated by, and the scan's constants on request.
     """
     body, n, m = params["body"], params["constants"], params["carries"]
     places = [i for i in range(len(body.inputs)) if constants or i > n]

@@ -1,9 +1,9 @@
 """Errors of tracing that the traced function has caught: they are raised again.
 
-With arrays there is no such error, so what the function's ``except`` goes on with is no answer to
-anything, and its derivative is 0.  Libraries that ask a value what it can do (``hasattr``, a
-``try`` in NumPy or the standard library) may catch what they like, and so may whatever turns a
-value into text.  So may a handler that names classes of `autojit.errors`: it knows of tracing.
+Plain arrays raise no such error, so a result computed after the function's ``except`` would be
+meaningless, with derivative 0. Libraries that probe a value (``hasattr``, a ``try`` in NumPy or the
+standard library) may catch such errors, and so may code that turns a value into text. So may a
+handler that names classes of `autojit.errors`, because it knows of tracing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autojit.ir.core.values import shown_file
 from autojit.session.frames import is_internal, is_of_python
 from autojit.tracing.handlers import handler_line
 
-#: What these return is read by people, debuggers among them.
+#: Methods whose result is read by people or debuggers.
 _DISPLAY = frozenset({"__repr__", "__str__", "__format__", "_repr_html_", "_repr_pretty_",
                       "_repr_mimebundle_"})  # fmt: skip
 
@@ -64,7 +64,7 @@ _NOTE = (
 
 
 def _caught_at(error: TracingError) -> str | None:
-    """Who has ended an error, if it was the user's code: its trail begins there."""
+    """Where the user's code caught an error, if it did: the traceback begins there."""
     trail = error.__traceback__
     if trail is None:
         return None

@@ -1,9 +1,9 @@
 """Traced values that outlive their trace, because the function has kept them somewhere.
 
-Python would have kept an array.  Each traced value refers to its trace, so the number of references
-to the trace says whether any is left: that is all that is looked at where none is.  Otherwise
-garbage in cycles is collected, and what still lives is followed to whoever holds it.  What only
-exceptions, with the frames of their tracebacks, and suspended generators hold is kept by nobody.
+Without tracing they would have been arrays. Each traced value refers to its trace, so the trace's
+reference count shows whether any is left, and usually nothing more is checked. Otherwise cyclic
+garbage is collected, and surviving values are followed to their holders. Values held only by
+exceptions, with the frames of their tracebacks, and by suspended generators do not count.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from autojit.tracing.created_arrays import TracedArray
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
-#: What holds values until somebody lets go of an exception, or of an iterator.
+#: Types that hold values only as long as an exception or an iterator lives.
 _PASSING = (
     FrameType, TracebackType, BaseException, GeneratorType, CoroutineType, AsyncGeneratorType,
 )  # fmt: skip
@@ -42,7 +42,7 @@ _searching = Lock()
 
 
 class _Own(list[Any]):
-    """A list of the search, which itself refers to what is looked for."""
+    """A list of the search, which itself refers to the values searched for."""
 
 
 def check_nothing_left(trace: Trace, known: int, name: str) -> None:
@@ -115,7 +115,7 @@ def _is_passing(x: Any) -> bool:
 
 
 def _is_kept(path: _Own) -> bool:
-    """Whether somebody holds a tracer who is not one: views hold what they are views of."""
+    """Whether the holder of a tracer is not a tracer itself; views hold their bases."""
     return any(not _is_traced(x) for x in path)
 
 
@@ -147,7 +147,7 @@ def _error(name: str, path: _Own, trace: Trace) -> LeakedTracerError:
 
 
 def _where(path: _Own) -> str:
-    """Where something is kept: the list, the variable, the attribute."""
+    """Where a value is kept: the list, the variable, the attribute."""
     words, inner = [], path[0]
     for holder in path[1:]:
         if _is_namespace(holder):
@@ -166,7 +166,7 @@ def _where(path: _Own) -> str:
 
 
 def _default(holder: Any, inner: Any) -> str | None:
-    """A default that Python makes once for all calls of a function."""
+    """A default argument, which Python creates once for all calls of a function."""
     for f in gc.get_referrers(holder) if isinstance(holder, (tuple, dict)) else ():
         if not isinstance(f, FunctionType):
             continue

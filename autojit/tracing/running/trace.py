@@ -27,7 +27,8 @@ from .leaks import check_nothing_left
 
 @contextmanager
 def _numpys_errors_taken_off() -> Iterator[None]:
-    """Our error where NumPy has raised one of its own because of it (in ``a[0] = x``, say)."""
+    """Raise our own error where NumPy replaced it by one of its own (in ``a[0] = x``, for
+    example)."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -46,10 +47,9 @@ def trace_flat(
 ) -> Program:
     """Trace ``function(*tracers) -> flat results`` into a program.
 
-    With ``paths`` the inputs are arrays of a caller, which the function may not change; without,
-    they are its own.  With ``given`` the trace is for these inputs alone, and knows its values.
-    The program's captured things are arrays and tracers of outer traces; the
-    inputs for them come last.
+    With ``paths`` the inputs are the caller's arrays, which the function may not change; otherwise
+    they are its own. With ``given`` the trace serves only these inputs, and knows its values. The
+    program captures arrays and tracers of outer traces; their inputs come last.
     """
     hooks.load()
     with new_trace() as trace, stage("tracing", name, lambda: len(trace.builder.ops)):
