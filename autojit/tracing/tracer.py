@@ -64,7 +64,7 @@ class Tracer(ArrayMethods):
     """
 
     __slots__ = (
-        "base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "viewed", "weak"
+        "base", "boxed", "how", "kept", "lost", "ordered", "own", "owner", "seen", "viewed", "weak"
     )  # fmt: skip
     __array_priority__ = 1000.0
     #: Whether it has a length that is a value.
@@ -83,6 +83,8 @@ class Tracer(ArrayMethods):
         self.seen: Value | None = None
         #: Whether a change elsewhere may have changed it (see ``aliasing``).
         self.lost = False
+        #: Whether it is an element of a list that holds copies of its elements (see ``aliasing``).
+        self.kept = False
         #: Whether it lies in memory in row-major order without gaps, as far as is known.
         self.ordered = False
         #: Whether it is an array in NumPy even if it has no axes, and not a scalar.
@@ -353,7 +355,7 @@ class Tracer(ArrayMethods):
     def stand_in(self, value: Value, trace: Trace) -> Tracer:
         """An array like this one, with that value in that trace (see ``blocks``)."""
         made = Tracer(value, trace, self.weak)
-        made.boxed, made.ordered = self.boxed, self.ordered
+        made.boxed, made.ordered, made.kept = self.boxed, self.ordered, self.kept
         return made
 
     def check_owner(self, trace: Trace | None) -> None:
@@ -396,5 +398,5 @@ class Argument(Tracer):
 
     def stand_in(self, value: Value, trace: Trace) -> Tracer:
         made = Argument(value, trace, self.weak, self.number)
-        made.boxed, made.ordered = self.boxed, self.ordered
+        made.boxed, made.ordered, made.kept = self.boxed, self.ordered, self.kept
         return made
