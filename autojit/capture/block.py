@@ -12,7 +12,7 @@ from autojit.protocols.lifting import to_dtype
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
 from autojit.staging.unrolled import without_long_stretches
-from autojit.tracing.blocks import changed, lost
+from autojit.tracing.blocks import changed, kept, lost
 from autojit.tracing.context import Trace, current_trace, inside, new_trace
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
@@ -55,6 +55,11 @@ class Block:
     def lost(self) -> list[Tracer]:
         """The arrays from outside that are not known any more at its end."""
         return lost(self.trace)
+
+    @property
+    def kept(self) -> list[Tracer]:
+        """The arrays from outside that may not change any more, as lists hold copies of them."""
+        return kept(self.trace)
 
     def values(self, leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
         """Leaves of its end as values of given dtypes."""

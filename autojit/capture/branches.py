@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.aliases import origins, relate_all, results_of
+from autojit.capture.state.kinds import Elements, elements_of, joined_elements
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
 from autojit.capture.state.resized import Resized, stretch_out
@@ -27,7 +28,7 @@ from autojit.capture.state.state import (
     with_flags,
     zeros_like,
 )  # fmt: skip
-from autojit.capture.state.stretch import Elements, Stretch, elements_of, joined_elements
+from autojit.capture.state.stretch import Stretch
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
@@ -36,7 +37,7 @@ from autojit.ir.regions.switch import switch
 from autojit.session.frames import is_internal
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
-from autojit.tracing.aliasing import assign, lose
+from autojit.tracing.aliasing import assign, keep, lose
 from autojit.tracing.blocks import here
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -171,6 +172,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     ]
     seen = [way.block for way in ways if way.error is None]
     lost = {id(x): x for block in seen for x in block.lost}
+    kept = [x for block in seen for x in block.kept]
     changed = {k: x for block in seen for k, (x, _) in block.changed.items()}
     roots = {k: x for k, x in changed.items() if k not in lost}
     outputs = [
@@ -188,6 +190,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     for x, value in zip(roots.values(), results[len(types) : count], strict=True):
         assign(x, value)
     lose(lost.values())
+    keep(kept)
     tracers = results_of(results[: len(types)], types, leaves)
     filled = _filled(made, tracers)
     for (_, value), kept in zip(filled, known, strict=True):

@@ -5,21 +5,30 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, NamedTuple
 
-from autojit.capture.state.heap import also_reached
-from autojit.capture.state.state import Access
+from autojit.capture.state.heap import Spent, also_reached
+from autojit.capture.state.state import Access, Before
+from autojit.capture.state.stretch import has_stretch, stretch_in
+from autojit.errors import raised
+from autojit.tracing.known import arguments_are_known
 from autojit.tracing.tracer import Tracer
 
+from .block import Block
 from .branches import capture_branch
-from .calls.logic import not_
+from .calls import item as item_of
+from .calls.logic import and_, not_
 from .lists.lazy import Count, Generated, Lazy, Pending, Perhaps, packed
+from .lists.stretches import Stretched
 from .loop import Loop
 from .loop_ops import emit
 from .loops import trace_loop
 from .rewriting.plain import ABSENT
 from .sequences import Sequence, sequence_of
 from .unrolling import between
+from .values.ranges import Enumerate
+from .values.scalars import truth
 
 Made = Callable[[Any], Any]
 
@@ -170,3 +179,95 @@ def _count(runtime: Any, it: Count, loop: Steps) -> None:
 
 def _always() -> bool:
     return True
+
+
+# -- loops over lists that their steps lengthen or shorten ------------------------------------
+
+_RESIZING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "delete_item"})
+
+
+def mentions_resizing(body: Any) -> bool:
+    """Whether a loop's body names a method that changes the length of a list."""
+    return _names_resizing(body.__code__)
+
+
+@functools.cache
+def _names_resizing(code: CodeType) -> bool:
+    parts = (c for c in code.co_consts if isinstance(c, CodeType))
+    return not _RESIZING.isdisjoint(code.co_names) or any(map(_names_resizing, parts))
+
+
+class _Items(NamedTuple):
+    """A list that a loop runs through, and the number of its first element if it is counted."""
+
+    items: list[Any]
+    start: Any = None
+
+    def at(self, number: Any) -> Any:
+        found = item_of(self.items, number)
+        return found if self.start is None else (self.start + number, found)
+
+
+def _items_of(it: Any) -> _Items | None:
+    """The list under an iterable that nothing has run through yet."""
+    if type(it) is list:
+        return _Items(it)
+    if isinstance(it, Stretched):
+        return _Items(it.items)
+    if type(it) is Enumerate and not it.started and isinstance(it.part, Stretched):
+        return _Items(it.part.items, it.start)
+    if type(it) is enumerate:
+        iterator, start = it.__reduce__()[1]
+        state = iterator.__reduce__()
+        is_new = type(iterator) is type(iter([])) and state[-1] == 0 and len(state) == 3
+        return _Items(state[1][0], start) if is_new else None
+    return None
+
+
+def is_resized(it: Any, loop: Steps) -> bool:
+    """Whether a traced value decides what the first step of a loop appends to the list that the
+    loop runs through, or takes from it."""
+    found = _items_of(it)
+    if found is None or not found.items or arguments_are_known():
+        return False
+    items = found.items
+    count = stretch_in(items).count if has_stretch(items) else None
+    before = Before(loop.access)
+    result = False
+    mark = len(raised.errors or ())
+    try:
+        with Block().running():
+            loop.item(found.at(0))
+            loop.body()
+            result = has_stretch(items) and stretch_in(items).count is not count
+    except Spent:
+        raise
+    except Exception:  # which the loop itself raises
+        del (raised.errors or [])[mark:]
+    finally:
+        before.restore()
+    return result
+
+
+def run_along(runtime: Any, it: Any, loop: Steps) -> None:
+    """A loop over a list as Python runs it: each step asks the list whether it has one more
+    element."""
+    found = _items_of(it)
+    assert found is not None
+    number = [0]
+    access = loop.access
+
+    def is_left() -> Any:
+        return truth(number[0] < runtime.call(len, found.items))
+
+    def holds() -> Any:
+        return is_left() if loop.go_on is None else and_(loop.go_on(), is_left)
+
+    def step() -> None:
+        here = number[0]
+        number[0] = here + 1
+        loop.item(found.at(here))
+        loop.body()
+
+    with also_reached((number, found.items)):
+        runtime.loop_while(loop.site, holds, step, access.get, access.put, access.seen)

@@ -103,6 +103,9 @@ class Captured(NamedTuple):
     lost: list[Tracer]
     lists: Sharing
     lost_lists: list[Any]
+    #: The arrays that may not change any more, as lists hold copies of them: those from outside,
+    #: and those with which names and places begin.
+    kept: list[Any]
     #: The lists whose length is a value, and how many elements they have at most in the end.
     most: list[tuple[list[Any], int]] = []  # noqa: RUF012
 

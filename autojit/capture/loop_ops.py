@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.aliases import relate_all, results_of
+from autojit.capture.state.kinds import given
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional, inner
 from autojit.capture.state.origins import Slot
@@ -60,6 +61,7 @@ def emit(captured: Captured) -> None:
     for x, value in zip(captured.roots, roots, strict=True):
         assign(x, value)
     lose(captured.lost)
+    given(captured.kept)
     tracers = results_of(results[: len(types)], types, [ends])
     slots: dict[Slot, Tracer] = {}
     pairs, start = [], 0

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from autojit.capture.state.aliases import origins, relate_all
+from autojit.capture.state.aliases import is_copied, origins, relate_all
 from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Place
 from autojit.capture.state.one_of import holds_one_of
@@ -36,7 +36,7 @@ from autojit.capture.state.state import (
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.aliasing import lose
+from autojit.tracing.aliasing import keep, lose
 from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
@@ -92,7 +92,7 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
-    known = _Known(carries, {}, {}, {}, [], [], {})
+    known = _Known(carries, {}, {}, {}, [], [], {}, {}, set())
     for number in range(_ROUNDS):
         try:
             found = _round(loop, before, known, resized)
@@ -137,6 +137,10 @@ class _Known(NamedTuple):
     lists: list[Sharing]
     #: Lists and dicts that are not known any more after a step, by their identities.
     lost_lists: dict[int, Any]
+    #: Arrays that may not change after a step, as lists hold copies of them: those from outside,
+    #: and those that a step is given in these names and places.
+    kept: dict[int, Tracer]
+    kept_slots: set[Slot]
 
 
 def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Captured | None:
@@ -164,6 +168,8 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
                 last = known.sharing[-1]
                 relate_all(last.start, inputs_of, last.outside)
             lose(known.lost.values())
+            keep(known.kept.values())
+            keep(x for slot, x in inputs_of.items() if slot in known.kept_slots)
             lose_containers(known.lost_lists.values())
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
@@ -191,6 +197,7 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
     is_settled = note(loop, before, carries, ends, taken)
     changed = block.changed
     lost = {id(x): x for x in block.lost if id(x) not in known.lost}
+    is_settled &= _are_kept(loop, known, block, ends, inputs_of)
     new = {k: x for k, (x, _) in changed.items() if k not in roots}
     if new or lost or lost_lists.keys() - known.lost_lists.keys():
         roots.update(new)
@@ -203,7 +210,8 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
     if of_lists is None:
         return None
     sharing = _sharing(loop, carries, block, ends, inputs_of)
-    in_place = changed or any(x.own not in block.inputs for x in inputs_of.values())
+    is_kept = bool(known.kept) or any(map(is_copied, inputs_of.values()))
+    in_place = changed or is_kept or any(x.own not in block.inputs for x in inputs_of.values())
     if (
         in_place
         and sharing.start
@@ -213,6 +221,23 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
         return None
     found = Step(block, ends, appended, sharing, inputs_of, of_lists)
     return _captured(loop, before, known, found)
+
+
+def _are_kept(
+    loop: Loop, known: _Known, block: Block, ends: dict[Any, Any], inputs_of: dict[Slot, Tracer]
+) -> bool:
+    """Whether the step began with all arrays kept that it leaves so; if not, that is noted."""
+    arrays = {id(x): x for x in block.kept}
+    slots = {slot for slot, x in inputs_of.items() if slot[0] not in ends and is_copied(x)}
+    for k in known.carries.keys() & ends.keys():
+        silent = known.carries[k].key.name in loop.access.site.internal
+        _, end = with_flags(thawed([known.carries[k].first, ends[k][1]]), silent=silent)
+        leaves = enumerate(tree_of(end).arrays)
+        slots |= {(k, j) for j, leaf in leaves if is_copied(leaf, arrays)}
+    is_new = not (arrays.keys() <= known.kept.keys() and slots <= known.kept_slots)
+    known.kept.update(arrays)
+    known.kept_slots.update(slots)
+    return not is_new
 
 
 def _carried(before: Before, known: _Known) -> Carried:
@@ -309,12 +334,15 @@ def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Capture
         if carries[k].is_last and x.own not in block.inputs:
             raise refused(loop, SAME_ARRAY)  # a row that is stacked already
     grown = [grown_list(items, new, found, loop) for items, new in appended.values()]
+    firsts = [
+        tree_of(carries[k].first).arrays[j] for (k, j), x in inputs_of.items() if is_copied(x)
+    ]
     more = [Value(t.type) for c in order if not c.read for t in c.types]
     read = sum(len(c.types) for c in order if c.read)
     inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
     return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
                     grown, sharing, list(known.lost.values()), lists,
-                    list(known.lost_lists.values()))  # fmt: skip
+                    list(known.lost_lists.values()), [*known.kept.values(), *firsts])  # fmt: skip
 
 
 def tracer_like(value: Value, block: Block) -> Tracer:

@@ -35,7 +35,15 @@ from autojit.tracing.values import is_tracer
 from . import calls, frames, recursion
 from .branches import capture_branch, capture_choice
 from .checks import failing
-from .comprehensions import Steps, elements, is_lazy, run_through
+from .comprehensions import (
+    Steps,
+    elements,
+    is_lazy,
+    is_resized,
+    mentions_resizing,
+    run_along,
+    run_through,
+)
 from .loop import Loop
 from .rewriting.callees import PUSHED, converted, handing_on
 from .rewriting.plain import PlainRuntime
@@ -180,6 +188,11 @@ class Runtime(PlainRuntime):
             access = self._access(s, (body, item, go_on), get, put, seen)
             run_through(self, it, Steps(s, item, go_on, body, access))
             return
+        if trace is not None and mentions_resizing(body):
+            access = self._access(s, (body, item, go_on), get, put, seen)
+            if is_resized(it, Steps(s, item, go_on, body, access)):
+                run_along(self, it, Steps(s, item, go_on, body, access))
+                return
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             lists = [] if trace is None else lists_under(it)
@@ -317,7 +330,7 @@ class Runtime(PlainRuntime):
     def _access(self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get) -> Access:
         site = self.sites[s]
         code = functions[0].__code__
-        source = Source(code.co_filename, site.line, code.co_name)
+        source = Source(site.file, site.line, code.co_name)
         return Access(site, get, put, seen, source, functions)
 
 

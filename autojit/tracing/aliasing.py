@@ -9,6 +9,9 @@ For a reshape that joins axes, or ``ravel``, NumPy decides between a view and a 
 layout, and the layout of an argument is not known while a function is traced. Both arrays can be
 used freely until one of them is changed; after that the other one, which may or may not have
 changed too, is refused.
+
+Some lists hold copies of the arrays that are put into them (see ``capture.state.stretch``). Python's
+lists hold the arrays themselves, so such an array may not change afterwards: it is *kept*.
 """
 
 from __future__ import annotations
@@ -144,6 +147,7 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
     x = here(x)
     x.check_owner(current_trace())
     _check_own(x, part)
+    _check_changes(x)
     base, view = x.base, x.how
     if isinstance(view, Uncertain):
         assert base is not None
@@ -170,7 +174,7 @@ def reshape_in_place(x: Any, shape: Any) -> None:
     which that needs a copy.
     """
     is_known = x.base is None or (x.ordered and not isinstance(x.how, Uncertain))
-    is_seen = x.lost or x.viewed or x.is_scalar or x.argument_path is not None
+    is_seen = x.lost or x.kept or x.viewed or x.is_scalar or x.argument_path is not None
     if is_seen or not is_known or here(x) is not x:
         raise shape_is_kept()
     sizes = shape if isinstance(shape, Iterable) else (shape,)
@@ -260,6 +264,7 @@ def _lose(x: TracedValue) -> None:
     """Mark an array, and all its bases, as possibly changed."""
     while x.base is not None:
         x = x.base
+    _check_changes(x)
     x.lost = True
     _lose_peers(x)
 
@@ -270,4 +275,38 @@ def _lose_peers(x: TracedValue) -> None:
         _check_own(y, "What may be ")
         root = _root(here(y))
         if root is not x:
+            _check_changes(root)
             root.lost = True
+
+
+def keep(arrays: Iterable[TracedValue]) -> None:
+    """Arrays, of which lists hold copies: from now on neither these nor what may be the same array
+    may change."""
+    for x in arrays:
+        if x.is_scalar:
+            continue
+        for y in (x, *peers(here(x))):
+            if not isinstance(y, Foreign):
+                _root(here(y)).kept = True
+
+
+def is_kept(x: TracedValue) -> bool:
+    """Whether an array may not change in the trace that it belongs to, since a list holds a copy of
+    it."""
+    return not x.is_scalar and _root(x).kept
+
+
+def _check_changes(x: TracedValue) -> None:
+    """Raise RefusedInPlaceError where an array is an element of a list that holds a copy of it."""
+    if x.kept:
+        raise RefusedInPlaceError(with_place(_KEPT, user_source()))
+
+
+_KEPT = (
+    "This array is changed in place and is, or may be, an element of a list whose length depends "
+    "on a traced value. The list holds copies of its elements, so it would not see the change. "
+    "Append a copy, or make a new array instead of changing this one:\n"
+    "    rows.append(x.copy())              # not: rows.append(x)\n"
+    "    x = x - step                       # not: x -= step\n"
+    "    row = rows[-1].copy()              # before row is changed"
+)

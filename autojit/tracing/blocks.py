@@ -136,6 +136,11 @@ def lost(trace: Trace) -> list[Any]:
     return [x for x, made in trace.stand_ins.values() if made.lost]
 
 
+def kept(trace: Trace) -> list[Any]:
+    """The arrays from outside that a block has put into lists that hold copies of them."""
+    return [x for x, made in trace.stand_ins.values() if made.kept]
+
+
 def changed(trace: Trace) -> list[tuple[Any, Any]]:
     """The outside arrays that a block has changed in place, with their stand-ins; views are parts
     of these."""

@@ -21,6 +21,7 @@ class TracedValue(Protocol):
     how: Any
     seen: Value | None
     lost: bool
+    kept: bool
     is_bounded: bool
 
     @property

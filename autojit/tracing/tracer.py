@@ -63,7 +63,7 @@ class Tracer(ArrayMethods):
     """
 
     __slots__ = (
-        "base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "viewed", "weak"
+        "base", "boxed", "how", "kept", "lost", "ordered", "own", "owner", "seen", "viewed", "weak"
     )  # fmt: skip
     __array_priority__ = 1000.0
     #: Whether its length is traced.
@@ -82,6 +82,8 @@ class Tracer(ArrayMethods):
         self.seen: Value | None = None
         #: Whether a change elsewhere may have changed it (see ``aliasing``).
         self.lost = False
+        #: Whether it is an element of a list that holds copies of its elements (see ``aliasing``).
+        self.kept = False
         #: Whether it is known to be contiguous in row-major order.
         self.ordered = False
         #: Whether NumPy would have an array, not a scalar, even without axes.
@@ -353,7 +355,7 @@ class Tracer(ArrayMethods):
     def stand_in(self, value: Value, trace: Trace) -> Tracer:
         """An array like this one, with that value in that trace (see ``blocks``)."""
         made = Tracer(value, trace, self.weak)
-        made.boxed, made.ordered = self.boxed, self.ordered
+        made.boxed, made.ordered, made.kept = self.boxed, self.ordered, self.kept
         return made
 
     def check_owner(self, trace: Trace | None) -> None:
@@ -396,5 +398,5 @@ class Argument(Tracer):
 
     def stand_in(self, value: Value, trace: Trace) -> Tracer:
         made = Argument(value, trace, self.weak, self.number)
-        made.boxed, made.ordered = self.boxed, self.ordered
+        made.boxed, made.ordered, made.kept = self.boxed, self.ordered, self.kept
         return made

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import library
+from autojit.capture.lists import elements, library
 from autojit.capture.lists.lazy import handed_on
+from autojit.capture.state.kinds import elements_of
+from autojit.capture.state.stretch import made_of
 from autojit.capture.values import ranges
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced, truth
@@ -166,6 +168,8 @@ def _index(call: Any, items: Any, x: Any) -> Any:
     for number, element in enumerate(items):
         same = truth(element == x)
         if is_traced(same):
+            if isinstance(items, list) and elements.are_numbers([*items, x]):
+                return elements.METHODS["index"](call, _made(items), x)
             refuse("lst.index(x) with a traced x", "np.argmax(np.array(lst) == x)")
         if same:
             return number
@@ -174,23 +178,39 @@ def _index(call: Any, items: Any, x: Any) -> Any:
 
 answers_method(list, "index")(_index)
 answers_method(tuple, "index")(_index)
-_at_index = _refused(
-    "Inserting into a list, or popping from it, at a traced index",
-    "Keep the elements in an array of a fixed length, and a number of those that count.",
-)
+
+
+def _made(items: list[Any]) -> list[Any]:
+    """A list with a stretch in the place of its elements."""
+    return [made_of(items, elements_of(items))]
 
 
 @answers_method(list, "insert", "pop")
 def _at(call: Any, items: list[Any], index: Any, *value: Any) -> Any:
     """``lst.insert(index, value)``, ``lst.pop(index)``."""
     if is_traced(index):
-        return _at_index(call, items, index)
+        if not items:
+            return items.append(*value) if value else items.pop()
+        items[:] = _made(items)
+        return elements.METHODS["insert" if value else "pop"](call, items, index, *value)
     return items.insert(index, *value) if value else items.pop(index)
 
 
-answers_method(list, "remove")(
-    _refused("lst.remove(x) of traced values", "Keep an array, and a mask of what counts.")
-)
+@answers_method(list, "remove")
+def _remove(call: Any, items: list[Any], x: Any) -> None:
+    """``lst.remove(x)``."""
+    for number, element in enumerate(items):
+        same = truth(element == x)
+        if is_traced(same):
+            items[:] = _made(items)
+            elements.METHODS["remove"](call, items, x)
+            return
+        if same:
+            del items[number]
+            return
+    [].remove(x)  # which raises Python's ValueError
+
+
 _at_key = _refused(
     "A dict with a traced key",
     "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",

@@ -46,18 +46,26 @@ def as_array(items: list[Any]) -> Any:
     s = stretch_in(items)
     columns = [as_tracer(c) for c in s.columns]
     if len(columns) == 1 and s.elements.structure.is_leaf():
+        if s.elements.have_arrays:
+            hooks.fail_where(np.less_equal(s.count, 0), ValueError(_NO_ROWS))
         return columns[0][: s.count]
-    if not all(child.is_leaf() for child in s.elements.structure.children()):
+    is_flat = all(child.is_leaf() for child in s.elements.structure.children())
+    if not is_flat or s.elements.have_arrays:
         return refused()
     return np.stack(columns, axis=1)[: s.count]
 
+
+_NO_ROWS = (
+    "a list of arrays is empty where a compiled function makes an array of it: in NumPy that array "
+    "has no axis for the elements. Ask for the length first: if rows: a = np.array(rows)"
+)
 
 hooks.elements_as_array = as_array
 
 
 def numbers(items: list[Any]) -> Any:
     """The elements as an array, where they are numbers."""
-    if not stretch_in(items).elements.structure.is_leaf():
+    if not stretch_in(items).elements.are_numbers:
         return refused()
     return as_array(items)
 
@@ -84,7 +92,7 @@ def is_equal(a: Any, b: Any) -> Any:
     if not all((a, b)):
         return same
     kinds = [elements_of(x) for x in (a, b)]
-    if kinds[0].structure != kinds[1].structure:
+    if kinds[0].structure != kinds[1].structure or any(k.have_arrays for k in kinds):
         return refused()
     one, two = (stretch_in(x) if has_stretch(x) else made_of(x, elements_of(x)) for x in (a, b))
     room = min(one.room, two.room)
@@ -276,7 +284,8 @@ def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
         return refused()
     keys = stretch_in(items if key is None else call(library.keys, key, items))
     structure = keys.elements.structure
-    if not structure.is_leaf() and not all(child.is_leaf() for child in structure.children()):
+    is_flat = structure.is_leaf() or all(child.is_leaf() for child in structure.children())
+    if not is_flat or keys.elements.have_arrays:
         return refused()
     s = stretch_in(items)
     found = tracer(s.places())
@@ -298,10 +307,11 @@ def _sort(call: Call, items: list[Any], *, key: Any = None, reverse: Any = False
     items[:] = sorted_(call, items, key=key, reverse=reverse)
 
 
-def _index_of(call: Call, items: list[Any], x: Any) -> Any:
+def _index_of(
+    call: Call, items: list[Any], x: Any, words: str = "list.index(x): x not in list"
+) -> Any:
     same = _same_as(items, x)
     found = np.argmax(same)
-    words = "list.index(x): x not in list"
     return python_number(as_value(ensured(found, np.any(same), ValueError(words))), int)
 
 
@@ -310,13 +320,14 @@ def _count_of(call: Call, items: list[Any], x: Any) -> Any:
 
 
 def _remove(call: Call, items: list[Any], x: Any) -> None:
-    _pop(call, items, _index_of(call, items, x))
+    _pop(call, items, _index_of(call, items, x, "list.remove(x): x not in list"))
 
 
 def _same_as(items: list[Any], x: Any) -> Any:
     """Which elements are equal to one."""
     s = stretch_in(items)
-    if elements_of([x]).structure != s.elements.structure:
+    kinds = elements_of([x]), s.elements
+    if kinds[0].structure != kinds[1].structure or any(k.have_arrays for k in kinds):
         return refused()
     same = np.arange(s.room) < s.count
     numbers = x if isinstance(x, tuple) else (x,)

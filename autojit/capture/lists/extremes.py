@@ -34,8 +34,8 @@ def extreme(name: str) -> Callable[..., Any]:
             return refused()
         (items,) = args
         s = stretch_in(items)
-        structure, types = s.elements
-        if key is None and structure.is_leaf() and types[0].type.dtype != bool:
+        elements = s.elements
+        if key is None and elements.are_numbers and elements.types[0].type.dtype != bool:
             best = _number(name, items)
         else:
             places = order(call, items, key, name == "max")

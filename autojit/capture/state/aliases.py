@@ -7,7 +7,7 @@ changed in place; those that may be the same array are refused from then on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType
-from autojit.tracing.aliasing import FOREIGN, Uncertain, peers, relate
+from autojit.tracing.aliasing import FOREIGN, Uncertain, is_kept, peers, relate
 from autojit.tracing.blocks import here, is_around, original
 from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.created_arrays import FreshArray, bare
@@ -112,7 +112,19 @@ def results_of(
     for number, found in enumerate(made):
         if not found.shape:
             found.boxed = any(_is_array(way[number]) for way in leaves)
+        found.kept = any(is_copied(way[number]) for way in leaves)
     return made
+
+
+def is_copied(leaf: Any, outside: Container[int] = ()) -> bool:
+    """Whether a list holds a copy of an array, which may not change therefore; ``outside`` are the
+    identities of arrays of which a block has put copies into lists."""
+    leaf = bare(leaf)
+    if not isinstance(leaf, Tracer):
+        return False
+    while leaf.base is not None:
+        leaf = leaf.base
+    return is_kept(leaf) or id(original(leaf)) in outside
 
 
 def _is_array(leaf: Any) -> bool:

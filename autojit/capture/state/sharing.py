@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autojit.errors import CaptureError, with_place
-from autojit.tracing.aliasing import peers
-from autojit.tracing.blocks import original
+from autojit.tracing.aliasing import is_kept, peers
+from autojit.tracing.blocks import here, original
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -73,6 +73,7 @@ def check_apart(a: Any, b: Any) -> None:
     same = any(x is b for x in known.others) if known is not None else False
     if type(a) is type(b) is Tracer:
         same = any(original(x) is original(b) for x in peers(a) if isinstance(x, Tracer))
+        same = same or (is_kept(here(a)) and is_kept(here(b)))
     if same:
         raise CaptureError(with_place(_ONE_OR_TWO, user_source()))
 

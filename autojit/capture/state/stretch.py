@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import optree
 
-from autojit.errors import CaptureError, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
@@ -26,14 +25,13 @@ from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import scatter
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.staging import pytrees
-from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.context import WEAK_TYPES
+from autojit.staging.trace_function import LeafType
 from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
-from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
+from .kinds import Elements, HasElements, elements_of, given, joined_elements
 from .unread import Unread
 
 #: Elements that a list has room for whose length nothing bounds: the compiled code raises an
@@ -52,20 +50,8 @@ class _Local(threading.local):
 _local = _Local()
 
 
-class Elements(NamedTuple):
-    """What each element of a list is: numbers, and tuples of them, of given types."""
-
-    structure: Any
-    types: tuple[LeafType, ...]
-
-    def of(self, leaves: Sequence[Value]) -> Any:
-        """An element of these numbers."""
-        numbers = [tracer(v, t.weak) for v, t in zip(leaves, self.types, strict=True)]
-        return pytrees.unflatten(self.structure, numbers)
-
-
-class Stretch(Unread, Uncounted):
-    """``count`` elements of a list; each column has one number of all elements.
+class Stretch(Unread, Uncounted, HasElements):
+    """``count`` elements of a list; each column has one number, or one array, of all elements.
 
     ``most`` is a bound of ``count`` that is known.  Where nothing bounds how far the list grows, it
     has room for as many as the columns have (``is_limited``), and the code checks that.
@@ -176,8 +162,8 @@ class Stretch(Unread, Uncounted):
 
     def _columns_with(self, place: Any, value: Any) -> list[Tracer]:
         where = as_value(place, _INT)
-        given = zip(self.columns, self.elements.types, pytrees.flatten(value)[0], strict=True)
-        return [tracer(scatter(as_value(c), _cast(x, t), where, axes=(0,))) for c, t, x in given]
+        parts = zip(self.columns, self.elements.types, given(value), strict=True)
+        return [tracer(scatter(as_value(c), _cast(x, t), where, axes=(0,))) for c, t, x in parts]
 
     def shortened(self, count: Any) -> Stretch:
         """The first ``count`` elements."""
@@ -200,7 +186,7 @@ class Stretch(Unread, Uncounted):
         one = a.picked(places, count, most)
         two = b.picked(theirs, count, most)
         columns = [
-            tracer(arithmetic.select(mine, as_value(x), as_value(y)))
+            tracer(arithmetic.select(_along(mine, as_value(x)), as_value(x), as_value(y)))
             for x, y in zip(one.columns, two.columns, strict=True)
         ]
         return Stretch(elements, columns, count, most=most, is_limited=is_limited)
@@ -214,9 +200,14 @@ def _spread(x: Value, like: Value) -> Value:
     return move.broadcast(x, shape=like.shape, dims=())
 
 
+def _along(x: Value, like: Value) -> Value:
+    """One value a row, for all elements of the rows."""
+    return move.broadcast(x, shape=like.shape, dims=(0,))
+
+
 def _longer(column: Any, room: int) -> Tracer:
     value = as_value(column)
-    more = full(0, Type(value.dtype, (room - value.shape[0],)))
+    more = full(0, Type(value.dtype, (room - value.shape[0], *value.shape[1:])))
     return tracer(move.concatenate(value, more, axis=0))
 
 
@@ -312,7 +303,7 @@ def bounded(items: list[Any], most: int) -> None:
 def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:
     """Elements that are known as a stretch."""
     room = max(room, 1, len(items))
-    flat = [pytrees.flatten(x)[0] for x in items]
+    flat = [given(x) for x in items]
     columns = [
         _column([leaves[number] for leaves in flat], t, room)
         for number, t in enumerate(elements.types)
@@ -322,64 +313,8 @@ def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:
 
 
 def _column(numbers: Sequence[Any], t: LeafType, room: int) -> Tracer:
-    """Numbers as an array of a length that is at least theirs."""
-    rows = [move.reshape(_cast(x, t), shape=(1,)) for x in numbers]
-    rest = full(0, Type(t.type.dtype, (room - len(rows),)))
+    """Numbers, or arrays, as an array of a length that is at least theirs."""
+    shape = t.type.shape
+    rows = [move.reshape(_cast(x, t), shape=(1, *shape)) for x in numbers]
+    rest = full(0, Type(t.type.dtype, (room - len(rows), *shape)))
     return tracer(move.concatenate(*rows, rest, axis=0) if rows else rest)
-
-
-def elements_of(items: Sequence[Any]) -> Elements:
-    """The type that all of some elements have."""
-    found = []
-    for x in items:
-        if type(x) is Stretch:
-            found.append(x.elements)
-            continue
-        _check_element(x)
-        leaves, structure = pytrees.flatten(x)
-        found.append(Elements(structure, tuple(map(leaf_type, leaves))))
-    return joined_elements(found)
-
-
-def _check_element(x: Any) -> None:
-    if isinstance(x, tuple) and x:
-        for part in x:
-            _check_element(part)
-    elif not pytrees.is_array(x) or np.shape(x):
-        raise CaptureError(with_place(_ELEMENT, user_source()))
-
-
-_ELEMENT = (
-    "A list gets or loses elements as often as a traced value decides, and its elements are "
-    "neither numbers nor tuples of numbers. Append these, or keep an array and count its rows:\n"
-    "    points.append((x, y))              # not: points.append([x, y])\n"
-    "    rows[count] = y; count += 1        # not: rows.append(y), for an array y"
-)
-
-
-def joined_elements(kinds: Sequence[Elements]) -> Elements:
-    """One type for elements of several."""
-    first = kinds[0]
-    for other in kinds[1:]:
-        if other.structure != first.structure:
-            raise CaptureError(with_place(_DIFFERENT, user_source()))
-        types = zip(first.types, other.types, strict=True)
-        first = Elements(first.structure, tuple(_common(a, b) for a, b in types))
-    return first
-
-
-_DIFFERENT = (
-    "A list gets or loses elements as often as a traced value decides, and its elements differ: "
-    "some are numbers, or tuples of another length. Append elements of one kind:\n"
-    "    found.append((x, 0.0))             # not: found.append(x), where others are pairs"
-)
-
-
-def _common(a: LeafType, b: LeafType) -> LeafType:
-    if a == b:
-        return a
-    if a.weak and b.weak:
-        weak = max(a.weak, b.weak, key=(int, float, complex).index)
-        return LeafType(Type(WEAK_TYPES[weak], ()), weak)
-    parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
-    return LeafType(Type(np.result_type(*parts), ()), None)

@@ -28,14 +28,6 @@ def of_lists(x):
     return len(groups) + x[0]
 
 
-def of_arrays(x):
-    states, y = [], x.copy()
-    while y[0] > 0.1:
-        y *= 0.5
-        states.append(y)
-    return states[-1].sum()
-
-
 def of_two_kinds(x):
     found = []
     for v in x:
@@ -44,34 +36,6 @@ def of_two_kinds(x):
         if v < 2:
             found.append((v, v))
     return len(found) + x[0]
-
-
-def queue(x):
-    total, q = 0.0, [0]
-    for u in q:
-        total += x[u]
-        for j in (u + 1, u + 2):
-            if j < 6 and x[j] > x[u]:
-                q.append(j)
-    return total
-
-
-def numbered_queue(x):
-    total, q = 0.0, [0]
-    for i, u in enumerate(q):
-        total += x[u] * i
-        if x[0] > 2 and i < 3:
-            q.append(i + 1)
-    return total
-
-
-def long_queue(x):
-    total, q = 0.0, list(range(10))
-    for u in q:
-        total += x[u % 6]
-        if x[u % 6] > 3:
-            q.append(u + 1)
-    return total
 
 
 def own_iterator(x):
@@ -111,11 +75,7 @@ def other_library(x):
     [
         (returned, "returns a list whose length"),
         (of_lists, r"not: points.append\(\[x, y\]\)"),
-        (of_arrays, r"not: rows.append\(y\)"),
         (of_two_kinds, "its elements differ"),
-        (queue, "runs through a list"),
-        (numbered_queue, "runs through a list"),
-        (long_queue, "runs through a list"),
         (own_iterator, "one of them after the other"),
         (matched, "The length of this list"),
         (spread, "The length of this list"),

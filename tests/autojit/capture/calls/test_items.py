@@ -242,10 +242,20 @@ def test_operators_as_functions() -> None:
     check(lambda c, x: c([1.0, 2.0, 1.0].count, x), 1.0)
 
 
+def test_methods_at_traced_places() -> None:
+    for index in (0, 1, -1):
+        check(lambda c, x, i: (xs := [x, 2 * x, 3 * x], c(xs.pop, i), sum(xs))[1:], 1.5, index)
+        check(lambda c, x, i: (xs := [x, 3 * x], c(xs.insert, i, 5 * x), xs[0], xs[1], xs[2])[2:],
+              1.5, index)  # fmt: skip
+    for value in (3.0, 1.5):
+        check(lambda c, x, v: c([x, 2 * x, 3 * x].index, v), 1.5, value)
+        check(lambda c, x, v: (xs := [x, 2 * x, 3 * x], c(xs.remove, v), sum(xs), xs[0])[2:],
+              1.5, value)  # fmt: skip
+
+
 def test_methods_of_containers_are_refused() -> None:
     for method, args in (
-        ([1.0].index, 1), ([1.0].insert, 2), ({}.get, 1), ((1.0,).index, 1), ([1.0].pop, 1),
-        ({1: 1}.pop, 1), ([1.0].remove, 1),
+        ({}.get, 1), ((1.0,).index, 1), ({1: 1}.pop, 1),
     ):  # fmt: skip
         with pytest.raises(ConcreteValueError):
             jit(lambda x, m=method, n=args: Traced()(m, *[x] * n))(1)

@@ -1,0 +1,145 @@
+"""What the elements of a list are whose length is a value: numbers and arrays, and tuples of them.
+
+Such a list holds copies of its arrays, where Python's holds the arrays themselves.  So an array
+that is put into it, or read from it, is refused where it is changed in place afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import CaptureError, InPlaceError, raised, with_place
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type
+from autojit.protocols.lifting import tracer
+from autojit.staging import pytrees
+from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.aliasing import keep
+from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+
+class Elements(NamedTuple):
+    """What each element of a list is: numbers and arrays of given types, and tuples of them."""
+
+    structure: Any
+    types: tuple[LeafType, ...]
+
+    @property
+    def are_numbers(self) -> bool:
+        return self.structure.is_leaf() and not self.types[0].type.shape
+
+    @property
+    def have_arrays(self) -> bool:
+        return any(t.type.shape for t in self.types)
+
+    def of(self, leaves: Sequence[Value]) -> Any:
+        """An element of these numbers and arrays, none of which may change in place."""
+        found = [tracer(v, t.weak) for v, t in zip(leaves, self.types, strict=True)]
+        keep(found)
+        return pytrees.unflatten(self.structure, found)
+
+
+class HasElements:
+    """What stands in a list for several elements."""
+
+    elements: Elements
+
+
+def given(element: Any) -> list[Any]:
+    """The numbers and arrays of an element that is put into a list; its arrays may not change in
+    place any more.
+
+    Raises CaptureError for an array of which that is not known.
+    """
+    leaves = pytrees.flatten(element)[0]
+    return [_kept(leaf) if np.shape(leaf) else leaf for leaf in leaves]
+
+
+def _kept(leaf: Any) -> Any:
+    if type(leaf) is FreshArray:
+        mark = len(raised.errors or ())
+        try:
+            leaf = hooks.traced(leaf)
+        except InPlaceError:
+            del (raised.errors or [])[mark:]
+            raise CaptureError(with_place(_FROM_OUTSIDE, user_source())) from None
+    leaf = bare(leaf)
+    if isinstance(leaf, Tracer):
+        keep([leaf])
+    elif isinstance(leaf, np.ndarray) and leaf.flags.writeable:
+        raise CaptureError(with_place(_FROM_OUTSIDE, user_source()))
+    return leaf
+
+
+_FROM_OUTSIDE = (
+    "A list whose length depends on a traced value holds copies of its arrays. This array comes "
+    "from outside of the traced function, or something else refers to it, so that its changes are "
+    "not seen. Append a copy that the function makes:\n"
+    "    rows.append(np.array(table))       # not: rows.append(table)"
+)
+
+
+def elements_of(items: Sequence[Any]) -> Elements:
+    """The type that all of some elements have."""
+    found = []
+    for x in items:
+        if isinstance(x, HasElements):
+            found.append(x.elements)
+            continue
+        _check_element(x)
+        leaves, structure = pytrees.flatten(x)
+        found.append(Elements(structure, tuple(map(leaf_type, leaves))))
+    return joined_elements(found)
+
+
+def _check_element(x: Any) -> None:
+    if isinstance(x, tuple) and x:
+        for part in x:
+            _check_element(part)
+    elif not pytrees.is_array(x):
+        raise CaptureError(with_place(_ELEMENT, user_source()))
+
+
+_ELEMENT = (
+    "A list gets or loses elements as often as a traced value decides, and its elements are "
+    "neither numbers nor arrays nor tuples of these. Append tuples:\n"
+    "    points.append((x, y))              # not: points.append([x, y])"
+)
+
+
+def joined_elements(kinds: Sequence[Elements]) -> Elements:
+    """One type for elements of several."""
+    first = kinds[0]
+    for other in kinds[1:]:
+        if other.structure != first.structure:
+            raise CaptureError(with_place(_DIFFERENT, user_source()))
+        types = zip(first.types, other.types, strict=True)
+        first = Elements(first.structure, tuple(_common(a, b) for a, b in types))
+    return first
+
+
+_DIFFERENT = (
+    "A list gets or loses elements as often as a traced value decides, and its elements differ: "
+    "some are numbers, tuples of another length, or arrays of another shape. Append elements of "
+    "one kind:\n"
+    "    found.append((x, 0.0))             # not: found.append(x), where others are pairs"
+)
+
+
+def _common(a: LeafType, b: LeafType) -> LeafType:
+    if a == b:
+        return a
+    if a.type.shape != b.type.shape:
+        raise CaptureError(with_place(_DIFFERENT, user_source()))
+    if a.weak and b.weak:
+        weak = max(a.weak, b.weak, key=(int, float, complex).index)
+        return LeafType(Type(WEAK_TYPES[weak], ()), weak)
+    parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
+    return LeafType(Type(np.result_type(*parts), a.type.shape), None)
