@@ -35,9 +35,13 @@ def _with_attributes(event: Any, i: int, extra: tuple[Any, ...]) -> Callable[[An
     return function
 
 
-def event_times(event: Callable[[Any, Any], Any], states: States, found: np.ndarray) -> Any:
-    """The times of an event near those that SciPy found, with their derivatives: the event stays 0
-    while the solution moves."""
+def event_times(
+    event: Callable[[Any, Any], Any], states: States, found: np.ndarray, span: tuple[Any, Any]
+) -> Any:
+    """The times of an event near those that SciPy found, with their derivatives.
+
+    ``span`` has the least and the greatest time of the solution.
+    """
     if found.size == 0:
         return found
 
@@ -46,11 +50,30 @@ def event_times(event: Callable[[Any, Any], Any], states: States, found: np.ndar
 
     value, slope = jvp(values, (floating(found),), (np.ones(found.shape),))
     moved = found - np.where(slope == 0, 0.0, value / np.where(slope == 0, 1.0, slope))
+    return rooted_times(values, np.clip(moved, *span))
+
+
+def rooted_times(values: States, times: Any, happened: Any = True) -> Any:
+    """Times at which events are 0, with the derivative that keeps them 0 while the solution moves.
+
+    ``values`` gives the value of each time's event at that time.  Where ``happened`` is false
+    there is no event, and the derivative means nothing.
+    """
 
     def tangent(derivative: Callable[[Any], Any], y: Any) -> Any:
-        return y / derivative(np.ones(y.shape))
+        return y / np.where(happened, derivative(np.ones(y.shape)), 1.0)
 
-    return custom_root(values, stop_gradient(moved), lambda _, t: t, tangent)
+    return custom_root(values, stop_gradient(times), lambda _, t: t, tangent)
+
+
+def in_any_order(states: States, sign: Any) -> States:
+    """The same where times need not be in order; ``sign`` is that of the direction of time."""
+
+    def function(times: Any) -> Any:
+        order = np.argsort(stop_gradient(times * sign))
+        return np.take(states(np.take(times, order)), np.argsort(order), axis=0)
+
+    return function
 
 
 class DenseSolution:
@@ -60,15 +83,13 @@ class DenseSolution:
     """
 
     def __init__(self, states: States, t0: Any, t1: Any) -> None:
-        self._states, self._t0, self._t1 = states, t0, t1
+        self._states: States = in_any_order(states, np.where(t1 < t0, -1.0, 1.0))
         self.t_min: Any = np.minimum(t0, t1)
         self.t_max: Any = np.maximum(t0, t1)
 
     def __call__(self, t: Any) -> Any:
         times = floating(t)
         flat = np.reshape(times, (-1,))
-        order = np.argsort(stop_gradient(flat * np.where(self._t1 < self._t0, -1.0, 1.0)))
         inside = np.logical_and(flat >= self.t_min, flat <= self.t_max)
-        rows = np.take(self._states(np.take(flat, order)), np.argsort(order), axis=0)
-        rows = np.where(inside[:, None], rows, np.nan)
+        rows = np.where(inside[:, None], self._states(flat), np.nan)
         return rows[0] if times.ndim == 0 else rows.T

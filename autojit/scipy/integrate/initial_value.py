@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -16,32 +16,14 @@ from autojit.staging.bodies import check_function
 from autojit.tracing.created_arrays import is_traced
 from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
-from autojit.transformations.derivatives import stop_gradient
 
+from . import without_values
 from .events import DenseSolution, event_times, functions_of
-from .explicit import Control, Explicit, Stepper, integrate, method_of
-from .implicit import Implicit
+from .explicit import Control
+from .problem import EXPLICIT, IMPLICIT, Problem, solved, states, times_of
 from .steps_taken import StepsTaken
 
-EXPLICIT = ("RK23", "RK45", "DOP853")
-IMPLICIT = ("Radau", "BDF", "LSODA")
 _NAME = "scipy.integrate.solve_ivp"
-_FIX = "    solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
-_FIRST = (
-    "    times = np.linspace(*t_span, 100)\n"
-    "    found = solve_ivp(fun, t_span, y0, t_eval=times, dense_output=True)\n"
-    "    values = autojit.vmap(event)(times, found.y.T)\n"
-    "    k = np.argmax(values[:-1] * values[1:] <= 0)\n"
-    "    t = scipy.optimize.brentq(lambda t: event(t, found.sol(t)), times[k], times[k + 1])"
-)
-_EVENTS = (
-    "how many events there are is not known when the function is traced. Leave jit away, or "
-    "look for the first one by the sign of its function, and for the others likewise:\n" + _FIRST
-)
-_STEPS = (
-    "how many steps it takes is not known when the function is traced. The ends are y[:, -1], "
-    "y[:, 0] and t[-1]; for others pass the times:\n" + _FIX
-)
 _OPTIONS = {"rtol", "atol", "first_step", "max_step"}
 #: What says how SciPy finds the Jacobian matrix, which is exact here.
 _OF_JACOBIAN = {"jac", "jac_sparsity", "lband", "uband", "min_step"}
@@ -66,7 +48,9 @@ def solve_ivp(
 
     Traced, the result is SciPy's object; states that were not reached are NaN. Under ``jit`` the
     shapes of results must be known: without ``t_eval`` only the ends of ``y`` and ``t`` can be
-    used, as ``y[:, -1]``, and ``events`` are refused.
+    used, as ``y[:, -1]``, and of events the first and the last, as ``t_events[0][0]``, and their
+    number, ``t_events[0].size``. With ``t_eval`` and a terminal event, ``y`` and ``t`` are slices
+    with a traced bound.
     ``t_eval`` is increasing or decreasing like ``t_span``. With ``dense_output`` each call of
     ``sol`` integrates once more.
 
@@ -110,26 +94,18 @@ def solve_ivp(
     problem = Problem(slope, t0, t1, y0, method, _control(name, options))
     happenings = functions_of(events, extra)
     if t_eval is not None and not happenings:
-        found = _solved(problem, _times(t_eval))
+        found = solved(problem, times_of(t_eval))
     else:
         own = _by_scipy(problem, t_eval, happenings, options)
-        found = _ends(problem) if own is None else _solved_as(problem, t_eval, happenings, own)
+        if own is None:
+            found = without_values.solution(problem, t_eval, happenings)
+        else:
+            found = _solved_as(problem, t_eval, happenings, own)
     if not (is_traced(found["t"]) or isinstance(found["t"], StepsTaken)):
         found["t"] = np.asarray(found["t"], float)
     if dense_output:
-        found["sol"] = DenseSolution(lambda t: _states(problem, t)[0], problem.t0, problem.t1)
+        found["sol"] = DenseSolution(lambda t: states(problem, t)[0], problem.t0, problem.t1)
     return found
-
-
-class Problem(NamedTuple):
-    """An equation and how it is solved."""
-
-    slope: Callable[[Any, Any], Any]
-    t0: Any
-    t1: Any
-    y0: Any
-    method: str
-    control: Control
 
 
 def _refuse_options(name: str, method: Any, options: Any) -> None:
@@ -141,13 +117,6 @@ def _refuse_options(name: str, method: Any, options: Any) -> None:
     unknown = options.keys() - (_OPTIONS | _OF_JACOBIAN if method in IMPLICIT else _OPTIONS)
     if unknown:
         raise refused(name, f"{sorted(unknown)[0]}= does not go with method={method!r}.")
-
-
-def _times(t_eval: Any) -> Any:
-    times = floating(t_eval)
-    if times.ndim != 1:
-        raise ValueError("`t_eval` must be 1-dimensional.")
-    return times
 
 
 def _control(name: str, options: dict[str, Any]) -> Control:
@@ -202,8 +171,6 @@ def _by_scipy(problem: Problem, t_eval: Any, events: Any, options: dict[str, Any
             **options,
         )
     except _NotAtHandError:
-        if events:
-            raise refused(_NAME, _EVENTS) from None
         return None
 
 
@@ -211,29 +178,18 @@ class _NotAtHandError(Exception):
     """A value that SciPy's own code would need is traced."""
 
 
-def _ends(problem: Problem) -> Any:
-    """The solution at the end, where it is not known how many steps are taken."""
-
-    def refuse() -> NoReturn:
-        raise refused(_NAME, _STEPS)
-
-    found = _solved(problem, np.stack([problem.t1]))
-    found["y"] = StepsTaken(problem.y0, found["y"][:, 0], 1, refuse)
-    found["t"] = StepsTaken(problem.t0, problem.t1, 0, refuse)
-    return found
-
-
 def _solved_as(problem: Problem, t_eval: Any, events: Any, own: Any) -> Any:
     """The solution at the times of SciPy's, and its events."""
     found_times = [] if own.t_events is None else own.t_events
-    rows = lambda times: _states(problem, times)[0]  # noqa: E731
-    t_events = [event_times(f, rows, t) for f, t in zip(events, found_times, strict=True)]
-    times = own.t if t_eval is None else _times(t_eval)[: own.t.shape[0]]
+    rows = lambda times: states(problem, times)[0]  # noqa: E731
+    pairs = zip(events, found_times, strict=True)
+    t_events = [event_times(event, rows, t, problem.span) for event, t in pairs]
+    times = own.t if t_eval is None else times_of(t_eval)[: own.t.shape[0]]
     if own.status == 1 and t_eval is None:
         last = next(t for t, own_t in zip(t_events, found_times, strict=True)
                     if own_t.size and own_t[-1] == own.t[-1])  # fmt: skip
         times = np.concatenate([own.t[:-1], last[-1:]])
-    found = _solved(problem, times)
+    found = solved(problem, times)
     if events:
         found["t_events"] = t_events
         found["y_events"] = [rows(t) if t.shape[0] else np.empty(0) for t in t_events]
@@ -251,31 +207,6 @@ def _check_times(t_eval: Any, t_span: Any) -> None:
     steps = np.diff(times)
     if np.any(steps <= 0 if t1 > t0 else steps >= 0):
         raise ValueError("Values in `t_eval` are not properly sorted.")
-
-
-def _states(problem: Problem, times: Any) -> tuple[Any, Any]:
-    """``(rows of states, the last state of the integration)``."""
-    slope, t0, t1, y0, method, control = problem
-    sign = stop_gradient(np.where(t1 < t0, -1.0, 1.0))
-
-    def g(s: Any, y: Any) -> Any:
-        return slope(t0 + sign * s, y) * sign
-
-    stepper: Stepper = (
-        Implicit(g, control) if method in IMPLICIT else Explicit(g, method_of(method), control)
-    )
-    return integrate(stepper, (times - t0) * sign, (t1 - t0) * sign, y0)
-
-
-def _solved(problem: Problem, times: Any) -> Any:
-    rows, last = _states(problem, times)
-    from scipy.optimize import OptimizeResult
-
-    return OptimizeResult(
-        t=times, y=rows.T, sol=None, t_events=None, y_events=None, nfev=last.nfev,
-        njev=getattr(last, "njev", 0), nlu=getattr(last, "nlu", 0),
-        status=np.where(last.failed, -1, 0), success=np.logical_not(last.failed),
-    )  # fmt: skip
 
 
 @answers("scipy.integrate.odeint", tuples=("args",), callables=True)
@@ -330,4 +261,4 @@ def odeint(
         return _slope(func(t, y, *extra) if tfirst else func(y, t, *extra), y)
 
     problem = Problem(slope, times[0], times[-1], start, "DOP853", control)
-    return _states(problem, times)[0]
+    return states(problem, times)[0]

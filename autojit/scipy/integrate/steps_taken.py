@@ -60,8 +60,12 @@ class StepsTaken:
             self._refuse()
         if number not in (0, -1):
             self._refuse()
-        end = self._last if number else self._first
+        end = self._end(number)
         return end[tuple(parts)] if parts else end
+
+    def _end(self, number: int) -> Any:
+        """The first element (0) or the last one (-1)."""
+        return self._last if number else self._first
 
     def __iter__(self) -> Iterator[Any]:
         if self._axis == 0:

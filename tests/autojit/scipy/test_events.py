@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from autojit import grad, jacfwd, jit
+from autojit import grad, jacfwd, jit, vmap
+from autojit.errors import UncoveredFunctionError
 
 
 def thrown(p: Any, method: str, t_eval: Any = None, tolerance: float = 1e-7) -> Any:
@@ -86,3 +87,66 @@ def test_a_dense_solution_runs_compiled() -> None:
 
     got = jit(states)(0.7)
     np.testing.assert_allclose(got, [3 * np.exp(1.05), 3.0, np.nan], rtol=1e-6)
+
+
+def swinging(
+    k: Any, backwards: bool = False, stops: Any = False, times: Any = None, method: str = "RK45"
+) -> Any:
+    """A spring, whose crossings of 0 are events; ``stops`` of them end it."""
+
+    def crossing(t: Any, y: Any) -> Any:
+        return y[0]
+
+    crossing.terminal = stops  # type: ignore[attr-defined]
+    span = (12.0, 0.0) if backwards else (0.0, 12.0)
+    return integrate.solve_ivp(lambda t, y: [y[1], -k * y[0]], span, [1.0, 0.2], method, times,
+                               events=[crossing, lambda t, y: y[1] - 9.0 * k],
+                               rtol=1e-9, atol=1e-9)  # fmt: skip
+
+
+def one_or_the_end(k: Any) -> Any:
+    found = swinging(k)
+    return found.y_events[1][0][0] if found.t_events[1].size > 0 else found.y[0, -1]
+
+
+COMPILED = {
+    "first and last": lambda k: np.stack([swinging(k).t_events[0][0], swinging(k).t_events[0][-1]]),
+    "states": lambda k: swinging(k).y_events[0][0] - 2 * swinging(k).y_events[0][-1],
+    "number": lambda k: swinging(k).t_events[0].size + swinging(k).y_events[1].shape[0] + 0.0 * k,
+    "the third ends it": lambda k: swinging(k, stops=3).t[-1] + swinging(k, stops=3).y[:, -1],
+    "backwards": lambda k: swinging(k, True, True).t[-1] * swinging(k, True, True).status,
+    "none": one_or_the_end,
+    "times": lambda k: np.sum(swinging(k, stops=True, times=np.linspace(0, 12, 300)).y[0]),
+    "last time": lambda k: swinging(k, stops=2, times=np.linspace(0, 12, 300)).y[:, -1],
+    "stiff": lambda k: swinging(k, stops=True, method="Radau").y[:, -1],
+}
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("f", COMPILED.values(), ids=COMPILED)
+def test_compiled_events_and_their_derivatives(f: Any) -> None:
+    np.testing.assert_allclose(jit(f)(1.3), f(1.3), rtol=1e-6, atol=1e-9)
+    difference = (f(1.3 + 1e-5) - f(1.3 - 1e-5)) / 2e-5
+    total = jit(grad(lambda k: np.sum(f(k))))(1.3)
+    np.testing.assert_allclose(total, np.sum(difference), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_batch_of_events() -> None:
+    ks = np.array([1.0, 1.3])
+    landing = jit(vmap(lambda k: swinging(k, stops=2).t[-1]))(ks)
+    np.testing.assert_allclose(landing, (3 * np.pi / 2 + np.arctan(0.2 / ks**0.5)) / ks**0.5)
+
+
+def test_an_event_that_is_not_there() -> None:
+    with pytest.raises(IndexError, match="index 0 is out of bounds for axis 0 with size 0"):
+        jit(lambda k: swinging(k).t_events[1][0])(1.3)
+
+
+@pytest.mark.parametrize("read", [
+    lambda found: found.t_events[0], lambda found: found.t_events[0][1],
+    lambda found: np.sum(found.y_events[0]), lambda found: len(found.t_events[0]),
+])  # fmt: skip
+def test_events_of_which_it_is_not_known_how_many_there_are(read: Any) -> None:
+    with pytest.raises(UncoveredFunctionError, match=r"found\.t_events\[0\]\[0\]"):
+        jit(lambda k: read(swinging(k)))(1.3)
