@@ -10,8 +10,8 @@ layout, and the layout of an argument is not known while a function is traced. B
 used freely until one of them is changed; after that the other one, which may or may not have
 changed too, is refused.
 
-Some lists hold copies of the arrays that are put into them (see ``capture.state.stretch``). Python's
-lists hold the arrays themselves, so such an array may not change afterwards: it is *kept*.
+Some lists hold copies of the arrays that are put into them (see ``capture.state.stretch``).
+Python's lists hold the arrays themselves, so such an array may not change afterwards: it is *kept*.
 """
 
 from __future__ import annotations

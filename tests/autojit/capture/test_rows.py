@@ -276,7 +276,8 @@ def two_names_of_a_step(x):
 CHANGED = [
     changed_before_the_next, changed_after_the_loop, changed_by_the_next_step, created_and_changed,
     element_changed, element_changed_at_a_place, changed_after_a_branch, made_in_a_branch,
-    two_carries, two_names_of_a_step, view_of_what_changes, other_name, perhaps_the_same, popped, in_a_view, reshaped,
+    two_carries, two_names_of_a_step, view_of_what_changes, other_name, perhaps_the_same, popped,
+    in_a_view, reshaped,
 ]  # fmt: skip
 
 
