@@ -1,1 +1,1 @@
-"""Implicit functions and differential equations."""
+"""Implicit functions, searches and differential equations."""

@@ -84,10 +84,8 @@ class Tracer(ArrayMethods):
         self.lost = False
         #: Whether it is an element of a list that holds copies of its elements (see ``aliasing``).
         self.kept = False
-        #: Whether it is known to be contiguous in row-major order.
-        self.ordered = False
-        #: Whether NumPy would have an array, not a scalar, even without axes.
-        self.boxed = False
+        self.ordered = False  # whether it is known to be contiguous in row-major order
+        self.boxed = False  # whether NumPy would have an array, not a scalar, even without axes
         self.viewed = False  # whether there may be views of it
 
     @property

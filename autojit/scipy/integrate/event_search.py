@@ -14,7 +14,7 @@ import numpy as np
 
 from autojit.control_flow.control import cond, while_loop
 from autojit.functions.checks import ensured
-from autojit.scipy.optimize.searching import between
+from autojit.solvers.searching import between
 from autojit.transformations.derivatives import stop_gradient
 
 from .explicit import Stepper

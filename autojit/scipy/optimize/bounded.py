@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from autojit.scipy.arguments import at_hand, floating
+from autojit.solvers.searching import Function, damped, newton_steps, rooted
 from autojit.transformations.derivatives import stop_gradient
 from autojit.transformations.gradients import grad
 from autojit.transformations.jacobians import jacfwd
-
-from .searching import Function, damped, newton_steps, rooted
 
 
 def limits(bounds: Any, n: int) -> tuple[Any, Any] | None:

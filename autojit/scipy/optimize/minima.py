@@ -15,6 +15,12 @@ import numpy as np
 from autojit.control_flow.control import while_loop
 from autojit.scipy.arguments import at_hand, check_method, floating, refused
 from autojit.scipy.registry import answers
+from autojit.solvers.searching import (
+    Function,
+    least_squares_smooth,
+    minimize_smooth,
+    rooted_elements,
+)
 from autojit.staging.bodies import check_function
 from autojit.tracing.created_arrays import is_traced
 from autojit.transformations.derivatives import stop_gradient
@@ -23,7 +29,6 @@ from autojit.transformations.jacobians import jacfwd
 
 from .bounded import least_squares_between, limits, minimum_between, pairs
 from .roots import result, tuple_of
-from .searching import Function, least_squares_smooth, minimize_smooth, rooted_elements
 
 GOLDEN = (np.sqrt(5.0) - 1) / 2
 #: Golden sections that narrow an interval to the root of a rounding.

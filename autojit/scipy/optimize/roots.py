@@ -1,7 +1,7 @@
 """Roots, with the names and arguments of ``scipy.optimize``.
 
 Whatever the method is called, compiled searches are those of
-:mod:`autojit.scipy.optimize.searching`: where there are several roots, another one may be found.
+:mod:`autojit.solvers.searching`: where there are several roots, another one may be found.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import numpy as np
 
 from autojit.scipy.arguments import check_method, floating, known, refused
 from autojit.scipy.registry import answers
+from autojit.solvers.searching import between, newton_elements, solve_system
 from autojit.staging.bodies import check_function
-
-from .searching import between, newton_elements, solve_system
 
 _XTOL, _RTOL, _MOST = 2e-12, 8.881784197001252e-16, 100
 

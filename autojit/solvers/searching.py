@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import while_loop
-from autojit.solvers.implicit import custom_root
 from autojit.transformations.batching import vmap
 from autojit.transformations.derivatives import jvp, stop_gradient
 from autojit.transformations.gradients import grad
 from autojit.transformations.jacobians import jacfwd
+
+from .implicit import custom_root
 
 #: Steps of a damped search; full steps at its end, which take its error to a rounding.
 MOST_STEPS, LAST_STEPS = 500, 2
