@@ -38,7 +38,7 @@ from autojit.tracing.values import is_tracer
 
 #: The number of elements compared in an array, at even distances.
 SAMPLE = 4096
-#: The most elements of a list or dict, and the deepest calls and nested containers, looked at.
+#: The most elements of a list or dict, functions that call each other, and levels of containers.
 MOST, FUNCTIONS, DEPTH = 64, 64, 3
 #: The most values looked at under one name.
 LEAVES = 4096

@@ -1,4 +1,5 @@
-"""What to write where a function is not covered: the user's own call, made by ``pure_callback``."""
+"""What to write instead of an uncovered function: the user's own call, through
+``pure_callback``."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ MOST_TRIED = 100_000
 def offer(
     error: AutojitError, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> AutojitError:
-    """The error with what to write instead, where that is known to run."""
+    """The error with the code to write instead, if that is known to run."""
     types = _types_of_result(function, args, kwargs)
     if types is not None:
         _add(error, _call(types))

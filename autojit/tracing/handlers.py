@@ -124,7 +124,7 @@ class _Target:
         return line if unknown or any(known) else None
 
 
-#: Callables that return an unknown context manager, such as a user's method.
+#: Types of callables that may return any context manager, such as a user's method.
 _WRITTEN = (FunctionType, MethodType)
 
 

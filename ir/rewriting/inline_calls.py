@@ -44,7 +44,7 @@ def run(program: Program) -> Program:
 
 
 def _has_programs(kind: Declaration) -> bool:
-    """Whether ops of a kind may stand for programs, or have some among their parameters."""
+    """Whether ops of a kind may expand to programs, or have programs as parameters."""
     return isinstance(kind, BodyOp) or type(kind).expand is not Declaration.expand
 
 
