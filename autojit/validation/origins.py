@@ -1,11 +1,11 @@
-"""Where a NaN or an infinity comes from: back from a result's element to the operation that made it
-of finite numbers.
+"""Traces a NaN or an infinity back from a result's element to the operation that made it from
+finite numbers.
 
-The walk looks at one element.  Which element of which operand is to blame is asked of the operation
-itself: it is evaluated again with a number that is fine in the place of some of those that are not
-(:func:`_blamed`), so no operation has to be known by name.  An operation with bodies is run again
-while its bodies are recorded (:class:`Calls`), and the walk goes on in the run of a body that the
-element comes from, from there to the run before, and so on.
+The walk follows one element. To find the operand's element to blame, the operation is evaluated
+again with some bad numbers replaced by good ones (:func:`_blamed`), so no operation has to be known
+by name. An operation with bodies is run again while its bodies are recorded (:class:`Calls`). The
+walk then continues in the run of the body that the element comes from, from there in the previous
+run, and so on.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Frame:
 
 
 class Inside(NamedTuple):
-    """Where a body ran: the frame and the operation around it, and which run it was."""
+    """A run of a body: the frame and operation around it, and the number of the run."""
 
     frame: Frame
     op: Op
@@ -144,7 +144,8 @@ class Place(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What made a NaN or an infinity: an operation, or (``op`` None) an input of the program."""
+    """The origin of a NaN or an infinity: an operation, or (``op`` None) an input of the
+    program."""
 
     place: Place
     #: Whether operands are infinite, and what came of them is NaN.

@@ -6,8 +6,8 @@
 
 As code each operation would take 0.1 to 1.5 ms to lower and to compile.
 
-Legal where each op computes elements by themselves, from numbers of one float type and truths, and
-none can fail; or moves elements without changing their order.  A product is fused with the sum that
+Legal where each op computes elements separately, from numbers of one float type and bools, and
+cannot fail; or moves elements without changing their order.  A product is fused with the sum that
 alone reads it, as LLVM does it too (of two products it may take the other one).  Sums of arrays go
 from the first element to the last.
 """
