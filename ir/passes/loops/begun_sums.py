@@ -49,7 +49,7 @@ def run(program: Program) -> Program:
 
 
 class _Carry(NamedTuple):
-    """A carry of a loop: its operand and result, and what a step makes of it."""
+    """A carry of a loop: its operand, its result, and its next value in a step."""
 
     operand: int
     result: int

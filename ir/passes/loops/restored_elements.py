@@ -1,4 +1,4 @@
-"""An element that is cleared and added back later stays as it is.
+"""An element that is cleared and later added back is left unchanged.
 
     %g = gather %x, %i
     %y = scatter %x, 0, %i             ->     %z = add_at %x, %a, %j

@@ -1,4 +1,4 @@
-"""Loops whose steps sweep over arrays take several steps in a sweep.
+"""Loops with steps that sweep over arrays take several steps per sweep.
 
 Before (Horner's rule for all places at once)::
 
@@ -67,7 +67,7 @@ def run(program: Program) -> Program:
 
 
 def _factor(op: Op) -> int:
-    """How many steps go into one; 1 where that does not pay."""
+    """The number of steps to combine; 1 if it does not pay."""
     if not isinstance(op.kind, Scan):
         return 1
     body, length = op.params["body"], op.params["length"]

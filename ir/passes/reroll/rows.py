@@ -1,4 +1,4 @@
-"""A repeated stretch whose steps do not wait for each other, as ops on all steps at once.
+"""Converts a repeated stretch with independent steps to ops on all steps at once.
 
 Before (the trace of ``for i in range(n): total = total + np.exp(x[i]) * w``)::
 

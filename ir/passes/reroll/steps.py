@@ -1,4 +1,4 @@
-"""What the steps of a repeated stretch read, and which of their results are read later.
+"""The values that the steps of a repeated stretch read, and their results that are read later.
 
 Legal where the stretch is one that ``repetitions`` found: an operand is then of the same sort in
 every step.  Nothing is rewritten here.
