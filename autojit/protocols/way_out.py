@@ -92,7 +92,7 @@ def _users_call(frame: FrameType | None) -> ast.Call | None:
 
 
 def _types_of_result(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None:
-    """The type of the result as it is written; None where it is not known or is no array."""
+    """The type of the result as it is written; None if it is not known or is no array."""
     try:
         given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
         with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):

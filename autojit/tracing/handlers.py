@@ -32,7 +32,7 @@ class _Unknown(Exception):
 
 def handler_line(frame: FrameType, at: int, error: type[BaseException]) -> int | None:
     """The line of the ``except``, or of the ``with suppress``, in this frame's function that ends
-    an error raised at an instruction; None where the error leaves the function.
+    an error raised at an instruction; None if the error leaves the function.
 
     A handler that raises in any case does not end it.
     """

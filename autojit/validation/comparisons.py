@@ -281,7 +281,7 @@ class Probe:
         return whole if found.agrees else found
 
     def sides(self, whole: Comparison) -> tuple[float, float] | None:
-        """Differences to the left and to the right of a kink; None where there is none.
+        """Differences to the left and to the right of a kink; None if there is none.
 
         They come closer with the step where the function is smooth, and not at a kink.
         """

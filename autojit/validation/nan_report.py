@@ -43,10 +43,10 @@ class NanReport:
         found: whether there is one.
         kind: "nan" or "inf" (of either sign); None without one.
         where: which result holds it, "the value" or "the gradient by argument 0".
-        op: the operation that made it; None where it is an argument's own.
+        op: the operation that made it; None if it is an argument's own.
         derivative_of: the operation whose derivative that belongs to; None in the function itself.
         value: the finite result of that operation, of which only the derivative is not finite.
-        source: file, line and function of the user's code; None where the line is not known.
+        source: file, line and function of the user's code; None if the line is not known.
         element: the place in the operation's result.
         operands: what it computed with.
         steps: the loops around it, from the outermost: ("loop at line 7", 12) is the 13th step.

@@ -93,7 +93,7 @@ def _of_gradient(
 def reported(
     program: Program, arrays: Sequence[Any], paths: Sequence[str], names: Sequence[str]
 ) -> NanReport | None:
-    """The report of a program's results, which have these names; None where all are finite."""
+    """The report of a program's results, which have these names; None if all are finite."""
     frame = Frame(program, arrays)
     found: tuple[NanReport, Any] | None = None
     for value, name in zip(program.outputs, names, strict=True):

@@ -151,7 +151,7 @@ def interpreted(program: Program, arrays: Sequence[Any]) -> Arrays:
 
 
 def wide_runner(program: Program) -> Any:
-    """The same in double precision for a program in single precision; None where it has no such
+    """The same in double precision for a program in single precision; None if it has no such
     form, or needs none."""
     wide = widened(program) if any(is_narrow(v.dtype) for v in program.inputs) else None
     return None if wide is None else functools.partial(interpreted, wide)

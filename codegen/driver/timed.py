@@ -155,7 +155,7 @@ class TimedExecutable(Executable):
 
 
 def timed_form(plain: Executable) -> TimedExecutable | None:
-    """The code of a program that takes times, ready to run; None where there is no clock."""
+    """The code of a program that takes times, ready to run; None if there is no clock."""
     from autojit.codegen.cpu.abi.clock import has_clock
 
     if not has_clock():

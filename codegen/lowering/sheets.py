@@ -67,7 +67,7 @@ class _At(NamedTuple):
 
 
 def sheet_of(program: Program) -> LoopProgram | None:
-    """The loop program whose one step is the sheet; None where code is better, or needed."""
+    """The loop program whose one step is the sheet; None if code is better, or needed."""
     if len(program.ops) < LEAST:
         return None
     if sum(v.type.size for op in program.ops for v in op.results) > MEAN * len(program.ops):

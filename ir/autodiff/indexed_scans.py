@@ -64,7 +64,7 @@ from autojit.ir.tools.program_passes import ROWS, STRUCTURE, program_pass
     keeps=STRUCTURE,
 )
 def run(program: Program) -> Program:
-    """The program with such loops over rows; the same object without any."""
+    """The program with such loops over rows; the same object if there are none."""
     return rewrite(program, [_rule]) if declared.scan in program.kinds else program
 
 

@@ -22,7 +22,7 @@ from autojit.ir.core.halves import converted, is_bfloat16, kind_of, number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, TypeMismatch
 
-#: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
+#: ``rule(t, y, *operands)``; None if the derivative is zero everywhere.
 Rule = Callable[..., Value] | None
 
 ANY = "?iufc"

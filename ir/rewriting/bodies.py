@@ -137,7 +137,7 @@ def rebuilt(body: Program, inputs: dict[int, Any]) -> Program:
 
 
 def narrowed(op: Op, used: Sequence[bool]) -> Op | None:
-    """The op computing only what is needed for the used results; None where that is all.
+    """The op computing only what is needed for the used results; None if that is all.
 
     The results of the new op are the remaining ones of the old op.
     """

@@ -59,7 +59,7 @@ def _inline(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
 
 
 def _inlined(value: Any) -> Any:
-    """A parameter with the calls in its programs inlined; the same object without any."""
+    """A parameter with the calls in its programs inlined; the same object if there are none."""
     if isinstance(value, Program):
         return run(value)
     if isinstance(value, tuple):

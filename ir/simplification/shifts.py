@@ -36,7 +36,7 @@ from autojit.ir.rewriting.rewrite import Rewriter, RuleTable
 rules = RuleTable()
 
 #: A factor: what it is (a value, or a product that is summed), and the axis of the whole that each
-#: axis of it is; None where it has one element.
+#: axis of it is; None if it has one element.
 Factor = tuple[Any, tuple[int | None, ...]]
 #: Factors with their powers.
 Product = frozenset[tuple[Factor, int]]

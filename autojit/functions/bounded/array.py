@@ -84,7 +84,7 @@ class Range(NamedTuple):
         return is_range and self.step == other.step and equal(self.start, other.start)
 
     def mask(self, extent: int) -> Value | None:
-        """Which places of an axis are in it; None where all of them are."""
+        """Which places of an axis are in it; None if all of them are."""
         sign = 1 if self.step > 0 else -1
         low, high = self.start, self.start + sign * self.length  # the latter is not in it
         if abs(self.step) > 1:
@@ -133,12 +133,12 @@ def _all(tests: list[Value]) -> Value | None:
     return result
 
 
-#: One for each axis; None where the extent is known.
+#: One for each axis; None if the extent is known.
 Ranges = tuple[Range | None, ...]
 
 
 def mask_of(ranges: Ranges, shape: tuple[int, ...]) -> Value | None:
-    """Which places count; None where all of them do."""
+    """Which places count; None if all of them do."""
     tests = []
     for axis, found in enumerate(ranges):
         own = None if found is None else found.mask(shape[axis])

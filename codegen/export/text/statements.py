@@ -38,7 +38,7 @@ class Statements:
         self._files: dict[str, dict[int, Statement]] = {}
 
     def of(self, source: Source | None) -> Statement | None:
-        """The statement that a place is in; None where its file cannot be read."""
+        """The statement that a place is in; None if its file cannot be read."""
         if source is None:
             return None
         if source.file not in self._files:

@@ -42,7 +42,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops; the same object without any."""
+    """The program with such loops; the same object if there are none."""
     while True:
         unread = set(_unread(program))
         made = rewrite_with_ranges(program, _rule_for(unread)) if unread else program

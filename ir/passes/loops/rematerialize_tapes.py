@@ -55,7 +55,7 @@ FEWEST = 4
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such tapes a segment at a time; the same object without any."""
+    """The program with such tapes a segment at a time; the same object if there are none."""
     pairs = _pairs(program) if program.has(Scan) else []
     if not pairs:
         return program

@@ -48,7 +48,7 @@ MOST_OPS = 1
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops unrolled; the same object without any."""
+    """The program with such loops unrolled; the same object if there are none."""
     if not program.has(Scan) or not any(_factor(op) > 1 for op in program.ops):
         return program
     builder = Builder()

@@ -112,7 +112,7 @@ def _pays(steps: Steps) -> bool:
 
 
 def _chains(steps: Steps) -> dict[Made, list[_Link]] | None:
-    """For each value that steps hand on, the ops that do; None where anything else reads it."""
+    """For each value that steps hand on, the ops that do; None if anything else reads it."""
     readers: dict[Made, list[_Link]] = {}
     for k, reads in enumerate(steps.reads):
         for place, read in enumerate(reads):

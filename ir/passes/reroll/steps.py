@@ -106,7 +106,7 @@ class Steps:
         return [column[0] for column in self.columns]
 
     def slide(self, k: int) -> Any:
-        """How the parameters of op k move from step to step; None where they do not."""
+        """How the parameters of op k move from step to step; None if they do not."""
         return slide_of(self.columns[k])
 
     def operands(self) -> Iterator[Value]:
