@@ -358,7 +358,7 @@ def _of_class(value: Any) -> dict[str, Any]:
 
 
 def _has_attributes(value: Any) -> bool:
-    """Whether a value is a class of the user's, an object of one, or a module of the user's."""
+    """Whether a value is a user's class, an object of one, or a module of the user's."""
     if isinstance(value, ModuleType):
         return _is_users(getattr(value, "__file__", None) or "<frozen>")
     if isinstance(value, type):

@@ -245,7 +245,7 @@ class Recorder:
         return made
 
 
-#: Spans of operations that run one by one, at a line of the user's.
+#: Spans of operations that run one by one, at a user's line.
 _EAGER = frozenset({"operation", "backward"})
 
 

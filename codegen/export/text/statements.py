@@ -32,7 +32,7 @@ class Statement:
 
 
 class Statements:
-    """The statements of the user's files, which are read when they are first asked for."""
+    """The user's statements by file; files are read on first use."""
 
     def __init__(self) -> None:
         self._files: dict[str, dict[int, Statement]] = {}
