@@ -1,4 +1,4 @@
-"""What is wrong with an argument of a function of ours, by the function's signature.
+"""Errors about arguments of our own functions, derived from the function's signature.
 
 :func:`named` looks when a call has failed, so a good call costs nothing more; :func:`checked` looks
 before the call, for functions that only make something: their settings are used later, or not at
@@ -27,14 +27,14 @@ R = TypeVar("R")
 
 
 class Kind(NamedTuple):
-    """What an argument must be, in words, and whether something is that."""
+    """A requirement on an argument: its words, and the check."""
 
     words: str
     fits: Callable[[Any], bool]
 
 
 def named(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of which an error that is not the user's names the argument that is wrong.
+    """A function whose errors, unless they are the user's, name the wrong argument.
 
     >>> from autojit import nn
     >>> nn.elu(np.ones(3), alpha="wrong")
@@ -53,7 +53,7 @@ def named(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose arguments are looked at before the call.
+    """A function whose arguments are checked before the call.
 
     >>> from autojit import optim
     >>> optim.sgd(0.1, maximize="no")
@@ -79,7 +79,7 @@ def _said_of(
     function: Callable[..., Any], rules: dict[str, _Rule], error: Exception,
     args: tuple[Any, ...], kwargs: dict[str, Any],
 ) -> SettingError | None:  # fmt: skip
-    """What an error of a call is due to, unless the error says so itself."""
+    """The cause of an error of a call, unless the error names it itself."""
     is_ours = isinstance(error, AutojitError) and not isinstance(error, SettingError)
     wrong = _wrong(function, rules, args, kwargs, not is_ours)
     if wrong is None:
@@ -94,7 +94,8 @@ def _said_of(
 
 
 def check_flag(value: Any, name: str, of: str) -> None:
-    """SettingError unless a value is True or False; for those that a call uses without failing."""
+    """Raise SettingError unless a value is True or False; for flags that a call would use
+    silently."""
     if value.__class__ is not bool and not FLAG.fits(value):
         raise _refused(name, of, FLAG, value)
 
@@ -131,13 +132,13 @@ def _is_number(x: Any) -> bool:
 
 
 def _is_array(x: Any) -> bool:
-    """An array of numbers, by what NumPy's, traced ones and those on a card have."""
+    """Whether a value is an array of numbers: NumPy's, traced, or on a GPU."""
     dtype = getattr(x, "dtype", None)
     return is_tracer(x) or (hasattr(x, "shape") and getattr(dtype, "kind", "") not in "OSUMm")
 
 
 def _is_like_array(x: Any) -> bool:
-    """An array, or a number: what a formula takes."""
+    """Whether a value is an array or a number, as a formula needs."""
     return _is_array(x) or _is_number(x) or isinstance(x, complex)
 
 
@@ -166,7 +167,7 @@ def _is_dtype(x: Any) -> bool:
 
 
 def _is_seed(x: Any) -> bool:
-    """What `numpy.random.default_rng` takes, and traced seeds."""
+    """Whether `numpy.random.default_rng` takes a value, or it is a traced seed."""
     if x is None or is_tracer(x) or isinstance(x, (np.random.Generator, np.random.BitGenerator)):
         return True
     if isinstance(x, (np.random.SeedSequence, np.random.RandomState)):
@@ -244,7 +245,7 @@ class _Rule(NamedTuple):
 
 
 def _rules_of(function: Callable[..., Any]) -> dict[str, _Rule]:
-    """What each parameter must be; others are not looked at."""
+    """The requirement on each parameter; other parameters are not checked."""
     rules = {}
     for name, parameter in inspect.signature(function).parameters.items():
         annotation = str(parameter.annotation)
@@ -262,7 +263,7 @@ def _wrong(
     function: Callable[..., Any], rules: dict[str, _Rule], args: tuple[Any, ...],
     kwargs: dict[str, Any], is_foreign: bool,
 ) -> SettingError | None:  # fmt: skip
-    """An error about the first argument that is not what it must be.
+    """The error about the first argument that violates its requirement.
 
     A number stands for an array wherever a formula allows it, so it is named only where the call
     has failed with an error that is not ours, and no other argument is wrong.
@@ -290,7 +291,7 @@ def _wrong(
 
 
 def _called(function: Callable[..., Any]) -> str:
-    """What the user calls: a function, or the class of a method that makes an instance."""
+    """The object that the user calls: a function, or the class for ``__init__``."""
     return function.__qualname__.removesuffix(".__init__")
 
 

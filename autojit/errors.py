@@ -247,7 +247,7 @@ class UnsupportedTargetError(AutojitError, RuntimeError):
 
 
 def warn_at(source: Source | None, category: type[Warning], words: str) -> None:
-    """Warn of a line of the user's."""
+    """Warn of a user's line."""
     if source is None:
         warnings.warn(words, category, stacklevel=2)
     else:

@@ -42,7 +42,7 @@ MESSAGES = {
 
 
 class OdeResult(NamedTuple):
-    """What :func:`solve_ivp` returns; a tree of arrays.
+    """The result of :func:`solve_ivp`; a tree of arrays.
 
     ``t`` are the times, ``y[:, i]`` is the solution at ``t[i]``, NaN where it was not reached;
     ``nfev`` counts calls of the right side, ``steps`` tried steps; ``status`` is 0, or
@@ -62,7 +62,7 @@ class OdeResult(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What the status means, outside of a trace."""
+        """The meaning of the status, outside of a trace."""
         return MESSAGES[int(self.status)]
 
 

@@ -1,4 +1,4 @@
-"""Where modules are that tracing, below them, imports by name when it needs them."""
+"""Names of modules above tracing that tracing imports on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FUNCTIONS = (
     "shapes.positions", "shapes.bits", "signals.rows",
 )  # fmt: skip
 
-#: What answers NumPy for traced arrays: imported before the first trace.
+#: Modules that implement NumPy for traced arrays: imported before the first trace.
 ANSWERS = (
     f"{_PACKAGE}.protocols.operators",
     *(f"{_PACKAGE}.functions.{name}" for name in _FUNCTIONS),

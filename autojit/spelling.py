@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that there is not."""
+"""Suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def closest(name: str, known: Iterable[str]) -> str:
 
 
 class MissingName(AttributeError):
-    """That a module has no such name, and the nearest ones that it has.
+    """The error about an unknown name of a module, with the nearest names.
 
     They are looked for when the message is asked for: ``hasattr`` does not.
 

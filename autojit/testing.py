@@ -71,7 +71,7 @@ def assert_no_retrace(*functions: Any) -> AbstractContextManager[None]:
     """A block in which no function made by ``jit`` is traced, whether for the first time or again.
 
     Args:
-        functions: those that may not be traced; without any, none may. Functions without ``jit``
+        functions: the functions that may not be traced; by default, all. Functions without ``jit``
             are traced at every call, and do not count.
 
     Raises:
@@ -106,8 +106,8 @@ def assert_fused(
 ) -> None:
     """Raise AssertionError unless ``f`` compiles to ``at_most`` loop nests and library calls.
 
-    ``inside`` is the most that each of them may hold in loops whose steps run in turn.  Types may
-    stand in place of arrays.
+    ``inside`` is the most that each of them may contain in sequential loops. Types may replace
+    arrays.
 
     >>> from autojit.testing import assert_fused
     >>> assert_fused(lambda x: np.sum(np.exp(x) * x), np.ones(1000))

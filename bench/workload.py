@@ -112,7 +112,7 @@ def as_tuple(result: Any) -> tuple[Any, ...]:
 
 
 def disagreement(got: Arrays, expected: Arrays, dtype: str) -> str | None:
-    """Say in words how a gradient differs from the reference; None where it agrees."""
+    """Say in words how a gradient differs from the reference; None if it agrees."""
     if len(got) != len(expected):
         return f"{len(got)} gradients, expected {len(expected)}"
     for position, (a, b) in enumerate(zip(got, expected, strict=True)):

@@ -1,4 +1,4 @@
-"""Imports run one way: autojit -> codegen -> ir, and downwards through the floors of each.
+"""Imports run one way: autojit -> codegen -> ir, and downwards through the layers of each.
 
 A module imports its neighbours in the same folder by relative names (`from .types import Type`),
 and all others by full ones (`from autojit.ir.core.types import Type`). Each top folder has a list
@@ -236,10 +236,10 @@ def test_light_import_check_sees_a_heavy_one() -> None:
     assert "networkx" in heavy_after("import networkx")
 
 
-# -- floors and circles -------------------------------------------------------------------
+# -- layers and circles -------------------------------------------------------------------
 
 #: The packages from the top down, each below all that import it; those in one row do not know of
-#: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
+#: each other.  Modules beside packages (`autojit.errors`) have a layer of their own.
 FLOORS = (
     "__main__", "cli", "cli.looking cli.upkeep", "cli.running", "cli.coverage",
     "cli.coverage.calls", "cli.common", "autojit",

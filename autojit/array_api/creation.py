@@ -16,8 +16,9 @@ from autojit.tracing.created_arrays import bare, is_traced
 
 
 def in_trace(array: Any) -> Any:
-    """A new array of NumPy's, in a trace as a traced one: those that foreign code makes have the
-    namespace of those that it was given.  What is traced is returned as it is."""
+    """A new NumPy array, which becomes traced inside a trace, so that arrays created by foreign
+    code have the namespace of its arguments. A traced array is returned unchanged.
+    """
     if current_trace() is None or is_traced(array):
         return array
     result = as_tracer(array)

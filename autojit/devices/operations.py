@@ -1,7 +1,8 @@
 """NumPy's functions, operators, indices and methods of arrays on a GPU, each compiled once.
 
-An operation is ``jit`` of what is called, for the arrays among its arguments; everything else in
-it is a setting.  So ``x + y`` is one kernel; a formula of many is better in a ``jit`` of its own.
+An operation is ``jit`` of the called function on the arrays among its arguments; all other
+arguments are settings. So ``x + y`` is one kernel. Put a formula of many operations into its own
+``jit``.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ _OF_HOST = (np.array2string, np.array_repr, np.array_str, np.save, np.savez, np.
 
 
 def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function of NumPy's.  What is no array among its arguments is a setting."""
+    """Call a NumPy function; arguments that are not arrays are settings."""
     if _has_traced((args, kwargs)):
         return NotImplemented
     if func in _ABOUT:
@@ -135,7 +136,7 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def getitem(x: DeviceArray, index: Any) -> Any:
-    """``x[index]``; integers are checked here, and need no compilation of their own."""
+    """``x[index]``; integers are checked here, and do not need separate compilation."""
     if _has_traced(index):
         from autojit.tracing.hooks import hooks
 

@@ -1,6 +1,6 @@
-"""What a mask picks of arrays on a GPU: its length depends on values, so the call waits for them.
+"""Selections by a mask on a GPU: their length depends on values, so the call waits for these.
 
-Only the mask is copied to the host, one byte an element, and the places of what it picks go back.
+Only the mask is copied to the host, one byte per element, and the selected indices are copied back.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _mask(item: Any) -> np.ndarray | None:
 
 
 def axes(item: Any) -> int:
-    """How many axes an item of an index takes."""
+    """The number of axes that an item of an index consumes."""
     if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
     dtype = getattr(item, "dtype", None)
@@ -85,7 +85,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function whose result's length depends on values; NotImplemented for all others."""
+    """Call a function whose result's length depends on values; NotImplemented for others."""
     made = FUNCTIONS.get(func)
     if made is None or kwargs or not args or not all(isinstance(a, DeviceArray) for a in args):
         return NotImplemented

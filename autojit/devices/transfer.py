@@ -29,17 +29,17 @@ def device_put(x: T, device: str = "cuda") -> T:
     Functions that are given such arrays run there, and their results stay there.
 
     Args:
-        x: an array, a number, or a tree of these. Arrays that are there already are not copied, nor
-            are those of CuPy, PyTorch or JAX on that GPU.
+        x: an array, a number, or a tree of these. Arrays already on that GPU are not copied, also
+            those of CuPy, PyTorch or JAX.
         device: ``"cuda"``, or ``"cuda:1"`` for the second GPU; ``"cpu"`` brings to the host, as
             :func:`device_get`.
 
     Returns:
-        The same tree of arrays of autojit's, which are not written to. Later changes of ``x`` do
-        not reach them, where it was an array of NumPy's.
+        The same tree with autojit's arrays, which are never written to. Later changes of a NumPy
+        array ``x`` do not reach them.
 
     Raises:
-        UnsupportedTargetError: if there is no GPU, or no such one.
+        UnsupportedTargetError: if there is no GPU, or not the requested one.
 
     .. code-block:: python
 
@@ -55,8 +55,8 @@ def device_put(x: T, device: str = "cuda") -> T:
 def device_get(x: T) -> T:
     """The arrays of a tree as NumPy's, and those without axes as numbers.
 
-    Waits once for all that they come from, and raises what has failed in it. Arrays of CuPy,
-    PyTorch and JAX on a GPU are brought as well; all else stays what it is.
+    It waits once for all computations of these arrays, and raises their errors. Arrays of CuPy,
+    PyTorch and JAX on a GPU are copied too; other leaves are unchanged.
 
     >>> autojit.device_get({"w": np.ones(2), "rate": 0.1})
     {'w': array([1., 1.]), 'rate': 0.1}

@@ -25,9 +25,9 @@ class TraceFacts(NamedTuple):
     made_in: float | None
     #: Whether the code came from the cache on disk.
     is_loaded: bool
-    #: As ``lower(...).cost()``; None where the loops are not in memory.
+    #: As ``lower(...).cost()``; None if the loops are not in memory.
     cost: dict[str, int] | None
-    #: Seconds of a call; None where ``explain`` has not measured it.
+    #: Seconds of a call; None if ``explain`` has not measured it.
     measured: float | None = None
 
 

@@ -38,7 +38,7 @@ from autojit.tracing.values import is_tracer
 
 #: The number of elements compared in an array, at even distances.
 SAMPLE = 4096
-#: The most elements of a list or dict, and the deepest calls and nested containers, looked at.
+#: The most elements of a list or dict, functions that call each other, and levels of containers.
 MOST, FUNCTIONS, DEPTH = 64, 64, 3
 #: The most values looked at under one name.
 LEAVES = 4096
@@ -358,7 +358,7 @@ def _of_class(value: Any) -> dict[str, Any]:
 
 
 def _has_attributes(value: Any) -> bool:
-    """Whether a value is a class of the user's, an object of one, or a module of the user's."""
+    """Whether a value is a user's class, an object of one, or a module of the user's."""
     if isinstance(value, ModuleType):
         return _is_users(getattr(value, "__file__", None) or "<frozen>")
     if isinstance(value, type):

@@ -1,1 +1,1 @@
-"""NumPy's functions on traced arrays, by the module of NumPy's manual that they belong to."""
+"""NumPy's functions on traced arrays, organised like NumPy's manual."""

@@ -1,6 +1,6 @@
 """``np.fft``: Fourier transforms, of which each axis is an op (see ``ir/linalg/fourier.py``).
 
-Of real numbers only half of the spectrum is computed; the other half is its conjugate.
+For real numbers only half of the spectrum is computed; the other half is its conjugate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 
 
 def factor(norm: str | None, n: int, *, forward: bool) -> float:
-    """What a transform of n points is multiplied by."""
+    """The normalisation factor of a transform of n points."""
     if norm not in OPPOSITE:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     if norm == "ortho":

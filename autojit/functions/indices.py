@@ -1,4 +1,4 @@
-"""What an index means: integers, slices, masks and index arrays become a selection."""
+"""Interprets an index: integers, slices, masks and index arrays become a selection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .selections import Places, Window
 
 
 def selection(index: Any, x: Tracer) -> Window | Places:
-    """What an index of an array picks."""
+    """The selection of an index of an array."""
     basic = index if type(index) is tuple else (index,)
     if len(basic) <= x.ndim and all(type(item) in (int, slice) for item in basic):
         return window([*basic, *[slice(None)] * (x.ndim - len(basic))], x)
@@ -182,7 +182,7 @@ _OF_ARRAY = "    x[i.astype(int)]                   # not: x[i]"
 
 
 def _axes_of(item: Any) -> int:
-    """How many axes an item indexes."""
+    """The number of axes that an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if is_array(item) and item.dtype.kind == "b" else 1

@@ -155,7 +155,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
 
 
 def _sections(name: str, given: Any) -> int | None:
-    """How many equal parts are asked for; None where their bounds are given."""
+    """How many equal parts are asked for; None if their bounds are given."""
     if np.ndim(given):
         return None
     n = int(given)

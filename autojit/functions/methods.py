@@ -1,4 +1,4 @@
-"""ndarray's methods that are no function of NumPy's of the array (``array_methods``)."""
+"""ndarray's methods without a corresponding NumPy function (see ``array_methods``)."""
 
 from __future__ import annotations
 

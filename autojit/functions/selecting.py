@@ -1,7 +1,7 @@
-"""Functions whose result has as many elements as the values of their arguments say.
+"""Functions with a result whose length depends on values.
 
-They answer where the values are at hand (see `autojit.tracing.known`): without ``jit``.  What they
-pick is picked from the traced array, and keeps its derivative.
+They work if the values are known (see `autojit.tracing.known`), which is without ``jit``. The
+selected elements come from the traced array and keep their derivative.
 """
 
 from __future__ import annotations

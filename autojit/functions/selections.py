@@ -1,4 +1,4 @@
-"""What an index picks: a window of an array, and places along some axes of one."""
+"""Selections by an index: a window of an array, and places along some axes of a window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ MOST_RUNS = 4
 
 
 class Window(NamedTuple):
-    """What integers, slices and ``None`` pick: a range of each axis, some backwards, in a shape."""
+    """The selection by integers, slices and ``None``: a range of each axis, some reversed, in a
+    shape.
+    """
 
     start: tuple[int, ...]
     stop: tuple[int, ...]
@@ -60,7 +62,9 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """What index arrays pick along some ``axes`` of a window; the arrays' axes come at ``at``."""
+    """The selection by index arrays along some ``axes`` of a window; the arrays' axes come at
+    ``at``.
+    """
 
     around: Window
     axes: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Sorted values, and what follows from an order: partitions, places in tables, membership.
+"""Sorting and functions based on it: partitions, places in tables, membership.
 
 The order itself has no derivative; sorted values are the elements at those places, so a gradient
 goes back to where each of them came from.

@@ -1,1 +1,1 @@
-"""What NumPy does not dispatch: names that are replaced while a function is traced."""
+"""Replaces names that NumPy does not dispatch while a function is traced."""

@@ -28,7 +28,7 @@ from autojit.tracing.values import known
 
 
 def address(array: np.ndarray) -> int:
-    """Where the first element lies."""
+    """The address of the first element."""
     found: int = array.__array_interface__["data"][0]
     return found
 
@@ -49,9 +49,9 @@ def whole(block: np.ndarray, *, ordered: bool) -> Tracer:
 
 
 def shown(root: Tracer, block: np.ndarray, array: np.ndarray) -> Tracer | None:
-    """An array that lies in a block as a view of the block's traced contents.
+    """An array in a block as a view of the block's traced contents.
 
-    None where it reads the memory as another dtype.
+    None if it reads the memory as another dtype.
     """
     if not array.size:
         return tracer(full(0, Type(array.dtype, array.shape)))

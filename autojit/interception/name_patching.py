@@ -1,4 +1,4 @@
-"""Names of NumPy's modules that stand for something else while a function is traced."""
+"""Names of NumPy's modules that are replaced while a function is traced."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Maker = Callable[[Any], StandIn]
 class Names:
     """Names of one module, and who stands for them.
 
-    Names that somebody else has bound anew in the meantime stay as they are.
+    Names that someone else has rebound in the meantime are left alone.
     """
 
     def __init__(self, module: ModuleType, makers: dict[str, Maker]) -> None:

@@ -1,4 +1,4 @@
-"""What NumPy does not let us see through dispatch, made visible while a function is traced.
+"""Makes calls that NumPy does not dispatch visible while a function is traced.
 
 ``np.zeros(3)`` and ``np.array([x, y])`` do not ask their arguments.  While any thread
 traces, these names of the ``numpy`` module are bound to wrappers.  A wrapper behaves
@@ -7,8 +7,8 @@ Numba and autojit itself.  For the user's code in a tracing thread what they cre
 is fresh (see ``created_arrays``), and nests of lists with traced values in them become traced
 arrays, which they also do as arguments of the other functions (see ``listed``).
 
-A name that was imported by itself (``from numpy import zeros``) stays the original.
-Its arrays are plain, and an assignment of traced values into them is refused.
+A name imported directly (``from numpy import zeros``) stays the original. Its arrays are plain, and
+an assignment of traced values into them is refused.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _called(f: _Wrapper, args: Any, kwargs: Any, converted: Any) -> Any:
 
 
 def _is_users(frame: FrameType) -> bool:
-    """Whether a call comes from the user's code, and not from a module that is being imported."""
+    """Whether a call comes from the user's code, not from a module that is being imported."""
     filename = frame.f_code.co_filename
     known = _users_files.get(filename)
     if known is None:
@@ -305,7 +305,7 @@ def _written(original: Any, *args: Any, **kwargs: Any) -> Any:
 
 @functools.cache
 def names() -> tuple[Names, ...]:
-    """The names of NumPy's modules that stand for something else."""
+    """The replaced names of NumPy's modules."""
     makers: dict[str, Maker] = dict.fromkeys(listed.covered(np), listed.Listed)
     makers |= dict.fromkeys(("r_", "c_"), Concatenator)
     answers = {getattr(np, name): answer for name, answer in ANSWERS.items()}

@@ -35,7 +35,7 @@ def traced(x: Any) -> Tracer:
 
 
 def item_at_traced(x: FreshArray, index: Any) -> Any:
-    """``x[index]`` with a traced index: what is a view has to be one of a traced array."""
+    """``x[index]`` with a traced index: a view must become a view of a traced array."""
     copied: Tracer = getitem(as_tracer(x), index)
     if copied.base is None and not copied.is_bounded:
         return copied
@@ -114,7 +114,7 @@ def _refusal(reason: str, kind: type[InPlaceError] = RefusedInPlaceError) -> InP
 
 
 class _Refusal:
-    """What C code finds where an array was that has become traced."""
+    """The object that C code finds in the memory of an array that has become traced."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"a traced array has no known elements, so no {name!r} of them")

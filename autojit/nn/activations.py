@@ -1,6 +1,6 @@
 """Activation functions: elementwise ones, and the softmax.
 
-At kinks derivatives are PyTorch's: that of ``relu`` at 0 is 0, while ``np.maximum(x, 0)`` has 1/2.
+At kinks the derivatives are PyTorch's: ``relu`` has 0 at 0, while ``np.maximum(x, 0)`` has 1/2.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def _check_share(p: float) -> None:
 
 
 def _masked_softmax(scores: Any, allowed: Any) -> Any:
-    """The softmax of what is allowed; zeros where nothing is."""
+    """The softmax over allowed positions; zeros if none is allowed."""
     if allowed is not None:
         scores = np.where(allowed, scores, -np.inf)
     top = stop_gradient(np.max(scores, axis=-1, keepdims=True))

@@ -64,8 +64,8 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
         An array of shape (\\*indices.shape, width).
 
     Raises:
-        DtypeError: where the indices are no integers.
-        IndexError: where an index is negative or too large.
+        DtypeError: if the indices are not integers.
+        IndexError: if an index is negative or too large.
 
     >>> embedding(np.array([2, 0]), np.array([[0.0], [1.0], [2.0]]))
     array([[2.],
@@ -86,7 +86,7 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
 
 @named
 def one_hot(labels: Any, num_classes: int, dtype: Any = np.int64) -> Any:
-    """Rows with a 1 at the label, and zeros elsewhere; all zeros where a label is no class.
+    """Rows with a 1 at the label, and zeros elsewhere; all zeros if a label is not a class.
 
     >>> one_hot(np.array([2, 0]), 3)
     array([[0, 0, 1],

@@ -23,13 +23,13 @@ def need_shape(fits: bool, message: str | Callable[[], str]) -> None:
 
 
 def need_value(fits: bool, message: str) -> None:
-    """ValueError with the user's line, unless a setting is one that there is."""
+    """Raise ValueError, with the user's line, for an unknown setting."""
     if not fits:
         raise ValueError(with_place(message, user_source()))
 
 
 def given_function(f: Any, name: str, of: str) -> Any:
-    """A function of the user's, with its control flow captured while a function is traced."""
+    """A user's function, with its control flow captured during a trace."""
     return f if callable(f) and current_trace() is None else check_function(f, name, of)
 
 
@@ -45,7 +45,7 @@ def need_integers(x: Any, name: str) -> None:
 
 
 def no_negative(indices: Any, size: int) -> Any:
-    """Indices of which a negative one is out of range, instead of counting from the end."""
+    """Indices for which negative numbers are out of range, instead of counting from the end."""
     return np.where(indices < 0, size, indices)
 
 

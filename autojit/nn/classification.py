@@ -30,8 +30,8 @@ def cross_entropy(
         label_smoothing: which share of the target is spread over all classes.
 
     Raises:
-        ShapeError: where the shapes do not fit.
-        IndexError: where a target is no class, nor ``ignore_index``.
+        ShapeError: if the shapes do not fit.
+        IndexError: if a target is neither a class nor ``ignore_index``.
 
     Label smoothing: Szegedy and others, "Rethinking the inception architecture", 2016, section 7.
 

@@ -26,7 +26,7 @@ from .checks import given_function
 
 
 class Layer(NamedTuple):
-    """How parameters are made, and what is done with them: ``init(rng)``, ``apply(params, x)``."""
+    """A layer: ``init(rng)`` creates its parameters, ``apply(params, x)`` applies it."""
 
     init: Callable[[Any], Any]
     apply: Callable[[Any, Any], Any]

@@ -138,7 +138,7 @@ def init_transformer_encoder_layer(
 
 @checked
 def init_mlp(rng: Any, sizes: Sequence[int], bias: bool = True, dtype: Any = float) -> list[Params]:
-    """The layers of :func:`mlp`, from the number of inputs to that of outputs.
+    """The layers of :func:`mlp`, for sizes from the number of inputs to the number of outputs.
 
     >>> [layer["weight"].shape for layer in init_mlp(0, [784, 256, 128, 10])]
     [(256, 784), (128, 256), (10, 128)]

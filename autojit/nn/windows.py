@@ -54,7 +54,7 @@ def columns(x: Any, taps: Extents, strides: Extents, dilations: Extents, name: s
 
 
 def _spans(x: Any, taps: Extents, dilations: Extents, name: str) -> list[int]:
-    """How many elements lie between the first and the last place of a window, along each axis."""
+    """The number of elements between the first and last place of a window, along each axis."""
     spans = [n - d * (k - 1) for n, k, d in zip(x.shape[2:], taps, dilations, strict=True)]
     need_shape(
         all(span > 0 for span in spans) and all(k > 0 for k in taps),

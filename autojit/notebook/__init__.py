@@ -1,1 +1,1 @@
-"""What notebooks and pages show."""
+"""HTML output for notebooks and pages."""

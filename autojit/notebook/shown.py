@@ -35,17 +35,17 @@ OPEN, ROWS = 25, 12
 
 @singledispatch
 def html(x: Any) -> str:
-    """The HTML of an object, which stands by itself."""
+    """The self-contained HTML of an object."""
     raise TypeError(f"there is no HTML of {type(x).__name__}")
 
 
 def program_text(program: Program) -> str:
-    """The highlighted text of a program, as far as it is not too long."""
+    """The highlighted text of a program, cut if it is too long."""
     return cut(program.text(sources=True))
 
 
 def cut(text: str) -> str:
-    """A highlighted text, as far as it is not too long."""
+    """A highlighted text, cut if it is too long."""
     lines = text.splitlines()
     more = len(lines) - LINES
     words = f'<div class="aj-faint">… {plural(more, "line")} more</div>' if more > 0 else ""
@@ -97,7 +97,7 @@ def _lowered(lowered: Lowered) -> str:
 
 
 def cost_rows(cost: dict[str, int]) -> list[tuple[str, str]]:
-    """What a program costs, as rows of a table of facts."""
+    """The costs of a program, as rows of a table of facts."""
     loops = f"{plural(cost['loops'], 'loop')}, {plural(cost['products'], 'matrix product')}"
     work = f"{plural(cost['flops'], 'operation')} on numbers, {in_bytes(cost['bytes'])} in and out"
     return [("loops", text_of(loops)), ("memory", text_of(memory(cost))), ("work", text_of(work))]

@@ -106,7 +106,7 @@ def _inside(a: Point, b: Point, near: bool) -> tuple[float, bool]:
 
 
 def _cubic_minimum(a: Point, b: Point, bounds: tuple[float, float]) -> float:
-    """Where the cubic with the values and slopes of two points is least, within bounds.
+    """The minimum point, within bounds, of the cubic with the values and slopes of two points.
 
     Nocedal and Wright, equation 3.59.
 

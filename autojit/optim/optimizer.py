@@ -1,4 +1,4 @@
-"""What an optimiser is, and how it is made from a rule for one array."""
+"""Optimisers, and how to make one from a rule for one array."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Rule(Protocol):
 
 
 def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
-    """An optimiser that treats every array by itself.
+    """An optimiser that treats every array separately.
 
     Args:
         lr: the learning rate, or a schedule.
@@ -122,6 +122,6 @@ def rate_at(lr: Rate, step: Any) -> Any:
 
 
 def need(fits: bool, message: str) -> None:
-    """ValueError with the user's line, unless a setting is one that there is."""
+    """Raise ValueError, with the user's line, for an unknown setting."""
     if not fits:
         raise ValueError(with_place(message, user_source()))

@@ -1,7 +1,7 @@
 """The optimisers, with PyTorch's formulas and defaults.
 
-Every one is made by its settings, and returns an :class:`Optimizer`. In all of them ``lr`` is a
-number or a schedule (a function of the number of updates so far, see ``autojit.optim.schedules``),
+Each function takes settings and returns an :class:`Optimizer`. In all of them ``lr`` is a number or
+a schedule (a function of the number of updates so far, see ``autojit.optim.schedules``),
 ``weight_decay`` adds that share of the parameters to the gradients, and ``maximize`` goes uphill.
 """
 
@@ -64,7 +64,7 @@ def adam(
     lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 0.0, amsgrad: bool = False, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Adam: running means of the gradients over the root of those of their squares.
+    """Adam: running means of gradients, divided by the root of running means of squared gradients.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
@@ -88,7 +88,7 @@ def adamw(
     lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 1e-2, amsgrad: bool = False, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Adam whose weight decay does not pass through the running means.
+    """Adam with weight decay outside of the running means.
 
     Settings as for :func:`adam`; each step first takes ``lr * weight_decay`` of the parameters
     away.

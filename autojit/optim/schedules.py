@@ -1,6 +1,6 @@
 """Learning rates as pure functions of the number of updates so far, which counts from 0.
 
-Formulas are those of ``torch.optim.lr_scheduler``. A schedule takes the place of a rate:
+The formulas are those of ``torch.optim.lr_scheduler``. A schedule replaces a rate:
 
 >>> from autojit import optim
 >>> opt = optim.sgd(lr=optim.cosine_annealing(0.1, t_max=100))

@@ -14,7 +14,7 @@ from autojit.tracing.source import user_source
 
 
 def leaves_of(params: Any) -> list[Any]:
-    """The arrays of a tree of parameters, or DtypeError where one is no real floating point.
+    """The arrays of a tree of parameters; DtypeError if one is not real floating point.
 
     >>> leaves_of({"w": np.ones(2), "rate": 1.0})
     [1.0, array([1., 1.])]

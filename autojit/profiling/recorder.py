@@ -1,4 +1,4 @@
-"""What a profile keeps: a tree of spans for each thread, and the first of them one by one."""
+"""The data of a profile: a tree of spans for each thread, and the first spans individually."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class _Thread:
         self.open: list[tuple[Node, float]] = [(self.root, 0.0)]
 
     def is_tracing(self, span: span) -> bool:
-        """Whether an operation is not run, but becomes a part of a program."""
+        """Whether an operation is recorded into a program instead of being run."""
         return span.kind in _EAGER and any(node.kind == "tracing" for node, _ in self.open)
 
 
@@ -245,7 +245,7 @@ class Recorder:
         return made
 
 
-#: Spans of operations that run one by one, at a line of the user's.
+#: Spans of operations that run one by one, at a user's line.
 _EAGER = frozenset({"operation", "backward"})
 
 

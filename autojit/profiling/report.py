@@ -1,4 +1,4 @@
-"""What a profile found, in order: phases, functions with their parts, lines."""
+"""The results of a profile, in order: phases, functions with their parts, lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OWN = ("call", "watching")
 
 @dataclass(frozen=True)
 class Phase:
-    """What all of one phase took, and how often it was."""
+    """The total time of one phase, and the number of its runs."""
 
     name: str
     seconds: float
@@ -65,7 +65,7 @@ class FunctionTime:
 
 @dataclass(frozen=True)
 class OpTime:
-    """What one operation took that ran by itself, on tensors or in the interpreter."""
+    """The time of one operation that ran individually, on tensors or in the interpreter."""
 
     name: str
     #: ``operation``, ``backward`` or ``interpreting``.
@@ -96,7 +96,7 @@ class Report:
 
 
 def report(recorder: Recorder) -> Report:
-    """What a profile has found so far."""
+    """The results of a profile so far."""
     tree = recorder.whole()
     totals: dict[str, list[float]] = {}
     own = [0.0]

@@ -35,7 +35,7 @@ def tracer(value: Value, weak: type | None = None) -> Tracer:
 
 
 def view(base: Tracer, how: View) -> Tracer:
-    """What shares memory with ``base`` in NumPy."""
+    """A view: a value that shares memory with ``base`` in NumPy."""
     base = here(base)
     before = as_value(base)
     result = tracer(how.read(before))
@@ -72,7 +72,7 @@ def kind_and_shape(x: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def weak_type(x: Any) -> type | None:
-    """Python's scalar type of a number that takes the dtype of what it meets."""
+    """Python's scalar type of a number that takes the dtype of its other operand."""
     if isinstance(x, Tracer):
         return x.weak
     return type(x) if type(x) in WEAK_TYPES else None

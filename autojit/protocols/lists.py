@@ -1,9 +1,9 @@
 """Lists of traced numbers as arguments of NumPy's functions: ``np.sum([x, y])``.
 
-NumPy makes an array of a list before it asks anybody, so its dispatch never sees what
-is in it.  While any thread traces, the functions that autojit covers, in ``numpy`` and
-``numpy.linalg``, stand behind wrappers (see ``listed``) that make traced arrays of such
-lists.  Calls without lists go straight on.
+NumPy converts a list to an array before dispatch, which therefore never sees the items.  While any
+thread traces, the functions that autojit covers, in ``numpy`` and ``numpy.linalg``, stand behind
+wrappers (see ``listed``) that make traced arrays of such lists.  Calls without lists go straight
+on.
 """
 
 from __future__ import annotations

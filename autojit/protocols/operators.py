@@ -132,7 +132,8 @@ def _is_operand(x: Any) -> bool:
 
 
 def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
-    """A power with a known exponent, as NumPy's operator has it; None where that is `np.power`."""
+    """A power with a known exponent, as NumPy's operator computes it; None if that is
+    `np.power`."""
     kind = base.dtype.kind
     if type(exponent) is float:
         return call_unary_operator(_SQRT, base) if exponent == 0.5 and kind in "fc" else None

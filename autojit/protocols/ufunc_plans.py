@@ -1,5 +1,6 @@
-"""Which op or formula answers for a ufunc, and with which dtypes: NumPy itself chooses these
-(``ufunc.resolve_dtypes``)."""
+"""The op or formula for a ufunc, and its dtypes, which NumPy itself chooses
+(``ufunc.resolve_dtypes``).
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def name_of(ufunc: Any) -> str:
 
 
 class Plan(NamedTuple):
-    """What is done with operands of some kinds and shapes."""
+    """The plan for operands of some kinds and shapes."""
 
     #: The op or formula.
     answer: Any
@@ -216,7 +217,7 @@ def _is_bfloat16(kind: Any) -> bool:
 
 
 def _of_integers(ufunc: Any) -> bool:
-    """Whether it works on the bits of integers, and on no floats."""
+    """Whether it works on the bits of integers, and not on floats."""
     return not any("d" in loop for loop in ufunc.types) and any("l" in loop for loop in ufunc.types)
 
 

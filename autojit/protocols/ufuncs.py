@@ -120,7 +120,7 @@ def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dic
 def _call_with_out(
     ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[Any, ...]
 ) -> Any:
-    """A ufunc whose results go into arrays; with ``where=``, into some of their elements."""
+    """Call a ufunc with ``out=`` arrays; with ``where=``, into some of their elements."""
     where = kwargs.get("where", True)
     others = {name: x for name, x in kwargs.items() if name not in ("out", "where")}
     found = call_ufunc(ufunc, "__call__", inputs, others)
@@ -137,7 +137,7 @@ def _call_with_out(
 def _where(
     ufunc: Any, where: Any, results: tuple[Any, ...], out: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Results where a mask is true, else what is in ``out``."""
+    """The results where a mask is true, else the contents of ``out``."""
     if any(into is None for into in out):
         raise uncovered(name_of(ufunc), _NO_OUT)
     if dtype_of(where).kind != "b":
@@ -218,7 +218,7 @@ def weak_as(x: Tracer, result: Tracer) -> Tracer:
 
 
 def apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
-    """The op or formula that answers for a ufunc, on operands of NumPy's dtypes."""
+    """Apply the op or formula of a ufunc to operands of NumPy's dtypes."""
     if ufunc is _POWER and inputs[1].__class__ is float and dtype is None:
         base, exponent = inputs
         if exponent == 0.5 and kind_of(base.dtype) in "fc":

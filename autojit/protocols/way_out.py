@@ -1,4 +1,5 @@
-"""What to write where a function is not covered: the user's own call, made by ``pure_callback``."""
+"""What to write instead of an uncovered function: the user's own call, through
+``pure_callback``."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ MOST_TRIED = 100_000
 def offer(
     error: AutojitError, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> AutojitError:
-    """The error with what to write instead, where that is known to run."""
+    """The error with the code to write instead, if that is known to run."""
     types = _types_of_result(function, args, kwargs)
     if types is not None:
         _add(error, _call(types))
@@ -91,7 +92,7 @@ def _users_call(frame: FrameType | None) -> ast.Call | None:
 
 
 def _types_of_result(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None:
-    """The type of the result as it is written; None where it is not known or is no array."""
+    """The type of the result as it is written; None if it is not known or is no array."""
     try:
         given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
         with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):

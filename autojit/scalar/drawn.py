@@ -1,4 +1,4 @@
-"""What notebooks show of Values and tensors."""
+"""Notebook output of Values and tensors."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .value import Value, weighted_sum
 
 
 class Module:
-    """What has parameters."""
+    """The base of everything with parameters."""
 
     def zero_grad(self) -> None:
         """Set the gradients of all parameters to 0."""

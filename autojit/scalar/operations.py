@@ -1,4 +1,4 @@
-"""Operations on numbers, whose derivatives are those of the program that they stand for.
+"""Operations on numbers, with derivatives taken from equivalent programs.
 
 Each operation names a NumPy function.  Its program is traced, differentiated in reverse by
 ``ir/autodiff`` and optimised as any other when a gradient first passes through it, and then
@@ -23,7 +23,7 @@ from .words import NAMES, Expression, Words
 
 
 class Operation:
-    """How a node came about.
+    """The operation that created a node.
 
     ``name``      as the node's ``_op`` says it
     ``function``  the same on arrays, in NumPy's terms
@@ -86,7 +86,7 @@ def pull_source(function: Callable[..., Any], arity: int) -> str:
 
 
 def _needed(program: Program, outputs: Sequence[Value], known: set[Value]) -> list[Op]:
-    """The ops that outputs are computed by, beyond what is known."""
+    """The ops that compute outputs from known values."""
     wanted, found = set(outputs) - known, []
     for op in reversed(program.ops):
         if op.result in wanted:

@@ -1,10 +1,10 @@
-"""The number that records what is computed from it.
+"""A number that records the operations on it.
 
-An operation computes its number at once and makes a node: the number, the operands and the
-operation.  Nothing else is recorded, for the nodes in the order in which they were made (the
-*tape*) are in topological order already, so :meth:`Value.backward` takes the tape from its end.
-The tape is bounded and given up with each backward pass; where it does not hold all of a graph,
-the graph is walked.  Neither recurses.
+An operation computes its number at once and creates a node: the number, the operands and the
+operation. Nothing else is recorded, because nodes in order of creation (the *tape*) are already in
+topological order, so :meth:`Value.backward` runs through the tape from its end. The tape is
+bounded, and each backward pass discards it. If it does not contain the whole graph, the graph is
+walked. Neither recurses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .operations import Operation, sweep
 from .walking import ZERO, Own, operands_of, walk_back
 from .words import NAMES, no_number, sigmoid
 
-#: How many of the last operations the tape holds: 16 MB of nodes that nobody else needs.
+#: The number of last operations on the tape: at most 16 MB of otherwise unused nodes.
 LONGEST = 131_072
 
 _new = object.__new__
@@ -57,8 +57,8 @@ class Value(Drawn):
         _op: the name of the operation, for graphs.
         label: a name for graphs.
 
-    ``backward()`` adds the derivative of a number by all numbers that it was computed from to
-    their ``grad``.  It reads the numbers (``data``) as they are then.
+    ``backward()`` computes the derivatives of a number by all numbers it was computed from, and
+    adds each to the ``grad`` of its number. It reads the current ``data`` of the numbers.
 
     >>> x = Value(2.0, label="x")
     >>> y = (x**2 + 1).log()
@@ -264,7 +264,7 @@ class Value(Drawn):
 
 
 def as_value(x: Any) -> Any:
-    """A Value as it is, a number as one; NotImplemented for other things."""
+    """A Value unchanged, a number as a Value; NotImplemented for other objects."""
     if isinstance(x, Value):
         return x
     if isinstance(x, (int, float, np.number)) or getattr(x, "shape", None) == ():

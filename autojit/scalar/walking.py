@@ -13,7 +13,7 @@ ZERO = 0.0
 
 
 class Own:
-    """An operation of the user's, with its own ``_backward``."""
+    """A user's operation, with its own ``_backward``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -42,8 +42,8 @@ def operands_of(v: Node) -> tuple[Node, ...]:
 def walk_back(root: Node) -> None:
     """The backward pass over a graph that is walked.
 
-    While it runs, ``grad`` of what was computed holds the cotangent of this pass alone; gradients
-    of earlier passes are added when it is over.
+    While it runs, the ``grad`` of computed numbers holds only the cotangent of this pass; gradients
+    of earlier passes are added afterwards.
     """
     nodes = _topological(root)
     before = [v.grad for v in nodes]
@@ -61,7 +61,7 @@ def walk_back(root: Node) -> None:
 
 
 def _topological(root: Node) -> list[Node]:
-    """What was computed, operands first; numbers that were given are left out."""
+    """The computed nodes, operands first, without the given numbers."""
     order: list[Node] = []
     seen: set[Node] = set()
     todo = [(root, False)]

@@ -98,7 +98,7 @@ def sigmoid(x: Any) -> Any:
 
 
 def no_number(x: Any, what: str) -> SettingError:
-    """The error about what is not a number, with the user's line."""
+    """The error about an object that is not a number, with the user's line."""
     return SettingError(with_place(f"{what} must be a number, not {x!r:.60}", user_source()))
 
 

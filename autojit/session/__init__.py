@@ -1,1 +1,1 @@
-"""What lives as long as the process: transformed programs, background work, progress."""
+"""State of the process: transformed programs, background work, progress."""

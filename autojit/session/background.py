@@ -1,4 +1,4 @@
-"""Work that goes on beside the program: one thread, for as long as there is something to do."""
+"""Background work: one thread, while there is something to do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Job:
 
 
 def start(work: Callable[[], None]) -> Job:
-    """Do something in the background, after what was asked for before."""
+    """Run a job in the background, after all earlier jobs."""
     global _busy
     job = Job(work)
     with _lock:

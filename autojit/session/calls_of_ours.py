@@ -1,4 +1,4 @@
-"""What is wrong with a call of one of our functions that Python refuses: a name, or too many."""
+"""Explains calls of our functions that Python refuses: unknown keywords, too many arguments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """On which device a program runs: what asks for one, and that all agree.
 
-A ``jit(f, device=...)`` asks, wherever it is called, and so does an array on a GPU.  What a traced
-function asks for belongs to its program (``Program.devices``), as the transformations pass it on.
-Nothing else asks: arrays of NumPy's go where the program runs.
+Requests come from ``jit(f, device=...)``, wherever it is called, and from arrays on a GPU. The
+requests in a traced function belong to its program (``Program.devices``), and transformations pass
+them on. There are no other requests: NumPy arrays go where the program runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Request(NamedTuple):
 
 
 def is_on_card(x: Any) -> bool:
-    """Whether something is an array on a GPU, ours or another library's."""
+    """Whether an object is an array on a GPU, ours or another library's."""
     return isinstance(x, DeviceArray) or is_foreign(x)
 
 
@@ -49,7 +49,7 @@ def device_of(x: Any) -> str | None:
 
 
 def placed(things: Iterable[Any], names: Sequence[str] | None = None) -> list[Request]:
-    """What the arrays among some things ask for."""
+    """The device requests of the arrays among some objects."""
     found = []
     for number, thing in enumerate(things):
         device = device_of(thing)

@@ -34,7 +34,7 @@ def is_internal(filename: str) -> bool:
 
 
 def kind_of(filename: str) -> int:
-    """What a file is, by its name."""
+    """The kind of a file, by its name."""
     found = kinds.get(filename)
     if found is None:
         found = kinds[filename] = _find_kind(filename)

@@ -1,4 +1,4 @@
-"""A line that says what a first call does, once that takes more than a second.
+"""A progress line for first calls that take more than a second.
 
     autojit: tracing loss (12,000 operations, 4 s) …
 
@@ -47,8 +47,9 @@ _watchers: list[_Watcher] = []
 
 @contextmanager
 def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]:
-    """A block that may take long: what it does to the function of that name, and to how many
-    operations so far.  Of blocks in blocks the innermost is shown.  Watchers are told of each."""
+    """A block that may take long: what it does to the named function, and to how many operations so
+    far. Of nested blocks the innermost is shown. Watchers are notified of each.
+    """
     from .watching import passes_recorded  # which loads NumPy: the command's pages need none
 
     with shown(what, name, operations), passes_recorded(what, name):
@@ -71,7 +72,7 @@ def shown(what: str, name: str, operations: Callable[[], int] = lambda: 0) -> It
 
 
 def is_shown(stream: Any) -> bool:
-    """Whether there is somebody to look at a stream who has not switched the line off."""
+    """Whether a stream is interactive and the line has not been switched off."""
     if os.environ.get("AUTOJIT_PROGRESS", "1") == "0":
         return False
     if type(stream).__module__.partition(".")[0] == "ipykernel":
@@ -144,7 +145,7 @@ class _Watcher:
 
 
 def _columns(stream: Any) -> int:
-    """How wide a line may be: one that is wider cannot be erased."""
+    """The maximum width of the line; a wider one could not be erased."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         return os.get_terminal_size(stream.fileno()).columns or 80
     return 80

@@ -1,12 +1,12 @@
 """Tracebacks end at the user's line: our frames, and those of libraries that we call, are left out.
 
-The functions that a user calls let errors out through :func:`fold`.  It takes our frames out of the
-traceback of the error, and of those that it is chained to or made of, and adds a note that counts
-them.  The class, the message and the attributes of the error stay as they are.  Nothing is left out
-with ``AUTOJIT_TRACEBACK=full`` in the environment, or in ``os.environ`` at any time.
+Public functions raise errors through :func:`fold`. It removes our frames from the traceback of the
+error, and of chained and grouped errors, and adds a note with their number. The class, message and
+attributes of the error are unchanged. With ``AUTOJIT_TRACEBACK=full`` in the environment, or in
+``os.environ`` at any time, nothing is removed.
 
-Python adds a frame to a traceback when an error enters it.  A ``raise`` without an error goes on
-with the traceback that the error has by then, so the frame that folds is left out as well.
+Python adds a frame to a traceback when an error enters it. A bare ``raise`` keeps the error's
+present traceback, so the frame that folds is left out as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a function of ours says where its result is meant: the call was forgotten."""
+"""Errors for using one of our functions as if it were its result: the call was forgotten."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The one place where the work of this process tells that it begins and ends.
 
-Who wants to know is a :class:`Watcher`, and is told while :func:`watching`, of all threads.  What
-takes time says so by a :class:`span`.  While nobody watches, a span costs no more than it takes to
-look for watchers; what is called within a microsecond looks itself (``if state.watchers``).
+A :class:`Watcher` is notified, while :func:`watching`, of work in all threads. Work that takes time
+is enclosed in a :class:`span`. Without watchers, a span costs only a check for them; code that
+takes a microsecond makes this check itself (``if state.watchers``).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _lock = Lock()
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """A context in which a watcher is told of spans."""
+    """A context in which a watcher is notified of spans."""
     with _lock:
         state.watchers = (*state.watchers, watcher)
     try:

@@ -25,7 +25,7 @@ from .runge_kutta import REACHED, Settings, Solution, integrate
 
 
 class Problem(NamedTuple):
-    """``y' = slope(t, y)`` from t0 to t1, of which the states at some times are wanted."""
+    """The problem ``y' = slope(t, y)`` from t0 to t1, with the times of the wanted states."""
 
     slope: Callable[[Any, Any], Any]
     t0: Any
@@ -36,9 +36,9 @@ class Problem(NamedTuple):
 
 
 def discrete(problem: Problem) -> Solution:
-    """The solution; its derivative is that of the steps.
+    """The solution, differentiated through its steps.
 
-    The variable is the time since t0, so that there is one direction.
+    The variable is the time since t0, so that there is only one direction.
     """
     slope, y0 = problem.slope, problem.y0
     real = np.empty(0, y0.dtype).real.dtype
@@ -88,7 +88,7 @@ def continuous(problem: Problem) -> Solution:
 
 
 def _pulled(closed: _Closed, stored: Any, seeds: Any, settings: Settings) -> tuple[Any, ...]:
-    """Cotangents of y0, the parameters, t0 and the times, from those of the states."""
+    """The cotangents of y0, the parameters, t0 and the times, from the states' cotangents."""
     y0, t0, times, parameters, ys, _ = stored
     slope = closed.slope(parameters)
     wide = _Wide(closed, parameters, y0)

@@ -55,7 +55,9 @@ class _Unknown:
         return pytrees.unflatten(self.structure, leaves)
 
     def matched(self, tree: Any, what: str) -> list[Any]:
-        """The leaves of what a function returned, which must be like the unknown."""
+        """The leaves of a function's result, which must have the structure and types of the
+        unknown.
+        """
         wanted = Wanted(self.structure, [t.type for t in self.types], self.paths, what)
         return matched(tree, wanted, zeros=False)
 
@@ -75,14 +77,14 @@ class _Unknown:
 
 
 class _Auxiliary:
-    """What a solver returns beside the solution."""
+    """The auxiliary result of a solver."""
 
     def __init__(self, has_aux: bool) -> None:
         self.has_aux = has_aux
         self.structure: Any = None
 
     def split(self, result: Any, unknown: _Unknown, what: str) -> list[Any]:
-        """The leaves of the solution, then those of what else was returned."""
+        """The leaves of the solution, then those of the auxiliary result."""
         if not self.has_aux:
             return unknown.matched(result, f"The result of {what}")
         if not (isinstance(result, tuple) and len(result) == 2):
@@ -118,8 +120,8 @@ def custom_root(
     Args:
         f: a function of a tree of arrays that returns such a tree; the root is where it is 0.
         initial_guess: where the search begins; it has no influence on derivatives.
-        solve: ``solve(f, initial_guess)`` finds the root. It may be written in any way that is
-            traced, loops included; its derivative is not asked for.
+        solve: ``solve(f, initial_guess)`` finds the root. It may contain anything that can be
+            traced, also loops; it is not differentiated.
         tangent_solve: ``tangent_solve(g, y)`` solves ``g(x) = y`` for the linear function g that
             is f linearised at the root. Reverse mode transposes it: it is made of linear
             operations, or of ``custom_linear_solve``. For scalars, ``lambda g, y: y / g(1.0)``.

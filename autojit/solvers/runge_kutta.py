@@ -5,8 +5,8 @@
 of Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I" (2nd ed., 1993), II.4
 to II.6, and the constants of their code DOPRI5.
 
-What is differentiated is the solution along the steps that were taken: how long they are is held
-fixed, as is which of them were rejected (Bock's internal numerical differentiation).
+The derivative is that of the solution along the steps taken: their lengths, and which of them were
+rejected, are held fixed (Bock's internal numerical differentiation).
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ def rk4(g: Slope, targets: Any, y0: Any, settings: Settings) -> Solution:
 
 
 class _State(NamedTuple):
-    """Where the integration is.
+    """The state of the integration.
 
-    ``before``, ``width`` and ``dense`` describe the last step taken: where it began, its length
-    and the coefficients of its interpolant.
+    ``before``, ``width`` and ``dense`` describe the last step taken: its beginning, its length and
+    the coefficients of its interpolant.
     """
 
     s: Any
@@ -246,7 +246,7 @@ def _attempt(g: Slope, state: _State, end: Any, settings: Settings) -> _State:
 
 
 def _growth(norm: Any, taken: Any, state: _State) -> Any:
-    """By what the length of the next step differs from that of this one."""
+    """The ratio of the next step's length to this one's."""
     least = np.maximum(norm, 1e-10)
     by_both = SAFETY * least**-ALPHA * state.error**BETA
     most = np.where(state.rejected, 1.0, MOST + 0 * least)

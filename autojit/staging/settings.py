@@ -77,7 +77,7 @@ def need_function(f: Any, of: str, right: str = "{}(f, x)", wrong: str = "{}(f(x
     )
 
 
-#: The calls of functions that return a function.
+#: How a function that returns a function is called.
 TWICE = "{}(f)(x)"
 
 

@@ -32,7 +32,7 @@ class _Unknown(Exception):
 
 def handler_line(frame: FrameType, at: int, error: type[BaseException]) -> int | None:
     """The line of the ``except``, or of the ``with suppress``, in this frame's function that ends
-    an error raised at an instruction; None where the error leaves the function.
+    an error raised at an instruction; None if the error leaves the function.
 
     A handler that raises in any case does not end it.
     """
@@ -124,7 +124,7 @@ class _Target:
         return line if unknown or any(known) else None
 
 
-#: Callables that return an unknown context manager, such as a user's method.
+#: Types of callables that may return any context manager, such as a user's method.
 _WRITTEN = (FunctionType, MethodType)
 
 

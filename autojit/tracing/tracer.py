@@ -29,14 +29,13 @@ from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
 from .scipy_calls import calling, way_out
 from .source import user_instruction, user_source
 
-#: Methods that an assignment into an ordinary array calls to get a number or an array.
+#: Fixes for assigning a traced value into an ordinary array.
 _ASSIGN = (
     "If it is assigned into an array, make that array in the traced function, by the name in the "
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
 )
 STORED = "Assigning x into an ordinary array"
-#: The message if that array is known to be an ordinary one.
 ASSIGNMENT_FIX = (
     "The array that it is assigned into comes from outside of the traced function, or something "
     "else refers to it (a cache, a list). Assign into one of the function's own:\n"
@@ -57,8 +56,7 @@ _CHOOSE = (
 class Tracer(ArrayMethods):
     """An array or number whose value is not known yet, only its type.
 
-    It takes part in NumPy's protocols, so ``np.sin(x)``, ``x + 1``, ``x.T`` and
-    ``np.linalg.norm(x)`` record operations in the trace instead of computing.
+    It implements NumPy's protocols, so ``np.sin(x)``, ``x + 1`` and ``x.T`` record operations.
     ``weak`` is the type of a traced Python number, which takes the dtype of its other operand.
     """
 

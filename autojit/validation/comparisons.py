@@ -63,7 +63,7 @@ class Comparison:
         return bool(self.error <= self.tolerance)  # False for NaN
 
     def report(self) -> str:
-        """What is wrong, where, and by how much."""
+        """The report of an error: what is wrong, where, and by how much."""
         return (
             f"{self.name}: wrong with respect to {self.where}\n"
             f"  by autojit              {self.exact!r}\n"
@@ -269,7 +269,7 @@ class Probe:
             self.pulled = derived.evaluate(derived.point)
 
     def compare(self) -> Comparison:
-        """Along the whole direction; where that is wrong, along the worst single element."""
+        """Compare along the whole direction; if that is wrong, along the worst single element."""
         with np.errstate(all="ignore"):
             whole = self.along(self.tangents, "")
             if whole.agrees:
@@ -281,7 +281,7 @@ class Probe:
         return whole if found.agrees else found
 
     def sides(self, whole: Comparison) -> tuple[float, float] | None:
-        """Differences to the left and to the right of a kink; None where there is none.
+        """Differences to the left and to the right of a kink; None if there is none.
 
         They come closer with the step where the function is smooth, and not at a kink.
         """

@@ -1,4 +1,4 @@
-"""Whether results of a program are those that they should be, up to rounding."""
+"""Checks whether results of a program are correct up to rounding."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _comparisons(given: _Checked) -> list[Comparison]:
 
 
 def diagnosed(program: Program, arrays: Sequence[Any], found: Comparison) -> str | None:
-    """Which operation's rule, or what else, makes a derivative wrong; None where it is rounding."""
+    """The cause of a wrong derivative, such as an operation's rule; None if it is rounding."""
     modes = [
         m for m, word in MODES.items() if word in found.name.partition("(")[2].split(" over ")[0]
     ]

@@ -1,4 +1,4 @@
-"""What is said of the operation that made a NaN or an infinity."""
+"""Reports about the operation that made a NaN or an infinity."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class NanReport:
-    """Where the first NaN or infinity of a call comes from; false where there is none.
+    """The origin of the first NaN or infinity of a call; false if there is none.
 
     Attributes:
         found: whether there is one.
         kind: "nan" or "inf" (of either sign); None without one.
         where: which result holds it, "the value" or "the gradient by argument 0".
-        op: the operation that made it; None where it is an argument's own.
+        op: the operation that made it; None if it is an argument's own.
         derivative_of: the operation whose derivative that belongs to; None in the function itself.
         value: the finite result of that operation, of which only the derivative is not finite.
-        source: file, line and function of the user's code; None where the line is not known.
+        source: file, line and function of the user's code; None if the line is not known.
         element: the place in the operation's result.
         operands: what it computed with.
         steps: the loops around it, from the outermost: ("loop at line 7", 12) is the 13th step.
@@ -267,12 +267,12 @@ def _path(place: Place, paths: Sequence[str]) -> str:
 
 
 def none_found(where: str, remark: str = "") -> NanReport:
-    """The report that says that there is none."""
+    """The report if there is no NaN and no infinity."""
     return NanReport(False, where=where, remark=remark)
 
 
 def better(a: tuple[NanReport, Any] | None, b: tuple[NanReport, Any]) -> tuple[NanReport, Any]:
-    """The one to tell of two: that of an operation before that of an argument, then the first."""
+    """The better one of two reports: about an operation rather than an argument, then the first."""
     if a is None:
         return b
     return min(a, b, key=lambda pair: (pair[0].argument is not None, pair[1]))

@@ -28,13 +28,13 @@ def explain_nan(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
         args, kwargs: the arguments of the call.
 
     Returns:
-        A :class:`NanReport`, which prints itself and is false where there is none. Of a function
-        without derivatives in it the value is looked at, then the gradient of the sum of its
-        results by all floating-point arguments; of others (``grad(f)``) what they compute.
+        A :class:`NanReport`, which prints itself and is false if there is none. For a function
+        without derivatives, the value is examined, then the gradient of the sum of its results by
+        all floating-point arguments; for others (``grad(f)``), their results.
 
-    The function is traced, and its program interpreted, operation by operation: that takes a
-    multiple of the time of a call. Numbers that reach no result are passed over: of
-    ``np.where(x > 0, np.log(x), 0)`` at 0 the logarithm is no fault.
+    The function is traced, and its program interpreted op by op, which takes a multiple of the time
+    of a call. Numbers that reach no result are ignored: in ``np.where(x > 0, np.log(x), 0)`` at 0,
+    the logarithm is not reported.
 
     >>> import numpy as np
     >>> from autojit import explain_nan
@@ -93,7 +93,7 @@ def _of_gradient(
 def reported(
     program: Program, arrays: Sequence[Any], paths: Sequence[str], names: Sequence[str]
 ) -> NanReport | None:
-    """The report of a program's results, which have these names; None where all are finite."""
+    """The report of a program's results, which have these names; None if all are finite."""
     frame = Frame(program, arrays)
     found: tuple[NanReport, Any] | None = None
     for value, name in zip(program.outputs, names, strict=True):
@@ -117,7 +117,7 @@ def _derived(program: Program) -> Iterator[bool]:
 
 
 class debug_nans:
-    """Raise where a call makes a NaN or an infinity that its arguments do not hold.
+    """Raise if a call produces a NaN or an infinity that its arguments do not contain.
 
     Args:
         active: whether to, from now on and on all threads; as a context, until the block ends.

@@ -1,11 +1,11 @@
-"""Where a NaN or an infinity comes from: back from a result's element to the operation that made it
-of finite numbers.
+"""Traces a NaN or an infinity back from a result's element to the operation that made it from
+finite numbers.
 
-The walk looks at one element.  Which element of which operand is to blame is asked of the operation
-itself: it is evaluated again with a number that is fine in the place of some of those that are not
-(:func:`_blamed`), so no operation has to be known by name.  An operation with bodies is run again
-while its bodies are recorded (:class:`Calls`), and the walk goes on in the run of a body that the
-element comes from, from there to the run before, and so on.
+The walk follows one element. To find the operand's element to blame, the operation is evaluated
+again with some bad numbers replaced by good ones (:func:`_blamed`), so no operation has to be known
+by name. An operation with bodies is run again while its bodies are recorded (:class:`Calls`). The
+walk then continues in the run of the body that the element comes from, from there in the previous
+run, and so on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from autojit.ir.ops.move import Move
 from autojit.ir.regions.scan import scan
 from autojit.ir.tools.interpreter import Watch, values_of, watching
 
-#: The place of an element in an array; None where it is not known.
+#: The place of an element in an array; None if it is not known.
 Element = tuple[int, ...] | None
 
 #: Bytes of arguments and outputs of bodies that are kept for one operation.  Of a longer loop only
@@ -110,7 +110,7 @@ class Frame:
 
 
 class Inside(NamedTuple):
-    """Where a body ran: the frame and the operation around it, and which run it was."""
+    """A run of a body: the frame and operation around it, and the number of the run."""
 
     frame: Frame
     op: Op
@@ -137,14 +137,15 @@ class Place(NamedTuple):
 
     @property
     def number(self) -> Any:
-        """The element; None where its place is not known."""
+        """The element; None if its place is not known."""
         if self.element is None:
             return None
         return np.asarray(self.frame.values[self.value])[self.element]
 
 
 class Origin(NamedTuple):
-    """What made a NaN or an infinity: an operation, or (``op`` None) an input of the program."""
+    """The origin of a NaN or an infinity: an operation, or (``op`` None) an input of the
+    program."""
 
     place: Place
     #: Whether operands are infinite, and what came of them is NaN.
@@ -194,7 +195,7 @@ def _blamed_by(place: Place, op: Op) -> tuple[Place | None, bool]:
 
 
 def _inside(place: Place, op: Op, operands: list[Any], position: int) -> Place | None:
-    """The same element in the run of a body that gave it; None where no body ran."""
+    """The same element in the run of a body that gave it; None if no body ran."""
     calls = Calls()
     with np.errstate(all="ignore"), watching(calls):
         made = op.kind.evaluate(*operands, **op.params)
@@ -296,7 +297,7 @@ class _Suspects:
         self.all = np.arange(len(self.places))
 
     def made(self, guilty: np.ndarray) -> Any:
-        """The element of the result where 1 stands for all suspects but some; None where the
+        """The element of the result where 1 stands for all suspects but some; None if the
         operation raises, as for a singular matrix."""
         arrays = [np.array(a) for a in self.operands]
         innocent = np.setdiff1d(self.all, guilty, assume_unique=True)
@@ -324,7 +325,7 @@ class _Suspects:
 def _blamed(
     op: Op, operands: list[Any], position: int, element: Element
 ) -> tuple[tuple[int, Element] | None, bool]:
-    """The operand and its element that a bad element of a result comes from, None where operands
+    """The operand and its element that a bad element of a result comes from, None if operands
     that are fine make it; and whether it is a NaN made of infinities."""
     alone = isinstance(op.kind, Elementwise) and element is not None
     if alone:

@@ -1,4 +1,4 @@
-"""How far rounding may move results: the interpreter, with noise on every rounded one.
+"""Estimates the effect of rounding on results: the interpreter, with noise on every rounded value.
 
 Compiled code contracts, reorders sums and has its own elementary functions.  To first order the
 error of a result is the sum, over all rounded values v in the program, of

@@ -1,5 +1,6 @@
-"""The operation whose derivative is wrong: each is compared with differences of its own evaluation,
-at the numbers that it has in the program."""
+"""Finds the operation with a wrong derivative: each is compared with differences of its own
+evaluation, at its operands in the program.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class WrongRule(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The operation, or the user's function that has a rule of its own."""
+        """The operation, or the user's function with a custom rule."""
         if self.op.kind in (custom_jvp, custom_vjp):
             return f"the rule of {self.op.params['body'].name} ({self.op.kind.name})"
         return f"the derivative of {self.op.kind.name}"
@@ -52,7 +53,7 @@ class WrongRule(NamedTuple):
         return None
 
     def report(self) -> str:
-        """Name it with its line, and what it gives and should give."""
+        """The operation with its line, and its computed and expected derivative."""
         c = self.comparison
         words = (
             f"At fault is {self.name}, in {MODES[self.mode]} mode: expected {c.numeric:.10g}, "
@@ -107,7 +108,7 @@ def _some(calls: Sequence[Call]) -> Sequence[Call]:
 def _checked(
     op: Op, operands: list[Any], rng: np.random.Generator, modes: Sequence[str]
 ) -> WrongRule | None:
-    """The operation alone, along a direction of its operands; None where its rules are right."""
+    """Check an operation alone, along a direction of its operands; None if its rules are right."""
     found = map_of(_alone(op), operands, [f"operand {k}" for k in range(len(operands))])
     settings = Settings.of(found, WRONG, WRONG, None)
     tangents, cotangents = directions(found, rng)
@@ -150,7 +151,7 @@ def interpreted(program: Program, arrays: Sequence[Any]) -> Arrays:
 
 
 def wide_runner(program: Program) -> Any:
-    """The same in double precision for a program in single precision; None where it has no such
+    """The same in double precision for a program in single precision; None if it has no such
     form, or needs none."""
     wide = widened(program) if any(is_narrow(v.dtype) for v in program.inputs) else None
     return None if wide is None else functools.partial(interpreted, wide)

@@ -26,7 +26,7 @@ MOST_STATEMENTS = 3_000_000
 
 
 def named_pass(program: Program, arrays: Sequence[Any], wanted: Sequence[Any]) -> str:
-    """What has made compiled code differ from the interpreter, in words."""
+    """The pass that made compiled code differ from the interpreter, in words."""
     bare = program.bound_to(())
     with watching(None):
         return _over_programs(bare, arrays, wanted)

@@ -24,7 +24,7 @@ def is_narrow(dtype: np.dtype) -> bool:
 
 
 def widened(program: Program) -> Program | None:
-    """The program with float64 in the place of shorter floats; None where it has no such form."""
+    """The program with float64 in the place of shorter floats; None if it has no such form."""
     try:
         return _widened(program)
     except (AutojitError, TypeMismatch, TypeError, ValueError):

@@ -23,7 +23,7 @@ import numpy as np
 from bench.client import ROOT
 from bench.report import NOTHING, Table, number
 
-#: A row: the figure, ours, whose it is beside, its, and at most this; None where there is none.
+#: A row: the figure, ours, whose it is beside, its, and at most this; None if there is none.
 Row = tuple[str, float, str, float | None, float | None]
 ROUNDS, PASSES, STEPS, LONG = 7, 100, 10_000, 100_000
 COLUMNS = ("figure", "ours", "beside", "its", "ours / its", "at most", "holds")

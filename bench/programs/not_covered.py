@@ -36,7 +36,7 @@ TEXTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def message(text: Callable[[Any], Any]) -> str | None:
-    """The first line of the error of a gradient; None where there is no error."""
+    """The first line of the error of a gradient; None if there is no error."""
     import autojit
 
     text(X)  # NumPy and SciPy take it

@@ -1,1 +1,1 @@
-"""What is known of loop programs: dependences, what crosses tasks, and the verifier."""
+"""Analyses of loop programs: dependences, values that cross tasks, and the verifier."""

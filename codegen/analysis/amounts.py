@@ -1,4 +1,4 @@
-"""How much a step of a loop program computes and moves, counted statement by statement.
+"""Counts the operations and bytes of a step of a loop program, statement by statement.
 
 Operations are those on floats: a sum, a product, a comparison or an elementary function is one
 each, a product of matrices two for each multiplication.  ``slots`` are the same in the unit of the

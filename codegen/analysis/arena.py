@@ -3,7 +3,7 @@
 Each temporary lives from the step that writes it to the last one that reads it;
 two that do not live at the same time may share bytes.
 
-Legal where temporaries that live at the same step have bytes of their own.
+Legal where temporaries that live at the same step have separate bytes.
 """
 
 from __future__ import annotations

@@ -4,15 +4,14 @@
       s = y[i]                        flow, distance 1: y[i + 1], read by the next iteration
       y[i + 1] = s
 
-A dependence is a pair of touches of the same memory, at least one of which changes it.  The
-questions that passes ask follow from dependences: may iterations run in any order
-(:func:`is_any_order`), may two lists of statements change places (:func:`may_swap`), may a loop be
-split (:func:`may_split`).
+A dependence is a pair of touches of the same memory, at least one of which changes it.  Passes ask
+questions that follow from dependences: may iterations run in any order (:func:`is_any_order`), may
+two lists of statements swap (:func:`may_swap`), may a loop be split (:func:`may_split`).
 
-Two kinds of answers must not be mixed up.  What *may* be is conservative: an index with a quotient,
-a computed place, memory that moves may be anywhere, so the answer is that there is a dependence.
-What *surely* is (:func:`surely_meet`) finds contradictions to what the role of a loop promises:
-lowering knows of more loops that their iterations are independent than affine forms can tell.
+There are two kinds of answers. A *may* answer is conservative: an index with a quotient, a computed
+index, or memory that moves may be anywhere, so there may be a dependence. A *surely* answer
+(:func:`surely_meet`) finds contradictions to a loop's role: lowering knows more loops with
+independent iterations than affine forms can prove.
 
 What statements read that they have not written themselves is asked of ``exposed``.
 """
@@ -36,7 +35,7 @@ from .overlap import Interval, Place, distances
 
 
 class Touch(NamedTuple):
-    """Memory that a statement touches, in loops with these variables inside of what is asked."""
+    """Memory that a statement touches, in loops with these variables within the analysed code."""
 
     statement: Any
     memory: Buffer
@@ -251,7 +250,7 @@ def _kind(source: Touch, sink: Touch) -> str:
 
 
 def is_any_order(loop: Loop, bounds: Bounds | None = None, *, adding: bool = False) -> bool:
-    """Whether iterations of a loop may run in any order, for all that memory is concerned.
+    """Whether memory accesses allow iterations of a loop to run in any order.
 
     With ``adding`` they may combine numbers into the same elements.
     """
@@ -325,7 +324,7 @@ def _step(index: Affine, var: Var) -> int:
 
 
 def may_swap(first: Iterable[Any], second: Iterable[Any], bounds: Bounds | None = None) -> bool:
-    """Whether two lists of statements that follow each other may change places, or run at once."""
+    """Whether two consecutive lists of statements may swap, or run concurrently."""
     return not any(
         may_overlap(one, other, bounds or {}, {}) for one, other in _conflicts(first, second)
     )

@@ -1,4 +1,4 @@
-"""What statements read of memory that they have not written themselves.
+"""Exposed reads: memory that statements read without having written it themselves.
 
     for i in 0..100:
       t[0] = x[i]
@@ -225,7 +225,7 @@ class Reads:
         del self.bounds[var]
 
     def branch(self, s: Branch) -> None:
-        """What all bodies have written is written."""
+        """Elements that all bodies have written are written."""
         before = self.written
         after = []
         for body in s.bodies:

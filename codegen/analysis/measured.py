@@ -1,4 +1,4 @@
-"""The parts of a loop program whose time can be taken: its steps, and what steps run in turn hold.
+"""The measurable parts of a loop program: its steps, and the parts of sequential steps.
 
 A kernel with a loop whose steps run in turn (a ``scan``), or with branches, holds loops over arrays
 and library calls of its own.  These are parts too, where they are long enough: to take a time costs
@@ -27,7 +27,7 @@ LEAST = 1000
 
 
 class Part(NamedTuple):
-    """Something that takes time by itself."""
+    """A separately timed part."""
 
     number: tuple[int, ...]
     name: str

@@ -1,7 +1,7 @@
-"""Whether statements change nothing where conditions do not hold.
+"""Whether statements have no effect if conditions do not hold.
 
-Slices with traced bounds are whole arrays with masks, so what lies outside of them is computed and
-has no effect: a sum gets its neutral element, and a store writes what is there.  Here statements
+Slices with traced bounds are whole arrays with masks, so elements outside of them are computed
+without effect: a sum adds its neutral element, and a store rewrites the old value. Here statements
 are evaluated as far as their values follow from the conditions.
 """
 

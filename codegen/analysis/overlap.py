@@ -1,4 +1,4 @@
-"""Where two affine places may be the same: integer equations with bounded unknowns.
+"""Decides where two affine indices may be equal: integer equations with bounded unknowns.
 
     y[64*i + 8*j + k] and y[64*i + 8*j + k + 8]   j: 0..7, k: 0..8   ->   the second one is j - 1
 

@@ -1,9 +1,7 @@
-"""What crosses the border of tasks: memory and scalars that a loop shares with the statements
-around it.
+"""The border of tasks: memory and scalars that a loop shares with the statements around it.
 
-A task is a function of its own, which may run beside the others.  It sees inputs, results and
-temporaries, and nothing else from outside.  So for a loop that is cut into tasks, each buffer is
-one of these:
+A task is a separate function that may run concurrently with the others. From outside it sees only
+inputs, results and temporaries.  So for a loop that is cut into tasks, each buffer is one of these:
 
     read only      nothing in the loop writes it
     own            each iteration writes its own elements

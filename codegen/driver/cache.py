@@ -1,15 +1,15 @@
 """Compiled code on disk: a folder of entries, each in a file named after the hash of its key.
 
-An entry has bytes, which nothing here looks into (object code), and a header (JSON) that describes
-them.  A key is a dict of words; :mod:`.cpu.key` says what it consists of.
+An entry has opaque bytes (object code) and a header (JSON) that describes them. A key is a dict of
+strings; :mod:`.cpu.key` defines its contents.
 
 An entry that is loaded will run with the user's rights, so it is checked first.  A checksum over
 the whole file finds files that were cut off, overwritten or damaged.  Somebody who can write to the
 file could write the checksum too, so on POSIX the folder and the file must belong to the user and
 be writable by nobody else.
 
-Entries are written aside and renamed: readers see a whole entry or none, and of two writers
-of one entry either may win, as both have the same.
+Entries are written to temporary files and renamed, so readers see a whole entry or none. If two
+processes write the same entry, either may win, because both write the same.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ASIDE = re.compile(r"[0-9a-f]{64}\.[0-9a-f]+\.aside")
 
 
 class Entry(NamedTuple):
-    """What was stored: the key and what else the header says, and the code."""
+    """A stored entry: the key and the rest of the header, and the code."""
 
     key: dict[str, Any]
     about: dict[str, Any]
@@ -88,7 +88,7 @@ def pack(entry: Entry) -> bytes:
 
 
 def unpack(data: bytes, name: str) -> Entry:
-    """The entry in the bytes of a file; a ValueError says what is wrong with them."""
+    """The entry in the bytes of a file; ValueError with the reason if they are damaged."""
     if len(data) < _FIXED.size:
         raise ValueError("it is cut off")
     magic, header_size, code_size, checksum = _FIXED.unpack_from(data)
@@ -157,7 +157,7 @@ class Cache:
         return True
 
     def discard(self, key: Mapping[str, Any], reason: str) -> None:
-        """Remove an entry that turned out to be damaged, and say so."""
+        """Remove a damaged entry, with a warning."""
         path = self._path(key)
         removed = "It was removed"
         try:
@@ -188,7 +188,7 @@ class Cache:
     # -- writing --------------------------------------------------------------
 
     def store(self, key: Mapping[str, Any], about: Mapping[str, Any], code: bytes) -> None:
-        """Keep an entry.  What stands in the way is a warning, and then no more is written."""
+        """Store an entry. If that fails, warn, and write no more entries."""
         data = pack(Entry(dict(key), dict(about), code))
         if not self._writes or len(data) > self.most:
             return
@@ -226,7 +226,7 @@ class Cache:
         return count, size
 
     def _make_room(self, newest: Path, size: int) -> None:
-        """Count what was written; if that is too much, remove what was used longest ago."""
+        """Count the written bytes; if they are too many, remove the least recently used entries."""
         if self._total is not None and self._total + size <= self.most:
             self._total += size
             return

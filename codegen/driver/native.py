@@ -1,4 +1,4 @@
-"""Machine code of a program in memory: made of loops, and called as a builtin."""
+"""Machine code of a program in memory: compiled from loops, and called as a builtin."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def builtin(
 
 
 def _placed(type: Type, order: Order) -> tuple[Any, ...]:
-    """What a pool is asked for."""
+    """A request to a pool."""
     from autojit.codegen.cpu.abi import abi
     from autojit.codegen.cpu.abi.results import pool
 

@@ -170,7 +170,7 @@ class _Taken:
         self.kinds = kinds
 
     def vector(self, leaves: Sequence[Any]) -> np.ndarray | None:
-        """The array; None where an argument has another type."""
+        """The array; None if an argument has another type."""
         numbers = self.pick(leaves)
         types = {*map(type, numbers)}
         if types != {self.all} and not all(map(self._fits, numbers, self.kinds)):

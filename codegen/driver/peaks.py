@@ -1,4 +1,4 @@
-"""What this machine reaches at most: operations on float64, and bytes from each level of memory.
+"""The peak performance of this machine: float64 operations, and bytes from each memory level.
 
 Both are measured once, by loops of LLVM IR that do nothing else, for one processor and for all that
 may be used, and kept in the cache on disk under the facts of the machine.  Of some rounds the best

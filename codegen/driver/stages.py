@@ -1,4 +1,4 @@
-"""The text of each stage of a compilation, and what a program costs."""
+"""The text of each stage of a compilation, and the costs of a program."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The times of the parts of compiled code: loop nests and library calls.
 
-Beside a program's plain code stands a second one with a clock between its parts
-(``cpu/entry_point/timed_core.py``).  It has a key of its own on disk.  To take a time costs some
-ten nanoseconds (:func:`costs` measures it here: 8 to 25 ns on x86), which is subtracted; what takes
-less than :data:`SHORT` at a time cannot be told from that, and is marked.
+Besides a program's plain code there is a second form with a clock between its parts
+(``cpu/entry_point/timed_core.py``), with its own key on disk. Reading the clock costs about ten
+nanoseconds (:func:`costs` measures it: 8 to 25 ns on x86), which is subtracted. Parts that take
+less than :data:`SHORT` per run are not distinguishable from this cost, and are marked.
 
 The time of tasks on several threads is the time of the thread that waits for them.
 """
@@ -37,7 +37,7 @@ _TIMES, _SPAN = 20_000, 0.01
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """How often a part of a program ran, and how many seconds that took in all."""
+    """The number of runs of a part of a program, and their total seconds."""
 
     name: str
     #: ``loops``, ``product``, ``callback``, or the library's function: ``cholesky``.
@@ -93,7 +93,7 @@ class TimedExecutable(Executable):
 
     @property
     def parts(self) -> list[Part]:
-        """What takes time, in order."""
+        """The timed parts, in order."""
         if self._parts is None:
             from autojit.codegen.analysis.measured import parts_of
 
@@ -155,7 +155,7 @@ class TimedExecutable(Executable):
 
 
 def timed_form(plain: Executable) -> TimedExecutable | None:
-    """The code of a program that takes times, ready to run; None where there is no clock."""
+    """The code of a program that takes times, ready to run; None if there is no clock."""
     from autojit.codegen.cpu.abi.clock import has_clock
 
     if not has_clock():
@@ -223,7 +223,7 @@ def start_clock() -> None:
 
 
 def seconds_per_tick() -> float:
-    """How long a tick of the clock of compiled code is."""
+    """The seconds per tick of compiled code's clock."""
     (ticks, nanoseconds), clock = _clock().first, _clock()
     rest = _SPAN - (time.perf_counter_ns() - nanoseconds) / 1e9
     if rest > 0:

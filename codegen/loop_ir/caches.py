@@ -1,5 +1,6 @@
-"""The caches of a processor, as the operating system tells them: files of Linux, ``sysctl`` of
-macOS, a function of Windows.  Some containers and virtual machines tell none: then a table does."""
+"""The caches of a processor as reported by the operating system: files on Linux, ``sysctl`` on
+macOS, a function on Windows.  Some containers and virtual machines report none; then a table is
+used."""
 
 from __future__ import annotations
 
@@ -23,14 +24,14 @@ class Cache(NamedTuple):
 
 
 class Caches(NamedTuple):
-    """A processor's part of the first, second and last level, in bytes; who said so."""
+    """A processor's part of the first, second and last level, in bytes, and the source."""
 
     sizes: tuple[int, int, int]
     line: int
     source: str
 
 
-#: Sizes where the system tells none.  x86-64: Intel, "64 and IA-32 Architectures Optimization
+#: Sizes if the system reports none.  x86-64: Intel, "64 and IA-32 Architectures Optimization
 #: Reference Manual" (2023), Skylake client; Arm: "Neoverse N1 Technical Reference Manual", with two
 #: megabytes of the system's cache for each core.
 FACTS = {
@@ -51,7 +52,7 @@ def found_caches() -> Caches:
 
 
 def fact() -> Caches:
-    """What the table says of this kind of processor."""
+    """The table's entry for this kind of processor."""
     machine = platform.machine().lower()
     return FACTS.get(_NAMES.get(machine, machine), FACTS["x86_64"])
 
@@ -105,7 +106,7 @@ def _bytes(size: str) -> int:
 
 
 def count_of(processors: str) -> int:
-    """How many processors a list of them names.
+    """The number of processors in a list.
 
     >>> count_of("0-3,8-11,16")
     9

@@ -11,7 +11,7 @@ from .values import Buffer, Operand
 
 
 def _touched(operands: tuple[Operand, ...], counts: tuple[int, ...]) -> list[Access]:
-    """Where arrays are; those without elements are nowhere."""
+    """The accesses of arrays; empty arrays have none."""
     pairs = zip(operands, counts, strict=True)
     return [Access(o.buffer, o.offset, 0, count - 1) for o, count in pairs if count]
 

@@ -1,7 +1,7 @@
-"""What loops cost: the work of statements, and the memory that they touch.
+"""The cost model of loops: the work of statements, and the memory they touch.
 
-The unit of work is an addition of a loop of float64, with its loads; ``Machine.additions`` says how
-many a number of cycles are.  Figures of operations are those of ``Costs``.
+The unit of work is an addition in a float64 loop, with its loads; ``Machine.additions`` converts
+cycles to additions. The figures of operations are in ``Costs``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def itemsize(dtype: str) -> int:
     return _SIZES.get(dtype) or int(dtype[1:]) // 8
 
 
-#: Words that are an instruction or two; others call functions of many.
+#: Words that are one or two instructions; others call functions of many instructions.
 CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
-#: Words that wait for the one unit that divides.
+#: Words that use the single division unit.
 _DIVIDING = {"div", "sqrt"}
-#: Statements whose result is the same wherever their operands are.
+#: Statements whose result depends only on their operands.
 _PURE = (Compute, Constant, IndexValue, InRange, Load, Gather)
 
 
@@ -68,7 +68,7 @@ def _work_of(s: Any, machine: Machine) -> int:
 
 
 def _work_of_loop(loop: Loop, machine: Machine) -> int:
-    """What is the same in each iteration is computed once."""
+    """The work of a loop; loop-invariant statements count once."""
     once = each = 0
     changing: set[Scalar] = set()
     for s in loop.body:
@@ -83,7 +83,7 @@ def _work_of_loop(loop: Loop, machine: Machine) -> int:
 
 
 def multiplications(product: MatrixProduct) -> int:
-    """How many a matrix product takes."""
+    """The number of multiplications of a matrix product."""
     return prod(product.batch) * product.m * product.n * product.k
 
 

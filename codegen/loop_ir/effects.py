@@ -1,12 +1,11 @@
-"""What statements do: each class of statements declares its effects once, beside its definition.
+"""Effects of statements: each class declares its effects once, beside its definition.
 
     @declare(defines=lambda s: s.result, reads=lambda s: (Access(s.buffer, s.index),))
     @dataclass(slots=True)
     class Load: ...
 
-Walks, the verifier and passes ask the declaration, and never the class.  A statement does nothing
-that it does not declare: a test fills each field of a statement and looks for it in the
-declaration.
+Walks, the verifier and passes use the declaration, never the class. A statement has no effects that
+it does not declare: a test fills each field of a statement and looks for it in the declaration.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ C = TypeVar("C", bound=type)
 class Access:
     """Scalars of a buffer, from ``index + low`` to ``index + high``, both included.
 
-    Nothing is touched where the guard does not hold.  Where ``is_exact`` is false only some of
-    these scalars are touched: which ones is computed.
+    Nothing is touched if the guard does not hold. If ``is_exact`` is false, only some of these
+    scalars are touched, at computed indices.
     """
 
     buffer: Buffer
@@ -36,9 +35,9 @@ class Access:
     high: int = 0
     guard: Scalar | None = None
     is_exact: bool = True
-    #: Of an update: how the new value is combined with the old one.
+    #: For an update: how the new value is combined with the old one.
     combine: str = ""
-    #: Whether it goes on to the end of a matrix, which the statement does not tell.
+    #: Whether it extends to the end of a matrix, which the statement does not specify.
     is_rest: bool = False
 
     @property
@@ -64,54 +63,55 @@ def _no_variables(s: Any) -> Mapping[Var, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Effects:
-    """Functions of a statement, one for each kind of effect."""
+    """Functions that return the effects of a statement, one for each kind."""
 
     #: The scalar that it computes.
     defines: Callable[[Any], Scalar | None] = _none
-    #: The scalars that it needs; and those that its own bodies have computed.
+    #: The scalars that it reads, and the scalars computed in its own bodies that it reads.
     uses: Callable[[Any], Sequence[Scalar]] = _nothing
     uses_of_bodies: Callable[[Any], Sequence[Scalar]] = _nothing
-    #: Memory that it reads, that it sets, and that it changes by what was there.
+    #: The memory that it reads, sets, and updates from its old contents.
     reads: Callable[[Any], Sequence[Access]] = _nothing
     writes: Callable[[Any], Sequence[Access]] = _nothing
     updates: Callable[[Any], Sequence[Access]] = _nothing
-    #: Memory that it may use as it likes: nothing is read from it before, nor after.
+    #: Scratch memory: its contents before and after do not matter.
     scratch: Callable[[Any], Sequence[Access]] = _nothing
-    #: Buffers that lie elsewhere from now on.
+    #: Buffers that it moves to other memory.
     moves: Callable[[Any], Sequence[Buffer]] = _nothing
-    #: All buffers that it names, in order; the statements inside of it not counted.
+    #: All buffers that it names itself, in order, without nested statements.
     buffers: Callable[[Any], Sequence[Buffer]] = _nothing
-    #: Index expressions that are no places in memory.
+    #: Index expressions that do not address memory.
     indices: Callable[[Any], Sequence[Affine]] = _nothing
-    #: Accumulators that it starts, adds to and ends.
+    #: The accumulators that it starts, adds to and ends.
     begins: Callable[[Any], Accumulator | None] = _none
     adds_to: Callable[[Any], Accumulator | None] = _none
     finishes: Callable[[Any], Accumulator | None] = _none
-    #: Counts of iterations that it finds out, and that it needs.
+    #: The iteration counts that it determines, and that it reads.
     counts: Callable[[Any], Any] = _none
     needs_count: Callable[[Any], Any] = _none
-    #: The lists of statements inside of it, and the variables that these see, with their ranges;
-    #: the task whose share of its range it runs.
+    #: The nested lists of statements; the variables they see, with ranges; the task of which it
+    #: runs the share.
     bodies: Callable[[Any], list[list[Any]]] = field(default=lambda s: [])
     variables: Callable[[Any], Mapping[Var, tuple[int, int]]] = _no_variables
     share: Callable[[Any], Var | None] = _none
-    #: Whether statements inside of it or behind it run in an order that may not change.
+    #: Whether nested or following statements must keep their order.
     in_turn: Callable[[Any], bool] = _no
 
 
 #: The effects of each class of statements.
 EFFECTS: dict[type, Effects] = {}
-#: Of those that contain others: their bodies.  Walks ask this first.
+#: The bodies of each class with nested statements. Walks use this first.
 BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {}
 #: The classes of statements that touch memory themselves.
 TOUCHING: set[type] = set()
 _OF_MEMORY = {"reads", "writes", "updates", "scratch", "moves"}
 _Accesses = Callable[[Any], Sequence[Access]]
 _Uses = Callable[[Any], Sequence[Scalar]]
-#: Of each class, what gives its accesses, and those that change memory: most declare one at most.
+#: For each class, the functions for its accesses, and for those that change memory; most declare at
+#: most one.
 _ACCESSES: dict[type, tuple[_Accesses, ...]] = {}
 _CHANGES: dict[type, tuple[_Accesses, ...]] = {}
-#: Of each class, what gives the scalars that it reads.
+#: For each class, the functions for the scalars that it reads.
 USES: dict[type, tuple[_Uses, ...]] = {}
 
 
@@ -143,7 +143,7 @@ def effects_of(statement: Any) -> Effects:
 
 
 def accesses(statement: Any) -> list[Access]:
-    """All memory that a statement touches itself: what it reads comes first."""
+    """All memory that a statement touches itself, reads first."""
     return [access for given in _ACCESSES[type(statement)] for access in given(statement)]
 
 

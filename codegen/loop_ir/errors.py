@@ -1,4 +1,4 @@
-"""What goes wrong below the public interface, which adds the user's line and the fix."""
+"""Errors below the public interface, which adds the user's line and the fix."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from types import MappingProxyType
 from autojit.ir.core.program import Source
 from autojit.ir.ops.checks import error_of, failure_of
 
-#: What can go wrong as a kernel runs, as bits of the status: the exception and its words.
+#: Run-time errors of kernels, as bits of the status: the exception and its message.
 OUT_OF_BOUNDS, NEGATIVE_POWER, OUT_OF_MEMORY = 1, 2, 4
 SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SVD = 8, 16, 32, 64
-#: The bits of what `ensure` raises for Python's integers and for bounded arrays, by the words that
-#: kernels are written in.  A result that does not fit comes last of the former: it may follow from
-#: another failure.
+#: The bits of the errors that `ensure` raises for Python integers and bounded arrays, by kernel
+#: word. Overflow comes last among those of integers, because it may follow from another failure.
 ENSURED: Mapping[str, int] = MappingProxyType({
     "ensure_zero_division": 128, "ensure_negative_shift": 256, "ensure_overflow": 512,
     "ensure_unequal_lengths": 1024, "ensure_empty_maximum": 2048, "ensure_empty_minimum": 4096,
     "ensure_empty_argument": 8192, "ensure_part_out_of_range": 16384,
 })  # fmt: skip
-#: A callback has raised an error of its own.
+#: A callback has raised its own error.
 CALLED = 32768
-#: Python has raised an error while a loop ran, which is set in the thread: Ctrl-C.
+#: Python has raised an error (Ctrl-C) while a loop ran; it is set in the thread.
 INTERRUPTED = 65536
 #: The bit of the first error of the user's; the status has 64 bits, of which one is a sign.
 FIRST, LAST = 17, 62
@@ -70,7 +69,7 @@ class TargetError(Exception):
 
 
 class CacheWarning(UserWarning):
-    """Compiled code cannot be kept on disk, or not be taken from there; it is compiled anew."""
+    """Compiled code cannot be stored on disk or loaded from there; it is compiled anew."""
 
 
 class CorruptCacheWarning(CacheWarning):

@@ -1,7 +1,7 @@
-"""What this machine is: asked of the operating system and of LLVM, as late as it can be.
+"""Detects this machine from the operating system and LLVM, as late as possible.
 
-The sizes of caches come from the system (``caches``).  Vectors are what LLVM says of the processor,
-and as far as Numba's settings allow them: Numba's LLVM compiles for the same.
+The sizes of caches come from the system (``caches``). The vector width is what LLVM reports and
+Numba's settings allow, because Numba's LLVM compiles for the same processor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = [
 
 
 def number(setting: str | None, default: int) -> int:
-    """A setting that is a number, or what holds without it."""
+    """A numeric setting, or its default."""
     return int(setting) if setting and setting.isdigit() else default
 
 

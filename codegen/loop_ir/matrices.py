@@ -15,7 +15,7 @@ from .values import Buffer, Operand
 
 
 def _rest_of(o: Operand, dtype: str) -> Access:
-    """What follows: results are contiguous, as far as they go."""
+    """The access from an offset on: results are contiguous."""
     offset = o.offset * parts_of(dtype)
     count = max(1, o.buffer.size - offset.constant)
     return Access(o.buffer, offset, 0, count - 1, is_rest=True)
@@ -37,8 +37,8 @@ def parts_of(dtype: str) -> int:
 class MatrixProduct:
     """``c[batch] = a[batch] @ b[batch]``; c is row-major and contiguous.
 
-    A step of the program, or a statement in the body of a loop.  It is the BLAS's, or computed in
-    tiles (see ``products``), with a panel for columns of b that have to be copied; where a share is
+    A step of the program, or a statement in the body of a loop.  It is computed by the BLAS, or in
+    tiles (see ``products``), with a panel for columns of b that have to be copied; if a share is
     given, only the task's part of the tiles.
     """
 
@@ -52,7 +52,8 @@ class MatrixProduct:
     c: Buffer
     c_offset: Affine
     tiled: bool = False
-    #: In tiles of blocks that are copied for the caches; the panel has the task's.
+    #: Whether it uses tiles of blocks that are copied for the caches; the panel holds the task's
+    #: blocks.
     blocked: bool = False
     panel: Operand | None = None
     share: Var | None = None
@@ -77,7 +78,7 @@ class MatrixProduct:
 
     @property
     def read(self) -> list[Access]:
-        """Where the operands are; those without elements are nowhere."""
+        """The accesses of the operands; empty ones have none."""
         shapes = (self.a, self.m, self.k), (self.b, self.k, self.n)
         found = []
         for operand, rows, columns in shapes:
@@ -91,7 +92,7 @@ class MatrixProduct:
 
     @property
     def written(self) -> Access:
-        """Where the result is."""
+        """The access of the result."""
         count = prod(self.batch) * self.m * self.n * self.parts
         return Access(self.c, self.c_offset * self.parts, 0, count - 1)
 
@@ -113,10 +114,10 @@ class MatrixProduct:
 class Factorization:
     """A linear algebra op on every matrix of a batch.
 
-    A matrix has ``m`` rows and ``n`` columns; ``k`` is the number of right-hand sides.  The
-    results are contiguous, and row-major but for those of a Fourier transform.  The matrices of all
-    inputs but the last are both; the last's strides are free.  Offsets and strides count elements.
-    A step of the program, or a statement in the body of a loop.
+    A matrix has ``m`` rows and ``n`` columns; ``k`` is the number of right-hand sides.  The results
+    are contiguous, and row-major except for those of a Fourier transform. All inputs are contiguous
+    and row-major, except the last, whose strides are free.  Offsets and strides count elements. A
+    step of the program, or a statement in the body of a loop.
     """
 
     name: str
@@ -128,7 +129,7 @@ class Factorization:
     params: dict[str, Any]
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
-    #: The dtypes of the results, where they are others than `elements` would say.
+    #: The dtypes of the results, if they differ from those of `elements`.
     gives: tuple[str, ...] = ()
     #: The ops that it computes.
     origins: Origins = field(default=(), compare=False, repr=False)

@@ -4,7 +4,7 @@ Scalars are assigned once.  Index expressions are affine in loop variables; buff
 elements.  Complex numbers are pairs of real scalars; a complex buffer holds real and imaginary
 parts in turn.
 
-``source`` is the user's line that a change of memory was made for: no part of what a statement is.
+``source`` is the user's line that a memory change belongs to; it does not count in comparisons.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def _guards(s: Any) -> tuple[Scalar, ...]:
 
 
 def _at_places(s: Any, **more: Any) -> Access:
-    """Somewhere in the reach of computed places."""
+    """An access anywhere within the range of computed indices."""
     ends = [p.stride * (p.extent - 1) for p in s.places]
     low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
     return Access(s.buffer, s.index, low, high, is_exact=False, **more)
 
 
 def _lines(s: Any) -> tuple[Affine, ...]:
-    """The forms of computed places that are known."""
+    """The known affine forms of computed indices."""
     return tuple(p.line for p in s.places if p.line is not None)
 
 
@@ -46,7 +46,7 @@ class Compute:
 
     @property
     def operand_dtype(self) -> str:
-        """The dtype that all operands have but the condition of ``select`` and ``ensure_…``."""
+        """The dtype of all operands except the condition of ``select`` and ``ensure_…``."""
         return self.args[-1].dtype
 
 
@@ -86,7 +86,7 @@ class InRange:
 )
 @dataclass(slots=True)
 class Load:
-    """``result = buffer[index]``; where the guard is false nothing is read and it is 0."""
+    """``result = buffer[index]``; if the guard is false, nothing is read and the result is 0."""
 
     result: Scalar
     buffer: Buffer
@@ -103,7 +103,7 @@ class Load:
 )
 @dataclass(slots=True)
 class Gather:
-    """``result = buffer[index + sum(stride * place)]``, the places being computed scalars.
+    """``result = buffer[index + sum(stride * place)]``; the places are computed scalars.
 
     A place outside of ``range(extent)`` reads element 0 and marks the call as failed
     (only where the guard holds).
@@ -126,7 +126,7 @@ class Gather:
 class ScatterInto:
     """``buffer[index + sum(stride * place)] = combine(buffer[…], value)``; places may repeat.
 
-    To "set" is to leave the value of the last iteration.
+    "set" keeps the value of the last iteration.
     """
 
     buffer: Buffer
@@ -226,15 +226,15 @@ class Loop:
     body: list[Any]
     role: str
     unroll: bool = False
-    #: Where given, only the task's share of the range is run over.  A target divides the range
-    #: among the ``share.extent`` tasks as it likes.
+    #: If given, only the task's share of the range is run. A target divides the range among the
+    #: ``share.extent`` tasks in any way.
     share: Var | None = None
-    #: Whether it is compiled as a function of its own.
+    #: Whether it is compiled as a separate function.
     outlined: bool = False
-    #: Where given, and not negative, the only iteration that has an effect: it alone is run.
+    #: If given and not negative, the only iteration that has an effect, and the only one run.
     only: Scalar | None = None
-    #: Where given, iterations below ``lower``, and from ``upper`` on, are not run: they would have
-    #: no effect.
+    #: If given, iterations below ``lower``, and from ``upper`` on, are not run, because they would
+    #: have no effect.
     lower: Scalar | None = None
     upper: Scalar | None = None
 
@@ -245,7 +245,7 @@ class Loop:
 
     @property
     def expanded(self) -> int:
-        """How many statements it is without loops."""
+        """The number of statements when fully unrolled."""
         inner = sum(s.expanded if isinstance(s, Loop) else 1 for s in self.body)
         return (self.stop - self.start) * inner
 
@@ -254,9 +254,9 @@ class Loop:
 class Tasks:
     """``count`` independent runs of a body, which may use the task's number ``var``.
 
-    A task's scalars, accumulators and local buffers are its own: their numbers may be those of
-    others outside, and it sees none of these.
-    ``measured``: so little work that whether threads are faster is found out as the code runs.
+    A task has its own scalars, accumulators and local buffers. Their numbers may repeat outside
+    ones, which it cannot see. ``measured``: there is so little work that run-time measurement
+    decides whether to use threads.
     """
 
     var: Var
@@ -272,6 +272,6 @@ class Tasks:
 )
 @dataclass(slots=True)
 class RunTasks:
-    """All tasks are run, in any order or at the same time."""
+    """Runs all tasks, in any order or concurrently."""
 
     tasks: Tasks

@@ -1,11 +1,10 @@
-"""Where loop programs come from: the ops, and so the user's lines, that their steps compute.
+"""Origins of loop programs: the ops, and so the user's lines, that their steps compute.
 
-Lowering gives each step an origin, and a pass that makes a step of others gives it theirs
-(:func:`origins_of`).  An origin holds no list: it finds its ops when it is asked, so that it costs
-nothing where nobody looks.  A statement has the line of the op that it was written for
-(``places_of``): with the scalar or the accumulator that it computes, or by itself where it changes
-memory.  What passes add has none.  Neither takes part in what a program is: not in its text, nor in
-comparisons, nor in the keys of caches.
+Lowering gives each step an origin, and a pass that combines steps combines their origins
+(:func:`origins_of`). An origin finds its ops on demand, so it costs nothing if unused. A statement
+has the line of the op that it was written for (``places_of``): stored with the scalar or
+accumulator that it computes, or in the statement itself if it changes memory. Statements added by
+passes have none. Origins and lines do not affect a program's text, comparisons or cache keys.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from autojit.ir.core.values import Source
 class Origin:
     """The ops whose results a step stores, each with the ops that are computed on the way.
 
-    ``definers`` has the op of each value of the scheduled program, ``stored`` the values that lie
-    in memory: there the way ends.
+    ``definers`` has the op of each value of the scheduled program; ``stored`` has the values in
+    memory, where the search ends.
     """
 
     __slots__ = ("_definers", "_stored", "roots")
@@ -34,11 +33,12 @@ class Origin:
         self._stored = stored
 
     def ops(self) -> list[Op]:
-        """The ops in the order in which they are computed; those of bodies follow theirs."""
+        """The ops in the order of computation; the ops of bodies follow the op that has the
+        body."""
         return [each for op in self._found() for each in _with_bodies(op)]
 
     def reads(self) -> list[tuple[Op, Value]]:
-        """What is read from memory, with the op that takes it; inputs and what steps store."""
+        """The values read from memory (inputs and stored values), with the ops that read them."""
         return [
             (op, v)
             for op in self._found()
@@ -53,7 +53,7 @@ class Origin:
         return found
 
     def _add(self, root: Op, found: dict[Op, None]) -> None:
-        """Add an op and those that it is computed by, without recursion: chains are long."""
+        """Add an op and the ops it depends on, without recursion, because chains are long."""
         pending = [(root, False)]
         while pending:
             op, is_ready = pending.pop()
@@ -82,7 +82,7 @@ Origins = tuple[Origin, ...]
 
 
 def origins_of(steps: Iterable[Any]) -> Origins:
-    """The origins of a step that is made of several."""
+    """The origins of a step that combines several."""
     return tuple(dict.fromkeys(origin for step in steps for origin in step.origins))
 
 

@@ -1,4 +1,4 @@
-"""Loop programs: what every backend prints, kernel by kernel."""
+"""Loop programs, which every backend prints kernel by kernel."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ class LoopProgram:
     outputs: list[Buffer]
     steps: list[Kernel | MatrixProduct | Factorization | Callback | Sheet]
     temps: dict[Buffer, int] = field(default_factory=dict)
-    #: Temporaries in the memory of a buffer that is written when they are read last.
+    #: Temporaries that share memory with a buffer that is written when they are read for the last
+    #: time.
     taken: dict[Buffer, Buffer] = field(default_factory=dict)
     arena: int = 0
-    #: How many of the last inputs are arrays that the traced function closed over.
+    #: The number of last inputs that are arrays the traced function closed over.
     captured: int = 0
 
     def __str__(self) -> str:
@@ -52,5 +53,5 @@ class Views:
 
 views = Views()
 
-#: Temporaries begin at multiples of so many bytes: cache lines; enough for any vector.
+#: The alignment of temporaries in bytes: a cache line, which is enough for any vector.
 ALIGNMENT = 64

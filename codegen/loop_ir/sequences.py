@@ -1,4 +1,4 @@
-"""Statements whose parts run in turn: loops of unknown length with their tapes, and branches."""
+"""Sequential statements: loops of unknown length with their tapes, and branches."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def _all_of(buffer: Buffer) -> Access:
 class Repeat:
     """``body`` as long as the scalar ``test``, which ``condition`` computes, is true.
 
-    ``step`` counts the iterations, and ``trips`` are how many there were in the end.
-    ``tapes`` have room for one more step before each.  The body sees none of the condition's
-    scalars.  A target ends the loop where a statement in it has failed: with elements that were
-    made up, the test may be true for ever.
+    ``step`` counts the iterations, and ``trips`` is their final number. Before each step, ``tapes``
+    have room for one more. The body does not see the condition's scalars. A target ends the loop
+    when a statement in it has failed, because with substituted elements the test might be true
+    forever.
     """
 
     step: Var
@@ -50,7 +50,7 @@ class Repeat:
 )
 @dataclass(slots=True)
 class Steps:
-    """``body`` for each step of a loop that ran, in its order or the other way round."""
+    """``body`` for each step of a finished loop, in the same or the reverse order."""
 
     step: Var
     trips: Trips
@@ -61,7 +61,7 @@ class Steps:
 @declare(moves=lambda s: s.tapes, buffers=lambda s: s.tapes)
 @dataclass(slots=True)
 class Release:
-    """The memory of tapes is given back."""
+    """Frees the memory of tapes."""
 
     tapes: list[Buffer]
 
@@ -74,8 +74,8 @@ class Release:
 )
 @dataclass(slots=True)
 class Keep:
-    """What a loop has pushed is left for sweeps elsewhere: ``note`` says where it lies, and how
-    many steps there were."""
+    """Keeps a loop's tapes for later sweeps: ``note`` records where they are, and the number of
+    steps."""
 
     tapes: list[Buffer]
     trips: Trips
@@ -91,25 +91,24 @@ class Keep:
 )
 @dataclass(slots=True)
 class Recall:
-    """The tapes and the number of steps that a note tells of."""
+    """Retrieves the tapes and the number of steps from a note."""
 
     tapes: list[Buffer]
     trips: Trips
     note: Buffer
 
 
-#: More steps than any loop whose number of steps is not known beforehand.
+#: An upper bound on the steps of a loop of unknown length.
 MANY = 1 << 40
 
-#: How many integers a note has: the number of steps, and two in which a target says where the
-#: tapes lie.
+#: The number of integers in a note: the number of steps, and two for a target to locate the tapes.
 NOTE = 3
 
 
 @declare(uses=lambda s: (s.index,), bodies=lambda s: s.bodies, in_turn=lambda s: True)
 @dataclass(slots=True)
 class Branch:
-    """One of several bodies: that with the number ``index`` (clipped to the range)."""
+    """Runs one of several bodies: number ``index``, clipped to the range."""
 
     index: Scalar
     bodies: list[list[Any]]
@@ -121,9 +120,9 @@ class Branch:
 )
 @dataclass(slots=True)
 class Swap:
-    """Two buffers of one size change places.
+    """Swaps two buffers of the same size.
 
-    No later kernel reads either: whether they change back as this one ends is up to the target.
+    No later kernel reads either, so a target may or may not swap them back at the end.
     """
 
     first: Buffer

@@ -1,7 +1,7 @@
 """Sheets: thousands of small operations as rows of a table, which one loop runs through.
 
-A trace without loops (a chain of unlike operations, a lattice of numbers in lists) is as long as
-code as it is as a trace.  A row takes 24 bytes and no compilation.
+The code of a trace without loops (a chain of unlike operations, a lattice of numbers in lists) is
+as long as the trace. A row takes 24 bytes and needs no compilation.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ROW = 6
 #: A product and a sum, rounded once where the machine can: ``a * b + c``, ``a * b - c``,
 #: ``c - a * b``.
 FUSED = {"mul_add": 3, "mul_sub": 3, "sub_mul": 3}
-#: Words of rows besides those of floats: truths are 0 and 1, ``copy`` moves elements, and ``sum``
-#: adds all elements up, from the first to the last.
+#: Words of rows besides those of floats: bools are 0 and 1, ``copy`` moves elements, and ``sum``
+#: adds all elements, from the first to the last.
 OWN = {"copy": 1, "sum": 1, "select": 3, "and": 2, "or": 2, "xor": 2, "not": 1, **FUSED}
 #: Words whose result is 0 or 1.
 TRUTHS = {*PREDICATES, "and", "or", "xor", "not"}
@@ -43,14 +43,14 @@ def _whole(buffer: Buffer) -> Access:
 class Sheet:
     """Rows that compute cells from cells, in order; a step of a program.
 
-    The first cells hold the constants, then the elements of the inputs.  The rows follow, and then
-    each output is ``size`` cells from its place on.
+    The first cells hold the constants, then the elements of the inputs, then the results of the
+    rows. Each output is ``size`` cells, beginning at its first cell.
 
     A row is ``(word, extent, result, *operands)``: the number of a word in ``words``, how many
     elements it computes, the first cell of these, and for each of three operands its first cell.
-    Element ``i`` of an operand is ``i`` cells further.  Where an operand is negative it is
-    ``~cell`` and all elements are in that cell.  Operands that a word does not have are 0.  No
-    operand is among the cells of the result.
+    Element ``i`` of an operand is ``i`` cells after the first. A negative operand is ``~cell``:
+    that cell is used for all elements. Operands that a word does not have are 0. Operands do not
+    overlap the cells of the result.
     """
 
     cells: Buffer

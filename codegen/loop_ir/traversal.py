@@ -25,7 +25,7 @@ def bodies_of(statement: Any) -> list[list[Any]]:
 
 def walk(body: list[Any]) -> Iterator[Any]:
     """Every statement, loops before their bodies."""
-    # One generator for all levels: with one a level each statement passes through all of them.
+    # A single generator for all levels: with one per level, each statement would pass through all.
     left = [iter(body)]
     while left:
         for statement in left[-1]:
@@ -63,7 +63,7 @@ def statements(program: LoopProgram) -> Iterator[Any]:
 
 
 def ranges(body: list[Any]) -> Bounds:
-    """The ranges of all loops inside of a body; of one that is split, from its first part on."""
+    """The ranges of all loops inside of a body; a split loop's range starts at its first part."""
     found: dict[Var, tuple[int, int]] = {}
     for s in walk(body):
         if isinstance(s, Loop):
@@ -102,12 +102,12 @@ def _is_operand(value: Any) -> bool:
     return isinstance(value, Operand | Place)
 
 
-#: Memory that is elsewhere: the buffer that it is in, and how much greater indices are there.
+#: Moved memory: the buffer it is in, and the amount to add to indices there.
 Elsewhere = Mapping[Buffer, tuple[Buffer, Affine]]
 
 
 def redirected(body: list[Any], elsewhere: Elsewhere) -> list[Any]:
-    """The statements and loops, accessing some memory in other buffers."""
+    """The statements and loops, with some accesses moved to other buffers."""
     result = []
     for s in body:
         if isinstance(s, Loop):
@@ -130,7 +130,7 @@ def _redirected_product(s: MatrixProduct, elsewhere: Elsewhere) -> MatrixProduct
 
 
 def redirected_operand(o: Operand, elsewhere: Elsewhere) -> Operand:
-    """An operand of a product, which may be elsewhere."""
+    """An operand of a product, moved if its buffer is."""
     found = elsewhere.get(memory(o.buffer))
     if found is None:
         return o
@@ -139,7 +139,7 @@ def redirected_operand(o: Operand, elsewhere: Elsewhere) -> Operand:
 
 
 def product_of(step: Any) -> MatrixProduct | None:
-    """The matrix product that a step is, if it is one, by tasks or not."""
+    """The matrix product of a step, with or without tasks; None for other steps."""
     if isinstance(step, Kernel) and len(step.body) == 1 and isinstance(step.body[0], RunTasks):
         (step, *more) = step.body[0].tasks.body
         if more:
@@ -163,13 +163,13 @@ def in_sequence(body: list[Any]) -> bool:
 
 
 def is_whole(loop: Loop) -> bool:
-    """Whether a loop runs over all of its range, and is counted: passes that change the range, or
-    put loops in its place, have to keep the number of iterations."""
+    """Whether a loop is counted and runs over its whole range: passes that change the range, or
+    replace the loop, have to keep the number of iterations."""
     return loop.share is None and not loop.is_partial and not loop.unroll
 
 
 def memory(buffer: Buffer) -> Buffer:
-    """The buffer whose memory a buffer is in."""
+    """The buffer that owns the memory of a buffer."""
     while buffer.over is not None:
         buffer = buffer.over
     return buffer

@@ -1,4 +1,4 @@
-"""What statements of loops name: buffers, scalars, accumulators, computed places, matrices."""
+"""Operands of loop statements: buffers, scalars, accumulators, computed indices, matrices."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Buffer:
     """A flat array of scalars.
 
     ``kind`` is ``input``, ``output``, ``temp`` (in the arena of the call), ``local`` (a few
-    scalars, private to one iteration of the loops around it) or ``tape`` (``size`` scalars for
-    each step of a loop whose number of steps is not known).  ``over`` is the buffer whose
-    memory it takes over, where the old value is not needed any more.
+    scalars, private to one iteration of the loops around it) or ``tape`` (``size`` scalars for each
+    step of a loop of unknown length). ``over`` is the buffer whose memory it takes over, because
+    the old value is no longer needed.
     """
 
     __slots__ = ("dtype", "kind", "name", "over", "size")
@@ -32,7 +32,7 @@ class Buffer:
 
     @property
     def type(self) -> Type:
-        """The type of an array that is just this memory."""
+        """The type of an array that is exactly this memory."""
         return Type(dtype_from_name(self.dtype), (self.size,))
 
     def __repr__(self) -> str:
@@ -40,10 +40,11 @@ class Buffer:
 
 
 class Scalar:
-    """A scalar assigned once.  Operators compute in the lowering that made it.
+    """A scalar that is assigned once. Its operators emit statements in the lowering that created
+    it.
 
-    ``source`` is the user's line that it was first made for, if that is known; it is no part of
-    what the scalar is.
+    ``source`` is the user's line that it was first created for, if known; it does not count in
+    comparisons.
     """
 
     __slots__ = ("depth", "dtype", "kernel", "number", "source")
@@ -83,7 +84,7 @@ class Place:
     scalar: Scalar
     stride: int
     extent: int
-    #: Where known, the scalar as a form of the loops' variables, which is within the range.
+    #: The scalar as an affine form of loop variables, if known; it is within the range.
     line: Affine | None = field(default=None, compare=False, repr=False)
 
 
@@ -95,12 +96,12 @@ class Accumulator:
     dtype: str
     combine: str
     identity: Any
-    #: The user's line whose value it becomes.
+    #: The user's line of the value that it becomes.
     source: Source | None = field(default=None, compare=False, repr=False)
 
 
 class Trips:
-    """How often a loop ran, known when it has."""
+    """The number of iterations of a loop, known after it has run."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The words that scalars are computed by, as the text of loops writes them."""
+"""The words for computing scalars, as the text of loops writes them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any
 
 from .nodes import Compute, Constant, Finish, Gather, InRange, Load
 
-#: Floats of 16 bits: they are loaded, stored, selected and converted, to and from float32, and to
-#: float16 from float64, and no other word takes or gives them.
+#: Floats of 16 bits. They are only loaded, stored, selected, converted to and from float32, and
+#: converted from float64 to float16; no other word takes or returns them.
 HALVES = ("f16", "bf16")
 #: Words that are written between their operands.
 SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=",
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^",
 }  # fmt: skip
-#: Ways to combine a value with what is there.
+#: Ways to combine a value with the stored one.
 COMBINES = ("add", "mul", "maximum", "minimum", "and", "or")
 #: Words whose result is a bool.
 PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
@@ -49,7 +49,7 @@ WORDS = {
 
 
 def dtype_of_value(value: Any) -> str:
-    """The dtype of a number that is written without one.
+    """The default dtype of a literal.
 
     >>> dtype_of_value(True), dtype_of_value(2), dtype_of_value(2.0)
     ('bool', 'i64', 'f64')
@@ -58,7 +58,7 @@ def dtype_of_value(value: Any) -> str:
 
 
 def usual_dtype(s: Any) -> str:
-    """The dtype of a statement's result, where nothing else is written."""
+    """The dtype of a statement's result if none is written."""
     if isinstance(s, Compute):
         return "bool" if s.name in PREDICATES else s.args[-1].dtype if s.args else ""
     if isinstance(s, Constant):

@@ -4,8 +4,8 @@
       for j in 0..12:              ->        y[t] = x[t] * x[t]
         y[12*i + j] = x[12*i + j] * x[12*i + j]
 
-Twelve columns are one vector of eight, and four elements that are computed one by one.  A sum over
-all elements would be combined once a row.
+Twelve columns are one vector of eight and four elements that are computed one by one. A sum over
+all elements would be combined once per row.
 
 Legal where each index depends on the two variables through one linear form (row * width + column),
 and both loops run over all of their ranges.
@@ -29,7 +29,7 @@ from autojit.ir.core.affine import Affine, Var
     keeps=FLAT,
 )
 def coalesced(kernel: Kernel) -> Kernel:
-    """The kernel with nests of two loops coalesced, where all of their accesses are contiguous."""
+    """The kernel with nests of two loops coalesced if all of their accesses are contiguous."""
     _rewrite(kernel.body)
     return kernel
 
@@ -43,7 +43,7 @@ def _rewrite(body: list[Any]) -> None:
 
 
 def _coalesced(outer: Loop) -> Loop:
-    """The nest as one loop; unchanged where that is not legal."""
+    """The nest as one loop; unchanged if that is not legal."""
     if len(outer.body) != 1 or not is_whole(outer):
         return outer
     (inner,) = outer.body
@@ -64,11 +64,11 @@ def _coalesced(outer: Loop) -> Loop:
 
 
 class _NotLinear(Exception):
-    """An index depends on rows and columns by other than one linear form."""
+    """An index does not depend on rows and columns through one linear form."""
 
 
 def _with_joined(s: Any, row: Var, column: Var, width: int, joined: Var) -> Any:
-    """The statement with the coalesced variable in place of the two."""
+    """The statement with the coalesced variable instead of the two."""
     if bodies_of(s):
         raise _NotLinear
     return with_indices(s, lambda index: _joined(index, row, column, width, joined))

@@ -43,8 +43,8 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
 
-#: The size of a body from which on it is split, the size of a part, and what an elementary function
-#: counts; other statements count 1.  Shorter bodies compile in a second or two, and run up to a
+#: The size of a body from which it is split, the size of a part, and the count of an elementary
+#: function; other statements count 1.  Shorter bodies compile in a second or two, and run up to a
 #: third faster when they are not split.
 LONG, SIZE, OF_FUNCTION = 5_000, 600, 15
 #: The part of the second-level cache that the values between parts may take for a block, and the
@@ -87,8 +87,8 @@ def _fissioned(body: list[Any], name: str) -> list[Any]:
 
 
 def _may_fission(loop: Loop) -> bool:
-    """Whether a loop is innermost and long, and its iterations depend on each other by sums
-    only."""
+    """Whether a loop is innermost and long, and its iterations depend on each other only through
+    sums."""
     if loop.role == "sequence" or loop.share is not None or loop.is_partial:
         return False
     if any(bodies_of(s) for s in loop.body) or not all(isinstance(s, _PLAIN) for s in loop.body):
@@ -159,8 +159,8 @@ def _is_repeated(statement: Any) -> bool:
 
 
 def _rows(extent: int, handed: int) -> int:
-    """The iterations of a block; preferably a divisor of the extent, since a remainder needs code
-    of its own."""
+    """The iterations of a block; preferably a divisor of the extent, because a remainder needs its
+    own code."""
     most = min(MOST, max(LEAST, current().cache(L2, HANDED) // (8 * max(handed, 1))))
     if extent <= most:
         return extent

@@ -6,8 +6,8 @@ elements.
                                             for j at i + 1: y[j] = <masks j == i, j == i + 1>
 
 Such masks come from Jacobians and Hessians, whose tangents are rows of the identity matrix, and
-from matrices to which a diagonal is added.  Where no mask holds, a row is mostly one constant: it
-is computed once and filled in.  The fixups run the same statements with known masks, so each
+from matrices to which a diagonal is added.  Where no mask holds, a row is usually one constant,
+which is computed once and filled in.  The fixups run the same statements with known masks, so each
 element is the one that the masks would have selected, NaN and infinities included.
 
 Legal where iterations may run in any order and may run again (``reads_own_writes``), and where the

@@ -4,9 +4,9 @@
       c = j < k                            c = True
       a += select(c, x[j] * y[j], 0) ->    a += select(c, x[j] * y[j], 0)
 
-A slice with a traced bound, `x[:k]`, is a whole array with a mask.  Where the mask does not hold, a
-sum gets zero and a store writes what is there.  Between the bounds masks hold, and places that they
-cut to the array are known (``inside_bounds``).
+A slice with a traced bound, `x[:k]`, is a whole array with a mask. Where the mask does not hold, a
+sum adds zero and a store rewrites the old value. Between the bounds, masks hold, and indices
+clipped to the array are known (``inside_bounds``).
 
 Legal where the body has no effect if the comparison is false (``has_no_effect``), and where the
 other side of the comparison is known before the loop.
@@ -28,7 +28,7 @@ from autojit.ir.core.affine import Affine, Bounds
 
 from .rows.inside_bounds import fold_inside
 
-#: Iterations from which on a loop is worth bounds: two vectors of four, and the ends are scalar.
+#: The least iterations for which bounds pay: two vectors of four, because the ends are scalar.
 LEAST = 16
 #: Integers of more bits than this are cut, so that bounds do not wrap around.
 _BITS = 62
@@ -76,7 +76,7 @@ def _body(body: list[Any], before: dict[int, Any], bounds: Bounds, numbers: Iter
 def _narrowed(
     loop: Loop, before: dict[int, Any], bounds: Bounds, numbers: Iterator[int]
 ) -> list[Any]:
-    """Give a loop its bounds; what computes them."""
+    """Give a loop its bounds; return the statements that compute them."""
     if not is_whole(loop) or loop.stop - loop.start < LEAST:
         return []
     inside: dict[int, Any] = {}
@@ -105,7 +105,7 @@ def _narrowed(
 
 
 def _ends(bound: _Bound, before: dict[int, Any]) -> dict[str, Affine]:
-    """Where a loop begins or ends, if that is a form of outer variables."""
+    """The begin or end of a loop, if it is a form of outer variables."""
     made = before.get(bound.other.number)
     if not isinstance(made, IndexValue):
         return {}

@@ -8,12 +8,12 @@
     c = a.T @ t                                     sums[j] += (x[k, j] == least) / n
                                                     for p: c[p, j] += a[k, p] * (…)
 
-The cotangent of a minimum is such a row: equal elements share it, and mostly there is only one.
-Where the row is summed and multiplied with matrices, its other elements add zeros and are skipped.
-They are not skipped where 0 times an infinity or NaN would be NaN, nor in rows with ties.
+The cotangent of a minimum is such a row: equal elements share it, and usually there is only one. If
+the row is summed or multiplied with matrices, its other elements add zeros and are skipped. They
+are not skipped if 0 times an infinity or NaN would be NaN, nor in rows with ties.
 
 A product of ``t`` with a matrix of ``m`` columns takes ``m`` multiplications a row, not ``m`` for
-each element.  The loop does it, and ``t`` needs no memory.  Of ``t @ b``, one check ahead of the
+each element.  The loop does it, and ``t`` needs no memory.  For ``t @ b``, one check before the
 loop finds whether all of ``b`` is finite.
 
 Legal where the loop only sums or stores products with one comparison with an extreme, an earlier
@@ -92,7 +92,7 @@ def _found(steps: list[Any], position: int, row: Loop, loop: Loop) -> Found | No
 
 
 def _combine(s: Accumulate | AccumulateInto | Store) -> str:
-    """How what a statement has to do with others is combined."""
+    """How a statement combines its value with others."""
     if isinstance(s, Accumulate):
         return s.accumulator.combine
     return s.combine if isinstance(s, AccumulateInto) else "add"

@@ -69,7 +69,8 @@ def _rewrite(body: list[Any], bounds: Bounds, around: tuple[Loop, ...]) -> None:
 
 
 def _reads_own(loop: Loop, run: list[Any], bounds: Bounds) -> bool:
-    """Whether each iteration of a loop has written what it reads of the memory that they write."""
+    """Whether each iteration of a loop reads only its own writes in the memory that the loops
+    write."""
     loads = [x for s in run if isinstance(s, Loop) for x in s.body if isinstance(x, Load)]
     made = written(loop.body) & {memory(x.buffer) for x in loads}
     return not made or made.isdisjoint(map(memory, exposed(loop.body, bounds)))
@@ -105,7 +106,7 @@ def _widened(run: list[Any], bounds: Bounds) -> list[Any] | None:
         return None
     targets = [[(s.buffer, s.index) for s in loop.body if isinstance(s, Store)] for loop in loops]
     changed = written(statements)
-    # The ends, and nothing else, have to overwrite what the middle writes there.
+    # Only the ends may overwrite elements that the middle writes.
     if any(set(t) != set(targets[0]) for t in targets) or len(changed) < len(targets[0]):
         return None
     if not all(_once_a_step(index, var) for _, index in targets[0]):
@@ -129,12 +130,12 @@ def _inside(load: Load, bounds: Bounds) -> bool:
 
 
 def _once_a_step(index: Affine, var: Var) -> bool:
-    """Whether an index is another one at each step of the loop."""
+    """Whether an index differs at each step of the loop."""
     return bool(index.stride(var))
 
 
 def _only_computes(s: Any) -> bool:
-    """Whether a statement can be carried out with operands of no meaning."""
+    """Whether a statement can run with meaningless operands."""
     if isinstance(s, Compute):
         return all(x.dtype[0] in "fb" for x in (*s.args, s.result))
     if isinstance(s, Load):

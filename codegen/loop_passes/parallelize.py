@@ -43,10 +43,10 @@ from autojit.ir.core.affine import Affine, Var
 
 
 def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
-    """The kernel with its main loop cut into tasks, or as it is.
+    """The kernel with its main loop cut into tasks, or unchanged.
 
     ``outside`` is memory that other steps of the program touch.  Legal where the loop's iterations
-    may run in any order, and what crosses the border of tasks can (see ``task_border``).
+    may run in any order, and values may cross the border of tasks (see ``task_border``).
     """
     loops = [s for s in kernel.body if isinstance(s, Loop)]
     if not loops:
@@ -60,7 +60,7 @@ def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
 
 
 def _cut(kernel: Kernel, main: Loop, outside: Collection[Buffer]) -> Kernel | str:
-    """The kernel with a loop cut into tasks, or why it is not."""
+    """The kernel with a loop cut into tasks, or the reason why not."""
     if in_sequence(kernel.body):
         return "steps run in turn, or there are branches"
     amount = work([main])

@@ -1,4 +1,4 @@
-"""The passes over loop programs in order: loops become what processors run best, and tasks."""
+"""The passes over loop programs, in order: they adapt loops to processors, and create tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which matrix products are compiled, and which are the BLAS's; what tasks share of them.
+"""Decides which matrix products are compiled and which go to the BLAS, and divides them into tasks.
 
 Matrices that the caches hold are multiplied by vector code of our own (``cpu/tiles.py``), which
 reads them where they lie and runs in our own threads.  Of large ones, blocks are copied first
@@ -63,12 +63,13 @@ def panel_bytes() -> int:
 
 
 def _near() -> int:
-    """Bytes of a matrix that is near when it is read again."""
+    """The most bytes of a matrix that is still in the cache when it is read again."""
     return current().cache(LAST, LARGEST)
 
 
 def block_of(product: MatrixProduct) -> int:
-    """How many steps of a large product are summed at a time: the last block has a few, too."""
+    """How many steps of a large product are summed at a time, so that the last block is not
+    tiny."""
     return _part(product, BLOCK_BYTES)
 
 
@@ -82,8 +83,8 @@ def _part(product: MatrixProduct, size: int) -> int:
 
 
 def is_far(product: MatrixProduct) -> tuple[bool, bool]:
-    """Of both matrices, whether the steps of a tile lie so far apart that they crowd each other out
-    of the caches: they fall into the same few sets, or A is too large to be read twice."""
+    """For both matrices, whether the steps of a tile evict each other from the caches: they are so
+    far apart that they fall into the same few sets, or A is too large to be read twice."""
     size = itemsize(product.dtype)
     a, b = (step * size for step in (product.a.strides[-1], product.b.strides[-2]))
     is_long = product.k * size > 2 * FAR_STEPS
@@ -95,8 +96,8 @@ def is_far(product: MatrixProduct) -> tuple[bool, bool]:
 
 
 def steps_of(product: MatrixProduct) -> int:
-    """How many steps of a product in tiles are summed before the next ones, for all of its tiles:
-    of those that lie far apart, as many as the caches hold."""
+    """How many steps of a tiled product are summed, for all of its tiles, before the next ones: if
+    they are far apart, as many as the caches hold."""
     far = is_far(product)
     if not any(far):
         return product.k
@@ -107,7 +108,7 @@ def steps_of(product: MatrixProduct) -> int:
 
 
 def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
-    """The product with its way: tiles with what they need, or the BLAS."""
+    """The product with its method: tiles and their parameters, or the BLAS."""
     most = MOST_IN_STEPS if in_steps else MOST
     if product.m <= FEW_ROWS and not in_steps:
         most = product.m * product.n * product.k
@@ -159,7 +160,8 @@ def _is_near(product: MatrixProduct) -> bool:
 
 
 def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
-    """The batch with as few axes as can be, and two at least; strides of both operands for them.
+    """The batch with as few axes as possible, but at least two; and both operands' strides for
+    them.
 
     >>> from autojit.ir.core.affine import Affine
     >>> from autojit.codegen.loop_ir.values import Operand
@@ -180,13 +182,13 @@ def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
 
 
 def _elements(product: MatrixProduct) -> int:
-    """How many elements the matrices have, each counted for its batch."""
+    """The number of elements of the matrices, including their batch."""
     m, n, k = product.m, product.n, product.k
     return prod(product.batch) * (m * k + k * n + m * n)
 
 
 def parallelize_product(product: MatrixProduct) -> Kernel | MatrixProduct:
-    """A product in tiles with its items shared by tasks, if that may pay."""
+    """A tiled product divided among tasks, if that may pay."""
     work = work_of_product(product)
     count = task_count(work) if product.tiled else 0
     if not count:
@@ -206,5 +208,5 @@ def parallelize_product(product: MatrixProduct) -> Kernel | MatrixProduct:
 
 @steps_pass("Shares the tiles of products by tasks.", needs=[OWN_MEMORY], keeps=IN_TASKS)
 def parallelize_products(steps: list[Any]) -> list[Any]:
-    """The steps of a program, with the tiles of products shared by tasks where that may pay."""
+    """The steps of a program, with tiled products divided among tasks where that may pay."""
     return [parallelize_product(s) if isinstance(s, MatrixProduct) else s for s in steps]

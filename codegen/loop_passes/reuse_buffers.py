@@ -128,7 +128,7 @@ class _Check:
         return True
 
     def _follow(self, body: list[Any]) -> None:
-        """Statements that follow each other: none reads after one has written."""
+        """Check consecutive statements: none may read after one has written."""
         written = False
         for s in body:
             reads, writes = self._accesses([s])
@@ -139,7 +139,7 @@ class _Check:
             written = written or bool(writes)
 
     def _accesses(self, body: list[Any]) -> tuple[list[Touch], list[Touch]]:
-        """Where the source is read, and where the target is written."""
+        """The reads of the source, and the writes of the target."""
         reads, writes = [], []
         for t in touches(body):
             if t.memory is self.source:
@@ -167,7 +167,7 @@ class _Check:
         self._follow(s.body)
 
     def _tasks(self, s: RunTasks) -> None:
-        """Tasks run at the same time: one loop, of which they have parts, may do both."""
+        """Check tasks, which run concurrently: only one loop, divided among them, may do both."""
         concerned = [x for x in s.tasks.body if any(self._accesses([x]))]
         if len(concerned) != 1 or not isinstance(concerned[0], Loop) or not concerned[0].share:
             raise _Wrong

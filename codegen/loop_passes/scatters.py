@@ -6,7 +6,7 @@
       sums[group[i]] += p
 
 LLVM does not vectorize the first loop, since two iterations may add to the same element, and the
-functions in it stay scalar too.  The gradient of each regression with a parameter for each group is
+functions in it stay scalar too.  The gradient of a regression with a parameter for each group is
 such a loop.
 
 Legal where the loop's iterations are independent or only add up, it runs over its whole range

@@ -1,4 +1,4 @@
-"""Whether two loop programs are the same but for names and numbers."""
+"""Compares loop programs up to names and numbers."""
 
 from __future__ import annotations
 

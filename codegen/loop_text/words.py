@@ -1,4 +1,4 @@
-"""What the words of the scalar vocabulary compute, by NumPy and SciPy."""
+"""Implementations of the scalar vocabulary's words, by NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def converted(x: Any, kind: np.dtype) -> Any:
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """What a word computes, of NumPy scalars; most take arrays, too."""
+    """The function of a word, on NumPy scalars; most take arrays, too."""
     own = _OWN.get(name)
     if own is not None:
         return own
@@ -97,5 +97,5 @@ _OWN: dict[str, Callable[..., Any]] = {
 
 
 def combined(name: str, old: Any, new: Any) -> Any:
-    """A value combined with what was there."""
+    """A value combined with the old one."""
     return function_of(name)(old, new)

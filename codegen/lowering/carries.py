@@ -71,12 +71,12 @@ class Carries:
 
     @property
     def inputs(self) -> dict[Value, Location]:
-        """Where the body finds the carries."""
+        """The locations where the body reads the carries."""
         return dict(zip(self.old, self.kept, strict=True))
 
     @property
     def outputs(self) -> list[Location | None]:
-        """Where the body puts the next ones."""
+        """The locations where the body writes the next carries."""
         return self.next
 
     def start(self) -> None:

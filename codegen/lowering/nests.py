@@ -121,7 +121,7 @@ class Nests(ScalarCode):
         raise NotImplementedError
 
     def nested(self, program: Program, schedule: Schedule, placement: Placement) -> Self:
-        """What writes the body of such an op."""
+        """The writer of the body of an op with bodies."""
         return type(self)(program, self.traits, schedule, placement)
 
     def _loop(self, node: Node) -> None:
@@ -186,7 +186,7 @@ class Nests(ScalarCode):
         return list(pairwise(points))
 
     def _is_border(self) -> bool:
-        """Whether one of several loops around is at one or two of its many iterations."""
+        """Whether one of the surrounding loops is at one or two of its many iterations."""
         ranges = [self.bounds[v] for v in self.bounds if v.extent > WORTH_SPLITTING]
         return len(ranges) > 1 and any(last - first < 2 for first, last in ranges)
 
@@ -269,7 +269,7 @@ class Nests(ScalarCode):
         ]
 
     def _combined(self, leaf: Stored) -> int:
-        """How many elements are combined into one."""
+        """The number of elements combined into one."""
         path = self.schedule.path[leaf.value]
         return prod(
             node.var.extent

@@ -1,4 +1,4 @@
-"""Where the operands, results and carries of an op with bodies lie."""
+"""Locations of the operands, results and carries of an op with bodies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RegionPlaces:
     # -- where things are -------------------------------------------------------
 
     def operand(self, k: int) -> Location:
-        """Where an operand lies; the index of a loop around gets a place."""
+        """The location of an operand; the index of a surrounding loop gets one."""
         view = self.call.views[k]
         assert view is not None
         if view.base in self.outer.indices:
@@ -51,7 +51,7 @@ class RegionPlaces:
     def around(
         self, values: Sequence[Value], first: int = 0
     ) -> tuple[dict[Value, Location], dict[Value, Affine]]:
-        """What inputs of a body are that take operands as they are: places, or indices."""
+        """The locations or indices of a body's inputs that are operands of the op."""
         places, indices = {}, {}
         for k, value in enumerate(values, first):
             index = self.outer.indices.get(self.op.operands[k])
@@ -62,7 +62,7 @@ class RegionPlaces:
         return places, indices
 
     def result(self, k: int) -> Location:
-        """Where a result is to lie."""
+        """The location of a result."""
         value = self.op.results[k]
         return Location(self.placement.of[value], self.placement.base.get(value, Affine(0)))
 
@@ -74,7 +74,7 @@ class RegionPlaces:
         return Buffer(name, scalar_dtype(like.dtype), size, kind, over)
 
     def lies_at(self, k: int, place: Location) -> bool:
-        """Whether an operand lies there."""
+        """Whether an operand is at a location."""
         given = self.operand(k)
         return memory(given.buffer) is memory(place.buffer) and given.offset == place.offset
 

@@ -1,9 +1,9 @@
 """Loops and branches of the program: native ones, with their bodies inlined.
 
-A body is scheduled and lowered like a program, but its inputs and outputs lie where the
-loop has them: rows of what is scanned over, the carries' own memory, rows of what is
-stacked.  Scalars among the carries are stored as a step ends, and LLVM keeps them in
-registers; larger ones stay in memory (``carries``).
+A body is scheduled and lowered like a program, but its inputs and outputs are in the loop's memory:
+rows of the scanned arrays, the memory of the carries, rows of the stacked results. Scalar carries
+are stored at the end of a step, and LLVM keeps them in registers; larger ones stay in memory
+(``carries``).
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Region(RegionPlaces):
         ]
 
     def _same_results(self, same: dict[Value, Value], count: int) -> None:
-        """What the first sweep gives, from the loop that has run it."""
+        """The results of the first sweep, from the loop that has run it."""
         for k, value in enumerate(self.op.results[:count]):
             if value in same:
                 there = self.placement.of[same[value]]
@@ -239,7 +239,7 @@ class Region(RegionPlaces):
         self.here.append(Branch(index, bodies))
 
     def once(self) -> None:
-        """A body that runs once, by itself."""
+        """A body that runs once, outside of a loop."""
         self.here.extend(self._plain(self.params["body"], 0, {}))
 
     def _plain(self, body: Program, first: int, here: dict[int, int]) -> list[Any]:

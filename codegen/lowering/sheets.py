@@ -6,8 +6,8 @@
 
 As code each operation would take 0.1 to 1.5 ms to lower and to compile.
 
-Legal where each op computes elements by themselves, from numbers of one float type and truths, and
-none can fail; or moves elements without changing their order.  A product is fused with the sum that
+Legal where each op computes elements separately, from numbers of one float type and bools, and
+cannot fail; or moves elements without changing their order.  A product is fused with the sum that
 alone reads it, as LLVM does it too (of two products it may take the other one).  Sums of arrays go
 from the first element to the last.
 """
@@ -67,7 +67,7 @@ class _At(NamedTuple):
 
 
 def sheet_of(program: Program) -> LoopProgram | None:
-    """The loop program whose one step is the sheet; None where code is better, or needed."""
+    """The loop program whose one step is the sheet; None if code is better, or needed."""
     if len(program.ops) < LEAST:
         return None
     if sum(v.type.size for op in program.ops for v in op.results) > MEAN * len(program.ops):

@@ -1,12 +1,12 @@
 """Placement: which stored values have a buffer, and how large it is.
 
-A value that every reader takes from a register has none.  A value that is read
-only inside of the loops around it needs room for one of their iterations.
+A value that every reader takes from a register has no buffer. A value that is read only inside its
+surrounding loops needs memory for one of their iterations.
 
-Legal where every reader of a value without a buffer stands in the loops around it, after it is
-complete, and reads the element of its own iteration (``_reads_in_place``).  A buffer for one
-iteration is legal where all readers are in the same kernel and share the loops that it leaves out,
-and where these loops' iterations follow each other or the buffer is local (``serial_rows``).
+Legal where every reader of a value without a buffer is in the value's surrounding loops, after the
+value is complete, and reads the element of its own iteration (``_reads_in_place``).  A buffer for
+one iteration is legal if all readers are in the same kernel and share the loops it leaves out, and
+if these loops are sequential or the buffer is local (``serial_rows``).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .fusion import Node, Schedule
 from .op_loops import Stored
 from .traits import Traits
 
-#: Buffers of one iteration with at most this many scalars live in registers or on the stack.
+#: The most scalars of a one-iteration buffer in registers or on the stack.
 LOCAL = 16
 
 
 def scalar_dtype(dtype: np.dtype) -> str:
-    """The dtype of the scalars that make up an element."""
+    """The dtype of an element's scalars."""
     return {"c64": "f32", "c128": "f64"}.get(dtype_name(dtype), dtype_name(dtype))
 
 
@@ -45,7 +45,7 @@ def parts_of(dtype: np.dtype) -> int:
 
 
 class Location(NamedTuple):
-    """Where a value lies: in a buffer, from an offset on (in elements), contiguous."""
+    """The memory of a value: a buffer and an offset (in elements); it is contiguous."""
 
     buffer: Buffer
     offset: Affine = Affine(0)
@@ -53,8 +53,8 @@ class Location(NamedTuple):
 
 @dataclass
 class Frame:
-    """What is around the body of a loop or a branch: where its inputs lie, and where its
-    outputs go (a scalar that goes nowhere is taken from its register)."""
+    """The surroundings of the body of a loop or branch: the locations of its inputs and outputs (a
+    scalar without a location is taken from its register)."""
 
     inputs: dict[Value, Location]
     outputs: Sequence[Location | None]
@@ -65,8 +65,8 @@ class Placement:
     """The buffers of a scheduled program.
 
     ``inputs`` and ``outputs`` in order, ``of`` by value, ``copies`` for outputs that are
-    inputs or other outputs.  ``shared`` says how many outer loops a value's buffer serves
-    one iteration of, and ``floor`` the same by buffer.
+    inputs or other outputs.  ``shared`` is the number of outer loops of which a value's buffer
+    holds one iteration; ``floor`` is the same by buffer.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Placement:
         return Location(self.of[value], self.base.get(value, Affine(0)))
 
     def _locate_under(self, value: Value, item: Any) -> None:
-        """A value that is written over another has the other's place."""
+        """Give a value that is written over another one the other's location."""
         for under in (item.base, item.over) if isinstance(item, Stored) else ():
             if under is not None:
                 self._locate(under, self._place_of(value))
@@ -123,7 +123,7 @@ class Placement:
                 self._locate(taken, self._under(self._place_of(value)))
 
     def _under(self, place: Location) -> Location:
-        """The same memory as a buffer of its own: what is read from it is another value."""
+        """The same memory as a separate buffer, because reads from it see another value."""
         b = place.buffer
         name = f"{b.name}_{next(self.names)}"
         return Location(Buffer(name, b.dtype, b.size, b.kind, b), place.offset)
@@ -153,7 +153,7 @@ class Placement:
         self.floor[buffer] = shared
 
     def _reading(self) -> tuple[dict[Value, int], dict[Value, list[Any]]]:
-        """The kernel that computes each value, and who reads it."""
+        """The kernel that computes each value, and the value's readers."""
         kernel_of: dict[Value, int] = {}
         readers: dict[Value, list[Any]] = {}
         for number, kernel in enumerate(self.schedule.kernels()):
@@ -167,7 +167,7 @@ class Placement:
         return kernel_of, readers
 
     def _shared_loops(self, value: Value, item: Any) -> int | None:
-        """How many outer loops all readers share with it; None if all read a register."""
+        """The number of outer loops that all readers share with it; None if all read a register."""
         if not isinstance(item, Stored):
             return 0
         path = self.schedule.path[value]
@@ -189,7 +189,7 @@ class Placement:
         return None if in_registers else shared
 
     def gone(self, value: Value, shared: int | None = None) -> set[int]:
-        """Axes of a value that its buffer does not have."""
+        """The axes of a value that its buffer leaves out."""
         shared = self.shared.get(value, 0) if shared is None else shared
         if not shared:
             return set()
@@ -198,7 +198,7 @@ class Placement:
         return {d for d in item.dims[:shared] if d is not None}
 
     def offset(self, value: Value, index: Index) -> Affine:
-        """Where an element lies in the value's buffer, in elements."""
+        """The offset of an element in the value's buffer, in elements."""
         gone = self.gone(value)
         kept = [i for d, i in enumerate(index) if d not in gone]
         extents = [n for d, n in enumerate(value.shape) if d not in gone]
@@ -208,7 +208,7 @@ class Placement:
 
 
 def _reads_in_place(item: Stored, reader: Stored) -> bool:
-    """Whether the reader reads just the element of its own outer iteration."""
+    """Whether the reader reads only the element of its own outer iteration."""
     here = {
         d: affine.of(v)
         for d, v in zip(item.dims[: item.first_reduced], reader.vars, strict=False)

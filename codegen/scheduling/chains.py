@@ -1,11 +1,11 @@
-"""Chains of updates: which of them are written one after the other.
+"""Chains of updates: which of them are written in sequence.
 
-For an element of ``update(update(x, a), b)`` it can be chosen whether it comes from
-b, a or x, inside of whatever reads it.  If the chain is long, as that of a loop over
-``out[i] = …``, each window is computed for itself and written into one buffer.
+A reader of ``update(update(x, a), b)`` can select for each element whether it comes from b, a or x.
+If the chain is long, as that of a loop over ``out[i] = …``, each window is computed separately and
+written into one buffer.
 
-Legal where a link of the chain is read by the next one alone; the memory of one that others read
-too is copied (``Selection._prepare_update``).
+Legal where only the next link of the chain reads a link; the memory of a link with other readers is
+copied (``Selection._prepare_update``).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from autojit.ir.ops.update import Update, is_sparse
 
 from .op_loops import UPDATING
 
-#: Chains of at most this many windows are a choice for each element.
+#: The most windows of a chain that becomes a selection for each element.
 LONGEST_CHOICE = 8
 
 
 def long_chains(ops: Sequence[Op], readers: Readers) -> set[Value]:
-    """The results of updates in long chains, in which each is read by the next alone."""
+    """The results of updates in long chains, in which only the next update reads each."""
     length: dict[Value, int] = {}
     found: set[Value] = set()
     updates = [op for op in ops if isinstance(op.kind, Update)]
@@ -41,7 +41,7 @@ def long_chains(ops: Sequence[Op], readers: Readers) -> set[Value]:
 
 
 def sparse_windows(ops: Iterable[Op]) -> set[Value]:
-    """The results of updates of a few elements far apart, which are not looked for everywhere."""
+    """The results of updates of a few distant elements, for which not every element selects."""
     return {
         op.result
         for op in ops
@@ -54,8 +54,8 @@ def sparse_windows(ops: Iterable[Op]) -> set[Value]:
 def may_read(
     value: Value, array: Value, definers: Mapping[Value, Op], stored: AbstractSet[Value]
 ) -> bool:
-    """Whether an element of a value is computed from an array as it was before some update, by way
-    of what is not stored before."""
+    """Whether an element of a value is computed from an array's contents before some update,
+    through values that are not stored before it."""
     root, open_, seen = _root(array, definers), [value], {value}
     while open_:
         v = open_.pop()
@@ -70,7 +70,7 @@ def may_read(
 
 
 def _root(value: Value, definers: Mapping[Value, Op]) -> Value:
-    """The array that a value was before updates and loops."""
+    """The array that a value comes from, before updates and loops."""
     op = definers.get(value)
     while op is not None:
         if isinstance(op.kind, (*UPDATING, Update)):

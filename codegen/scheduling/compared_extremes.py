@@ -1,9 +1,9 @@
-"""Which values are computed once because they are compared with their own extremes.
+"""Finds values that must be computed once because they are compared with their own extremes.
 
     x == max(x)
 
-A product and a sum are one instruction, rounded once, if they stand beside each other; in another
-loop they may not be.  Computed in both places, no element might equal the largest one.
+A product and a sum in the same loop are one instruction, rounded once; in different loops they may
+not be. If the value were computed in both places, no element might equal the largest one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .op_loops import REDUCING
 _SAME_ELEMENTS = (Broadcast, Reshape, Transpose)
 _COMPARISONS = (eq, ne, lt, le, gt, ge)
 
-#: The ops by what they compute.
+#: The ops by their results.
 Definers = Mapping[Value, Op]
 
 
@@ -44,14 +44,14 @@ def compared_with_extremes(ops: Iterable[Op], definers: Definers) -> set[Value]:
 
 
 def _unmoved(value: Value, definers: Definers) -> Value:
-    """What a value shows the elements of."""
+    """The value whose elements a value shows."""
     while (op := definers.get(value)) and isinstance(op.kind, _SAME_ELEMENTS):
         (value,) = op.operands
     return value
 
 
 def _may_contract(value: Value, definers: Definers) -> bool:
-    """Whether a product and a sum are among what is computed for each element of a value."""
+    """Whether the computation of each element of a value contains a product and a sum."""
     words: set[str] = set()
     seen, left = {value}, [value]
     while left:

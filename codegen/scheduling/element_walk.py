@@ -2,7 +2,7 @@
 
 It is demand-driven: it starts at one element, follows elementwise ops to the same element of their
 operands and movement ops to another element, and stops at values that are stored in buffers.  The
-scheduler walks to see what is read; lowering walks to emit code.
+scheduler walks to find reads; lowering walks to emit code.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class ElementWalk:
         raise NotImplementedError
 
     def condition(self, conditions: list[Any], guard: Any) -> Any:
-        """A guard that holds where the outer guard and all of the conditions do."""
+        """A guard that holds if the outer guard and all of the conditions do."""
         raise NotImplementedError
 
     def unless(self, guard: Any, holds: Any) -> Any:
-        """A check that holds where the guard does not: there is no such element."""
+        """A check that also holds if the guard does not, because then there is no such element."""
         return holds
 
     def gather(self, op: Op, places: list[Any], index: Index, guard: Any) -> Any:
-        """An element of a stored value at computed places; ``index`` is that of the other axes."""
+        """An element of a stored value at computed indices; ``index`` is for the other axes."""
         raise NotImplementedError
 
     # -- the walk ---------------------------------------------------------
@@ -87,7 +87,7 @@ class ElementWalk:
         return self._move(op, index, guard)
 
     def _inside(self, value: Value, index: Index) -> bool:
-        """Whether the element exists whatever the guard, so that it may be computed anyway."""
+        """Whether the element exists for any guard, so that it may be computed unconditionally."""
         for i, extent in zip(index, value.shape, strict=True):
             low, high = i.range(self.bounds)
             if low < 0 or high >= extent:

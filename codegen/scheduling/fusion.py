@@ -1,14 +1,13 @@
 """Scheduling: stored values become one tree of loops, fused where that is legal.
 
-Each stored value brings its loops.  Going through them in program order, a value
-joins an existing loop if the loop has its extent, and everything that it reads
-from inside of that loop is complete there and read at the very same iteration;
-otherwise it gets a loop of its own.  So elementwise chains, reductions with
-their producers and consumers, and rows of softmax end up in one nest.
+Each stored value has its loops. In program order, a value joins an existing loop if the loop has
+the same extent, and everything that it reads from that loop is complete there and read at the same
+iteration; otherwise it gets a new loop. So elementwise chains, reductions with their producers and
+consumers, and rows of softmax end up in one nest.
 
-Legal where no value comes before what it reads (``_position_after_dependencies``), and where each
-value that it reads from a loop that it joins is an axis of that loop, complete in its iteration,
-and read at that iteration only (``_may_join``).
+Legal where no value comes before its operands (``_position_after_dependencies``), and where each
+operand from a joined loop has an axis for that loop, is complete in the iteration, and is read only
+at that iteration (``_may_join``).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Node:
     def __init__(self, var: Var | None = None) -> None:
         self.var = var
         self.children: list[Node | Stored | Call] = []
-        #: Stored values computed below, and those read there (inputs included).
+        #: The stored values computed below, and the values read there (inputs included).
         self.members: set[Value] = set()
         self.touched: set[Value] = set()
 
@@ -66,7 +65,7 @@ class _Reads(ElementWalk):
         self.anywhere(op.operands[0])
 
     def anywhere(self, value: Value) -> None:
-        """The value is read at an index that no loop variable equals."""
+        """Note that a value is read at an index that is not a loop variable."""
         self.found.setdefault(value, set()).add(tuple(affine.of(Var(n)) for n in value.shape))
 
     def constant(self, op: Op) -> Any:
@@ -95,7 +94,7 @@ class Schedule:
         selection = Selection(program, traits, inside=inside)
         self.definers = selection.definers
         self.stored = selection.stored
-        #: Values that lie where a later one does, which takes over their memory.
+        #: Values whose memory a later value takes over.
         self.together: dict[Value, Value] = {}
         self.kept = selection.kept
         self.root = Node()
@@ -168,7 +167,8 @@ class Schedule:
         return 0
 
     def _may_join(self, child: Node, item: Stored, depth: int) -> bool:
-        """Whether all that the item reads from the loop is complete in the same iteration."""
+        """Whether everything that the item reads from the loop is complete in the same
+        iteration."""
         here = affine.of(item.vars[depth])
         for value, indices in item.reads.items():
             if value not in child.members:

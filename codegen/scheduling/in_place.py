@@ -1,11 +1,12 @@
-"""Which carries of a loop may be overwritten as the next ones are computed.
+"""Decides which carries of a loop may be overwritten while the next ones are computed.
 
 Legal where every read of an old element comes before the new one is written there, in a loop that
 is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
 the new one is that of another carry or a result of the body.  A loop inside of the body takes over
-the memory of a value that it carries, where it reads that value once, as the carry's first value,
-and nothing reads it after the loop has begun (``_Order.through``).  A branch does so where each of
-its ways hands that operand on, or may overwrite it by the same rules (``_Order.takes``).
+the memory of a value that it carries if it reads that value only as the carry's first value, and
+nothing else reads it after the loop has begun (``_Order.through``). A branch takes over the memory
+if each of its ways passes that operand on, or may overwrite it by the same rules
+(``_Order.takes``).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from .traits import Traits
 def may_overwrite(
     schedule: Schedule, old: Sequence[Value], new: Sequence[Value]
 ) -> tuple[list[bool], set[Value]]:
-    """For each pair, whether the new value may be written over the old one; and the copies of
-    old values that are not needed then, since what updates them may do so in place.
+    """For each pair, whether the new value may be written over the old one; and the copies of old
+    values that become unnecessary, because their updates may happen in place.
 
     Every read of an old element has to come before the new element is written there: in
     loops that are complete by then, or in the same iteration.
@@ -48,8 +49,8 @@ def may_overwrite(
 
 
 def _whole(call: BodyCall, operand: int, after: Value) -> Value | None:
-    """The value that an operand is, if it is all of it, of the type of a result, and the only
-    operand that is read from there."""
+    """The value of an operand, if the operand is the whole value, has a result's type, and is the
+    only operand read from it."""
     view = call.views[operand]
     if view is None or call.reads.count(view.base) != 1:
         return None
@@ -57,7 +58,8 @@ def _whole(call: BodyCall, operand: int, after: Value) -> Value | None:
 
 
 def _taken_by_branches(call: BodyCall, traits: Traits) -> dict[int, int]:
-    """By results of a switch, operands that every branch hands on as that, or may overwrite."""
+    """By results of a switch, operands that every branch passes on as that result, or may
+    overwrite."""
     if call.taken is None:
         call.taken = _find_taken(call, traits)
     return call.taken
@@ -75,7 +77,7 @@ def _find_taken(call: BodyCall, traits: Traits) -> dict[int, int]:
     branches = op.params["branches"]
     orders = [_Order(Schedule(b, traits, inside=True)) for b in branches]
     for k, operands in fits.items():
-        # What some branch hands on is most likely what the others update.
+        # An operand that some branch passes on is most likely the one that the others update.
         handed = {w: sum(b.inputs[w - 1] is b.outputs[k] for b in branches) for w in operands}
         for w in sorted(handed, key=lambda w: -handed[w]):
             if w not in found.values() and all(
@@ -88,8 +90,8 @@ def _find_taken(call: BodyCall, traits: Traits) -> dict[int, int]:
 
 
 class _Way(NamedTuple):
-    """How a value comes to lie where the old one was: the copies that are not made for it, what
-    is computed over an updated array, and values that lie where later ones do."""
+    """How a value gets the memory of the old one: the copies that are omitted, the values
+    computed over an updated array, and the values whose memory later ones take over."""
 
     copies: frozenset[Value] = frozenset()
     item: Stored | None = None
@@ -103,7 +105,7 @@ class _Order:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.leaves: list[Any] = list(schedule.root.leaves())
-        #: The outermost loop (or call) that a leaf stands in.
+        #: The outermost loop (or call) that contains a leaf.
         self.child = {
             id(leaf): position
             for position, child in enumerate(schedule.root.children)
@@ -111,7 +113,7 @@ class _Order:
         }
 
     def way(self, before: Value, after: Value) -> _Way | None:
-        """How a value can take the place of one before, if it can."""
+        """How a value can take the memory of an earlier one, if it can."""
         item: Any = self.schedule.stored.get(after)
         if isinstance(item, BodyCall):
             return self.through(before, after, self._taken(item, after), item, item)
@@ -123,15 +125,15 @@ class _Order:
             if way is not None:
                 return way._replace(copies=way.copies | {copy.value})
         if copy is None and first.base is not None:
-            # What a loop ends with is updated where it lies.
+            # The final value of a loop is updated in place.
             return self.through(before, after, first.base, first, first)
         return self.updated(before, item)
 
     def through(
         self, before: Value, after: Value, taken: Value | None, first: Any, reader: Any
     ) -> _Way | None:
-        """How a value can take the place of one before by way of another, ``taken``, which
-        ``reader`` alone reads once ``first`` has begun to write over it."""
+        """How a value can take the memory of an earlier one through another one, ``taken``, which
+        only ``reader`` reads after ``first`` has begun to write over it."""
         if taken is None or not self._read_until(taken, first, reader):
             return None
         if taken is before:
@@ -142,8 +144,7 @@ class _Order:
         return way and way._replace(together=(*way.together, (taken, after)))
 
     def _taken(self, call: BodyCall, after: Value) -> Value | None:
-        """The value that a result of a loop is as the loop begins, if the loop reads all of it and
-        does not read it otherwise."""
+        """The initial value of a loop's result, if the loop reads the whole value only as that."""
         kind, op = call.op.kind, call.op
         assert isinstance(kind, BodyOp)
         k = op.results.index(after)
@@ -155,7 +156,7 @@ class _Order:
         return None if operand is None else _whole(call, operand, after)
 
     def takes(self, before: Value, after: Value) -> bool:
-        """Whether an output lies, or may lie, where an input does."""
+        """Whether an output has, or may have, the memory of an input."""
         outputs = self.schedule.program.outputs
         if before is after:
             return outputs.count(after) == 1
@@ -163,10 +164,10 @@ class _Order:
         return alone and self.way(before, after) is not None
 
     def updated(self, before: Value, item: Stored) -> _Way | None:
-        """The same for a value that loops over its elements compute.
+        """How a value computed by loops over its elements can take the memory of an earlier one.
 
-        Either is a chain of updates, of a copy of the value before or of something that is
-        computed for each element; and what that reads may be such a chain once more.
+        It is a chain of updates, either of a copy of the earlier value or of a value computed for
+        each element, whose operands may be such a chain again.
         """
         first, under = self._bottom(item)
         if under is None or under.copied is before:
@@ -187,7 +188,7 @@ class _Order:
         return _Way() if self.safe(before, under) else None
 
     def _bottom(self, item: Stored) -> tuple[Stored, Stored | None]:
-        """The first of a chain of updates (or the item itself), and what that updates."""
+        """The first of a chain of updates (or the item itself), and the value it updates."""
         first, under = item, item
         while under.base is not None:
             found = self.schedule.stored.get(under.base)
@@ -197,12 +198,12 @@ class _Order:
         return first, under
 
     def _stays(self, value: Value) -> bool:
-        """Whether a value is read where it lies when the body has ended: as an output, or by a
-        later loop, of which it is no operand."""
+        """Whether a value is read from its memory after the body has ended: as an output, or by a
+        later loop without being its operand."""
         return value in (*self.schedule.program.outputs, *self.schedule.kept.same.values())
 
     def _read_until(self, before: Value, first: Stored, copy: Stored) -> bool:
-        """Whether nothing but a copy reads a value once the first update begins."""
+        """Whether only a copy reads a value after the first update begins."""
         begins = self.child[id(first)]
         others = [leaf for leaf in self.leaves if before in leaf.reads and leaf is not copy]
         return all(self.child[id(leaf)] < begins for leaf in others)

@@ -5,16 +5,16 @@
     _, g = while c, x, t {f, and pushes r}      g = <the steps of the loop above backwards> t
                          {backwards: h of r}
 
-The reverse of a loop of unknown length runs the loop again, since as a program of values it
-cannot have what the first run computed: how much that is is not known before.  In memory it can.
-Of two loops that take the same steps, the first also pushes the values that the later one would
-push, and the later one begins with its second sweep; if it has only one, it has nothing to do.
+The reverse of a loop of unknown length runs the loop again, because a program of values cannot
+refer to an unknown number of values from the first run. In memory they can be kept. If two loops
+take the same steps, the first one also pushes the values that the later one would push, and the
+later one begins with its second sweep; if it has only one sweep, it does nothing.
 
 Legal where both loops end by the same test of the same carries, and each carry of the later loop
 equals one of the first at every step (``_same_carries``): it starts as the same value, and its
 next value is the same function of equal carries.
-The values that the later loop's first sweep reads must be known before the first loop: they are
-computed before it then, and depend on none of its results.
+The values that the later loop's first sweep reads must be computable before the first loop: they
+are then computed before it, and must not depend on its results.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from autojit.ir.rewriting import cse, dce
 
 @dataclass(frozen=True)
 class Kept:
-    """``ops`` with first loops that push; ``source`` names for a later loop the first one, and
-    ``same`` for results of the later one's first sweep that are read those of the first."""
+    """``ops`` with first loops that push. ``source`` maps a later loop to the first one, and
+    ``same`` maps used results of the later one's first sweep to results of the first."""
 
     ops: list[Op]
     source: dict[Op, Op]
     same: dict[Value, Value]
 
     def reverse_of(self, first: Op) -> Op:
-        """A loop that reads the values that a first one pushes; where there is none, the first
+        """A loop that reads the values that a first one pushes; if there is none, the first
         itself."""
         for op, source in self.source.items():
             if source is first and len(op.params["sweeps"]) > 1:
@@ -49,7 +49,7 @@ class Kept:
 
 @phase("keep tapes")
 def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
-    """The loops among the ops of a program that can do with the tapes of another one."""
+    """Find loops of a program that can use the tapes of another one."""
     loops = [op for op in ops if isinstance(op.kind, While)]
     if len(loops) < 2:
         return Kept(list(ops), {}, {})
@@ -88,7 +88,7 @@ def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
 
 
 class Numbering:
-    """Numbers of values: two that have the same are computed in the same way from the same."""
+    """Value numbers: values with equal numbers are the same function of the same inputs."""
 
     def __init__(self) -> None:
         self.of: dict[Hashable, int] = {}
@@ -115,10 +115,10 @@ class Numbering:
 
 
 def _same_carries(first: Op, later: Op) -> list[int] | None:
-    """For each carry of the later loop's first sweep the first loop's that is equal at all steps;
-    None where there is none, or where the loops end differently.
+    """For each carry of the later loop's first sweep, the first loop's carry that is equal at all
+    steps; None if there is none, or if the loops end differently.
 
-    Carries that start equal are taken to be equal until their next values are seen to differ.
+    Carries that start equal are assumed equal until their next values differ.
     """
     loops = (first, later)
     constants: list[list[Value]] = []
@@ -150,7 +150,7 @@ def _same_carries(first: Op, later: Op) -> list[int] | None:
 
 
 def _with_constants_ahead(ops: list[Op], first: Op, later: Op) -> list[Op] | None:
-    """The ops with those that the constants of a later loop need before the first loop; None where
+    """The ops, with those needed by a later loop's constants moved before the first loop; None if
     they need the first loop itself."""
     start = ops.index(first)
     needed = set(later.operands[: later.params["constants"]])

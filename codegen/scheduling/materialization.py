@@ -1,4 +1,4 @@
-"""Which values are stored, and the loops that compute each of them.
+"""Decides which values are stored, and the loops that compute them.
 
 Everything elementwise is computed where it is used, so most values never exist
 in memory.  Stored are: outputs, reductions, operands and results of matrix
@@ -6,10 +6,10 @@ products, and values that are expensive and needed in several places.
 
 Any choice is legal where
 
-- an array is updated in its own memory only if the update is its only reader, and no input or
-  result of the program: otherwise a copy is updated (``_prepare_update``);
-- the BLAS and the bodies of loops read elements where they lie only if their strides are those
-  that the call takes: otherwise they read a copy (``_prepare_product``, ``_prepare_bodies``);
+- an array is updated in its own memory only if the update is its only reader and it is neither an
+  input nor a result of the program: otherwise a copy is updated (``_prepare_update``);
+- the BLAS and the bodies of loops read elements in place only if their strides are supported by the
+  call: otherwise they read a copy (``_prepare_product``, ``_prepare_bodies``);
 - a value that is compared with its own extreme is computed once, if its rounding may differ from
   place to place (``compared_with_extremes``).
 """
@@ -44,9 +44,9 @@ from .rotate import rotated
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
-#: A value that costs as much as this many functions is stored when two places need it.
+#: A value that costs as much as this many function calls is stored if it has two uses.
 EXPENSIVE = 1
-#: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
+#: The most repetitions of its operand's computation by a broadcast; above, it is stored.
 CHEAP_TO_REPEAT = 3
 #: A value with this many repetitions and elements is stored without steps between them.
 MANY = 16
@@ -64,7 +64,7 @@ class LibraryCall:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """What the call computes."""
+        """The values that the call computes."""
         return self.op.results
 
     @property
@@ -78,8 +78,8 @@ class BodyCall:
     """An op with bodies: a loop or a branch, with its operands as contiguous parts of stored
     values, or as constants (``views[k]`` is then None).
 
-    ``taken`` is found when it is asked for: by the numbers of results of a branch, the operands
-    whose memory they may take over.
+    ``taken`` is computed on demand: by result number of a branch, the operands whose memory the
+    result may take over.
     """
 
     op: Op
@@ -88,7 +88,7 @@ class BodyCall:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """What the op computes."""
+        """The values that the op computes."""
         return self.op.results
 
     @property
@@ -97,12 +97,12 @@ class BodyCall:
         return [view.base for view in self.views if view is not None]
 
 
-#: The ops that are steps of their own, between loops.
+#: The ops that are separate steps between loops.
 Call = LibraryCall | BodyCall
 
 
 class Selection:
-    """Decides what is stored, in one walk over the ops from the last to the first."""
+    """Decides which values are stored, in one walk over the ops from the last to the first."""
 
     def __init__(self, program: Program, traits: Traits, *, inside: bool = False) -> None:
         self.program = program
@@ -118,7 +118,7 @@ class Selection:
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
         readers = readers_of(self.ops, self.copied)
-        #: Updates of windows that are written where they go, not chosen for each element.
+        #: Updates of windows that are written in sequence, not selected for each element.
         self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self._prepare_products()
         self._prepare_updates()
@@ -129,7 +129,7 @@ class Selection:
     # -- matrix products --------------------------------------------------
 
     def _prepare_products(self) -> None:
-        """Operands that the BLAS cannot read where they lie get a copy in its layout."""
+        """Copy operands that the BLAS cannot read in place into its layout."""
         self.forced: set[Value] = set()
         self.calls: dict[Value, LibraryCall] = {}
         #: Values that are stored in any case, so that views of them are known to be views.
@@ -147,10 +147,10 @@ class Selection:
         self.ops = ops
 
     def _prepare_bodies(self, op: Op) -> None:
-        """Operands of an op with bodies are read where they lie if they are contiguous."""
+        """Let operands of an op with bodies be read in place if they are contiguous."""
         initial = op.kind.initial(op.params)  # type: ignore[attr-defined]
         views: list[Strided | None] = []
-        # The first values of a sweep that another loop has run.
+        # The initial values of a sweep that another loop has run.
         skipped = initial[: op.params["carries"][0]] if op in self.kept.source else ()
         for k, value in enumerate(op.operands):
             if k in skipped or (k in initial and _can_be_filled(self.definers.get(value))):
@@ -182,7 +182,7 @@ class Selection:
         self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))
 
     def _prepare_arrays(self, op: Op) -> None:
-        """Arrays that are read in place are contiguous; the last matrix is copied as it is."""
+        """Make arrays that are read in place contiguous; the last matrix may have any strides."""
         operands, views = op.operands[getattr(op.kind, "unread", 0) :], []
         for position, value in enumerate(operands, 1):
             strides = row_major_strides(value.shape)
@@ -210,10 +210,10 @@ class Selection:
     # -- updates in place -------------------------------------------------
 
     def _prepare_updates(self) -> None:
-        """An array that is updated in place has no other reader, or is a copy."""
+        """Copy arrays that are updated in place, unless they have no other reader."""
         #: Results of updates that begin with a copy.
         self.over_copies: set[Value] = set()
-        #: The elements that indices pick, by their array.
+        #: The elements read at indices, by their array.
         self.picked: dict[Value, list[Value]] = {}
         for op in self.ops:
             if isinstance(op.kind, Gather) and is_sparse(op.result.type, op.operands[0].type):
@@ -230,7 +230,7 @@ class Selection:
         base, rest = self._memory_of(op.operands[0], readers), op.operands[1:]
         alone = base in self.definers and readers[base] == 1
         if self.inside and (not alone or base in self.over_copies):
-            # Where no copy turns out to be needed, nothing reads the written array any more.
+            # If no copy turns out to be needed, nothing reads the written array any more.
             self.forced.update(self.picked.get(base, ()))
             made = [v for v in rest if v in self.definers]
             self.forced.update(v for v in made if may_read(v, base, self.definers, self.forced))
@@ -245,7 +245,7 @@ class Selection:
         return op
 
     def _memory_of(self, value: Value, readers: Readers) -> Value:
-        """What has the memory of a value that is only reshaped for its one reader."""
+        """The value with the memory of a value that is only reshaped for its only reader."""
         op = self.definers.get(value)
         while op is not None and isinstance(op.kind, Reshape) and readers[value] == 1:
             (value,) = op.operands
@@ -322,7 +322,7 @@ class Selection:
             repeated.add(value)
 
     def _is_read_apart(self, value: Value) -> bool:
-        """Whether a cheap value reads memory with steps between neighbours."""
+        """Whether a cheap value reads memory with a stride."""
         left = [value]
         while left:
             value = left.pop()
@@ -357,8 +357,8 @@ class Selection:
 
 
 def _updates_last(ops: Sequence[Op]) -> list[Op]:
-    """The ops with what does not need an update before it: an array can be updated in place
-    once all that reads it is computed."""
+    """The ops, with ops that do not need an update moved before it: an array can be updated in
+    place after all its readers."""
     level: dict[Value, int] = {}
     levels = []
     for op in ops:
@@ -370,7 +370,7 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
 
 
 def _times_read(op: Op) -> list[int]:
-    """How often a product reads each element of its operands."""
+    """The number of times that a product reads each element of its operands."""
     free = [
         prod(v.shape[axis] for axis in free_axes(v.type.ndim, contract, batch))
         for v, contract, batch in zip(
@@ -388,13 +388,13 @@ def _can_be_filled(op: Op | None) -> bool:
 
 
 def _is_mostly_margin(op: Op) -> bool:
-    """Whether an op puts an array into one of more than twice its size: a loop over all of that
-    would compute its elements everywhere, and leave most of them out."""
+    """Whether an op puts an array into one of more than twice its size: a loop over the larger one
+    would compute many elements only to discard them."""
     return isinstance(op.kind, Pad) and op.result.type.size > 2 * op.operands[0].type.size
 
 
 def _repeats(op: Op) -> bool:
-    """Whether a broadcast adds an axis outside of one that it keeps."""
+    """Whether a broadcast adds an axis outside of an axis that it keeps."""
     dims, shape = op.params["dims"], op.params["shape"]
     last = max(dims, default=-1)
     return any(i not in dims and shape[i] > 1 for i in range(last))

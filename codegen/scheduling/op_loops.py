@@ -1,4 +1,4 @@
-"""The loops of one op: which axes they run over, what an element is, how it is combined."""
+"""The loops of one op: their axes, the computation of an element, and how it is combined."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .views import strided_view
 SMALL_PRODUCT = 2048
 #: Ops that change an array in place.
 UPDATING = (Scatter, AddAt)
-#: Ops whose results are stored: they have loops, or a call, of their own.
+#: Ops whose results are stored: they have their own loops, or a call.
 REDUCING = (Reduce, Dot, ScatterAdd, Matrices, Callback, *UPDATING)
 
 
@@ -36,11 +36,11 @@ class Stored:
     """A stored value and the loops that compute it.
 
     ``dims[j]`` is the axis of the value that loop j runs over, or None for an axis
-    that is reduced.  ``element(walk, indices)`` gives what is stored or combined,
-    ``places(walk, indices)`` at which computed places of the leading ``axes``.
-    What updates a ``base`` does so in its buffer, which nothing else reads; ``at(variables)`` is
-    then the element's index, if it is not the loop variables themselves.  A result that is computed
-    ``over`` a value takes that value's buffer, element by element.
+    that is reduced.  ``element(walk, indices)`` gives the stored or combined element, and
+    ``places(walk, indices)`` its computed indices in the leading ``axes``. An update of a ``base``
+    happens in its buffer, which nothing else reads; ``at(variables)`` is then the element's index,
+    unless it is the loop variables themselves. A result that is computed ``over`` a value takes
+    that value's buffer, element by element.
     """
 
     op: Op
@@ -67,7 +67,7 @@ class Stored:
 
     @property
     def copied(self) -> Value | None:
-        """The value of which this is a copy."""
+        """The value that this is a copy of."""
         op = self.op
         in_order = op.kind is transpose and op.params["axes"] == tuple(range(op.result.type.ndim))
         return op.operands[0] if in_order else None
@@ -137,7 +137,7 @@ def _scatter(op: Op) -> Stored:
     axes, shape = op.params["axes"], op.result.shape
     picked = indices[0].type.ndim
     kept = [d for d in range(len(shape)) if d not in axes]
-    # A scalar index has no axis to reduce; a loop of one iteration stands for it.
+    # A scalar index has no axis to reduce; a loop of one iteration replaces it.
     extents = updates.shape if picked else (1, *updates.shape)
     skip = 0 if picked else 1
     dims = (*[None] * max(picked, 1), *kept)
@@ -207,7 +207,7 @@ def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:
 
 
 def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) -> Any:
-    """Loops over a matrix and a vector follow the matrix, so that it is read in order."""
+    """Order the loops of a matrix-vector product so that the matrix is read in memory order."""
     big, column = (a, 2) if a.type.size >= b.type.size else (b, 3)
     if big.type.size <= SMALL_PRODUCT:
         return loops
@@ -218,7 +218,7 @@ def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) 
         long, key=lambda loop: -strides[loop[column]] if loop[column] is not None else 0
     )
     kept = [d for _, d, *_ in ordered if d is not None]
-    # Kept axes stay in order, so that the part of a buffer that is still open is contiguous.
+    # Kept axes stay in order, so that the unfinished part of a buffer is contiguous.
     if kept != sorted(kept):
         return loops
     for loop in loops:

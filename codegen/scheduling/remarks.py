@@ -1,4 +1,4 @@
-"""Remarks about loops: which lines of the user's they come from, and why two were not fused."""
+"""Remarks about loops: the user's lines they come from, and why two were not fused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.ir.pass_manager import remarks
 
 from .op_loops import Stored
 
-#: The most lines of the user's that a remark names.
+#: The most user lines that a remark names.
 _MOST_LINES = 3
 
 
@@ -27,7 +27,7 @@ def about_loop(by: str, kernel: Kernel, loop: Any, reason: str, way_out: str = "
 
 
 def _lines(kernel: Kernel) -> str:
-    """The lines of the user's whose results a kernel stores."""
+    """The user's lines with results that a kernel stores."""
     roots = [op for origin in kernel.origins for op in origin.roots]
     found = list(dict.fromkeys(str(op.source) for op in roots if op.source))
     more = ", …" if len(found) > _MOST_LINES else ""
@@ -40,8 +40,8 @@ def _lines(kernel: Kernel) -> str:
 def not_joined(others: list[Any], first: int, item: Stored, depth: int) -> None:
     """Note why a value joined none of the loops beside its own, if remarks are collected.
 
-    ``others`` are these, of which those from ``first`` on come after all that the value reads; the
-    last one that has to do with it is spoken of.
+    ``others`` are these loops; the ones from ``first`` on come after all operands of the value. The
+    remark is about the last loop related to the value.
     """
     notes = remarks.current()
     if notes is None:

@@ -1,18 +1,17 @@
-"""Loops whose condition and body compute the same have it computed once.
+"""Computes values shared by a loop's condition and body once.
 
     while c(f(x)):                            t = f(x); p = c(t)
         x = g(x, f(x))            ->          while p:
                                                   x = g(x, t); t = f(x); p = c(t)
 
-So it is in iterations that end when a residual is small: the residual is what the step is taken
-from too.  The loop is rotated (A. Appel, "Modern Compiler Implementation", 1998, 18.1): the
-condition of the next step is computed at the end of the body, where it shares the sweep that
-computes the new carries, and what both need is a carry.  That is done where it saves something
-dear; cheap values are computed again.
+This helps iterations that end when a residual is small, because the step is computed from the
+residual too.  The loop is rotated (A. Appel, "Modern Compiler Implementation", 1998, 18.1): the
+condition of the next step is computed at the end of the body, in the same sweep as the new carries,
+and shared values become carries. This is done only for expensive values; cheap ones are recomputed.
 
-Legal for a ``while`` whose condition and body read the same constants and carries: what both
-compute is told by the numbers of their values, and an op that may fail is run for the same carries
-as before, once where it ran twice.  Nothing changes in the results.
+Legal for a ``while`` whose condition and body read the same constants and carries: shared values
+are found by value numbering, and an op that may fail runs for the same carries as before, once
+instead of twice.  Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from autojit.ir.rewriting import cse, dce
 
 from .kept_tapes import Kept, Numbering
 
-#: Of these pairs, who computes one has most of the other.
+#: Pairs of ops where computing one gives most of the other.
 _PAIRS: dict[Declaration, Declaration] = {sin: cos, cos: sin}
 
 
 @phase("rotate loops")
 def rotated(kept: Kept) -> Kept:
-    """The ops with their loops rotated, where that saves something."""
+    """The ops with their loops rotated, if that saves work."""
     ops: list[Op] = []
     replaced: dict[Op, Op] = {}
     for op in kept.ops:
@@ -50,7 +49,7 @@ def rotated(kept: Kept) -> Kept:
 
 
 def _rotated(op: Op) -> tuple[list[Op], Op]:
-    """What runs before the loop, and the loop."""
+    """The ops before the loop, and the loop."""
     n, m = op.params["constants"], op.params["carries"][0]
     condition, (body, *later) = op.params["condition"], op.params["sweeps"]
     shared = _shared(condition, body)
@@ -81,7 +80,7 @@ def _rotated(op: Op) -> tuple[list[Op], Op]:
 
 
 def _shared(condition: Program, body: Program) -> list[Value]:
-    """Values of the body that are dear, and have been computed for the condition."""
+    """Expensive values of the body that have been computed for the condition."""
     table = Numbering()
     inputs = [table.number(("input", k)) for k in range(len(body.inputs))]
     tested = set(table.values(condition, inputs).values())

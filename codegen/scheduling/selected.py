@@ -1,4 +1,4 @@
-"""Of sorted values a few are read: they are found without the order of the others.
+"""Selection: if only a few sorted values are read, they are found without sorting the others.
 
 Before::
 
@@ -12,13 +12,13 @@ After::
     %2: f64[300,1] = slice %1 {start=(0, 0), stop=(300, 1), stride=(1, 1)}
     %3: f64[300,1] = slice %1 {start=(0, 1), stop=(300, 2), stride=(1, 1)}
 
-A sample of a row tells between which numbers a place lies (R. Floyd and R. Rivest, "Expected Time
-Bounds for Selection", CACM 18, 1975): one pass over the row counts those below and keeps those
+A sample of a row bounds the number at a place in the sorted row (R. Floyd and R. Rivest, "Expected
+Time Bounds for Selection", CACM 18, 1975): one pass over the row counts those below and keeps those
 between, and only these are sorted.
 
 Legal where every reader of the sorted values is a slice, in steps of one along the rows, and they
-are no output.  Nothing changes in the results, but which of -0.0 and 0.0 is read.  It pays in long
-rows, where the numbers between are few.
+are not an output. Nothing changes in the results, except which of -0.0 and 0.0 is read. It pays in
+long rows, where few numbers are between the bounds.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from autojit.ir.rewriting import cse, dce
 from autojit.ir.rewriting.bodies import rule as in_bodies
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 
-#: Numbers of a row from which on some are selected: rows of 300 are sorted in less time.
+#: The least length of a row for selection: rows of 300 are sorted in less time.
 LEAST = 500
-#: Numbers in a sample, at most, and how many standard deviations of a place in it are kept.
+#: The most numbers in a sample, and how many standard deviations of a place in it are kept.
 SAMPLE = 1024
 DEVIATIONS = 3.0
 #: The most passes over a row, and the most of it that is kept in all of them together.
@@ -45,8 +45,8 @@ MOST_KEPT = 0.5
 
 
 class Window(NamedTuple):
-    """Places of a row that one pass finds, the first and the last; and the places in the sorted
-    sample between whose numbers theirs lie (None: there is no bound)."""
+    """The first and last place of a sorted row that one pass finds; and the places in the sorted
+    sample that bound them (None: no bound)."""
 
     first: int
     last: int
@@ -55,12 +55,13 @@ class Window(NamedTuple):
 
 
 def sample_size(n: int) -> int:
-    """How many numbers of a row of so many are a sample of it."""
+    """The sample size for a row of n numbers."""
     return max(1, min(SAMPLE, round(n ** (2 / 3)), n))
 
 
 def windows(places: Sequence[int], n: int) -> list[Window]:
-    """The passes over a row of n numbers that find what is at some places, in ascending order."""
+    """The passes over a row of n numbers that find the numbers at some places, in ascending
+    order."""
     found: list[Window] = []
     for place in places:
         new = _window(place, place, n)
@@ -86,7 +87,7 @@ def _window(first: int, last: int, n: int) -> Window:
 
 
 def _kept(window: Window, n: int) -> float:
-    """The share of a row that a pass keeps."""
+    """The fraction of a row that a pass keeps."""
     m = sample_size(n)
     low = 0 if window.low is None else window.low
     return ((m if window.high is None else window.high) - low) / m
@@ -100,7 +101,7 @@ def _pays(places: Sequence[int], n: int) -> bool:
 
 
 def selected(program: Program) -> Program:
-    """The program with order statistics in the place of sorted values that few ops read."""
+    """The program with order statistics instead of sorted values that few ops read."""
     if not _sorts(program):
         return program
     places = _places_read(program)
@@ -129,7 +130,7 @@ def _sorts(program: Program) -> bool:
 
 
 def _places_read(program: Program) -> dict[Value, tuple[int, ...]]:
-    """The places of sorted values that are read, where they are few, by the sorted values."""
+    """The places read from each array of sorted values, if they are few."""
     found = {op.result: set[int]() for op in program.ops if op.kind is sort}
     if not found:
         return {}

@@ -1,4 +1,4 @@
-"""What a target wants of the loop nests, decided before they are scheduled.
+"""A target's requirements on loop nests, known before scheduling.
 
 A new target begins with ``Traits(tasks=False, split_blocks=False, tiles=False)``, in its own
 folder: plain loops on one thread, and calls for products and factorizations.
@@ -45,8 +45,8 @@ class Traits:
 
 
 CPU = Traits(selects=True, sheets=True)
-#: Iterations of outer loops run at the same time, and a thread keeps what it sums in a register;
-#: it decides conditions as it goes, since more loops would mean less to do at the same time.
+#: Iterations of outer loops run concurrently, and a thread keeps its sums in a register. Conditions
+#: are evaluated at run time, because splitting loops would reduce parallelism.
 CUDA = Traits(
     reduce_into_buffers=False,
     serial_rows=False,

@@ -18,7 +18,7 @@ from .element_walk import ElementWalk, Index
 
 
 def is_joined(op: Op) -> bool:
-    """Whether an op puts several arrays, or one and a margin, beside each other."""
+    """Whether an op joins several arrays, or an array and a margin."""
     return isinstance(op.kind, (Concatenate, Pad)) and op.result.type.size > 0
 
 
@@ -26,7 +26,8 @@ def is_joined(op: Op) -> bool:
 class Strided:
     """A view of a stored value: element = base[offset + sum(stride * index)].
 
-    An affine form of the positions along its axes, which are no variables: a product has none.
+    It is affine in the positions along its axes. These are not loop variables, because a product
+    has none.
     """
 
     base: Value
@@ -47,9 +48,8 @@ class _ViewWalk(ElementWalk):
         return True
 
     def walk(self, value: Value, index: Index, guard: Any = None) -> Any:
-        # Ops that are no movements are computed: it is the base, stored row-major.  So is what is
-        # put together of several parts; in an array of another shape the parts would be chosen for
-        # each element.
+        # The result of any other op is a base, stored row-major. So is an array joined from several
+        # parts; in an array of another shape the part would have to be selected for each element.
         definer = self.definers.get(value)
         if definer is None or not hasattr(definer.kind, "sources") or is_joined(definer):
             return self.read(value, index, guard)
@@ -72,7 +72,7 @@ def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided
 
 
 def is_row_major(view: Strided, value: Value) -> bool:
-    """Whether the last two axes of a view (or its only one) lie as in an array of their own."""
+    """Whether the last two axes of a view (or its only one) are contiguous and row-major."""
     shape = value.shape[-2:]
     return all(
         n == 1 or stride == wanted
@@ -113,7 +113,7 @@ def matrix_view(view: Strided, groups: Groups, value: Value) -> Strided | None:
 
 
 def _merge(strides: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ...]) -> int | None:
-    """The stride of several axes run through as one, or None."""
+    """The stride of several axes merged into one, or None."""
     axes = tuple(i for i in axes if shape[i] > 1)
     if not axes:
         return 1
@@ -124,7 +124,8 @@ def _merge(strides: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ..
 
 
 def without_last_reshapes(program: Program) -> Program:
-    """The program with what its outputs are reshaped from as outputs: the same memory."""
+    """The program with outputs replaced by the values they are reshaped from, in the same
+    memory."""
     made_by = {v: op for op in program.ops for v in op.results}
 
     def original(value: Value) -> Value:

@@ -1,9 +1,9 @@
 """Batching: a program applied to every element of a batch at once.
 
-Legal where each op computes the elements of a batch by themselves.  Where these take different
-branches or numbers of steps, no op fails for an element that does not come to it (see ``switch``
-and ``while_batch``).  Products may be rounded otherwise; what does not depend on the batch is
-computed, and may fail, also for an empty one.
+Legal where each op computes the elements of a batch separately. If these take different branches or
+numbers of steps, no op fails for an element that does not reach it (see ``switch`` and
+``while_batch``). Products may be rounded differently. Values that do not depend on the batch are
+computed, and may fail, even for an empty batch.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def batch(
 ) -> Program:
     """The program with a leading axis of ``size`` on the marked inputs and on the outputs.
 
-    What does not depend on the marked inputs is computed once, and repeated only where
-    it meets the batch or is returned.  ``outputs`` marks the outputs that get the axis, all
-    of them by default; an output that depends on the batch must be marked.
+    Values that do not depend on the marked inputs are computed once, and repeated only when
+    combined with the batch or returned.  ``outputs`` marks the outputs that get the axis, all of
+    them by default; an output that depends on the batch must be marked.
     """
     builder = Builder()
     inputs = []

@@ -1,4 +1,4 @@
-"""What branches pick from an array is picked before them.
+"""Array elements that branches read are read before the branches.
 
 Before::
 
@@ -10,15 +10,15 @@ Before::
       return %2
     })}
 
-After: the switch is given the element.  Its cotangent is then one number; the cotangent of the
-array would be as large as the array, and mostly zeros, each time.  Where the bounds of an index do
-not keep it from failing, the element of place 0 stands for that of a branch that is not taken.
+After: the switch gets the element. Its cotangent is then one number, where the cotangent of the
+array would be as large as the array, and mostly zeros, each time. If an index may be out of bounds,
+element 0 replaces that of a branch that is not taken.
 
-Results that all branches share, and that can be computed before them, are no results of the switch.
+Results that all branches share, and that can be computed before them, are removed from the switch.
 
-Legal where branches read nothing of the array but few elements, at places that numbers given to
-the switch determine, and what is computed before a branch does not fail where another is taken.
-Nothing changes in the results.
+Legal where branches read only a few elements of the array, at indices computed from the switch's
+scalar operands, and where the values computed before a branch do not fail if another branch is
+taken. Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from autojit.ir.tools.program_passes import STRUCTURE, program_pass
 
 from .scalar_ranges import Range, rewrite_with_ranges
 
-#: What is picked at a time has at most so many elements, and a branch picks so often: each is
-#: loaded whether the branch is taken or not.
+#: The most elements read at a time, and reads per branch: each is loaded even if the branch is not
+#: taken.
 FEW = 16
-#: How many ops before a switch are searched for one that has computed the same.
+#: How many ops before a switch are searched for an equal one.
 NEAR = 64
 
 
 @program_pass("Picks what branches pick from an array before them.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
-    """The program with such elements given to branches; the same object without any."""
+    """The program with such elements as operands of branches; the same object if there are none."""
     return rewrite_with_ranges(program, _rule)
 
 
@@ -82,7 +82,7 @@ class _Branch:
         return value in self.makers or value in self.given
 
     def picks(self, k: int) -> list[Op] | None:
-        """The ops that read few elements of an input; None where it is read otherwise."""
+        """The ops that read few elements of an input; None if it is read in another way."""
         array = self.program.inputs[k]
         found = [op for op in self.program.ops if array in op.operands]
         fits = array not in self.program.outputs and all(self._is_pick(op, array) for op in found)
@@ -95,7 +95,7 @@ class _Branch:
         return plain and bool(array.type.size)
 
     def key(self, value: Value) -> Any:
-        """Equal for values that are computed in the same way from the given ones."""
+        """A key that is equal for values computed in the same way from the inputs."""
         if value in self.given:
             return self.given[value]
         op = self.makers[value]
@@ -123,14 +123,14 @@ class _Before:
         return self.once(op, [self.value(branch, v) for v in op.operands])
 
     def once(self, op: Op, operands: Sequence[Value]) -> Value:
-        """An op on other operands, if it has not been computed."""
+        """An op on other operands, computed once."""
         key = self._key(op, operands)
         if key not in self.made:
             (self.made[key],) = self.at.repeat(op, operands)
         return self.made[key]
 
     def pick(self, number: int, branch: _Branch, op: Op, of: Callable[[Value], Range]) -> Value:
-        """The element that a branch picks; any element where another branch is taken."""
+        """The element that a branch reads; an arbitrary one if another branch is taken."""
         array, *indices = (self.value(branch, v) for v in op.operands)
         extents = [array.shape[a] for a in op.params["axes"]] if indices else []
         if self._key(op, [array, *indices]) not in self.made:
@@ -154,7 +154,7 @@ class _Before:
 def _with_elements(
     op: Op, k: int, branches: list[_Branch], at: Rewriter, of: Callable[[Value], Range]
 ) -> Sequence[Value]:
-    """The switch given the elements of operand k that its branches pick."""
+    """The switch with the elements of operand k that its branches read as operands."""
     before = _Before(op, at)
     elements: list[Value] = []
     positions: list[dict[Op, int]] = []
@@ -192,7 +192,7 @@ def _taking(branch: Program, k: int, elements: list[Value], where: dict[Op, int]
 
 
 def _without_equal(op: Op, branches: list[_Branch], at: Rewriter) -> Sequence[Value] | None:
-    """The switch without results that are the same whatever branch is taken."""
+    """The switch without results that are the same in all branches."""
     equal = [
         all(b.is_plain(b.program.outputs[j]) for b in branches)
         and len({b.key(b.program.outputs[j]) for b in branches}) == 1

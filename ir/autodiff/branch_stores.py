@@ -1,4 +1,4 @@
-"""What branches store into one array is stored after them.
+"""Elements that branches store into one array are stored after the branches.
 
 Before::
 
@@ -9,14 +9,13 @@ Before::
       return %0
     })}
 
-After: the branches return the element and its place, and one op stores it.  A branch that hands
-the array on gives back an element of it: at the place of another branch, if the bounds of the
-index keep that from failing, or the first.  So an array that a loop carries is not the result of a
-branch, and neither are its cotangents.
+After: the branches return the element and its place, and one op stores it.  A branch that passes
+the array on unchanged returns one of its elements: the one at another branch's index, if that is
+certainly in bounds, else the first. So an array that a loop carries is not the result of a branch,
+and neither are its cotangents.
 
-Legal where each branch sets a single element of an array that it is given, or hands that on, one
-of them sets an element, and the result of none is another result too.  Nothing changes in the
-results.
+Legal where each branch either sets a single element of its input array or passes the array on, at
+least one sets an element, and no branch returns the array twice.  Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from .scalar_ranges import Range, inputs_of, range_of, rewrite_with_ranges
 
 @program_pass("Stores what branches store into one array after them.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
-    """The program with such stores behind branches; the same object without any."""
+    """The program with such stores after branches; the same object if there are none."""
     return rewrite_with_ranges(program, _rule)
 
 
@@ -56,7 +55,7 @@ def _rule(op: Op, at: Rewriter, of: Callable[[Value], Range]) -> Sequence[Value]
 
 
 class _Store(NamedTuple):
-    """What a branch does to one of its inputs; ``change`` is None where it hands it on."""
+    """What a branch does to one of its inputs; ``change`` is None if it passes it on."""
 
     branch: Program
     number: int
@@ -64,7 +63,7 @@ class _Store(NamedTuple):
 
 
 def _stores(op: Op, k: int) -> list[_Store] | None:
-    """What each branch stores in result k, if that is an element of the same operand."""
+    """The store of each branch in result k, if all change elements of the same operand."""
     if not op.results[k].type.size or not op.results[k].shape:
         return None
     found = [_store(branch, k) for branch in op.params["branches"]]
@@ -86,7 +85,7 @@ def _store(branch: Program, k: int) -> _Store | None:
     alone = readers_of(branch.ops, branch.outputs)[result] == 1
     if not alone or change.operands[1].shape or change.operands[2].type != INDEX:
         return None
-    # All axes in order, so that the places of all branches are numbers of the same axes.
+    # All axes in order, so that the indices of all branches refer to the same axes.
     if change.params["axes"] != tuple(range(result.type.ndim)):
         return None
     return _Store(branch, branch.inputs.index(change.operands[0]), change)
@@ -108,7 +107,7 @@ def _stored_after(
 
 
 class _Place(NamedTuple):
-    """Ops on numbers that compute a place from a branch's inputs."""
+    """Scalar ops that compute an index from a branch's inputs."""
 
     branch: Program
     ops: list[Op]
@@ -116,7 +115,8 @@ class _Place(NamedTuple):
 
 
 def _safe_place(store: _Store, known: dict[Value, Range]) -> _Place | None:
-    """Where a branch stores, if another may compute that too, and that is in the array."""
+    """The index that a branch stores at, if other branches may compute it too and it is in
+    bounds."""
     if store.change is None:
         return None
     makers = {v: op for op in store.branch.ops for v in op.results}
@@ -132,7 +132,7 @@ def _safe_place(store: _Store, known: dict[Value, Range]) -> _Place | None:
 
 
 def _returning(store: _Store, k: int, place: _Place | None) -> Program:
-    """A branch that returns the element and its place at last, and not the array."""
+    """A branch that returns the element and its index last, instead of the array."""
     branch, builder = store.branch, Builder()
     inputs = [Value(v.type) for v in branch.inputs]
     env = dict(zip(branch.inputs, inputs, strict=True))
@@ -154,7 +154,7 @@ def _returning(store: _Store, k: int, place: _Place | None) -> Program:
 def _handed_on(
     branch: Program, inputs: list[Value], builder: Builder, number: int, place: _Place | None
 ) -> list[Value]:
-    """The place of an element that stays as it is."""
+    """The index of an element that stays unchanged."""
     if place is None:
         return [full(0, INDEX) for _ in branch.inputs[number].shape]
     env = dict(zip(place.branch.inputs, inputs, strict=True))

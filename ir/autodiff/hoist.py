@@ -1,7 +1,7 @@
 """Hoisting: values that a loop's body computes from constants alone are computed before the loop.
 
-Legal where the loop makes a step, which is checked: each step computes the hoisted values, from
-operands that are the same in all steps.  Nothing changes in the results.
+Legal where the loop makes at least one step, which is checked: each step computes the hoisted
+values from operands that are the same in all steps.  Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def hoist(body: Program, constants: Sequence[bool], steps: int) -> tuple[Program
     """``(outer, inner)``: outer takes the constants (the marked inputs) and returns values that
     inner takes before all of the body's inputs; none where the loop makes no step.
 
-    Only values that are dear to repeat are hoisted, with the ops that they need; a cheap operation
-    costs less in the loop than a load.
+    Only expensive values are hoisted, with the ops that they need; a cheap operation costs less in
+    the loop than a load.
     """
     fixed = {v for v, m in zip(body.inputs, constants, strict=True) if m}
     invariant = set(fixed)

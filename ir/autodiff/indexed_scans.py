@@ -20,14 +20,14 @@ After::
     }, carries=1, constants=0, length=99, reverse=False}
     %3: f64[99] = update %1, %s {start=(0,), stride=(1,)}
 
-So are loops that users write with indices the same as those over rows.  Done before a program is
-differentiated as well: the cotangents of rows are stacked; the cotangents of elements at an index
+So loops that users write with indices become loops over rows. This is also done before
+differentiation, because cotangents of rows are stacked, while cotangents of elements at an index
 would be added to an array that the loop carries.
 
-Legal where a place is ``stride * index + offset``, in int64, along one axis, and fixed along the
-others, within the bounds in every step; and where steps write, the loop does not read the array
-otherwise, and no two steps set one element.  Numbers that are added to one element may be added in
-another order; nothing else changes in the results.
+Legal where an index is ``stride * index + offset``, in int64, along one axis, and fixed along the
+others, and in bounds in every step; and, for writes, where the loop does not read the array in
+another way, and no two steps set the same element.  Numbers that are added to one element may be
+added in another order; nothing else changes in the results.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from autojit.ir.tools.program_passes import ROWS, STRUCTURE, program_pass
     keeps=STRUCTURE,
 )
 def run(program: Program) -> Program:
-    """The program with such loops over rows; the same object without any."""
+    """The program with such loops over rows; the same object if there are none."""
     return rewrite(program, [_rule]) if declared.scan in program.kinds else program
 
 
@@ -110,7 +110,7 @@ class _Place(NamedTuple):
 
     @property
     def stride(self) -> int:
-        """How far the elements of a step are from those of the step before, along that axis."""
+        """The distance along that axis between the elements of a step and of the previous step."""
         return self.moving.coefficient(self.step)
 
 
@@ -129,7 +129,7 @@ class _Loop:
         self.writes = self._writes()
 
     def _reads(self) -> dict[Op, tuple[Value, _Place]]:
-        """What steps read of arrays that are the same for all, and where."""
+        """The reads of arrays that are the same in all steps, with their places."""
         constants, found = set(self.constants), {}
         for inner in self.body.ops:
             if inner.kind is gather and inner.operands[0] in constants:
@@ -139,7 +139,7 @@ class _Loop:
         return found
 
     def _parts(self) -> dict[Op, tuple[Value, _Place, list[Value]]]:
-        """What steps read of rows that they are given anyway: ``A[i, i]`` is a part of ``A[i]``.
+        """Reads that are parts of rows the step already gets: ``A[i, i]`` is a part of ``A[i]``.
 
         Then the cotangents of both are one row.
         """
@@ -159,7 +159,7 @@ class _Loop:
         return found
 
     def _writes(self) -> dict[int, list[tuple[Op, _Place]]]:
-        """Carries that steps only write to, each elsewhere, by their positions."""
+        """Carries that steps only write to, each step at another place, by their positions."""
         readers = readers_of(self.body.ops, self.body.outputs)
         found = {}
         for k, own in enumerate(self.carries):
@@ -179,7 +179,7 @@ class _Loop:
         return found
 
     def _place(self, op: Op, shape: Sequence[int], indices: Sequence[Value]) -> _Place | None:
-        """Where an op reads or writes; None unless that moves along one axis, within its bounds."""
+        """The place where an op reads or writes; None unless it moves along one axis, in bounds."""
         if any(v.type.size != 1 for v in indices):
             return None
         lines = {}
@@ -197,7 +197,7 @@ class _Loop:
         return _Place(moving[0], tuple(lines.items()), self.step)
 
     def _line(self, v: Value) -> Affine | None:
-        """A number, as an array of one element, by the index of the loop."""
+        """A number (an array of one element) as a form of the loop's index."""
         if v is self.index:
             return affine.of(self.step)
         op = self.maker.get(v)
@@ -218,7 +218,7 @@ class _Loop:
         return None if a is None or b is None else _ARITHMETIC[op.kind](a, b)
 
     def _is_less(self, v: Value) -> bool | None:
-        """Whether a number is less than another in each step; None where that is not known."""
+        """Whether a number is less than another in each step; None if unknown."""
         op = self.maker.get(v)
         if op is None or op.kind is not lt:
             return None
@@ -250,7 +250,7 @@ class _Loop:
         return [*(results[k] for k in range(self.m)), *stacked]
 
     def _body(self, kept: list[int]) -> tuple[Program, list[Value], list[tuple[Value, _Place]]]:
-        """The steps on rows, the constants that they read, and what the rows are that are new."""
+        """The steps on rows, the constants they read, and the values of the new rows."""
         rows: dict[tuple[Value, _Place], Value] = {}
         written = {op for chain in self.writes.values() for op, _ in chain}
         ops, outputs = [], []
@@ -284,7 +284,7 @@ class _Loop:
 
 
 def _is_apart(chain: list[tuple[Op, _Place]]) -> bool:
-    """Whether no step writes where another has, so that the order of the steps is of no matter."""
+    """Whether all steps write to different places, so that their order does not matter."""
     if all(op.kind is add_at for op, _ in chain):
         return True
     places = [place for _, place in chain]

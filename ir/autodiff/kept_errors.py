@@ -1,5 +1,5 @@
-"""Errors of a function are errors of its derivative, also where the derivative does not read what
-fails: ``y + table[i]`` has the derivative of ``y``, and raises for an ``i`` out of bounds.
+"""A derivative raises its function's errors, even if it does not read the value that fails: ``y +
+table[i]`` has the derivative of ``y``, and raises for an ``i`` out of bounds.
 
 Before, the gradient of ``ensure(floor(x), x < 3)``::
 
@@ -18,13 +18,13 @@ After::
       return %4
     }
 
-An op that may fail and that the derivative does not compute is added to it, unless another one
-fails with it: the scatter of a cotangent at the indices of a gather does.  Which of the ops in
-bodies are computed is told by their kinds and lines, since derivatives of bodies are new ones.  A
-loop without an end is no error, nor is the overflow of an integer that only the value reads.
+If the derivative lacks an op that may fail, the op is added, unless another op fails with it, as
+the scatter of a cotangent at the indices of a gather does. Ops in bodies are matched by kind and
+line, because derivatives of bodies are new bodies. An endless loop is not an error, nor is the
+overflow of an integer that only the value reads.
 
-Legal where an error of the value is to be one of the derivative, as it always is; the derivative
-stays the same bits.
+Legal where errors of the value are meant to be errors of the derivative, which always holds; the
+derivative is bit-identical.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from autojit.ir.rewriting.dce import run as without_dead_code
 
 from .scalar_ranges import Range, inputs_of, range_of
 
-#: How errors of ops in bodies are told apart: a kind of error, and the line of the user's.
+#: The key of an error of an op in a body: its kind, and the user's line.
 Site = tuple[Any, Any]
 
 
 def with_errors(
     ops: Sequence[Op], outputs: Sequence[Value], derived: Sequence[Value]
 ) -> list[Value]:
-    """Derivatives, of the current builder, that fail wherever ``outputs`` do, which ``ops`` of it
-    compute."""
+    """Derivatives in the current builder that fail whenever ``outputs`` do; ``ops`` compute the
+    outputs."""
     result = list(derived)
     for op, found in _missing(ops, outputs, derived) if derived else ():
         with current_builder().at(op.source):
@@ -66,9 +66,9 @@ def with_errors(
 
 
 def with_held(program: Program, linear: Program, count: int) -> Program:
-    """The program with one more output, the last: a bool that fails wherever the first ``count``
-    outputs do.  The others are residuals that ``linear`` takes first; the program stays the same
-    where those that it reads fail too.
+    """The program with an additional last output: a bool that fails whenever the first ``count``
+    outputs do. The other outputs are residuals, the first inputs of ``linear``; the program is
+    unchanged if the residuals that are read fail too.
     """
     builder = Builder()
     with building(builder):
@@ -90,8 +90,8 @@ def with_held(program: Program, linear: Program, count: int) -> Program:
 def _missing(
     ops: Sequence[Op], outputs: Sequence[Value], derived: Sequence[Value]
 ) -> Iterator[tuple[Op, list[Value]]]:
-    """The ops that outputs need, and that may fail where nothing does that other values need; with
-    results of each that tell."""
+    """The ops that outputs need and that may fail when no op of the other values does; with the
+    results of each that show the failure."""
     needed = _needed(ops, outputs)
     if not any(op.kind.may_fail(op) for op in needed):
         return
@@ -117,7 +117,7 @@ def _needed(ops: Sequence[Op], outputs: Sequence[Value]) -> Sequence[Op]:
 
 
 def _after(op: Op, found: Sequence[Value], value: Value, fill: Any) -> Value:
-    """A value that fails where an op does, of which ``found`` are results."""
+    """A value that fails whenever an op does; ``found`` are results of the op."""
     checked = op.kind.failing_too(op, value)
     if checked is not None:
         return checked
@@ -156,7 +156,7 @@ class _Ranges:
 
 
 def _counted(ops: Sequence[Op]) -> Counter[Site]:
-    """How many ops in bodies may fail, by kind of error and line."""
+    """The number of ops in bodies that may fail, by kind of error and line."""
     ranges = _Ranges(ops, {})
     return Counter(site for op in ops if isinstance(op.kind, BodyOp) for site in _inner(op, ranges))
 
@@ -174,7 +174,7 @@ def _inner(op: Op, ranges: _Ranges) -> Iterator[Site]:
 
 
 def _failing_results(op: Op, missing: Counter[Site]) -> list[Value]:
-    """Results of an op with bodies for which ops are computed that may fail, of those missing."""
+    """Results of an op with bodies that need some of the missing ops that may fail."""
     found: list[Value] = []
     for k, result in enumerate(op.results):
         if not missing:

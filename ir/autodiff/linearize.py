@@ -4,9 +4,9 @@ Reverse mode is linearize, then transpose; forward mode is the two inlined one
 after the other (Radul, Paszke, Frostig, Johnson, Maclaurin: "You Only Linearize
 Once", POPL 2023).
 
-Legal where the inputs to differentiate by are inexact, which is checked.  The primal program
-computes the program's values from the same ops, so they stay the same bits; the linear one is the
-derivative as the ops declare it.
+Legal where the inputs to differentiate by are inexact, which is checked. The primal program
+computes the values by the same ops, so they are bit-identical; the linear one is the derivative
+that the ops declare.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Split(StepBuilder):
         super().__init__()
         self.linear_ops: list[Op] = []
         self.linear: set[Value] = set()
-        #: Whether an op was primal in part; what it computes may not be needed.
+        #: Whether an op was partly primal; some of its results may not be needed.
         self.halved = False
 
     def append(self, op: Op) -> None:
@@ -67,7 +67,7 @@ class Linearized(NamedTuple):
 
     @property
     def residuals(self) -> int:
-        """How many residuals the primal program returns."""
+        """The number of residuals that the primal program returns."""
         return len(self.linear.inputs) - len(self.wrt)
 
 
@@ -75,9 +75,9 @@ class Linearized(NamedTuple):
 def linearize(program: Program, wrt: Sequence[int], around: Integers | None = None) -> Linearized:
     """Split the derivative of a program with respect to some inputs from its value.
 
-    What is computed twice is differentiated once: the cotangents of equal values are summed
-    before they go on, which no later pass makes of two sums of products.  ``around`` is what is
-    known of integers among the inputs of a loop's step.
+    Common subexpressions are differentiated once: the cotangents of equal values are summed before
+    they propagate, which later passes could not recover from two sums of products. ``around`` has
+    the known facts about integers among the inputs of a loop's step.
     """
     _check_inexact(program, wrt)
     given, program = program.inputs, PREPARE(program)
@@ -118,7 +118,7 @@ def _check_inexact(program: Program, wrt: Sequence[int]) -> None:
 
 
 class _Differentiated:
-    """Ops with their derivatives, by rules that run once for all ops of a form."""
+    """Ops with their derivatives; a rule runs once for all ops of the same form."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
@@ -208,7 +208,7 @@ def forward(
 ) -> Forward:
     """A program that computes values and tangents together.
 
-    With ``split``, no op that depends on tangents computes a value as well.  ``around`` is as in
+    With ``split``, no op that depends on tangents also computes a value. ``around`` is as in
     :func:`linearize`.
     """
     _check_inexact(program, wrt)

@@ -1,7 +1,7 @@
 """Minimum cuts, by Dinic's algorithm (E. A. Dinic, Soviet Math. Doklady 11, 1970).
 
-networkx has it too; to import that takes 65 ms, as long as the gradient of a small loop takes to
-compile, and the tests compare the two.
+networkx has it too, but importing it takes 65 ms, as long as compiling the gradient of a small
+loop. The tests compare the two.
 
 Legal where every path has an edge that may be cut; otherwise there is no cut, and ValueError is
 raised.
@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable, Sequence
 def source_side(
     edges: Iterable[tuple[Hashable, Hashable, int | None]], source: Hashable, sink: Hashable
 ) -> set[Hashable]:
-    """The nodes on the source's side of a cut of least capacity, as many of them as there can be.
+    """The source's side of a minimum cut, with as many nodes as possible.
 
     Args:
         edges: from, to, and the capacity (None: the edge is never cut).
@@ -40,7 +40,7 @@ class _Flow:
     ) -> None:
         self.number: dict[Hashable, int] = {source: 0, sink: 1}
         self.unlimited = unlimited = 1 + sum(capacity or 0 for *_, capacity in edges)
-        #: By edge: where it leads, and what it can take yet; edge ``e ^ 1`` is its reverse.
+        #: By edge: its target and its remaining capacity; edge ``e ^ 1`` is its reverse.
         self.to: list[int] = []
         self.room: list[int] = []
         self.leaving: list[list[int]] = [[], []]
@@ -89,7 +89,7 @@ class _Flow:
         return self.level[1] >= 0
 
     def _path(self, untried: Sequence[Iterable[int]]) -> list[int]:
-        """The edges of a shortest path with room; what led nowhere is not tried again."""
+        """The edges of a shortest path with remaining capacity; dead ends are not tried again."""
         path: list[int] = []
         node = 0
         while node != 1:
@@ -105,7 +105,7 @@ class _Flow:
         return path
 
     def before_sink(self) -> set[Hashable]:
-        """All but what still reaches the sink once the paths are full."""
+        """All nodes except those that still reach the sink after the paths are full."""
         reaching = {1}
         pending = [1]
         while pending:

@@ -1,7 +1,7 @@
 """Separation: a program that is linear in some inputs becomes a nonlinear and a linear part.
 
-Legal where the program is linear in the marked inputs all together: a result that does not depend
-on them is computed with zeros in their place.  Nothing changes in the results.
+Legal where the program is linear in all marked inputs together: a result that does not depend on
+them is computed with zeros instead of them.  Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def separate(program: Program, linear: Sequence[bool]) -> Separated:
 
 
 def parted(ops: Iterable[Op], bound: Iterable[Value]) -> tuple[list[Op], list[Op], set[Value]]:
-    """The ops that do not depend on some values, those that do, and all that does."""
+    """The ops that do not depend on some values, the ops that do, and all dependent values."""
     moving = set(bound)
     first: list[Op] = []
     second: list[Op] = []
@@ -53,10 +53,10 @@ def parted(ops: Iterable[Op], bound: Iterable[Value]) -> tuple[list[Op], list[Op
 
 
 def halves(op: Op, moving: set[Value]) -> tuple[list[Op], list[Op]]:
-    """The op where it does not depend on some values, and where it does.
+    """The parts of an op that do not depend on some values, and those that do.
 
-    An op of which only some results do is in both, and each result is defined by one of them:
-    by the first, all that moves is zero.
+    An op with both kinds of results is in both lists, and one of the two defines each result. In
+    the first, the given values are zero.
     """
     if moving.isdisjoint(op.operands):
         return [op], []
@@ -105,8 +105,8 @@ def free_values(ops: list[Op], outputs: list[Value], bound: list[Value]) -> list
 
 
 def depends(program: Program, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
-    """Which outputs depend on the marked inputs; with ``inexact`` only by way of values that
-    have derivatives."""
+    """Which outputs depend on the marked inputs; with ``inexact``, only through values that have
+    derivatives."""
     moving = {v for v, m in zip(program.inputs, marked, strict=True) if m}
     for op in program.ops:
         marks = [v in moving for v in op.operands]

@@ -1,11 +1,11 @@
-"""Which factors of a derivative may be infinite: those that are divided by what may be 0, or are
-made by such divisions.
+"""Finds factors of a derivative that may be infinite: results of divisions by values that may be 0.
 
-Where the answer is yes, 0 times an infinite factor counts as 0; where it is no, it is NaN, as in
-NumPy.  Divisors that vanish by underflow alone are told by their signs: the rules that simplify
-softmax and its kin look for products without a condition.
+For such a factor, 0 times infinity counts as 0; otherwise it is NaN, as in NumPy. Divisors that
+vanish only by underflow are recognised by their signs, because the rules that simplify softmax and
+similar functions look for products without a condition.
 
-Legal where it says yes, since products that are numbers stay as they are, with their derivatives.
+Legal where a finite factor is reported too, because finite products, and their derivatives, are
+unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from autojit.ir.ops.linear import constant
 from autojit.ir.ops.move import broadcast, flip, reshape, slice_, transpose
 from autojit.ir.ops.reduce import max_, min_, sum_
 
-#: How many operations a factor, or the sign of a divisor, is followed back.
+#: How many operations back a factor, or the sign of a divisor, is followed.
 _DEEP = 8
 
 
@@ -145,7 +145,7 @@ class Poles:
         return rule(made, [self._sign(v, deep - 1) for v in made.operands])
 
     def _is_count_of_extremes(self, op: Op) -> bool:
-        """Whether it counts the elements that equal the greatest or the least: one at least."""
+        """Whether it counts the elements equal to the greatest or the least, so at least one."""
         hit = self._op(op.operands[0])
         equal = self._op(hit.operands[0]) if hit is not None and hit.kind is convert else None
         if equal is None or equal.kind is not eq:
@@ -158,5 +158,5 @@ class Poles:
 
 
 def _divisor(op: Op) -> int:
-    """Which operand an op with poles divides by."""
+    """The operand that an op with poles divides by."""
     return 1 if op.kind is div else 0

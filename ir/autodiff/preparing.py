@@ -1,4 +1,4 @@
-"""What a program goes through before it is differentiated: derivatives stay those of the user.
+"""The preparation of a program for differentiation, which does not change derivatives.
 
 Nothing is rewritten here.
 """

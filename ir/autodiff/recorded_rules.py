@@ -1,14 +1,14 @@
-"""What derivative rules emit, recorded: of a thousand products one runs the rule.
+"""Recordings of derivative rules: of a thousand products, only one runs the rule.
 
-A rule of a declaration with ``rules_by_type`` reads the types of the op's operands and of the
-values that it is handed, which of these are the same, and the parameters, and nothing else.  These
-are the form of an op, with which of the values are linear, as that sorts what is emitted.  The
-first op of a form runs the rule, and what that emits is recorded with its values numbered.  For the
-others the recorded ops are made again: no rule runs, and no type is inferred.
+A rule of a declaration with ``rules_by_type`` depends only on the types of its values, on which
+values are identical, and on the parameters. Together with the set of linear values, which sorts the
+emitted ops, these are the form of an op. The first op of a form runs the rule, and the emitted ops
+are recorded with numbered values. For the others the recorded ops are emitted again: no rule runs,
+and no type is inferred.
 
-Legal where the declaration says ``rules_by_type``.  What reads a value that the rule was not
-handed, or comes from another place than the one given, is not recorded.  The program is the same as
-without recordings, op for op and place for place.
+Legal where the declaration sets ``rules_by_type``. An op that reads a value not passed to the rule,
+or has another source position than the given one, is not recorded. The program is the same as
+without recordings, op for op and position for position.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autojit.ir.core.declaration import Declaration, MaybeValue
 from autojit.ir.core.program import DerivedSource, Op, Source, Value, derivative_of
 from autojit.ir.core.types import Type
 
-#: Operations of a program from which on rules are recorded.
+#: The number of operations of a program from which rules are recorded.
 LEAST = 64
 
 
@@ -101,7 +101,8 @@ def _recorded(
     numbers: dict[MaybeValue, int],
     place: Source | None,
 ) -> _Recording | None:
-    """None where an op reads what the rule was not handed, or comes from somewhere else."""
+    """The recording; None if an op reads a value not passed to the rule, or has another
+    position."""
     types = tuple([None if v is None else v.type for v in (*op.operands, *numbers)])
     steps = []
     for kept_in, ops in enumerate(new):
@@ -134,10 +135,11 @@ def _repeated(
 
 
 class Places:
-    """The places of derivatives, each made once for all ops of one kind from one place."""
+    """The source positions of derivatives, each created once for all ops of one kind and
+    position."""
 
     def __init__(self) -> None:
-        #: With what has the ids, so that these stay its own.
+        #: Includes the objects with these ids, so that the ids are not reused.
         self._made: dict[Hashable, tuple[Any, Source | None]] = {}
 
     def _once(self, key: Hashable, kept: Any, make: Callable[[], Source | None]) -> Source | None:

@@ -1,13 +1,12 @@
-"""Residuals: what the primal program of a loop's body stores for the linear one.
+"""Residuals: the values that the primal program of a loop's body stores for the linear one.
 
-Everything that the linear program needs can be stored, or computed again from something
-else that is stored.  The choice of the fewest bytes is a minimum cut between what the
-primal program starts from and what the linear one needs; each value costs its size, and
-no cut may run below an operation that is too dear to repeat.
+Every value that the linear program needs can be stored, or recomputed from other stored values. The
+choice with the fewest bytes is a minimum cut between the inputs of the primal program and the needs
+of the linear one. Each value costs its size, and no cut may require repeating an operation that is
+too expensive.
 
-Legal where the inputs marked free are the same values when the linear program runs.  Values that
-are computed again come from the same ops and the same operands: nothing changes in the results, and
-no error comes up that has not before.
+Legal where the inputs marked free are the same values when the linear program runs. Recomputed
+values come from the same ops and operands, so the results do not change, and no new error occurs.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from .linearize import Linearized
 from .min_cut import source_side
 from .partition import parted
 
-#: Elementwise operations that cost less than this many functions may be repeated.
+#: Elementwise operations that cost less than this many function calls may be repeated.
 DEAR = 1
 
 _SOURCE, _SINK = "source", "sink"
@@ -50,9 +49,9 @@ def choose_residuals(
     """The same split with residuals that take the fewest bytes.
 
     ``free`` marks the inputs that the linear program can have at no cost.  The last ``later`` of
-    them are not there yet when the primal program runs: none of its outputs depends on one, other
-    than the input itself.  ``kept`` says that the outputs are kept anyway: the linear program
-    rather takes them than free inputs.
+    them do not exist yet when the primal program runs: no output depends on one, except the input
+    itself. ``kept`` says that the outputs are kept anyway, so that the linear program prefers them
+    to free inputs.
     """
     primal = simplified(parts.primal)
     n = len(primal.outputs) - parts.residuals

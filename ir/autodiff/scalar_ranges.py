@@ -1,6 +1,7 @@
-"""Between which numbers an integer of a program lies, with what bodies of loops know of theirs.
+"""Ranges of a program's integers, also in bodies of loops.
 
-Legal where each range holds for every element in every step: sums that leave int64 have none.
+Legal where each range holds for every element in every step. Sums that may overflow int64 have no
+range.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 
 from .final.integers import Bounds, Integers, in_body, nothing_known
 
-#: The least and the greatest that an integer can be, or None where that is not known.
+#: The least and the greatest value of an integer, or None if unknown.
 Range = tuple[int, int] | None
-#: What computes a value, or None.
+#: The op that computes a value, or None.
 Maker = Callable[[Value], Op | None]
 #: ``rule(op, rewriter, range_of)`` for ops with bodies.
 RangeRule = Callable[[Op, Rewriter, "Known"], Sequence[Value] | None]
@@ -46,7 +47,7 @@ _RULES: dict[Any, Callable[..., tuple[int, int]]] = {
 
 
 def range_of(value: Value, maker: Maker, known: dict[Value, Range]) -> Range:
-    """The range of a value; ``known`` has those of inputs and remembers what is found."""
+    """The range of a value; ``known`` has the ranges of inputs, and caches the ranges found."""
     if value not in known:
         known[value] = None
         known[value] = _made(maker(value), maker, known)
@@ -74,7 +75,7 @@ def _made(op: Op | None, maker: Maker, known: dict[Value, Range]) -> Range:
 
 
 def _selected(op: Op, maker: Maker) -> Callable[..., tuple[int, int]]:
-    """The rule of a selection: of the greater or the smaller, or of either."""
+    """The rule for a selection: for a maximum, a minimum, or any other choice."""
     condition, *cases = op.operands
     made = maker(condition)
     if made is not None and made.kind in (gt, ge, lt, le):
@@ -103,7 +104,7 @@ def rewrite_with_ranges(
 ) -> Program:  # fmt: skip
     """The program after a walk over its ops with bodies, from the innermost outwards.
 
-    ``known`` has ranges of inputs; ``around`` knows how they are related.
+    ``known`` has ranges of inputs; ``around`` has their relations.
     """
     if not program.has(BodyOp):
         return program

@@ -1,13 +1,13 @@
 """Transposition of a linear program: the reverse sweep of reverse mode.
 
 Where a ``select`` does not take a branch, the branch's cotangent is exactly 0, and
-has to stay 0 even if it is multiplied by an infinite derivative further on.  So the
-walk remembers for each cotangent where it can be other than 0 (its mask), as far as
-that is one condition and elementwise ops follow.
+has to stay 0 even if it is multiplied by an infinite derivative further on.  So the walk remembers
+for each cotangent where it may differ from 0 (its mask), as long as that is a condition followed by
+elementwise ops.
 
-Legal where the program is linear in the inputs behind the residuals.  An op that has no transpose
-by what depends on them, or that reads them into a factor or a whole number, is refused
-(DerivativeError).  Cotangents of a value that is read twice are added up, last reader first.
+Legal where the program is linear in the inputs after the residuals. An op without a transpose by
+values that depend on them, or that uses such values as a factor or an integer, is refused
+(DerivativeError). Cotangents of a value with several readers are added up, last reader first.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def transpose(program: Program, residuals: int) -> Program:
 def pulled_back(
     program: Program, constants: Sequence[Value], seeds: Sequence[Value]
 ) -> list[Value]:
-    """The cotangents of the linear inputs, emitted into the current builder, from those of the
-    outputs; the constants take the places of the first inputs."""
+    """Emit the cotangents of the linear inputs into the current builder, from the cotangents of the
+    outputs; ``constants`` are the values of the first inputs."""
     builder = current_builder()
     linear_inputs = program.inputs[len(constants) :]
     env = dict(zip(program.inputs, constants, strict=False))
@@ -63,7 +63,7 @@ def pulled_back(
     places = Places()
     made_at = {v: op.source for op in moving for v in op.results}
     cotangents = _Cotangents(RecordedRules() if len(moving) >= LEAST else None, places)
-    # What does not depend on the linear inputs, as it stands.
+    # Ops that do not depend on the linear inputs are copied.
     for op in needed(fixed, [v for half in moving for v in half.operands]):
         results = builder.repeat(op, [env[v] for v in op.operands])
         env.update(zip(op.results, results, strict=True))
@@ -88,12 +88,12 @@ def pulled_back(
     return [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
 
 
-#: Conditions that all hold wherever a cotangent is other than 0.
+#: Conditions that all hold wherever a cotangent differs from 0.
 Mask = tuple[Literal, ...]
 
 
 class _Cotangents:
-    """Cotangents by value, and where they can be other than 0."""
+    """Cotangents by value, and where they may differ from 0."""
 
     def __init__(self, rules: RecordedRules | None, places: Places) -> None:
         self._builder = current_builder()
@@ -101,7 +101,7 @@ class _Cotangents:
         self._places = places
         self.of: dict[Value, Value] = {}
         self.mask: dict[Value, Mask] = {}
-        #: Values of which elements may not be read: their cotangents are 0 there.
+        #: Values with possibly unread elements, whose cotangents are 0.
         self.partial: set[Value] = set()
         self._poles = Poles(self._builder)
         self._constants = _Constants()
@@ -138,8 +138,8 @@ class _Cotangents:
             elif partial and elementwise and self._poles.of(renamed, is_linear):
                 arrived = incoming[0]
                 assert arrived is not None
-                # Not where it arrives as 0 alone: it may differ from 0 nearby, as the second
-                # derivative sees.
+                # A 0 in this one cotangent is not enough: it may differ from 0 nearby, which
+                # matters for the second derivative.
                 is_number = eq(cotangent, cotangent)
                 kept = bitwise_or(is_number, ne(arrived, self._constants.zero(arrived.type)))
                 cotangent = select(kept, cotangent, self._constants.zero(cotangent.type))
@@ -147,7 +147,7 @@ class _Cotangents:
             self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
 
     def _note(self, value: Value, partial: bool) -> None:
-        """An op reads a value, maybe not all its elements."""
+        """Note that an op reads a value, maybe not all its elements."""
         if not partial:
             self.partial.discard(value)
         elif value not in self.of:
@@ -167,7 +167,7 @@ class _Cotangents:
         )  # fmt: skip
 
     def place(self, ops: Sequence[Op], op: Op, made_at: Mapping[Value, Source | None]) -> None:
-        """Tell the ops that give cotangents of an op's operands where these were computed."""
+        """Set the source positions of ops that compute cotangents of an op's operands."""
         if not ops:
             return
         given = {self.of[v]: made_at.get(v) for v in op.operands if v in self.of}
@@ -182,7 +182,7 @@ _EVERYWHERE: Mask = ()
 
 
 def _both(a: Mask, b: Mask) -> Mask:
-    """The conditions that are in both masks, as the first has them."""
+    """The conditions that are in both masks, in the order of the first."""
     if a == b or not a:
         return a
     kept = set(b)
@@ -190,9 +190,10 @@ def _both(a: Mask, b: Mask) -> Mask:
 
 
 class _Constants:
-    """What does not depend on cotangents, each emitted once: zeros, and whether masks hold.
+    """Values that do not depend on cotangents, each emitted once: zeros, and masks as bools.
 
-    Masks grow by one condition from op to op, so one is mostly another one and a last condition.
+    Masks grow by one condition at each op, so a mask is usually another mask and one more
+    condition.
     """
 
     def __init__(self) -> None:
@@ -228,7 +229,8 @@ class _Constants:
 
 
 def _not_linear(op: Op) -> DerivativeError:
-    """An op between tangents that has no transpose; only a custom rule can bring one."""
+    """The error for an op between tangents without a transpose, which only a custom rule can
+    cause."""
     return DerivativeError(
         with_place(
             f"{op.kind.name} is applied to a tangent and is not linear. The tangents that a custom "

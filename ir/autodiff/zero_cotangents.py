@@ -2,14 +2,14 @@
 
 A log-sum-exp as users write it, ``m + log(sum(exp(x - m)))`` with ``m = max(x)``, does not depend
 on m.  Outside of loops ``ir/simplification/shifts.py`` finds that the cotangent of m is zero.  In a
-loop one half of the terms that cancel is on a tape.  So the body is examined before it is
-differentiated: an extremum whose cotangent is zero for all cotangents of the body's results becomes
-its ``stop_gradient``.  Then neither the indices of the largest elements are kept, nor the shares of
-ties computed.
+loop, half of the cancelling terms are on a tape. So the body is examined before it is
+differentiated: if the cotangent of an extremum is zero for all cotangents of the body's results,
+the extremum becomes its ``stop_gradient``. Then no indices of largest elements are kept and no
+shares of ties computed.
 
 Legal where the results do not depend on the extremum in exact arithmetic, whatever all other values
-are.  Values stay as they are.  Derivatives lose rounding errors, and NaN where infinities would
-have cancelled.
+are.  Values do not change. Derivatives lose rounding errors, and NaN where infinities would have
+cancelled.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(body: Program) -> Program:
     """The body with such extrema made constants for its derivatives."""
     if not body.has(Extremum):
         return body
-    # Programs are equal whatever lines of the user's they come from, and whatever their names are.
+    # Equality of programs ignores the user's lines and names.
     found = _made(body, tuple([op.source for op in body.ops]))
     if found == body:
         return body

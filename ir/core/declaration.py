@@ -57,7 +57,7 @@ class Declaration:
     ``uniform``    the element of the result where every operand is a constant
     ``kernel``     how backends compute one element (elementwise family), or
                    None where the op moves, reduces or multiplies arrays
-    ``arity``      the number of operands, None where it varies
+    ``arity``      the number of operands, None if it varies
     ``parameters`` the names of the parameters, all of them required
     ``flags``      the names of parameters that are True or left out
     ``commutative``  whether operands may change places, bit for bit (but for complex products)
@@ -126,7 +126,7 @@ class Declaration:
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
         """The value of every element of the result where every element of operand k is
-        ``scalars[k]``; None where the elements differ or would be rounded differently."""
+        ``scalars[k]``; None if the elements differ or would be rounded differently."""
         return None
 
     def work(self, op: Op) -> float:

@@ -62,7 +62,7 @@ div = Elementwise(
     answers=[np.true_divide], kinds=INEXACT, complex_kernel=complex_kernels.divide, cost=4,
     poles=True,
 )  # fmt: skip
-#: Of complex numbers, whose zeros and infinities differ from those of 1 / z in NumPy.
+#: For complex numbers, for which NumPy's zeros and infinities differ from those of 1 / z.
 reciprocal = Elementwise(
     "reciprocal", np.reciprocal, [lambda t, y, z: -(t * (y * y))], kinds="c",
     complex_kernel=complex_kernels.reciprocal, cost=4, poles=True,
@@ -307,14 +307,14 @@ conj: Elementwise = Elementwise(
 
 
 def _make_complex(re: Any, im: Any) -> Any:
-    # Part by part: in re + 1j * im an infinite part would make the other one NaN.
+    # Set the parts separately: in re + 1j * im, an infinite part would make the other one NaN.
     result = np.empty(np.shape(re), np.result_type(re, np.complex64))
     result.real, result.imag = re, im
     return result
 
 
 def _like(x: Value, part: Value) -> Value:
-    """A part in the dtype of an operand, which may be shorter than that of parts."""
+    """A part in the dtype of an operand, which may be narrower than the dtype of parts."""
     return part if part.dtype == x.dtype else convert(part, dtype=x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""What ops with bodies share: groups of operands, and the inputs that a body's outputs depend
+"""Shared by ops with bodies: groups of operands, and the inputs that a body's outputs depend
 on."""
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class BodyOp(Declaration):
     fallible = True  # as its bodies are
 
     def initial(self, params: dict[str, Any]) -> range:
-        """Which operands are carries before the first step: they are only read once."""
+        """Which operands are the initial carries, which are read only once."""
         return range(0)
 
     def shared(self, op: Op) -> range:
-        """The operands that bodies take as they are."""
+        """The operands that bodies take unchanged."""
         return range(0)
 
     def reads(self, op: Op, k: int) -> bool:
@@ -60,8 +60,8 @@ class BodyOp(Declaration):
         return None
 
     def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
-        """The op computing only what the used results need (at least one); its results are
-        those that are left.  None where nothing can be left out."""
+        """The op with only the used results (at least one), and what they need. None if nothing can
+        be left out."""
         return None
 
 
@@ -72,7 +72,7 @@ def groups(items: Sequence[T], *counts: int) -> list[list[T]]:
 
 
 def flags(values: Sequence[Any]) -> list[bool]:
-    """Which values are there."""
+    """Which values are not None."""
     return [v is not None for v in values]
 
 
@@ -87,13 +87,13 @@ def others(items: Sequence[T], marked: Sequence[bool]) -> list[T]:
 
 
 def spread(items: Sequence[T], marked: Sequence[bool]) -> list[T | None]:
-    """The items at the marked places, None at the others."""
+    """The items at the marked positions, None at the others."""
     source = iter(items)
     return [next(source) if m else None for m in marked]
 
 
 def present(values: Sequence[T | None]) -> list[T]:
-    """The values that are there."""
+    """The values that are not None."""
     return [v for v in values if v is not None]
 
 
@@ -103,8 +103,8 @@ def or_zero(value: MaybeValue, type: Type) -> Value:
 
 
 def accumulated(totals: Sequence[Value], values: Sequence[Value]) -> list[Value]:
-    """``total + value`` of each pair, term by term where the current builder has made the value
-    as a sum: a few elements can be added to a total in place, but not to zeros first."""
+    """``total + value`` for each pair, term by term if the current builder computed the value as a
+    sum. So a few elements can be added to the total in place, instead of to zeros first."""
     ops = current_builder().ops
     sums = {op.result: op for op in ops if op.kind is add}
     uses = readers_of(ops, values)
@@ -123,7 +123,7 @@ def accumulated(totals: Sequence[Value], values: Sequence[Value]) -> list[Value]
 
 
 def grown(start: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
-    """The least set of marks that holds those at the start and all that a step adds."""
+    """The least set of marks that contains the initial ones and is closed under a step."""
     marked = list(start)
     while True:
         added = [a or b for a, b in zip(marked, step(marked), strict=True)]
@@ -153,8 +153,8 @@ def batched_as(operands: Sequence[Batched], marked: Sequence[bool], size: int) -
 
 
 def guarded(body: Program) -> Program | None:
-    """``(wanted, inputs…) -> outputs``: those of the body where ``wanted`` holds.  Where it does
-    not, no op fails and the outputs are of no use.  None where an op has no such form."""
+    """``(wanted, inputs…) -> outputs``: the body's outputs if ``wanted`` holds. Otherwise no op
+    fails, and the outputs are meaningless. None if an op has no such form."""
     builder, wanted = Builder(), Value(BOOL)
     inputs = [Value(v.type) for v in body.inputs]
     env = dict(zip(body.inputs, inputs, strict=True))
@@ -172,9 +172,9 @@ def guarded(body: Program) -> Program | None:
 def each_alone(op: Op, operands: Sequence[Batched], size: int) -> Sequence[Value]:
     """The op applied to one element of a batch after the other.
 
-    So is an op batched whose bodies may fail and cannot be :func:`guarded`, where elements take
-    different branches or numbers of steps: all of them together would compute bodies for elements
-    that do not come to them.
+    This batches an op with bodies that may fail and cannot be :func:`guarded`, if elements take
+    different branches or numbers of steps. Computing all elements together would run bodies for
+    elements that do not reach them.
     """
     builder = Builder()
     inputs = [Value(v.type) for v in op.operands]
@@ -203,6 +203,6 @@ def run(body: Program, arguments: Sequence[Any]) -> list[Any]:
 
 
 def run_as_op(body: Program, arguments: Sequence[Any]) -> Any:
-    """The same as an op evaluates: an array alone where there is one."""
+    """The outputs in the form of an op's evaluation: a bare array if there is one."""
     made = run(body, arguments)
     return made[0] if len(made) == 1 else made

@@ -1,7 +1,7 @@
-"""Calls of functions that are no ops: Python's, or other compiled code.
+"""Calls of functions that are not ops: Python functions, or other compiled code.
 
-Such a function is taken as pure: the same arrays give the same results, and nothing else happens.
-How often it is called, and in which order with others, is not defined.
+Such a function must be pure: the same arrays give the same results, without side effects. The
+number and order of calls is not defined.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from autojit.ir.core.types import Type
 
 from .move import broadcast_to
 
-#: What becomes of a call in a batch (see :class:`Callback`).
+#: How a call is batched (see :class:`Callback`).
 METHODS = ("sequential", "expand_dims", "broadcast_all")
 
 
 class Answer(IntEnum):
-    """What native code that was called answers."""
+    """The status that called native code returns."""
 
-    #: The results are there.  It is no number by chance: where a call fails at once, ``ctypes``
-    #: leaves any.
+    #: The results are valid. The number is unusual, because ``ctypes`` leaves an arbitrary one when
+    #: a call fails at once.
     FINE = 0x66696E65
     #: An error is kept for the caller.
     FAILED = 1
@@ -79,9 +79,9 @@ class Callback(Declaration):
 
     ``types`` are the types of the results of one call.  ``batch`` holds a size for each leading
     axis along which the function is called for one element after the other, and which operands have
-    that axis.  ``vmap`` says what becomes of the op in a batch: one more of these axes
-    (``sequential``), or one call with arrays of one more axis, in which operands that do not depend
-    on the batch have one element (``expand_dims``) or are repeated (``broadcast_all``).
+    that axis.  ``vmap`` says how the op is batched: by one more of these axes (``sequential``), or
+    by one call with arrays of one more axis, in which operands that do not depend on the batch have
+    length 1 (``expand_dims``) or are repeated (``broadcast_all``).
     """
 
     moves = True
@@ -138,7 +138,7 @@ class Callback(Declaration):
 
 
 def _with_axis(operand: Batched, size: int) -> Value:
-    """An operand with a leading axis, which has that size where it does not depend on the batch."""
+    """An operand with a leading axis, which has that size if it does not depend on the batch."""
     value, batched = operand
     if batched:
         return value
@@ -153,7 +153,7 @@ def calls_functions(program: Program) -> bool:
 
 
 def call_of(op: Op) -> HostCall:
-    """What an op calls."""
+    """The call that an op makes."""
     p = op.params
     return HostCall(p["function"], [v.type for v in op.operands], p["types"], p["batch"])
 

@@ -1,9 +1,9 @@
 """Values that are passed on if a condition holds, and raise otherwise.
 
-Python's integers have no bound and no division by zero; the int64 that stands for one does.  The
-operations on them are NumPy's, and what they give passes through `ensure`.  So does a value that a
-`raise` or an `assert` of the user's guards.  A check belongs to its result: where nothing reads
-that, nothing is checked.  The check of a `whole_number` is that nobody differentiates by it.
+Python integers have no bound, and division by zero raises; the int64 that represents one overflows
+silently. So NumPy's operations compute on it, and their results pass through `ensure`. So does a
+value guarded by a `raise` or an `assert` of the user's. A check belongs to its result: if nothing
+reads the result, nothing is checked. A `whole_number` is checked for not being differentiated by.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .elementwise import FLOAT, Compare, Elementwise
 from .move import broadcast
 from .reduce import all_
 
-#: What may fail, by a name: the error, and its words.
+#: The failures by name: the error, and its message.
 FAILURES: dict[str, tuple[type[Exception], str]] = {
     "overflow": (
         OverflowError,
@@ -54,10 +54,10 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
         "traced slices of known length are not made shorter at the ends",
     ),
 }
-#: A name in the table, or the name of an exception of Python's and its message.
+#: A name in the table, or the name of a Python exception and its message.
 Failure = str | tuple[str, str]
 
-#: What compiled code may raise besides the builtin exceptions, by name.
+#: The exceptions that compiled code may raise besides builtin ones, by name.
 LIBRARY_ERRORS: dict[str, type[Exception]] = {"StatisticsError": statistics.StatisticsError}
 
 #: How the word of a check begins, in the vocabulary of kernels.
@@ -79,8 +79,8 @@ def error_of(failure: Failure) -> Exception:
 
 
 def is_failure(failure: Any) -> bool:
-    """Whether that is a failure: a name in the table, or an exception of Python's and a message
-    that compiled code can raise it with.
+    """Whether an object is a failure: a name in the table, or a Python exception with a message
+    that compiled code can raise.
 
     >>> is_failure("overflow"), is_failure(("OSError", "")), is_failure(("int", "1"))
     (True, True, False)
@@ -135,8 +135,8 @@ def failure_of(word: str) -> Failure | None:
 class Ensure(Elementwise):
     """``ensure(x, holds, failure=f)``: x; raises where ``holds`` is false for any element.
 
-    A tangent or cotangent passes through.  With the flag ``derivatives`` it is checked too, so that
-    a program that reads the derivative and not x fails as well.
+    A tangent or cotangent passes through. With the flag ``derivatives`` it is checked too, so that
+    a program that reads only the derivative fails as well.
     """
 
     moves = True
@@ -216,13 +216,13 @@ def _no_derivative_by_whole(t: Value, y: Value, x: Value) -> Value:
     )
 
 
-#: A float that is an integer in truth: the number itself, by which a derivative is refused.
+#: A float that represents an integer: the number itself. A derivative by it is refused.
 whole_number = Elementwise(
     "whole_number", np.positive, [_no_derivative_by_whole], kinds=FLOAT, kernel=lambda k, x: x
 )
 
-#: True for each element, once it has been computed: what a value that needs an error of another
-#: one, but not its number, waits for.
+#: True for each element after it has been computed. A value that depends on another one's error,
+#: but not on its number, reads this.
 computed = Compare(
     "computed", lambda x: np.ones(np.shape(x), bool), [None],
     kernel=lambda k, x: k("or", k("eq", x, x), k("ne", x, x)),

@@ -3,11 +3,10 @@
 Operands all have the result's shape (the tracer inserts broadcasts) and, unless
 the declaration says otherwise, one dtype.
 
-The derivative of an elementwise op is stated once, one rule an operand: how a
-perturbation ``t`` of that operand reaches the result ``y``.  A rule is linear in
-``t``.  Element by element a linear map is its own transpose, so the same rule
-carries cotangents back; ops that change between real and complex, or between
-dtypes, state the way back as ``adjoint``.
+The derivative of an elementwise op is stated once, with one rule per operand: how a perturbation
+``t`` of that operand changes the result ``y``.  A rule is linear in ``t``.  Element by element a
+linear map is its own transpose, so the same rule carries cotangents back; ops that change between
+real and complex, or between dtypes, state the way back as ``adjoint``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from autojit.ir.core.halves import converted, is_bfloat16, kind_of, number_of
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, TypeMismatch
 
-#: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
+#: ``rule(t, y, *operands)``; None if the derivative is zero everywhere.
 Rule = Callable[..., Value] | None
 
 ANY = "?iufc"
@@ -92,7 +91,7 @@ class Elementwise(SingleResult):
         return self.poles
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
-        """The dtype of the result for that of the operands; here, the same."""
+        """The result dtype for a dtype of the operands; here, the same."""
         return dtype
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
@@ -129,7 +128,8 @@ class Elementwise(SingleResult):
         return element
 
     def _uniform_half(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
-        """What is computed in float32 is not an element before it is rounded; conversions are."""
+        """A value computed in float32 becomes an element only by rounding; a conversion is
+        rounded."""
         if "dtype" not in op.params or op.operands[0].dtype.kind == "c":
             return None
         found: Scalar = number_of(scalars[0], op.result.dtype)

@@ -1,4 +1,4 @@
-"""The indexing family: elements picked, and added to, at places given by arrays.
+"""The indexing family: reads elements, and adds to elements, at indices given by arrays.
 
 ``gather`` and ``scatter_add`` are each other's transpose.  Indices count from 0;
 the tracer has already resolved negative ones.  An index out of bounds raises
@@ -25,7 +25,7 @@ from .linear import iota
 
 
 class _Indexing(SingleResult):
-    """Linear in the first operand; the others are integer arrays of one shape, one an axis."""
+    """Linear in the first operand; the others are integer arrays of one shape, one per axis."""
 
     def may_fail(self, op: Op) -> bool:
         return True  # an index out of bounds
@@ -167,7 +167,7 @@ def check_updates(
     shape: shapes.Shape,
     kinds: str = "iufc",
 ) -> None:
-    """Raise TypeMismatch unless updates fit the places in an array of that shape."""
+    """Raise TypeMismatch unless updates fit the indices in an array of that shape."""
     _check_indices(name, indices, axes, len(shape))
     wanted = (*indices[0].shape, *shapes.without_axes(shape, axes))
     require(
@@ -189,7 +189,7 @@ def check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
 def places_if(
     wanted: Value, indices: Sequence[Value], extents: Sequence[int]
 ) -> list[Value] | None:
-    """The indices where a condition holds, and 0 where not; None where an axis has no elements."""
+    """The indices where a condition holds, else 0; None if an axis has no elements."""
     if 0 in extents:
         return None
     shape = indices[0].shape

@@ -1,8 +1,8 @@
 """The movement family: elements change place, not value.
 
-All are linear; each states how cotangents move back.  Backends turn them into
-index arithmetic of the loop that reads them: ``sources`` says which operand
-elements an element of the result comes from.
+All are linear; each states how cotangents move back. Backends turn them into index arithmetic of
+the loop that reads them: ``sources`` gives the operand elements that an element of the result comes
+from.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class Pad(Linear):
 
     @staticmethod
     def window(shape: shapes.Shape, low: Any, interior: Any) -> tuple[slice, ...]:
-        """Where the operand's elements lie in the result."""
+        """The window of the operand's elements in the result."""
         return tuple(
             slice(a, shapes.padded_extent(n, a, 0, gap), gap + 1)
             for n, a, gap in zip(shape, low, interior, strict=True)

@@ -1,8 +1,7 @@
 """Windows that slide along an axis, and the shear that takes them back.
 
-A window is read at the sum of two indices, ``x[i + j]``: no array of windows is made, nor one of
-indices.  Their cotangent is that sum in reverse: windows that are sheared, ``c[p - j, j]``, and
-added up.
+A window is read at the sum of two indices, ``x[i + j]``, without an array of windows or of indices.
+The cotangent reverses that sum: the windows are sheared, ``c[p - j, j]``, and added up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The updating family: an array with some of its elements replaced, or added to.
 
-Each is linear in the array and in the updates together.  ``update`` knows its
-places (a strided window) and moves elements; ``scatter`` and ``add_at`` take
-them from index arrays, by the conventions of ``gather``.
+Each is linear in the array and the updates together. ``update`` moves elements to a known strided
+window; ``scatter`` and ``add_at`` take indices from arrays, by the conventions of ``gather``.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from .windows import window_places
 
 
 class Updating(SingleResult):
-    """Operands: the array, the updates, and what says where."""
+    """Operands: the array, the updates, and the indices."""
 
     def work(self, op: Op) -> float:
         return op.operands[1].type.size
@@ -54,7 +53,7 @@ class Updating(SingleResult):
         return operand == 0
 
     def pull_back_array(self, cotangent: Value, op: Op) -> Value:
-        """The cotangent of the array: nothing of it is left where it was replaced."""
+        """The cotangent of the array: zero where elements were replaced."""
         return self(cotangent, full(0, op.operands[1].type), *op.operands[2:], **op.params)
 
     def pull_back_updates(self, cotangent: Value, op: Op) -> Value:
@@ -144,7 +143,7 @@ def window(extents: Sequence[int], params: dict[str, Any]) -> tuple[tuple[int, .
     return start, tuple(stops), stride
 
 
-#: A window of one element in so many, or fewer, is sparse.
+#: A window with at most one element in so many is sparse.
 SPARSE = 8
 
 
@@ -157,7 +156,7 @@ class _AtIndices(Updating):
     """Operands: the array, the updates, and an int64 index array for each of some axes."""
 
     parameters = ("axes",)
-    #: How an update meets the element at its place, in words of the loops.
+    #: How an update combines with the old element, in the loops' vocabulary.
     combine = ""
     kinds = "biufc"
 
@@ -216,7 +215,7 @@ class _AtIndices(Updating):
 class Scatter(_AtIndices):
     """``scatter(x, v, i, j, …, axes=(a, b, …))``: x with v set at i of axis a, j of axis b, ….
 
-    Where a place repeats, the last update in row-major order stays.
+    If an index repeats, the last update in row-major order stays.
     """
 
     moves = True
@@ -239,7 +238,7 @@ class Scatter(_AtIndices):
 
 
 def _stays(indices: Sequence[Value], extents: Sequence[int]) -> Value:
-    """Whether an update is the last at its place: its number is what is found there in the end."""
+    """Whether an update is the last at its index: whether its number is found there in the end."""
     places = indices[0].type
     flat = iota(axis=0, dtype=places.dtype, shape=(places.size,))
     numbers = move.reshape(flat, shape=places.shape)

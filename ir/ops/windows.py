@@ -1,4 +1,4 @@
-"""Windows of an array that move by the same amount from step to step, all of them at once."""
+"""All windows of an array that move by the same amount in each step, at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def slice_windows(
     """Windows of a shape along a new axis 0: element i of an axis of window t is that at
     ``start + t * slide + i * stride`` of x.
 
-    A part of x, reshaped, where windows follow each other or interleave along one axis; else None.
+    A part of x, reshaped, if windows are adjacent or interleave along one axis; else None.
     """
     moving = [a for a, by in enumerate(slide) if by]
     if len(moving) != 1:
@@ -83,8 +83,8 @@ def _ranges(shape: Numbers, start: Numbers, stride: Numbers) -> list[tuple[int, 
 def update_windows(
     x: Value, windows: Value, start: Numbers, stride: Numbers, slide: Numbers, steps: int
 ) -> Value | None:
-    """``x`` with windows, which are along axis 0, put to where they have moved to; None unless
-    they lie side by side along one axis."""
+    """``x`` with the windows, stacked along axis 0, written where they have moved to; None unless
+    they are side by side along one axis."""
     moving = [a for a, by in enumerate(slide) if by]
     if len(moving) != 1:
         return None
@@ -126,7 +126,7 @@ def window_places(
 ) -> tuple[list[Value], tuple[int, ...], tuple[int, ...]]:  # fmt: skip
     """Index arrays of a window that slides along some axes, these axes, and its extents there.
 
-    With ``along`` the axes are those that are marked there.
+    With ``along``, the axes are the ones marked there.
     """
     axes = tuple(a for a, by in enumerate(slide if along is None else along) if by)
     shape = tuple(extents[a] for a in axes)

@@ -1,1 +1,1 @@
-"""Passes of both levels of the compiler: their order, what is recorded of them, and remarks."""
+"""Passes of both levels of the compiler: their order, records and remarks."""

@@ -1,10 +1,10 @@
-"""Passes: what each is called, does, needs and keeps; and what watches them as they run.
+"""Passes: their names, descriptions and properties, and their observers.
 
-A pass makes of a unit another one that computes the same.  A :class:`Level` says what units are:
-SSA programs, or programs of loops.  A pass is declared beside its function, by the decorator of its
-level, and is called like that function.  While nothing watches, a call of a pass is a call of its
-function; otherwise the result is verified (:func:`verify_each`), or the call recorded
-(``records``), or both.
+A pass transforms a unit into an equivalent one. A :class:`Level` defines the units: SSA programs,
+or loop programs. A pass is declared beside its function, by the decorator of its level, and is
+called like that function. Normally a call of a pass is only a call of its function. When passes are
+observed, the result is also verified (:func:`verify_each`), or the call recorded (``records``), or
+both.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def named_after_module(function: Callable[..., Any]) -> str:
 
 
 def properties(names: Iterable[str]) -> frozenset[str]:
-    """Properties as a set; one alone has to be in a list too."""
+    """Properties as a set; even a single one must be in a list."""
     if isinstance(names, str):
         raise TypeError(f"properties are a list: [{names!r}]")
     return frozenset(names)

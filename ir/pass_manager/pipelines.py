@@ -13,7 +13,7 @@ U = TypeVar("U")
 
 
 class UnmetNeed(Exception):
-    """A pass stands where a property that it needs does not hold."""
+    """A pass is at a place where a property that it needs does not hold."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Pipeline(Generic[U]):
         self.check([place.run for place in self.places])
 
     def check(self, passes: Sequence[Pass[U]]) -> frozenset[str]:
-        """The properties of what comes out of passes of this pipeline."""
+        """Check the needs of this pipeline's passes; return the properties of its results."""
         holds = self.given
         for run in passes:
             holds = _after(run, holds, self.name)

@@ -1,8 +1,8 @@
-"""Records of passes: which ran, in which order, what they changed, and how long they took.
+"""Records of passes: their order, changes and times.
 
-A record has the passes that this thread runs while :func:`recording`.  Transformations are phases
-in it (:func:`phase`): what they run by themselves stands below them.  Without a record a pass looks
-for one and does nothing else.
+A record contains the passes that this thread runs while :func:`recording`. Transformations are
+phases in it (:func:`phase`), with the passes that they run nested below them. Without a record, the
+only cost is a check for one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Printed(NamedTuple):
 
 
 class Record:
-    """What ran; ``print_after`` names passes whose results are kept as text."""
+    """The passes that ran; ``print_after`` names passes whose results are kept as text."""
 
     def __init__(self, print_after: Collection[str] = ()) -> None:
         self.runs: list[Run] = []

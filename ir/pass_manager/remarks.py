@@ -1,4 +1,4 @@
-"""Remarks: what a pass has not done, where, why, and the way out where there is one.
+"""Remarks: what a pass has not done, where and why, and a remedy if there is one.
 
 They are collected while :func:`collecting`; otherwise nobody looks for a reason.  Who has one asks
 :func:`current` first, since to put it into words takes time.
@@ -58,7 +58,7 @@ _collecting = _Collecting()
 
 
 def current() -> Remarks | None:
-    """Where this thread notes remarks; None where nobody has asked for them."""
+    """The collection of this thread's remarks; None if nobody has requested them."""
     return _collecting.remarks
 
 

@@ -1,4 +1,4 @@
-"""Calls that reverse mode runs again instead of storing what they computed.
+"""Calls that reverse mode runs again instead of storing their values.
 
 Legal where a body computes the same again from the same operands, as every program does.  Nothing
 changes in the results of derivatives.
@@ -36,8 +36,8 @@ def _is_product(op: Op) -> bool:
     return isinstance(op.kind, Dot)
 
 
-#: Which operations may be run again; the results of the others are stored, or fewer bytes
-#: further on.
+#: The operations that may run again; the results of others are stored, or smaller values computed
+#: from them.
 POLICIES: dict[str, Callable[[Op], bool]] = {
     "nothing": lambda op: True,
     "everything": lambda op: False,

@@ -1,9 +1,8 @@
-"""Functions with derivatives of the user's: ``custom_jvp`` and ``custom_vjp``.
+"""Functions with user-defined derivatives: ``custom_jvp`` and ``custom_vjp``.
 
-Both are calls of a body.  Their derivatives are programs too, traced from the user's rules;
-``None`` takes the place of a rule that was not traced, and then there is no derivative.
-The first operands are values that the functions close over, for which no rule can give a
-derivative.
+Both are calls of a body. Their derivatives are programs too, traced from the user's rules; ``None``
+represents a rule that was not traced, and then there is no derivative. The first operands are
+values that the functions close over, for which no rule can provide a derivative.
 
 Legal where rules are linear in the tangents or cotangents that they are given; reverse mode refuses
 others.  That a rule is the derivative of the function is taken on trust.
@@ -250,7 +249,7 @@ class CustomLinear(Declaration):
 def _backward_batched(
     backward: Program, size: int, constants: list[bool], moving: list[bool]
 ) -> Program:
-    """A backward rule for a batch of cotangents; what is not batched gets the sum over it."""
+    """A backward rule for a batch of cotangents; unbatched primals get the sum over the batch."""
     given = len(backward.inputs) - len(constants)
     each = batch(backward, size, [*constants, *[True] * given])
     builder = Builder()

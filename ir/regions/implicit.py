@@ -1,10 +1,10 @@
-"""What is found by solving equations: ``linear_solve`` and ``root``.
+"""Solutions of equations: ``linear_solve`` and ``root``.
 
-How a solution is found has no part in its derivative, which comes from the equation that it
-satisfies (the implicit function theorem).  The first operands of both are constants: what the
-functions close over.
+The derivative of a solution does not depend on how it is found: it comes from the equation that the
+solution satisfies (the implicit function theorem). The first operands of both ops are constants,
+the closed-over values.
 
-Legal where what ``solve`` returns solves the equation, which is taken on trust.  Derivatives are
+Legal where the result of ``solve`` solves the equation, which is not checked.  Derivatives are
 those of the exact solution.
 """
 
@@ -26,7 +26,7 @@ from autojit.ir.ops.bodies import check_types, groups, or_zero, run_as_op
 
 
 class _Solved(Declaration):
-    """The results are those of the program ``solve``, and then what else it returns."""
+    """The results are the solution and the auxiliary results of the program ``solve``."""
 
     fallible = True  # as its programs are
 

@@ -50,8 +50,8 @@ class Scan(BodyOp):
     index 0, 1, … k - 1, or the other way round with ``reverse``.  Results are the last
     carries, then the stacked ys; slice i of xs and ys belongs to index i.
 
-    ``derivative=True`` says that the carries are tangents or cotangents and the body is linear
-    in them: passes may round it in another order than a loop of the user's (``recurrences``).
+    ``derivative=True`` says that the carries are tangents or cotangents and the body is linear in
+    them: passes may change its rounding, unlike that of a user's loop (``recurrences``).
     """
 
     parameters = ("body", "carries", "constants", "length", "reverse")
@@ -108,7 +108,7 @@ class Scan(BodyOp):
                   op.source)  # fmt: skip
 
     def simplified(self, op: Op) -> Op | tuple[Value, ...] | None:
-        """Carries that never change become constants, and dear invariants are hoisted."""
+        """Make carries that never change constants, and hoist expensive invariants."""
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
         fixed = [body.inputs[n + 1 + k] is body.outputs[k] for k in range(m)]
         if any(fixed):
@@ -123,7 +123,7 @@ class Scan(BodyOp):
         return Op(self, (*extra, *op.operands), params, op.results, op.source)
 
     def _stacked_once(self, op: Op) -> tuple[Value, ...]:
-        """What a step returns twice for stacking is stacked once."""
+        """Stack a value once if a step returns it twice."""
         body, m = op.params["body"], op.params["carries"]
         once = list(dict.fromkeys(body.outputs[m:]))
         params = {**op.params, "body": body.with_body(body.ops, [*body.outputs[:m], *once])}

@@ -114,7 +114,7 @@ def _split(
         [*parts.primal.outputs[:outs], *chosen(residuals, stacked)], name=parts.primal.name,
     )  # fmt: skip
     results = current_builder().emit(kind, operands, {**params, "body": primal})
-    # The linear loop reads the stacked values, and operands of this loop as they are.
+    # The linear loop reads the stacked values, and operands of this loop directly.
     stacks = iter(results[outs:])
     fixed: list[Value] = []
     rows: list[Value] = []

@@ -1,7 +1,7 @@
-"""What a ``scan`` stores for its derivative, and what that reads from the arrays it ends with.
+"""The values that a ``scan`` stores for its derivative, and those read from its final arrays.
 
-Legal where :mod:`autojit.ir.autodiff.final.reads` says so.  The linear loop begins when the
-other one has ended, so that what that ends with may be a constant of it.
+Legal where :mod:`autojit.ir.autodiff.final.reads` says so. The linear loop begins after the primal
+one has ended, so it can take the primal's final arrays as constants.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def residuals_of(
 
 
 def stored_bytes(parts: Linearized, params: dict[str, Any]) -> int:
-    """How many bytes a step of a scan stores."""
+    """The bytes that a step of a scan stores."""
     n, m, outs = params["constants"], params["carries"], len(params["body"].outputs)
     inputs = parts.primal.inputs
     free = {*inputs[: n + 1], *inputs[n + 1 + m :]}

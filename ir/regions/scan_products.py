@@ -29,7 +29,7 @@ LARGE = 1 << 14
 
 
 def multiplications(op: Op) -> int:
-    """How many multiplications a product takes."""
+    """The number of multiplications of a product."""
     a, b = op.operands
     (_, cb), (_, bb) = op.params["contract"], op.params["batch"]
     return a.type.size * prod(b.shape[i] for i in free_axes(b.type.ndim, cb, bb))
@@ -89,7 +89,7 @@ class _Sums:
             self.replaced[k] = [t for t in terms if t not in products]
 
     def _terms(self, v: Value) -> list[Value]:
-        """What is added up, in order."""
+        """The terms of a sum, in order."""
         terms, left = [], [v]
         while left:
             v = left.pop()

@@ -27,7 +27,7 @@ Segment = Callable[[int], Program]
 
 
 class EachSegment(NamedTuple):
-    """A value of every segment: those of the whole ones, stacked, and that of the rest."""
+    """A value for every segment: stacked for the whole ones, and separate for the rest."""
 
     whole: Value
     rest: Value | None
@@ -43,7 +43,7 @@ def in_segments(
 ) -> tuple[list[Value], list[EachSegment]]:
     """Emit a scan as a scan over segments of this many steps; its results, and the extras.
 
-    Where the length is no multiple of the size, the last rows are a shorter segment.
+    If the length is not a multiple of the size, the last rows are a shorter segment.
     """
     length, n, m = (params[k] for k in ("length", "constants", "carries"))
     require(1 <= size <= length, f"segments of {size} steps of a loop of {length}")

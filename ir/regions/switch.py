@@ -1,8 +1,8 @@
 """Branches: ``switch`` runs one of several bodies, chosen by an index.
 
-Legal where only the branch that is chosen runs, also in derivatives.  In a batch of indices all
-branches run and one is selected: for the other elements on operands with which no op fails
-(``guarded``), or, where there are none, for one element after the other.
+Legal where only the chosen branch runs, also in derivatives. In a batch of indices all branches run
+and one is selected. For elements that do not take a branch, it runs on operands with which no op
+fails (``guarded``); if there are none, the elements run one after the other.
 """
 
 from __future__ import annotations
@@ -123,8 +123,9 @@ class Switch(BodyOp):
         self, operands: Sequence[Value], branches: Sequence[Program], wrt: list[int],
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
-        """Residuals of the branches share places: one branch runs, the others' are zero.  What the
-        branches return is a residual as it is."""
+        """The split with shared slots for the branches' residuals: one branch runs, and the
+        residuals of the others are zero. Returned values are residuals without a slot.
+        """
         n, outs = len(operands) - 1, len(branches[0].outputs)
         around = Integers.here()
         known = [in_body(Op(self, tuple(operands), {"branches": branches}, ()), b, around)

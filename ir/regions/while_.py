@@ -1,15 +1,14 @@
 """Loops with a condition: ``while`` runs a body as long as a condition holds.
 
-How often that is is known when it has run.  So that its derivatives are loops of the same
-kind, the op is more than one loop: a first sweep with the condition, and further sweeps of
-as many steps, forwards or backwards, that read at each step what earlier sweeps pushed at
-that step (their streams).  A plain loop is one sweep.  Its reverse is two: the loop again,
-which pushes what the backward sweep needs, and the backward sweep.  The reverse of that
-has four, and so on.
+The number of steps is known only after it has run. To make its derivatives loops of the same kind,
+the op is more than one loop: a first sweep with the condition, and further sweeps of as many steps,
+forwards or backwards, that read at each step what earlier sweeps pushed at that step (their
+streams).  A plain loop is one sweep.  Its reverse is two: the loop again, which pushes what the
+backward sweep needs, and the backward sweep.  The reverse of that has four, and so on.
 
-Legal where its derivatives make as many steps as it makes.  In a batch an element whose condition
-does not hold any more keeps its carries, and no op of a body fails for it.  The op counts as one
-that may fail, since it may have no end.
+Legal where its derivatives make as many steps as the loop itself. In a batch, an element whose
+condition no longer holds keeps its carries, and no op of a body fails for it. The op counts as one
+that may fail, because it may never end.
 """
 
 from __future__ import annotations
@@ -139,8 +138,8 @@ class While(BodyOp):
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
         """Values and tangents in one loop.
 
-        Where the result is to be transposed, the loop runs by itself first; the other one
-        runs it again, since how much it would have to store is not known before.
+        If the result will be transposed, the loop first runs alone, and the derivative's loop runs
+        it again, because the amount to store is not known in advance.
         """
         moving = moving_of(params, flags(tangents), inexact=True)
         constants, *carries, _ = groups(operands, params["constants"], *params["carries"])

@@ -1,8 +1,8 @@
 """A ``while`` for a batch: as long as the condition holds for any element of it.
 
-An element whose condition no longer holds keeps its carries, in every sweep.  The body is computed
-for it all the same, but so that it does not fail (``guarded``); where that cannot be, the elements
-are computed one after the other.
+An element whose condition no longer holds keeps its carries, in every sweep.  The body is still
+computed for it, but so that it does not fail (``guarded``); if that is impossible, the elements are
+computed one after the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The loop that carries the tangents of a ``while``, reading what the loop itself has left.
+"""The loop that carries the tangents of a ``while``, reading the final arrays of the loop itself.
 
 Legal where :mod:`autojit.ir.autodiff.final.reads` says so: the loop has run before.
 """

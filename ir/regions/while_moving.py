@@ -1,4 +1,5 @@
-"""What of a ``while`` depends on marked operands, and the loop that carries their tangents too."""
+"""The parts of a ``while`` that depend on marked operands, and the loop that also carries
+tangents."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def moving_of(
     params: dict[str, Any], marked: Sequence[bool], *, inexact: bool = False,
     everything: bool = False,
 ) -> Moving:  # fmt: skip
-    """What depends on the marked operands (all carries with ``everything``)."""
+    """The parts that depend on the marked operands (all carries with ``everything``)."""
     constants, *starts, _ = groups(marked, params["constants"], *params["carries"])
     found = Moving(constants)
     for body, start in zip(params["sweeps"], starts, strict=True):
@@ -52,7 +53,7 @@ def forward_params(
 ) -> dict[str, Any]:
     """Bodies that carry values, then tangents; streams of a sweep likewise.
 
-    ``around`` is what is known of integers among the inputs of the first one.
+    ``around`` has the known facts about integers among the inputs of the first one.
     """
     n = params["constants"]
     dn = sum(moving.constants)

@@ -10,7 +10,7 @@ from autojit.ir.rewriting.dce import with_outputs
 
 
 def narrowed(kind: BodyOp, op: Op, used: Sequence[bool]) -> Op | None:
-    """The op with fewer carries, streams and sweeps; None where all are needed."""
+    """The op with fewer carries, streams and sweeps; None if all are needed."""
     return _Narrowing(kind, op, used).run()
 
 

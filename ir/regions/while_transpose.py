@@ -44,7 +44,7 @@ def transposed(
 
 
 def _check_condition(params: dict[str, Any], moving: Moving) -> None:
-    """Raise unless the number of steps is independent of what is linear."""
+    """Raise unless the number of steps is independent of the linear inputs."""
     if depends(params["condition"], [*moving.constants, *moving.carries[0]])[0]:
         raise no_derivative(
             "The condition of a while_loop depends on a tangent, so the loop is not linear. The "
@@ -57,7 +57,7 @@ def _collected(
     made: Sequence[Value], build: _Transposition, moving: Moving, linear: Sequence[bool],
     params: dict[str, Any],
 ) -> list[MaybeValue]:  # fmt: skip
-    """What the backward sweeps end with, as cotangents of the operands."""
+    """The final values of the backward sweeps, as cotangents of the operands."""
     parts = groups(made, *build.params["carries"])
     sweeps = len(params["sweeps"])
     n = sum(moving.constants)

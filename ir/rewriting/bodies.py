@@ -1,4 +1,4 @@
-"""Ops with bodies: what can be decided outside of them is, and they compute what is read.
+"""Simplifies ops with bodies: facts known outside are used inside, and unread results are dropped.
 
 Before::
 
@@ -18,10 +18,10 @@ After::
     }, carries=1, constants=0, length=9, reverse=False}
     return %1
 
-Each op says in its declaration which of its operands its bodies take as they are
-(``shared``) and how it computes some of its results only (``narrow``).
+The declaration of an op says which operands its bodies take unchanged (``shared``) and how the op
+computes only some of its results (``narrow``).
 
-Legal where bodies take an operand as it is, as the declaration says.  Nothing changes in the
+Legal where bodies take an operand unchanged, according to the declaration.  Nothing changes in the
 results.
 """
 
@@ -137,9 +137,9 @@ def rebuilt(body: Program, inputs: dict[int, Any]) -> Program:
 
 
 def narrowed(op: Op, used: Sequence[bool]) -> Op | None:
-    """The op computing only what is needed for the used results; None where that is all.
+    """The op computing only what is needed for the used results; None if that is all.
 
-    The results of the new op are those of the old one that are left.
+    The results of the new op are the remaining ones of the old op.
     """
     if not isinstance(op.kind, BodyOp):
         return None

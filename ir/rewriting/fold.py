@@ -16,8 +16,8 @@ One element is computed, whatever the shape; declarations say how (``uniform``).
 
 Legal where all operands are constants, every element of the result is the same, and NumPy computes
 it without an error, which would belong to the run.  Sums are folded where they are exact in every
-order.  Nothing changes in the results but the last bits of functions that a target rounds otherwise
-than NumPy.
+order.  Nothing changes in the results except the last bits of functions that a target rounds
+differently from NumPy.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ After, each right behind the ops that it needs, as the outputs ask for them::
     %5: f64[] = sin %4
     return %3, %5
 
-Operands come in turn, from the first to the last.  What no output needs is left out.
+Operands are placed from the first to the last. Ops that no output needs are left out.
 
-Legal where each op still follows those that it reads, as it does by the way it is placed.  Nothing
+Legal where each op still follows the ops that it reads, which the placement guarantees.  Nothing
 changes in the results; an op that nothing reads does not fail any more.
 """
 
@@ -38,7 +38,7 @@ WINDOW = 8
 
 @program_pass("Puts each operation right before what reads it.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
-    """The program in that order; the same object where it is."""
+    """The program in that order; the same object if it already is."""
     maker = {v: op for op in program.ops for v in op.results}
     reached: set[Op] = set()
     ops: list[Op] = []

@@ -44,7 +44,7 @@ def run(program: Program) -> Program:
 
 
 def _has_programs(kind: Declaration) -> bool:
-    """Whether ops of a kind may stand for programs, or have some among their parameters."""
+    """Whether ops of a kind may expand to programs, or have programs as parameters."""
     return isinstance(kind, BodyOp) or type(kind).expand is not Declaration.expand
 
 
@@ -59,7 +59,7 @@ def _inline(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
 
 
 def _inlined(value: Any) -> Any:
-    """A parameter with the calls in its programs inlined; the same object without any."""
+    """A parameter with the calls in its programs inlined; the same object if there are none."""
     if isinstance(value, Program):
         return run(value)
     if isinstance(value, tuple):

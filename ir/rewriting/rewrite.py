@@ -33,7 +33,7 @@ class Rewriter(Builder):
         self.rules = rules
         self._definition: dict[Value, Op] = {}
         self._read: set[Value] = set()
-        #: What rules have found out about an op, for the next time.
+        #: Facts that rules have found about an op, for reuse.
         self.notes: dict[Op, Any] = {}
 
     def definition(self, value: Value, kind: Declaration) -> Op | None:
@@ -42,7 +42,7 @@ class Rewriter(Builder):
         return op if op is not None and op.kind is kind else None
 
     def maker(self, value: Value) -> Op | None:
-        """The op that computes a value; None for what comes from outside."""
+        """The op that computes a value; None for inputs."""
         return self._definition.get(value)
 
     def is_read(self, value: Value) -> bool:
@@ -50,7 +50,7 @@ class Rewriter(Builder):
         return value in self._read
 
     def scalar(self, value: Value) -> Any:
-        """The element that a constant repeats; None where the value is not a constant."""
+        """The element that a constant repeats; None if the value is not a constant."""
         op = self._definition.get(value)
         return op.params["value"] if op is not None and op.kind is constant else None
 

@@ -1,4 +1,4 @@
-"""Rules for parts of arrays: replaced windows, and what is read of them.  All are exact.
+"""Rules for parts of arrays: replaced windows, and reads of them. All are exact.
 
 Legal where the ranges tell of every element that is read, or replaced again, that it lies in a
 window, or that none does.  Indices stay the same ones, and so do their errors.  Nothing changes in

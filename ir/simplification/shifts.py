@@ -1,4 +1,4 @@
-"""A shift that cancels: what the largest element of ``exp(x - max(x))`` would contribute.
+"""Cancelling shifts: the contribution of the largest element of ``exp(x - max(x))``.
 
 The gradient of a softmax, or of a log-sum-exp, as users write it goes through the maximum too::
 
@@ -8,8 +8,8 @@ The gradient of a softmax, or of a log-sum-exp, as users write it goes through t
     %19: f64[3] = mul %18, %7
     %20: f64[3] = add %14, %19              # -> %14
 
-What reaches the maximum is zero, whatever the operands are, in exact arithmetic; in floating point
-it is rounding errors.  The rule finds this by multiplying out: values are sums of products of
+The cotangent of the maximum is zero in exact arithmetic, for all operands; in floating point it
+consists of rounding errors.  The rule finds this by multiplying out: values are sums of products of
 powers of other values, and factors that do not change along an axis leave a sum along it.
 
 Legal where the omitted value is a sum of products that all cancel, to four roundings of their
@@ -36,7 +36,7 @@ from autojit.ir.rewriting.rewrite import Rewriter, RuleTable
 rules = RuleTable()
 
 #: A factor: what it is (a value, or a product that is summed), and the axis of the whole that each
-#: axis of it is; None where it has one element.
+#: axis of it is; None if it has one element.
 Factor = tuple[Any, tuple[int | None, ...]]
 #: Factors with their powers.
 Product = frozenset[tuple[Factor, int]]
@@ -68,12 +68,14 @@ def add_share_of_nothing(op: Op, at: Rewriter) -> Value | None:
 
 
 def is_zero(v: Value, at: Rewriter) -> bool:
-    """Whether a value is zero in exact arithmetic, as far as multiplying out shows."""
+    """Whether multiplying out shows that a value is zero in exact arithmetic."""
     return any(not Follow(at, DEPTH, most, {})(v) for most in MOST_PRODUCTS)
 
 
 def _is_share(v: Value, at: Rewriter) -> bool:
-    """Whether a value is a condition's truth divided by a number, as of the largest elements."""
+    """Whether a value is a condition (0 or 1) divided by a number, as the share of a largest
+    element.
+    """
     while made := at.definition(v, broadcast) or at.definition(v, reshape):
         (v,) = made.operands
     quotient = at.definition(v, div)
@@ -121,7 +123,7 @@ def _moved(form: Form, axis: Callable[[int], int | None]) -> Form:
 
 
 class Follow:
-    """What rules ask: the forms of operands."""
+    """The forms of operands, for rules."""
 
     def __init__(self, at: Rewriter, depth: int, most: int, known: dict[Value, Form]) -> None:
         self.at, self.depth, self.most, self.known = at, depth, most, known
@@ -184,7 +186,7 @@ def _sum(op: Op, follow: Follow) -> Form:
 
 
 def _summed(x: Value, along: Sequence[int], follow: Follow) -> Form:
-    """What does not change along the axes leaves the sum; the rest is one factor."""
+    """Move factors that do not change along the axes out of the sum; the rest is one factor."""
     axes = sorted(along)
     kept = [axis for axis in range(x.type.ndim) if axis not in axes]
     terms: list[tuple[Product, float]] = []
@@ -208,7 +210,7 @@ def _summed(x: Value, along: Sequence[int], follow: Follow) -> Form:
 
 
 class _Placed(NamedTuple):
-    """What ``add_at`` adds to an array: one number in each row along an axis, zeros elsewhere."""
+    """The contribution of an ``add_at``: one number in each row along an axis, zeros elsewhere."""
 
     op: Op
     axis: int

@@ -2,7 +2,7 @@
 
 A program knows whether it is simplified (``Program.simplified``), so to ask again costs nothing.
 
-Legal where each of the passes is that it is made of.
+Legal where each of its passes is legal.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Watch:
         """A program begins."""
 
     def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
-        """An operation has these results; the program goes on with those that are returned."""
+        """Observe the results of an operation; the program continues with the returned values."""
         return results
 
     def left(self, program: Program, outputs: Sequence[Any]) -> None:
@@ -92,7 +92,7 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """The outputs of a program for arrays (or scalars) of its input types.
 
     Floating-point warnings are off, as they are in compiled code: infinities
-    and NaN are results.  What an operation raises gets a note of the user's line.
+    and NaN are results.  Errors of an operation get a note with the user's line.
     """
     env = values_of(program, arguments)
     outputs = [_own(env[v]) for v in program.outputs]
@@ -136,7 +136,7 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
 
 
 def evaluated(op: Op, operands: Sequence[Any]) -> Any:
-    """The results by NumPy; what it cannot compute in bfloat16 is computed in float32."""
+    """The results, computed by NumPy; bfloat16 is computed in float32 where NumPy lacks it."""
     halves = [is_bfloat16(v.dtype) for v in op.results]
     if op.kind.moves or not (any(halves) or any(is_bfloat16(v.dtype) for v in op.operands)):
         return op.kind.evaluate(*operands, **op.params)

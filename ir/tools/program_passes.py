@@ -22,7 +22,7 @@ from .verifier import verify
 DERIVATIVES = "derivatives as written"
 #: No operation stands for a program that it calls.
 CALLS_INLINED = "calls inlined"
-#: What ``simplified`` does has nothing left to do.
+#: ``simplified`` has nothing left to do.
 SIMPLIFIED = "simplified"
 #: Loops run over the rows that they read and write at their own index.
 ROWS = "rows of loops"

@@ -1,1 +1,1 @@
-"""Parts of arrays whose bounds are traced integers: slices with a length that is a value."""
+"""Parts of arrays with traced bounds: slices of traced length."""

@@ -1,4 +1,4 @@
-"""Operands of which some are bounded: at which places their elements meet."""
+"""Alignment of bounded operands: the places where their elements are combined."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def entered(x: Any, ranges: Ranges, shape: tuple[int, ...], *, anew: bool = Fals
 
 
 def elementwise(function: Callable[..., Any], *operands: Any, anew: bool = False) -> Any:
-    """A function that works on every element by itself.
+    """An elementwise function.
 
     ``anew``: whether it might fail for what results before have at the places that do not count.
     """

@@ -1,8 +1,8 @@
 """The bounded array: a part of an array, of a length that is known only as the code runs.
 
-It keeps the places of the array that it is a part of.  ``A[k + 1:, k]`` is all of column k, of
-which the places from k + 1 on count; so ``A[k + 1:, k] * s`` is computed on the whole column, and
-nothing is moved.  Only parts that begin at different places are brought together by a gather.
+It keeps the places of its array. ``A[k + 1:, k]`` is the whole column k, in which the places from k
++ 1 on count; so ``A[k + 1:, k] * s`` is computed on the whole column, and nothing is moved. Only
+parts that begin at different places are aligned by a gather.
 
 The places that do not count never reach a result:
 
@@ -75,16 +75,16 @@ class Range(NamedTuple):
         return self._replace(length=length, is_checked=self.is_checked or length is not self.length)
 
     def place(self, p: Any) -> Any:
-        """Where element p lies."""
+        """The place of element p."""
         return self.start + self.step * p
 
     def is_at(self, other: Range) -> bool:
-        """Whether element p of both lies at one place."""
+        """Whether element p of both has the same place."""
         is_range = isinstance(other, Range)
         return is_range and self.step == other.step and equal(self.start, other.start)
 
     def mask(self, extent: int) -> Value | None:
-        """Which places of an axis are in it; None where all of them are."""
+        """Which places of an axis are in it; None if all of them are."""
         sign = 1 if self.step > 0 else -1
         low, high = self.start, self.start + sign * self.length  # the latter is not in it
         if abs(self.step) > 1:
@@ -133,12 +133,12 @@ def _all(tests: list[Value]) -> Value | None:
     return result
 
 
-#: One for each axis; None where the extent is known.
+#: One for each axis; None if the extent is known.
 Ranges = tuple[Range | None, ...]
 
 
 def mask_of(ranges: Ranges, shape: tuple[int, ...]) -> Value | None:
-    """Which places count; None where all of them do."""
+    """Which places count; None if all of them do."""
     tests = []
     for axis, found in enumerate(ranges):
         own = None if found is None else found.mask(shape[axis])

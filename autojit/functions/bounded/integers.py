@@ -114,7 +114,7 @@ _LINEAR: dict[Any, Any] = {
 
 
 def distance(a: Any, b: Any) -> int | None:
-    """b - a where that is a number, whatever the values are; None where it is not known."""
+    """b - a where that is a number, whatever the values are; None if it is not known."""
     from_a, to_b = form_of(a), form_of(b)
     apart, terms = _difference(_known(), to_b, from_a)
     return None if terms else apart

@@ -1,8 +1,8 @@
 """Arrays that a traced mask picks: ``x[m]``, ``np.nonzero(m)``, ``np.compress(m, x)``.
 
-How many elements there are is known only as the code runs, so they stay at their places: the array
-is kept whole, and the mask says which places count.  What is computed of them element by element
-and summed up, or assigned back through the same mask, never moves an element.
+The number of elements is known only at run time, so they stay at their places: the array is kept
+whole, and the mask marks the places that count. Elementwise computations, sums, and assignments
+through the same mask never move an element.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def _at(x: Any, axis: int, ranges: Ranges, shape: tuple[int, ...]) -> Value:
 
 
 def matmul(a: Any, b: Any, out: Any = None) -> Any:
-    """``a @ b`` of vectors and matrices, of which at least one is bounded."""
+    """``a @ b`` for vectors and matrices with at least one bounded operand."""
     (ranges_a, shape_a), (ranges_b, shape_b) = layout(a), layout(b)
     if not shape_a or not shape_b:
         return np.multiply(a, b)

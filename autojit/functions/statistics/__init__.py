@@ -1,1 +1,1 @@
-"""NumPy's quantiles, histograms, and what follows from an order, on traced arrays."""
+"""NumPy's quantiles, histograms and extremes on traced arrays."""

@@ -1,4 +1,4 @@
-"""Where the extremes of an array are, and how many elements are not zero."""
+"""Places of the extremes of an array, and counts of non-zero elements."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class _Method(NamedTuple):
     """Where among n sorted values a share of them ends (Hyndman and Fan, 1996).
 
     ``place(n, share)`` counts from 0.  ``weight(fraction, place)`` is the share of the upper
-    neighbour; None where the place is a whole number.
+    neighbour; None if the place is a whole number.
     """
 
     place: Callable[[Any, Any], Any]

@@ -72,7 +72,7 @@ def _living(trace: Trace) -> _Own:
 
 def _path_to_a_holder(tracers: _Own) -> _Own | None:
     """A tracer, who holds it, who holds that, and so on, to a module, a class or whoever is held
-    by what is not seen, such as a running function; None where nobody keeps any."""
+    by what is not seen, such as a running function; None if nobody keeps any."""
     level = _Own(_Own([tracer]) for tracer in tracers)
     seen = {id(tracer) for tracer in tracers}
     for _ in range(_FAR):

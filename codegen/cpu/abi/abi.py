@@ -119,7 +119,7 @@ TIMES_SLOT = COUNT_SLOT + 1
 OWN_SLOTS = TIMES_SLOT + 1
 
 
-#: ``order[k]`` is the axis of an array that is axis k of its memory; None where that is axis k.
+#: ``order[k]`` is the axis of an array that is axis k of its memory; None if that is axis k.
 Order = tuple[int, ...] | None
 
 

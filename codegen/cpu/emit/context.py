@@ -204,7 +204,7 @@ class KernelContext:
         self.failures.mark_if(condition, failure)
 
     def still_fine(self, statements: list[Any]) -> ir.Value | None:
-        """Whether nothing has failed so far; None where none of the statements can fail."""
+        """Whether nothing has failed so far; None if none of the statements can fail."""
         b, inner = self.builder, list(walk(statements))
         if not any(map(can_fail, inner)):
             return None

@@ -80,7 +80,7 @@ def _arguments(w: Writer, program: Program, interface: Interface) -> list[str]:
 
 
 def array_text(array: np.ndarray) -> str | None:
-    """What makes an array; None where that is too long.
+    """What makes an array; None if that is too long.
 
     >>> array_text(np.eye(3)), array_text(np.arange(2, 30)), array_text(np.zeros((2, 3)))
     ('np.eye(3)', 'np.arange(2, 30)', 'np.zeros((2, 3))')

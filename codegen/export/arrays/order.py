@@ -141,7 +141,7 @@ class Plan:
         return self._names.get(id(op), "")
 
     def _named(self) -> dict[int, str]:
-        """The ops that compute what a statement of the user's sets."""
+        """The ops that compute what a user's statement sets."""
         by_group: dict[Group, list[Op]] = defaultdict(list)
         for op, group in zip(self._ops, self._groups, strict=True):
             if not is_backward(op.source) and len(op.results) == 1:

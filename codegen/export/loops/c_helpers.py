@@ -210,7 +210,7 @@ WORDS_OF_INTEGERS = frozenset(name.removesuffix("_N") for name in _OF_INTEGERS)
 
 
 def helper(name: str) -> str | None:
-    """The text of a function such as ``sign_f64``; None where there is none."""
+    """The text of a function such as ``sign_f64``; None if there is none."""
     if name in _OF_NONE:
         return _OF_NONE[name]
     word, _, dtype = name.rpartition("_")

@@ -32,13 +32,13 @@ class Statement:
 
 
 class Statements:
-    """The statements of the user's files, which are read when they are first asked for."""
+    """The user's statements by file; files are read on first use."""
 
     def __init__(self) -> None:
         self._files: dict[str, dict[int, Statement]] = {}
 
     def of(self, source: Source | None) -> Statement | None:
-        """The statement that a place is in; None where its file cannot be read."""
+        """The statement that a place is in; None if its file cannot be read."""
         if source is None:
             return None
         if source.file not in self._files:

@@ -1,6 +1,6 @@
 """The body of a loop over rows, cut into stages that each become a loop over a block of rows.
 
-Legal where no other statements stand between two loops that share an accumulator.
+Legal where no other statements are between two loops that share an accumulator.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def stages_of(loop: Loop) -> list[Stage] | None:
     """The body, cut where inner loops begin and end; an accumulator's begin and finish stay with
     its loop.
 
-    None if other statements stand between two loops that share an accumulator.
+    None if other statements are between two loops that share an accumulator.
     """
     begun = {s.accumulator.number: s for s in loop.body if isinstance(s, Begin)}
     ends = {s.accumulator.number: s for s in loop.body if isinstance(s, Finish)}
@@ -74,7 +74,7 @@ def touched_again(stages: list[Stage], row: Var) -> int:
 
 
 def _bytes(t: Touch) -> int:
-    """How much a touch is of the row of one iteration."""
+    """The bytes that an access touches of one iteration's row."""
     assert t.access is not None
     inside = t.access.index.variables()
     counts = [high - low + 1 for var, (low, high) in t.inner.items() if var in inside]

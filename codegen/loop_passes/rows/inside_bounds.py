@@ -1,4 +1,4 @@
-"""What holds in all iterations of a loop that has bounds: comparisons, and computed places.
+"""Facts that hold in all iterations of a bounded loop: comparisons, and computed indices.
 
     for j in 0..n, below k:          for j in 0..n, below k:
       c = j < k                        c = True
@@ -71,7 +71,7 @@ class _Inside:
         return self._least(less, bounds) >= (1 if s.name in ("lt", "gt") else 0)
 
     def _least(self, line: Affine, bounds: Bounds) -> int:
-        """A number that a form is never below of, in the iterations that are run."""
+        """A lower bound of a form in the iterations that are run."""
         var = self.loop.var
         stride, least = line.stride(var), line.range(bounds)[0]
         end = self.ends.get("from" if stride is not None and stride > 0 else "below")
@@ -81,7 +81,7 @@ class _Inside:
         return max(least, (line.without(var) + at_end * stride).range(bounds)[0])
 
     def _line(self, x: Scalar) -> Affine | None:
-        """A whole number as a form of the loops' variables."""
+        """An integer as a form of the loops' variables."""
         s = self.made.get(x.number)
         if isinstance(s, IndexValue):
             return s.index
@@ -98,7 +98,7 @@ class _Inside:
         return isinstance(s, Constant) and x.dtype == "bool" and bool(np.all(s.value))
 
     def _place(self, place: Place, bounds: Bounds) -> Place:
-        """A computed place with its form, if it is surely within its range."""
+        """A computed index with its form, if it is certainly within its range."""
         line = self._line(place.scalar)
         if line is None or self.loop.var not in line.variables():
             return place

@@ -1,7 +1,7 @@
-"""Loops over one-hot rows: how they look, and whether a loop is one.
+"""Recognises loops over one-hot rows.
 
-It has an effect only where a comparison with an extreme of the row holds, and a loop before it
-counts the elements where it does.
+Such a loop has an effect only where a comparison with an extreme of the row holds, and an earlier
+loop counts the elements for which it holds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from autojit.ir.core.affine import Affine, Var
 
 #: The statements that the loops may hold.
 PLAIN = (Accumulate, AccumulateInto, Compute, Constant, IndexValue, Load, Store)
-#: From the place in a row and the free index: where an element is.
+#: The index of an element, from its place in a row and the free index.
 At = Callable[[Affine, Affine], Affine]
 
 
@@ -49,7 +49,7 @@ class Product:
     extent: int
 
     def factor(self, row: Affine) -> At:
-        """Where the other operand has the factor of an element of a row."""
+        """The index, in the other operand, of the factor of an element of a row."""
         first, second = self.other.strides[-2:]
         offset = self.other.offset
         if self.way == "left":
@@ -59,7 +59,7 @@ class Product:
         return lambda here, free: offset + here * first + free * second
 
     def result(self, row: Affine, width: int) -> At:
-        """Where an element of a row of a given width adds to the result."""
+        """The index in the result that an element of a row of a given width adds to."""
         if self.way == "left":
             return lambda here, free: free * width + here
         if self.way == "right":
@@ -69,10 +69,10 @@ class Product:
 
 @dataclass
 class Found:
-    """A loop that only the picked elements of a row have an effect in."""
+    """A loop in which only the selected elements of a row have an effect."""
 
     loop: Loop
-    #: The loop before that counts them: 1 where one is picked, and how many are.
+    #: The earlier loop that counts them: the number 1 for a selected element, and the count.
     counting: Loop
     one: Scalar
     count: Finish
@@ -82,8 +82,8 @@ class Found:
 
 
 def mask_of(value: Scalar, made: dict[int, Any], factors: dict[int, Scalar]) -> int | None:
-    """The comparison whose truth, as a number, is a factor of a value; and the other factors, which
-    are the same for all of a row."""
+    """The comparison that is, as a number, a factor of a value; and the other factors, which are
+    the same for the whole row."""
     s = made.get(value.number)
     if not isinstance(s, Compute) or s.result.dtype not in ("f32", "f64"):
         return None
@@ -160,5 +160,5 @@ def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:
     return "scalar", x.number
 
 
-#: Stands for the variable of either of two loops.
+#: Represents the variable of either of two loops.
 _HERE = affine.of(Var(1))

@@ -26,7 +26,7 @@ from .one_hot_place import UNROLL, HotPlace
 
 
 class Writer:
-    """Writes the kernel with one such loop, and what goes ahead of it."""
+    """Writes the kernel with one such loop, and the statements before it."""
 
     def __init__(self, kernel: Kernel, row: Loop, found: Found, unused: int) -> None:
         self.kernel = kernel
@@ -65,7 +65,7 @@ class Writer:
         return Loop(free, 0, p.extent, body, "map", unroll=p.extent <= UNROLL)
 
     def _with_products(self, loop: Loop) -> list[Any]:
-        """The body with each store as what its products add."""
+        """The body with each store replaced by the additions of its products."""
         body: list[Any] = []
         for s in loop.body:
             mine = [p for p in self.found.products if p.store is s]

@@ -1,7 +1,7 @@
-"""Writes the statements that find the only element of a row that counts, if there is one.
+"""Writes the statements that find the only relevant element of a row, if there is one.
 
-The loop that counts the equal elements also sums their places.  The place is -1 where there are
-several, or where a factor of the others is not finite: they are not skipped then.
+The loop that counts the equal elements also sums their places. The place is -1 if there are
+several, or if a factor of the others is not finite, so that they must not be skipped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNROLL = 8
 
 
 class HotPlace:
-    """The place of the element that counts in a row."""
+    """The place of the relevant element of a row."""
 
     def __init__(self, name: str, row: Loop, found: Found, unused: int) -> None:
         self.name = name
@@ -63,7 +63,7 @@ class HotPlace:
         ]
 
     def written(self, body: list[Any]) -> Scalar:
-        """The place of the only one that is picked, or -1; its statements go to a body."""
+        """The place of the only selected element, or -1; the statements are added to a body."""
         like, dtype = self.found.count.result, self.dtype
         place = self.new(dtype, like)
         body.append(Finish(place, self.sum))

@@ -14,8 +14,8 @@ from autojit.ir.core.affine import Affine
 from .one_hot import Product
 from .row_steps import conflict, touched
 
-#: Products of more columns stay, since rows with ties would take long: where they are added to one
-#: row of a result, and to numbers of it that lie far apart.
+#: Products of more columns stay, because rows with ties would take long: the limits for adding to
+#: one row of a result, and to distant numbers of it.
 MOST_BESIDE, MOST_APART = 1024, 64
 
 

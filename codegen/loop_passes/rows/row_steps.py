@@ -1,5 +1,5 @@
-"""The steps of a program as loops over rows: the memory that each row touches, and the memory that
-is touched apart from the rows."""
+"""The steps of a program as loops over rows: the memory that each row touches, and the other
+memory touched."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KNOWN = (
 class Access:
     """Memory that a step touches.
 
-    ``row`` is how far apart its rows are, if each iteration touches its own row alone.
+    ``row`` is the distance of its rows, if each iteration touches only its own row.
     """
 
     memory: Buffer
@@ -58,7 +58,7 @@ class RowStep:
     step: Kernel | MatrixProduct
     inside: list[Access]
     outside: list[Access] = field(default_factory=list)
-    #: Of a kernel, where its loop is; of a product, what the rows are.
+    #: For a kernel, the position of its loop; for a product, the meaning of the rows.
     place: int = 0
     way: str = ""
 
@@ -68,13 +68,13 @@ class RowStep:
 
 
 def _main(kernel: Kernel) -> int | None:
-    """Where the loop is that has most of the work."""
+    """The position of the loop with most of the work."""
     loops = [i for i, s in enumerate(kernel.body) if isinstance(s, Loop)]
     return max(loops, key=lambda i: work([kernel.body[i]])) if loops else None
 
 
 def extents(step: Any) -> list[int]:
-    """How many rows a step may run over."""
+    """The possible numbers of rows of a step."""
     if isinstance(step, MatrixProduct):
         return list(dict.fromkeys([*step.batch[:1], step.m]))
     place = _main(step) if isinstance(step, Kernel) else None
@@ -105,14 +105,14 @@ def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
 
 
 def _accesses_of(body: list[Any]) -> Iterator[Access]:
-    """What statements touch, anywhere."""
+    """The memory that statements touch, at any depth."""
     for t in touches(body):
         if t.memory.kind != "local":
             yield Access(t.memory, t.changes)
 
 
 def _row_of(access: Touched | None, var: Var, bounds: Bounds) -> int | None:
-    """How far apart the rows are, if each iteration touches its own row only."""
+    """The distance of the rows, if each iteration touches only its own row."""
     if access is None or not access.is_exact:
         return None
     index, count = access.index + access.low, access.size
@@ -155,7 +155,7 @@ def _of_product(s: MatrixProduct, extent: int) -> Iterator[RowStep]:
 
 
 def _row(o: Operand, step: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
-    """How far apart the rows of an operand are, if they are apart."""
+    """The distance of the rows of an operand, if they are disjoint."""
     if o.offset.terms or step <= 0 or any(s < 0 for s in strides):
         return None
     last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

@@ -1,4 +1,4 @@
-"""Whether tiles of rows pay: what they cost and save, and how many rows one has."""
+"""The profitability of row tiles: their cost and savings, and the rows of a tile."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tiles_of(
     """How a group runs tile by tile: the matrices that need memory for one tile only, with that
     memory and their row strides, and how many rows a tile has.
 
-    None where it does not pay.  ``done`` are the steps before the group's.
+    None if it does not pay. ``done`` are the steps before the group's.
     """
     shared = group.shared()
     if not shared:
@@ -83,8 +83,8 @@ def _is_mostly_added(way: str, product: MatrixProduct, rows: int, rate: float) -
 
 
 def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, rate: float) -> bool:
-    """Whether tiles of this many rows save clearly more traffic than their products cause, which
-    read operands again for each tile; and whether the cache holds everything together."""
+    """Whether tiles of this many rows save clearly more traffic than their products cause by
+    rereading operands for each tile; and whether the cache holds everything together."""
     again = sums = 0
     for way, s in products:
         if way == "rows":

@@ -1,1 +1,1 @@
-"""Tasks for threads: what they cost, and the copies of memory that each has."""
+"""Tasks for threads: their cost, and their private copies of memory."""

@@ -43,7 +43,7 @@ def combined_into(total: Buffer, combine: str, part: Buffer, start: Affine, numb
 
 @dataclass
 class Copies:
-    """A buffer's copies, one a task."""
+    """A buffer's copies, one per task."""
 
     shared: Buffer
     copies: Buffer
@@ -75,7 +75,7 @@ class Copies:
 
 
 class Partials:
-    """What each task has accumulated, in a buffer for each accumulator."""
+    """The accumulated values of each task, in one buffer per accumulator."""
 
     def __init__(self, accumulators: list[Accumulator], tasks: int) -> None:
         self.accumulators = accumulators

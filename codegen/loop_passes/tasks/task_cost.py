@@ -1,17 +1,16 @@
-"""What threads cost: into how many tasks work is worth cutting, and what copies they may have."""
+"""The cost of threads: how many tasks pay for some work, and how large their copies may be."""
 
 from __future__ import annotations
 
 from autojit.ir.core.machine import LAST, current
 
-#: Launches of threads that a kernel takes as long as, at least, to be cut into tasks.  Two threads
-#: then save as much as two launches take, as measured on an idle machine.
+#: The least work of a kernel that is cut into tasks, in launches of threads. Two threads then save
+#: as much as two launches cost, as measured on an idle machine.
 WORTH_TRYING = 4
-#: Launches from which on threads are used; below, both ways are timed as the code runs.  On a busy
-#: machine a launch takes a tick of the scheduler, some milliseconds.
+#: The work, in launches, from which threads are always used; below, both ways are timed at run
+#: time. On a busy machine a launch takes a scheduler tick of some milliseconds.
 WORTH_THREADS = 400
-#: Launches that a task takes as long as, at least, where there are more than a few; the number of
-#: tasks.
+#: The least work of a task, in launches, if there are more than FEW_TASKS.
 WORK_OF_TASK = 16
 FEW_TASKS, MOST_TASKS = 4, 64
 #: The part of the last level of the caches that tasks' own copies of buffers may take together.
@@ -30,14 +29,14 @@ def least_work() -> int:
 
 
 def task_count(work: int) -> int:
-    """How many tasks are cut of so much work; 0 where that is not worth it."""
+    """The number of tasks for an amount of work; 0 if tasks do not pay."""
     if work < least_work():
         return 0
     return min(MOST_TASKS, max(FEW_TASKS, work // max(1, launches(WORK_OF_TASK))))
 
 
 def is_measured(work: int) -> bool:
-    """Whether work is so little that threads may be slower, which is seen as the code runs."""
+    """Whether threads may be slower for so little work, so that both ways are timed at run time."""
     return work < launches(WORTH_THREADS)
 
 

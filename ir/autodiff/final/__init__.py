@@ -1,1 +1,1 @@
-"""Elements of arrays that no later step of a loop changes: its derivative reads them at its end."""
+"""Array elements that no later loop step changes: the derivative reads them after the loop."""

@@ -1,13 +1,12 @@
-"""Integers of a step as affine forms of the numbers of steps, with what is known of each.
+"""Integers of a loop step as affine forms of step numbers, with their bounds.
 
 ``range(k + 1, n)`` in a step of ``range(n)`` is a loop over a counter ``c`` from 0 on, below
-``max(n - k - 1, 0)``; an index in it is ``c + k + 1``.  With such forms it is plain that this index
-is more than ``k``, and how much a later step's index differs from this one's.
+``max(n - k - 1, 0)``; an index in it is ``c + k + 1``.  Such forms show that this index is greater
+than ``k``, and how far a later step's index is from this one.
 
-Legal where each bound of a variable holds in every step that is looked at.  A bound is a form of
-variables that are older than its own, so that :meth:`Bounds.least` comes to an end.  A form holds
-where integers do not wrap around: only those of eight bytes have one, with numbers below ``WIDE``,
-since a counter of 2**31 steps takes longer than anybody waits.
+Legal where each bound of a variable holds in every step considered. A bound is a form of older
+variables only, so that :meth:`Bounds.least` terminates. Forms are valid only without wrap-around,
+so only eight-byte integers have one, with numbers below ``WIDE``; no loop ever reaches 2**31 steps.
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ from autojit.ir.ops.linear import constant
 #: The op that makes a value, if it is known.
 Maker = Callable[[Value], Op | None]
 
-#: Comparisons, and which of them holds where one does not.
+#: Comparisons with their negations.
 OPPOSITE: dict[Declaration, Declaration] = {lt: ge, ge: lt, le: gt, gt: le, eq: ne, ne: eq}
 
 
-#: Factors and numbers of forms are smaller: times as many steps, they stay within eight bytes.
+#: A bound on factors and numbers of forms: multiplied by as many steps, they fit eight bytes.
 WIDE = 2**31
 
 
 class Bounds:
-    """What variables are at least and at most, in forms of older variables."""
+    """Lower and upper bounds of variables, as forms of older variables."""
 
     def __init__(self) -> None:
         self.lows: dict[Var, list[Affine]] = {}
@@ -69,7 +68,7 @@ class Bounds:
         return of(var)
 
     def least(self, form: Affine) -> float:
-        """A number that a form is never below; minus infinity where none is known.
+        """A lower bound of a form; minus infinity if none is known.
 
         >>> bounds = Bounds()
         >>> row = bounds.variable([Affine(0)])
@@ -85,7 +84,7 @@ class Bounds:
         return max((self.least(form.substitute(var, b)) for b in known), default=-inf)
 
     def copied(self) -> Bounds:
-        """The same, for more that holds at one place only."""
+        """A copy, to which bounds that hold at one place can be added."""
         result = Bounds()
         result.lows = {var: list(forms) for var, forms in self.lows.items()}
         result.highs = {var: list(forms) for var, forms in self.highs.items()}
@@ -93,7 +92,7 @@ class Bounds:
         return result
 
     def assume(self, kind: Declaration, a: Affine, b: Affine) -> None:
-        """A comparison of two forms holds."""
+        """Assume that a comparison of two forms holds."""
         if kind is ne and self.least(a - b) >= 0:
             kind = gt
         elif kind is ne and self.least(b - a) >= 0:
@@ -109,7 +108,7 @@ class Bounds:
             self.at_most(form, var)
 
     def at_most(self, form: Affine, var: Var) -> None:
-        """The form, of which the variable is a part, is known to be at most 0."""
+        """Note that a form that contains the variable is at most 0."""
         factor = form.coefficient(var)
         rest = form - of(var) * factor
         if all(_serial(v) < var.serial for v in rest.variables()):
@@ -132,7 +131,7 @@ nothing_known = made_by(())
 
 
 class Integers:
-    """The forms of integer scalars of one program, in one step of the loops around it."""
+    """The forms of integer scalars of one program, in one step of the surrounding loops."""
 
     def __init__(
         self, bounds: Bounds, maker: Maker, known: Mapping[Value, Affine] | None = None
@@ -143,7 +142,7 @@ class Integers:
 
     @staticmethod
     def here() -> Integers:
-        """What the current builder has made, in the steps of the loops around it."""
+        """The forms of values of the current builder, in steps of the surrounding loops."""
         builder = current_builder()
         if not isinstance(builder, StepBuilder):
             return Integers(Bounds(), nothing_known)
@@ -152,13 +151,13 @@ class Integers:
         return Integers(builder.around.bounds, builder.maker, builder.around.known)
 
     def range(self, value: Value) -> tuple[int, int] | None:
-        """Between which numbers an integer lies; None where that is not known."""
+        """The range of an integer; None if unknown."""
         form = self.of(value)
         low, high = self.bounds.least(form), -self.bounds.least(form * -1)
         return (int(low), int(high)) if -inf < low and high < inf else None
 
     def of(self, value: Value) -> Affine:
-        """The form of an integer; a new variable if nothing is known of it."""
+        """The form of an integer; a new variable if nothing is known about it."""
         if value not in self.known:
             form = self._made(value)
             if form is None or not all(abs(number) < WIDE for number in form.numbers()):
@@ -191,7 +190,7 @@ class Integers:
         return self._chosen(test, first, second)
 
     def _chosen(self, test: Op | None, first: Affine, second: Affine) -> Affine | None:
-        """The first where a comparison holds, else the second."""
+        """The form of the first value if a comparison holds, else of the second."""
         if (
             test is None
             or test.kind not in (lt, le, gt, ge, eq)
@@ -200,7 +199,7 @@ class Integers:
             return None
         x, y = map(self.of, test.operands)
         if test.kind is eq:
-            # Where x is y the first is what the second is there: the second it is everywhere.
+            # If x == y, the first form equals the second, so the second is right everywhere.
             gap, apart = second - first, x - y
             return second if gap in (apart, apart * -1, Affine(0)) else None
         if test.kind in (lt, le):
@@ -246,7 +245,7 @@ _RULES: dict[Any, Callable[[Integers, Op], Affine | None]] = {
 
 
 class StepBuilder(Builder):
-    """A builder of the step of a loop, where something is known of integers among its inputs."""
+    """A builder for a loop step, with known facts about integers among its inputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -262,7 +261,7 @@ class StepBuilder(Builder):
         return self._makers.get(value)
 
     def know(self, around: Integers | None, old: Sequence[Value], inputs: Sequence[Value]) -> None:
-        """The inputs are what ``around`` knows as the old ones."""
+        """Give the inputs the forms that ``around`` has for the old ones."""
         if around is not None:
             pairs = zip(old, inputs, strict=True)
             known = {new: around.known[v] for v, new in pairs if v in around.known}
@@ -270,7 +269,7 @@ class StepBuilder(Builder):
 
 
 def compared(switch: Op, maker: Maker) -> Op | None:
-    """The comparison by which one of two branches is taken: the second where it holds."""
+    """The comparison that selects one of two branches: the second if it holds."""
     number = maker(switch.operands[0])
     if len(switch.params["branches"]) != 2 or number is None or number.kind is not convert:
         return None
@@ -282,12 +281,13 @@ def compared(switch: Op, maker: Maker) -> Op | None:
 
 
 class Steps:
-    """A step of a loop, and one that comes later, as forms of the integers in its body."""
+    """A loop step and a later one, as forms of the integers in the body."""
 
     def __init__(self, op: Op, outer: Integers, body: int = 0, later: bool = False) -> None:
-        """Of a ``scan`` or the first sweep of a ``while``, whose operands ``outer`` knows.
+        """For a ``scan`` or the first sweep of a ``while``; ``outer`` has the forms of its
+        operands.
 
-        With ``later``, this step is one after which another one comes: ``self.then``.
+        With ``later``, this step is followed by another one: ``self.then``.
         """
         self.op, self.bounds = op, outer.bounds
         self.then: Integers | None = None
@@ -332,7 +332,7 @@ class Steps:
         return now, then
 
     def _assume(self, test: Program, integers: Integers, number: Affine) -> None:
-        """The condition holds: it bounds the number of the step."""
+        """Assume that the condition holds, which bounds the number of the step."""
         var = next(iter(number.variables()))
         pending = [test.outputs[0]]
         while pending:
@@ -350,8 +350,8 @@ class Steps:
                     self.bounds.at_most(a - bound, var)
 
     def _instead(self, a: Affine, b: Affine) -> list[Affine]:
-        """Forms that ``a`` is at most if it is at most ``b``: where that is the greater of two,
-        and ``a`` is more than one of them, the other one too."""
+        """Upper bounds of ``a`` given ``a <= b``. If ``b`` is the greater of two forms and ``a``
+        exceeds one of them, the other one is a bound too."""
         found = [b]
         for atom, factor in b.terms:
             if factor == 1 and isinstance(atom, Var) and atom in self.bounds.greater:
@@ -366,7 +366,7 @@ def _is_integer(value: Value) -> bool:
 
 
 def counters_of(program: Program, n: int, m: int) -> dict[int, int]:
-    """Which carries grow by a number in each step, and by how much."""
+    """The carries that grow by a constant in each step, with the constant."""
     makers = {v: op for op in program.ops for v in op.results}
     found = {}
     for k, (old, new) in enumerate(zip(program.inputs[n:], program.outputs[:m], strict=False)):
@@ -383,7 +383,7 @@ def counters_of(program: Program, n: int, m: int) -> dict[int, int]:
 
 
 def in_body(op: Op, body: Program, outer: Integers) -> Integers:
-    """What is known in a body of an op, whose operands ``outer`` knows."""
+    """The forms in a body of an op; ``outer`` has the forms of its operands."""
     if op.kind is declared.scan:
         return Steps(op, outer).now
     if op.kind is REGISTRY["while"] and body in op.params["sweeps"]:

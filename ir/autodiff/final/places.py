@@ -1,7 +1,7 @@
 """Which elements of an array the ops of a step read and write.
 
-Legal where an array is seen through every op that may change it: what is not known reads and
-writes everything.
+Legal where every op that may change an array is considered: an unknown op reads and writes all
+elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autojit.ir.ops.update import AddAt, Scatter, Update
 
 from .integers import OPPOSITE, Bounds, Integers, Steps, in_body
 
-#: The least and the greatest place on each axis; None where that may be any.
+#: The least and the greatest index on each axis; None if it may be any.
 Place = tuple[tuple[Affine, Affine] | None, ...]
 
 
@@ -34,10 +34,10 @@ class NotKnown(Exception):
 
 
 def apart(bounds: Bounds, first: Place, second: Place) -> bool:
-    """Whether no element is in both.
+    """Whether two places have no common element.
 
-    Where one place is at least the other on an axis, and so may only be the same or apart, the
-    other axes are compared where it is the same.
+    If one place is at least the other on an axis, so that they are either equal or apart there, the
+    other axes are compared for the case of equality.
     """
     gaps = [
         gap
@@ -66,7 +66,7 @@ class Version(NamedTuple):
 
 
 def versions_of(ops: Sequence[Op], first: Value, last: Value) -> list[Version] | None:
-    """What changes an array in a step, in order; None where that is not known."""
+    """The ops that change an array in a step, in order; None if they are not known."""
     makers = {v: op for op in ops for v in op.results}
     found: list[Version] = []
     while last is not first:
@@ -80,7 +80,7 @@ def versions_of(ops: Sequence[Op], first: Value, last: Value) -> list[Version] |
 
 
 def _changed(op: Op, result: Value) -> Value | None:
-    """The array that a result is, but for some elements."""
+    """The array that a result equals except for some elements."""
     if isinstance(op.kind, (Scatter, AddAt, Update)):
         return op.operands[0]
     if _is_loop(op) and op.results.index(result) < len(_carries(op)):
@@ -102,7 +102,7 @@ def _carries(op: Op) -> Sequence[Value]:
 
 
 def written(version: Version, integers: Integers) -> Iterator[Place]:
-    """Where an op of a step writes."""
+    """The places that an op of a step writes."""
     op = version.op
     if isinstance(op.kind, Update):
         window = zip(op.params["start"], op.params["stride"], op.operands[1].shape, strict=True)
@@ -130,8 +130,8 @@ def _at(op: Op, indices: Sequence[Value], shape: Sequence[int], integers: Intege
 
 
 def read(op: Op, array: Value, integers: Integers, user: Op | None = None) -> Iterator[Place]:
-    """Where an op reads an array that it does not change; of a row that it gathers, what ``user``
-    takes."""
+    """The places where an op reads an array that it does not change; of a gathered row, the part
+    that ``user`` takes."""
     at = [k for k, v in enumerate(op.operands) if v is array]
     if isinstance(op.kind, Gather) and at == [0]:
         yield _picked(op, integers, user)
@@ -171,14 +171,14 @@ def _read_in_bodies(op: Op, array: Value, at: Sequence[int], integers: Integers)
 
 
 def _users(op: Op, body: Program) -> Sequence[Op | None]:
-    """The ops that take parts of a row that an op gathers; None where it is not known which."""
+    """The ops that take parts of a gathered row; None for unknown ones."""
     if not isinstance(op.kind, Gather) or not op.result.shape or op.result in body.outputs:
         return [None]
     return [user for user in body.ops if op.result in user.operands]
 
 
 def _part(op: Op, array: Value, integers: Integers) -> Place:
-    """The part of an array that a selection takes: that below a bound, or above, along an axis."""
+    """The part of an array that a selection takes: below or above a bound along an axis."""
     whole: Place = (None,) * array.type.ndim
     if op.kind is not select or op.operands.count(array) != 1 or op.operands[0] is array:
         return whole
@@ -204,7 +204,7 @@ def _part(op: Op, array: Value, integers: Integers) -> Place:
 
 
 def _taken_as_they_are(op: Op) -> Sequence[int]:
-    """The operands that the bodies of an op only read: all of the array, or its rows."""
+    """The operands that the bodies of an op only read: whole arrays, or their rows."""
     if op.kind is declared.scan:
         first = op.params["constants"] + op.params["carries"]
         return [*op.kind.shared(op), *range(first, len(op.operands))]

@@ -1,8 +1,8 @@
-"""Derivatives of loops read elements at the end of the loop that no later step changes.
+"""Derivatives of loops read elements that no later step changes from the loop's final array.
 
-A step of Cholesky's or Gauss's algorithm reads elements that are final by then.  The derivative
-needs them once more.  To store them takes memory for each step; to compute them again takes the
-loop again.  They are still there: in the array that the loop ends with.
+A step of Cholesky's or Gauss's algorithm reads elements that are final by then, and the derivative
+needs them again. Storing them takes memory for each step, and recomputing them takes the loop
+again. But they are still in the array that the loop ends with.
 
     for k in range(n):
         for i in range(k + 1, n):
@@ -10,12 +10,12 @@ loop again.  They are still there: in the array that the loop ends with.
             for j in range(k + 1, n):
                 A[i, j] -= A[i, k] * A[k, j]  # A[i, k] and A[k, j]: final
 
-Loops are looked at from the innermost outwards: what is final in an inner loop is read from the
-array as that loop leaves it, which is a version of the array in a step of the outer loop.  A value
-that a step stores and nothing replaces later is read so too.
+Loops are analysed from the innermost outwards: elements that are final in an inner loop are read
+from the array that the loop returns, which is a version of the array in a step of the outer loop. A
+value that a step stores, and that nothing replaces later, is read in the same way.
 
-Legal where no op that follows in the step and no later step writes where the element is, by the
-forms of the places (:mod:`.integers`), and where everything that a step does to the array is known.
+Legal where no following op in the step, and no later step, writes to the element's index, according
+to the forms of indices (:mod:`.integers`), and where all accesses of a step to the array are known.
 The loop has run when its derivative reads.  Nothing changes in the results: the elements are the
 same bits.
 """
@@ -38,36 +38,36 @@ from .places import NotKnown, Place, Version, apart, read, versions_of, written
 #: A comparison, and the integers that it compares.
 Comparison = tuple[Declaration, Value, Value]
 
-#: More pairs of a read and a write in a step of one array are not compared.
+#: The most pairs of a read and a write of one array in a step that are compared.
 PAIRS = 10_000
 
 
 @dataclass
 class Finals:
-    """What a step may read from arrays in the end, by the numbers of the carries."""
+    """The values that a step may read from final arrays, by the numbers of the carries."""
 
-    #: The arrays that ops read, and of which carry they are versions.
+    #: The arrays that ops read, with the carry that each is a version of.
     reads: dict[tuple[Op, Value], int] = field(default_factory=dict)
-    #: Rows of which ops take a part, and the gathers that pick them from carries.
+    #: Rows that ops read in part, with the gathers that read them from carries.
     rows: dict[tuple[Op, Value], tuple[Op, int]] = field(default_factory=dict)
-    #: Values, and the ops that store them.
+    #: Values, with the ops that store them.
     stored: dict[Value, tuple[Op, int]] = field(default_factory=dict)
     #: The ops that change carries.
     changes: set[Op] = field(default_factory=set)
 
     @property
     def carries(self) -> list[int]:
-        """The carries that are read in the end."""
+        """The carries whose final arrays are read."""
         picked = (*self.stored.values(), *self.rows.values())
         return sorted({*self.reads.values(), *(k for _, k in picked)})
 
 
 def finals_of(op: Op, body: Program, carries: Mapping[int, tuple[Value, Value]], outer: Integers
               ) -> Finals:  # fmt: skip
-    """What a step of a loop, one that has run before, may read from its carries in the end.
+    """The values that a step of a finished loop may read from the final carries.
 
-    ``carries`` has the arrays at the beginning and the end of a step, by their numbers; ``outer``
-    knows the integers among the loop's operands.
+    ``carries`` maps numbers to the arrays at the beginning and the end of a step; ``outer`` has the
+    forms of integers among the loop's operands.
     """
     found = Finals()
     chains = {k: versions_of(body.ops, *pair) for k, pair in carries.items() if pair[0].shape}
@@ -94,7 +94,7 @@ class _Search:
     def __init__(self, op: Op, outer: Integers, chain: Sequence[Version], carry: int,
                  found: Finals) -> None:  # fmt: skip
         self.chain, self.carry, self.found = chain, carry, found
-        #: A step by itself, and a step with a later one.
+        #: A single step, and a step with a later one.
         self.alone = Steps(op, outer).now
         pair = Steps(op, outer, later=True)
         self.step, self.later = pair.now, pair.then
@@ -153,7 +153,7 @@ class _Search:
         self, done: int, places: Callable[[Integers], Iterable[Place]],
         where: Sequence[Comparison] | None = (),
     ) -> bool:  # fmt: skip
-        """Whether nothing replaces what is read after so many changes of a step, ``where`` these
+        """Whether nothing replaces an element read after so many changes of a step, ``where`` these
         comparisons hold."""
         if where is None:
             return False
@@ -186,8 +186,8 @@ def _assuming(integers: Integers, where: Sequence[Comparison]) -> Bounds:
 def _asked_where(
     op: Op, readers: Mapping[Value, Sequence[Op]], body: Program, makers: Mapping[Value, Op]
 ) -> list[Comparison] | None:
-    """A comparison that holds wherever a branch asks for an element that is picked before it; None
-    where there is none, or something else asks."""
+    """A comparison that holds whenever a branch uses an element that is read before it; None if
+    there is none, or if something else uses the element."""
     if not isinstance(op.kind, Gather) or op.result in body.outputs:
         return None
     found = {_chosen_where(user, op.result, makers) for user in readers.get(op.result, ())}
@@ -196,7 +196,7 @@ def _asked_where(
 
 
 def _chosen_where(user: Op, value: Value, makers: Mapping[Value, Op]) -> Comparison | None:
-    """The comparison that holds where the one branch is chosen that asks for a value."""
+    """The comparison that selects the only branch that uses a value."""
     if user.kind is not declared.switch or user.operands.count(value) != 1:
         return None
     k = user.operands.index(value)
@@ -215,10 +215,10 @@ def read_in_the_end(
     ops: Sequence[Op], values: Sequence[Value], finals: Finals, ends: Mapping[int, Value],
     may_repeat: Callable[[Op], bool],
 ) -> tuple[list[Op], list[Value]]:  # fmt: skip
-    """Ops that follow those of a step, and compute these values of it from arrays in the end.
+    """Ops to append to a step, which compute its values from final arrays.
 
-    ``ends`` has the arrays by the numbers of the carries.  Ops that depend on what is read there
-    are repeated; what others compute is taken as it is.
+    ``ends`` has the final arrays by the numbers of the carries. Ops that depend on elements read
+    there are repeated; the values of other ops are reused.
     """
     builder = Builder()
     env: dict[Value, Value] = {}

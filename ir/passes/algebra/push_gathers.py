@@ -12,8 +12,8 @@ After::
     %y_ = exp %x_
     %r = dot %y_, %w
 
-What has no rows of its own (``%w``) stays as it is.  It is done where nothing else reads what would
-be computed, and where at most every second row is picked.
+Operands without rows (``%w``) are unchanged. This is done if nothing else reads the full values,
+and if at most every second row is read.
 
 Legal where nothing else reads the rows; a row is computed by itself, and by ops that cannot fail,
 since an error in a row that is not picked is one too; and an array is left to pick from, which
@@ -65,7 +65,7 @@ def _picks_few(op: Op) -> bool:
 
 
 def _plan(program: Program, pick: Op) -> dict[Value, int] | None:
-    """The values that are made of picked rows only, and which axis their rows are."""
+    """The values to compute for gathered rows only, and the axis of their rows."""
     readers = readers_of(program.ops, program.outputs)
     wanted: dict[Value, list[int]] = {pick.operands[0]: [pick.params["axes"][0]]}
     found: dict[Value, int] = {}

@@ -89,7 +89,7 @@ def _below_transpose(op: Op, axes: tuple[int, ...], at: Rewriter, once: set[Valu
 
 
 def _without(v: Value, axes: tuple[int, ...], at: Rewriter) -> Value | None:
-    """What repeats along axes, without them; None if it does not."""
+    """A value without axes along which it repeats; None if it does not repeat."""
     left = [a for a in range(v.type.ndim) if a not in axes]
     shape = tuple(v.shape[a] for a in left)
     if made := at.definition(v, constant):
@@ -103,7 +103,7 @@ def _without(v: Value, axes: tuple[int, ...], at: Rewriter) -> Value | None:
 
 
 def _smaller_product(op: Op, axes: tuple[int, ...]) -> Value | None:
-    """The product of what is summed over its free axes; None where it is as much work."""
+    """The product of operands summed over their free axes; None if that is as much work."""
     contract, batch = op.params["contract"], op.params["batch"]
     place = len(batch[0])
     if any(axis < place for axis in axes):

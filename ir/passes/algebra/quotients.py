@@ -1,4 +1,4 @@
-"""What is multiplied by a numerator, and divided, is multiplied by the quotient that is known.
+"""Reuses a known quotient: a value multiplied by the numerator and divided is multiplied by it.
 
 Before::
 

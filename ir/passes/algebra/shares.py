@@ -1,4 +1,4 @@
-"""The share of each of those that tie is multiplied, and not divided, by how many they are.
+"""Shares among ties are multiplied by the reciprocal of their number instead of divided.
 
 Before::
 

@@ -1,4 +1,4 @@
-"""A product that is read transposed alone is computed so: ``(A.T @ B).T`` is ``B.T @ A``.
+"""A product that is only read transposed is computed transposed: ``(A.T @ B).T`` is ``B.T @ A``.
 
 Before::
 

@@ -39,7 +39,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops; the same object without any."""
+    """The program with such loops; the same object if there are none."""
     while program.has(Scan, While):
         made = _improved(program)
         if made is None:
@@ -49,7 +49,7 @@ def run(program: Program) -> Program:
 
 
 class _Carry(NamedTuple):
-    """A carry of a loop: its operand and result, and what a step makes of it."""
+    """A carry of a loop: its operand, its result, and its next value in a step."""
 
     operand: int
     result: int

@@ -3,9 +3,9 @@
     first sweep: c = 0; while c < n: push(c + k); c += 1      number = n - 1, n - 2, … 0:
     backward:    pop(i); … x[i] …                        ->       i = number + k; … x[i] …
 
-This is what is left of the reverse of a loop that reads all that it needs from arrays: the first
-sweep finds out how many steps there are and pushes what it computes from its counters.  How many
-there are is known before, and a step backwards can compute that itself.
+Such loops remain when the reverse of a loop reads everything it needs from arrays: the first sweep
+only counts the steps and pushes values computed from its counters. But the number of steps is known
+in advance, and a backward step can compute these values itself.
 
 Legal where each carry of the first sweep is a counter that grows by a number, and the loop goes on
 as long as one that grows by 1 is less than a constant of the loop.  A step backwards computes what
@@ -31,7 +31,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops; the same object without any."""
+    """The program with such loops; the same object if there are none."""
     return rewrite(program, [_rule]) if program.has(While) else program
 
 

@@ -68,7 +68,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops in blocks; the same object without any."""
+    """The program with such loops in blocks; the same object if there are none."""
     return rewrite(program, [_rule]) if program.has(Scan) else program
 
 

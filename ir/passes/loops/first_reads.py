@@ -1,12 +1,13 @@
-"""A loop whose array nobody needs afterwards reads it as it was before the loop, and leaves it so.
+"""A loop reads the initial contents of an array that nothing needs afterwards, and does not write
+it.
 
 A step of a reverse loop runs an inner loop once more, for what that reads::
 
     first sweep: push(A[k, j]); A[i, j] -= f * A[k, j]; j += 1   ->   push(A[k, j]); j += 1
 
-Elements that no earlier step has replaced are in the array that the loop begins with.  If steps
-read no others, the array is a constant of the loop, and what they store is not needed.  Whoever
-reads the array as it was before has it without a copy.
+Elements that no earlier step has replaced are still in the loop's initial array. If steps read no
+others, the array is a constant of the loop, and their stores are not needed. Other readers of the
+initial array then need no copy.
 
 Legal where nothing reads the array after the loop, or in its condition, and no step reads what an
 earlier one has written, by the forms of the places; nor what was written before in the same step.
@@ -41,7 +42,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops; the same object without any."""
+    """The program with such loops; the same object if there are none."""
     while True:
         unread = set(_unread(program))
         made = rewrite_with_ranges(program, _rule_for(unread)) if unread else program
@@ -79,7 +80,7 @@ def _rule_for(
 
 
 def _chain(op: Op, k: int, outer: Integers) -> Sequence[Version]:
-    """What changes the array in a step, if no step reads that; none otherwise."""
+    """The ops that change the array in a step, if no step reads their results; else none."""
     n, body = op.params["constants"], op.params["sweeps"][0]
     first = body.inputs[n + k]
     chain = versions_of(body.ops, first, body.outputs[k])

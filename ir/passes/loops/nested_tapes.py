@@ -1,4 +1,4 @@
-"""Tapes of arrays of which an inner loop's step replaces little, in a loop around it.
+"""Tapes of arrays that an inner loop's steps change little, inside an outer loop.
 
 What ``undo_tapes`` does where one loop over rows makes the tape and another one reads it; here the
 loop that makes it stands in the steps of a loop that stacks it, and the one that reads it in the
@@ -7,7 +7,8 @@ steps of another, which has a row of that::
     %t = scan … {%x, %tape = scan …; return …, %tape}         # n rows of n arrays
     … = scan …, %t {… = scan …, %row {… reads %x …}}
 
-The inner loop records what it replaces, and the outer one stacks that, and the array in the end.
+The inner loop records the replaced elements, and the outer one stacks these records and the final
+array.
 
 Legal where nothing else reads the tapes of either loop, the inner loops run in opposite directions,
 and steps change the array by setting elements, or adding to them, alone.  Nothing changes in the

@@ -1,5 +1,5 @@
-"""The tapes that a loop stores for its reverse are computed again, a segment at a time, where that
-is faster than storing and reading them.
+"""Tapes that a loop stores for its reverse are recomputed, one segment at a time, if that is faster
+than storing and reading them.
 
 Before, a loop and its reverse, with 24 KB from each of 999 steps between them::
 
@@ -55,7 +55,7 @@ FEWEST = 4
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such tapes a segment at a time; the same object without any."""
+    """The program with such tapes a segment at a time; the same object if there are none."""
     pairs = _pairs(program) if program.has(Scan) else []
     if not pairs:
         return program
@@ -215,7 +215,7 @@ class _Pair:
 
 
 def _work(body: Program) -> float:
-    """How many operations on elements a step takes; infinitely many where that is not known."""
+    """The number of operations on elements of a step; infinity if unknown."""
     total = 0.0
     for op in body.ops:
         is_function = isinstance(op.kind, Elementwise) and op.kind.cost >= DEAR

@@ -1,4 +1,4 @@
-"""An element that is cleared and added back later stays as it is.
+"""An element that is cleared and later added back is left unchanged.
 
     %g = gather %x, %i
     %y = scatter %x, 0, %i             ->     %z = add_at %x, %a, %j
@@ -30,7 +30,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program without such pairs; the same object without any."""
+    """The program without such pairs; the same object if there are none."""
     makers = {v: op for op in program.ops for v in op.results}
     readers = readers_of(program.ops, program.outputs)
     replaced: dict[Value, Value] = {}

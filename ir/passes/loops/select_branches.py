@@ -48,7 +48,7 @@ FEW = 4
     keeps=STRUCTURE,
 )
 def run(program: Program) -> Program:
-    """The program without such branches; the same object without any."""
+    """The program without such branches; the same object if there are none."""
     return rewrite(program, [_rule]) if program.has(Switch) else program
 
 

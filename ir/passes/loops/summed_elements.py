@@ -45,7 +45,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such sums; the same object without any."""
+    """The program with such sums; the same object if there are none."""
     return rewrite_with_ranges(program, _rule)
 
 

@@ -3,10 +3,10 @@
 What ``undo_tapes`` does for loops over rows, for the sweeps of a ``while``.  Its first sweep pushes
 the elements that a step replaces and their places, instead of the array as the step finds it, and a
 sweep that runs backwards begins with the array as it is in the end, and puts them back.  Another
-loop computes how it is in the end; in memory it is the one that pushes (``kept_tapes``).
+loop computes the final array; in memory it is the loop that pushes (``kept_tapes``).
 
-What the backward sweep ends with is the array that the first one began with.  Whatever reads that
-afterwards reads the former, so that one array in memory goes through all of this.
+The backward sweep ends with the initial array of the first sweep. Later readers of the initial
+array read this one, so a single array in memory suffices.
 
 Legal where only sweeps that run backwards read the array, and steps change it by setting elements,
 or adding to them, alone.  Nothing changes in the results.

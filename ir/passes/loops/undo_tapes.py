@@ -1,4 +1,4 @@
-"""Tapes of arrays of which a step replaces little: what is replaced is stored, and put back.
+"""Tapes of arrays that a step changes little: only the replaced elements are stored, and restored.
 
 A loop that runs the other way often reads an array as each step of an earlier loop found it, so
 the earlier one stacks it: all of it, for every step.  Where a step replaces only some elements

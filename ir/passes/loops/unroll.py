@@ -1,4 +1,4 @@
-"""Loops whose steps sweep over arrays take several steps in a sweep.
+"""Loops with steps that sweep over arrays take several steps per sweep.
 
 Before (Horner's rule for all places at once)::
 
@@ -48,7 +48,7 @@ MOST_OPS = 1
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops unrolled; the same object without any."""
+    """The program with such loops unrolled; the same object if there are none."""
     if not program.has(Scan) or not any(_factor(op) > 1 for op in program.ops):
         return program
     builder = Builder()
@@ -67,7 +67,7 @@ def run(program: Program) -> Program:
 
 
 def _factor(op: Op) -> int:
-    """How many steps go into one; 1 where that does not pay."""
+    """The number of steps to combine; 1 if it does not pay."""
     if not isinstance(op.kind, Scan):
         return 1
     body, length = op.params["body"], op.params["length"]

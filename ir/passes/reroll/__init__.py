@@ -1,1 +1,1 @@
-"""Re-rolling: what Python unrolled while it was traced becomes loops and array operations again."""
+"""Re-rolling: loops that Python unrolled during tracing become loops or array operations again."""

@@ -91,7 +91,7 @@ def compared(a: Op, b: Op) -> tuple[bool, bool]:
 
 
 def slide_of(column: Sequence[Op]) -> Any:
-    """How the parameters of ops of one place of the step slide; None where they are equal."""
+    """How the parameters of ops of one place of the step slide; None if they are equal."""
     first = _key(column[0].params)
     if not column[0].kind.sliding or all(_key(op.params) == first for op in column):
         return None

@@ -1,4 +1,4 @@
-"""Stretches of a program that repeat themselves: where they are, and what their steps read.
+"""Finds repeated stretches of a program, and the values that their steps read.
 
 A stretch is found by its period, the distance at which equal ops follow each other: the ops of
 all distances are compared as arrays of numbers.

@@ -49,7 +49,7 @@ MANY_NUMBERS = 64
 
 def roll(program: Program, least: int, least_loop: int, *, is_body: bool = False) -> Program:
     """The program with repetitions of at least ``least`` ops as arrays, and of at least
-    ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
+    ``least_loop`` ops as loops where they cannot be arrays; the same object if there are none.
 
     The arrays that it captures beyond the program's are tables of numbers.  The numbers of a body
     are in registers: each step would have to put them into an array."""

@@ -54,7 +54,7 @@ class Round:
         self.position = 0
 
     def run(self, ops: Ops, least: int) -> Program | None:
-        """The program; None where there is no stretch of at least this many ops to roll up."""
+        """The program; None if there is no stretch of at least this many ops to roll up."""
         chosen = self._chosen(ops, least)
         with building(self.builder):
             rolled = [self._roll(steps) for steps in sorted(chosen, key=lambda s: s.start)]
@@ -86,7 +86,7 @@ class Round:
     def _emitted(
         self, builder: Builder, steps: Steps, maker: dict[Value, Op | None], size: int
     ) -> dict[Value, Value] | None:
-        """The values that take the place of the steps' results; None where they cannot be rolled
+        """The values that take the place of the steps' results; None if they cannot be rolled
         up, or would not become fewer ops than they were."""
         before = len(builder.ops)
         with builder.at(steps.template[0].source):

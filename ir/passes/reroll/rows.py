@@ -1,4 +1,4 @@
-"""A repeated stretch whose steps do not wait for each other, as ops on all steps at once.
+"""Converts a repeated stretch with independent steps to ops on all steps at once.
 
 Before (the trace of ``for i in range(n): total = total + np.exp(x[i]) * w``)::
 
@@ -112,7 +112,7 @@ def _pays(steps: Steps) -> bool:
 
 
 def _chains(steps: Steps) -> dict[Made, list[_Link]] | None:
-    """For each value that steps hand on, the ops that do; None where anything else reads it."""
+    """For each value that steps hand on, the ops that do; None if anything else reads it."""
     readers: dict[Made, list[_Link]] = {}
     for k, reads in enumerate(steps.reads):
         for place, read in enumerate(reads):

@@ -1,4 +1,4 @@
-"""What the steps of a repeated stretch read, and which of their results are read later.
+"""The values that the steps of a repeated stretch read, and their results that are read later.
 
 Legal where the stretch is one that ``repetitions`` found: an operand is then of the same sort in
 every step.  Nothing is rewritten here.
@@ -106,7 +106,7 @@ class Steps:
         return [column[0] for column in self.columns]
 
     def slide(self, k: int) -> Any:
-        """How the parameters of op k move from step to step; None where they do not."""
+        """How the parameters of op k move from step to step; None if they do not."""
         return slide_of(self.columns[k])
 
     def operands(self) -> Iterator[Value]:

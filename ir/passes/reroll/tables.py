@@ -75,7 +75,7 @@ DATA_AND_PARTS: Kinds = (*DATA, slice_)
 
 def with_tables(program: Program, ops: Ops, least: int, kinds: Kinds) -> Program | None:
     """The program, made of these ops, with tables for ops of some kinds in stretches of at least
-    this many; None where there are none of the last kind."""
+    this many; None if there are none of the last kind."""
     held = _with_held(program)
     if held is not None:
         program, ops = held, Ops(held.ops)
@@ -238,7 +238,7 @@ class _Tables:
         return self.tables.setdefault(key, (Value(type), numbers))[0]
 
     def _parts(self, column: list[Op]) -> _Parts | None:
-        """What slices read of one array; None where that is not one row a step."""
+        """What slices read of one array; None if that is not one row a step."""
         first = column[0]
         starts = np.array([op.params["start"] for op in column])
         axes = tuple(np.flatnonzero((starts != starts[0]).any(axis=0)).tolist())

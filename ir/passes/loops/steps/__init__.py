@@ -1,1 +1,1 @@
-"""What the steps of loops do: parts of the passes over loops."""
+"""Analyses of loop steps: parts of the passes over loops."""

@@ -1,8 +1,8 @@
-"""What a step changes in an array, where that is little: it sets elements, or adds to them.
+"""Small changes of an array in a step, which sets elements or adds to them.
 
 A step may also change the array in a loop that runs a known number of times, or counts to a bound,
-and in branches, one inside of the other.  A loop changes at most as many times as much as it has
-steps, and branches as much as those of them that store most.
+and in branches, one inside of the other.  The changes of a loop are at most those of a step times
+the number of steps; those of branches are at most those of the branch that stores most.
 
 Legal where nothing else makes the array of the next step; and where the ranges of integers say how
 many steps an inner loop has at most.

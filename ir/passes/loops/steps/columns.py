@@ -1,4 +1,4 @@
-"""An array as the numbers that it is made of."""
+"""An array as its individual numbers."""
 
 from __future__ import annotations
 

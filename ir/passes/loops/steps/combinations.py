@@ -84,7 +84,7 @@ class Combinations:
         return True
 
     def _follow(self, op: Op) -> Combination | None:
-        """What an op makes of the state; None where that is not linear."""
+        """The result of an op as a combination of the state; None if it is not linear."""
         if op.kind is neg:
             (a,) = (self.known[v] for v in op.operands)
             self._note(op, op.operands)

@@ -1,4 +1,4 @@
-"""From what a value of a step can be computed again, so that it need not be stored.
+"""The inputs from which a value of a step can be recomputed, so that it need not be stored.
 
 Legal where ops may be repeated: they give the same values, and raise nothing that they have not
 raised before.
@@ -17,8 +17,9 @@ from .changes import FEW
 def leaves_of(
     value: Value, made: Mapping[Value, Op], undone: Collection[Value], free: Collection[Value]
 ) -> list[Value] | None:
-    """What a value is computed from: arrays that can be undone, values that are at hand, and
-    little else; None if there is no array that can be undone, or more."""
+    """The inputs of a value: one array that can be undone, available values, and little else; None
+    if there is not exactly one such array.
+    """
     leaves, open_, seen = list[Value](), [value], {value}
     while open_:
         v = open_.pop()

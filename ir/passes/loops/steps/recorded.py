@@ -1,4 +1,4 @@
-"""What steps replace in an array is recorded: see ``undo_tapes`` and ``undo_steps``.
+"""Records the elements that steps replace in an array: see ``undo_tapes`` and ``undo_steps``.
 
 A loop inside of a step records what its steps replace in arrays, which have a row for each step
 that it may take, but not the places that the step's number gives.  Branches record which of them it
@@ -82,7 +82,7 @@ def _repeated(
 
 
 def _and_recorded(body: Program, change: Change) -> Program:
-    """A step that returns what it replaces, and where, after its results."""
+    """A step that also returns the replaced elements and their indices, after its results."""
     builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
     with building(builder):
         outputs, recorded = _recorded_rows(builder, body, inputs, change)
@@ -100,8 +100,9 @@ def _recorded_rows(
 
 
 def _recording_branches(change: Change) -> tuple[Program, ...]:
-    """Branches that return what they replace, and where, in places that they share; the others are
-    zero."""
+    """Branches that return the replaced elements and their indices in shared slots; unused slots
+    are zero.
+    """
     slots, places = change.slots
     branches = []
     for branch, changes, mine in zip(
@@ -122,7 +123,7 @@ def _with_inputs(program: Program, types: Sequence[Type]) -> Program:
 
 
 def _recording(body: Program, change: Change, rows: Sequence[Type]) -> Program:
-    """A step that stores what it replaces in the row of its number."""
+    """A step that stores the replaced elements in the row of its number."""
     builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
     number, arrays = Value(INDEX), [Value(t) for t in rows]
     with building(builder):

@@ -1,4 +1,4 @@
-"""A loop that hands on a few numbers, its state, each of which is linear in the state before."""
+"""A loop that carries a few numbers, its state, which is linear in the previous state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_CARRIED = 4
 
 
 class Recurrence:
-    """A loop that hands on a few numbers, its state, and sums up others."""
+    """A loop that carries a few numbers, its state, and sums up others."""
 
     def __init__(self, steps: ScalarSteps) -> None:
         self.steps, self.params = steps, steps.params

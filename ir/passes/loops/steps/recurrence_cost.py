@@ -1,4 +1,4 @@
-"""Whether a recurrence is faster in blocks of steps, and how many steps a block has."""
+"""Decides whether a recurrence is faster in blocks of steps, and the size of a block."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tapes of arrays of which a step replaces little: the loop that records what it replaces, and the
-loop that puts that back.  See ``undo_tapes``.
+"""Tapes of arrays that a step changes little: the loop that records the replaced elements, and the
+loop that restores them. See ``undo_tapes``.
 
 Legal where the reader runs the other way, and reads the tape row by row.
 """
@@ -53,7 +53,7 @@ def reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
 def recorded_by(
     builder: Builder, op: Op, operands: Sequence[Value], tape: Tape
 ) -> tuple[Sequence[Value], Sequence[Value]]:
-    """The loop without its tapes: its results, and what it stacks instead."""
+    """The loop without its tapes: its results, and the records that it stacks instead."""
     body: Program = op.params["body"]
     first = min(tape.results)
     new, _ = recording(body, tape.changes, first)

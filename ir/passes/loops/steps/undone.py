@@ -1,7 +1,7 @@
-"""What steps have replaced in an array is put back: see ``recorded``.
+"""Restores the elements that steps have replaced in an array: see ``recorded``.
 
-What a loop inside of a step has recorded another one puts back, from the last step to the first;
-what a branch has, the branch of the same number.
+The records of a loop inside of a step are restored by another loop, from the last step to the
+first; those of a branch, by the branch of the same number.
 """
 
 from __future__ import annotations
