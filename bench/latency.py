@@ -1,4 +1,4 @@
-"""How long until the first gradient, and what does one call of a compiled function cost?
+"""Measures the time until the first gradient, and the cost of one call of a compiled function.
 
 Every figure comes from a fresh process that runs `bench.latency_probe`; the peers take turns, and
 the median of the repetitions is shown.

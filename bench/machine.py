@@ -1,4 +1,4 @@
-"""What the figures were measured on: processor, versions, date."""
+"""The conditions of the measurements: processor, versions, date."""
 
 from __future__ import annotations
 

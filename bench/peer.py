@@ -1,4 +1,4 @@
-"""What a peer is: a library's process set-up, and how it builds and runs a derivative."""
+"""A peer: a library's process set-up, and how it builds and runs a derivative."""
 
 from __future__ import annotations
 

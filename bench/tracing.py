@@ -1,4 +1,4 @@
-"""How long is a long trace on its way, and how does that grow?
+"""Measures the time that long traces take, and how it grows.
 
 Each program is made at three sizes, each twice the one before, in a fresh process: the seconds of
 processor time to trace its gradient and to run the passes over it, and to compile what is left.

@@ -1,4 +1,4 @@
-"""What a workload is: one function, its seeded inputs, and each library's way of writing it."""
+"""A workload: one function, its seeded inputs, and each library's way of writing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How roots and minima are found in compiled code, and what derivatives they have.
+"""Searches for roots and minima in compiled code, and their derivatives.
 
 Searches are loops of the compiled program: Newton's steps, damped as Levenberg and Marquardt do it,
 and Chandrupatla's method between two signs (Adv. Eng. Software 28 (1997), 145-149).  The derivative

@@ -1,4 +1,4 @@
-"""What notebooks show: the pages of ``autojit.notebook``, which lies above."""
+"""Notebook output, by the pages of ``autojit.notebook`` in a layer above."""
 
 from __future__ import annotations
 

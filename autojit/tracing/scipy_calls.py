@@ -1,4 +1,4 @@
-"""Which function of SciPy's is asking for values, and what the user can write instead."""
+"""Finds the SciPy function that needs values, and suggests what to write instead."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What to write instead, in the words of the user's own line: fixes of operations that make NaN and
-infinities."""
+"""Fixes for operations that make NaN and infinities, in terms of the user's own line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program of this folder is declared, and how all of them are found."""
+"""Declares the programs of this folder, and finds them all."""
 
 from __future__ import annotations
 

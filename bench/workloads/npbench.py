@@ -1,4 +1,4 @@
-"""What the files of NPBench's kernels share.
+"""Shared code of the files with NPBench's kernels.
 
 NPBench (A. N. Ziogas, T. Ben-Nun, T. Schneider, T. Hoefler, "NPBench: a benchmarking suite for
 high-performance NumPy", ICS 2021) has 52 kernels; many come from PolyBench/C. Here they are

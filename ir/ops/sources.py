@@ -1,4 +1,4 @@
-"""Where the elements of a result come from, for ops that only move them."""
+"""The origins of a result's elements, for ops that only move elements."""
 
 from __future__ import annotations
 

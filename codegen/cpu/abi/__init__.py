@@ -1,1 +1,1 @@
-"""What native code knows of CPython and NumPy."""
+"""The binary interface of native code to CPython and NumPy."""

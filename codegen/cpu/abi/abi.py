@@ -1,4 +1,4 @@
-"""What native code knows of CPython and NumPy: struct offsets and a table of addresses.
+"""The binary interface to CPython and NumPy: struct offsets and a table of addresses.
 
 Compiled code refers to nothing by address: it finds functions, types and dtype
 descriptors in a table that it is handed, so that it can be kept and loaded by

@@ -1,4 +1,4 @@
-"""What loops combine values into, in LLVM IR.
+"""Accumulators of loops in LLVM IR.
 
 A maximum or minimum is two reductions, of the numbers and of whether one was NaN: LLVM computes
 several vectors of them at a time.  An intrinsic that propagates NaN is one long chain of four

@@ -1,4 +1,4 @@
-"""What code of a kernel is written into: its function, registers, addresses, and failures."""
+"""The context of a kernel's code: its function, registers, addresses, and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the buffers of a kernel are: arguments, memory of its own, and places that change.
+"""Locations of a kernel's buffers: arguments, its own memory, and pointers that change.
 
 LLVM knows that two arguments are not the same memory.  It does not follow pointers that are swapped
 from one step to the next, and takes them for anything: each loop that reads through one would

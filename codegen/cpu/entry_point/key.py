@@ -1,4 +1,4 @@
-"""What compiled code depends on: the key by which another process finds it on disk.
+"""The key of compiled code, by which another process finds it on disk: everything it depends on.
 
 The program goes in by its structure.  The arrays that it captured are inputs, and neither they
 nor the user's files nor the names of functions matter, so a lambda in a notebook has the same key

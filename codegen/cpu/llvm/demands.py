@@ -1,4 +1,4 @@
-"""What statements ask of the entry: a status for failures, a table of addresses."""
+"""Requirements of statements on the entry: a status for failures, a table of addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has failed in a function so far, as bits of a word (see ``errors.FAILURES``)."""
+"""The failures in a function so far, as bits of a word (see ``errors.FAILURES``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which loops LLVM made vector code of, read from the optimised LLVM IR.
+"""Finds the loops that LLVM vectorised, from the optimised LLVM IR.
 
 Loops go into LLVM IR with a label in their metadata.  The vectoriser keeps it, and adds a mark of
 its own to what it made and what it left for the last few iterations.

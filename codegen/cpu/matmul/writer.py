@@ -1,4 +1,4 @@
-"""What the functions over the tiles of a product have in common."""
+"""Shared code of the functions over the tiles of a product."""
 
 from __future__ import annotations
 

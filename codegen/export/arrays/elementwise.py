@@ -1,4 +1,4 @@
-"""How elementwise ops, and functions of `scipy.special`, are written in NumPy."""
+"""Writes elementwise ops, and functions of `scipy.special`, in NumPy."""
 
 from __future__ import annotations
 

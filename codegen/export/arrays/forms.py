@@ -1,4 +1,4 @@
-"""How each class of ops is written in NumPy: one table.
+"""The table of how each class of ops is written in NumPy.
 
 A form returns the expression of the op's result, or writes statements and returns None.  An op of a
 class that is not in the table is refused, with its name and the user's line.

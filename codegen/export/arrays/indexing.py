@@ -1,4 +1,4 @@
-"""How elements picked and put at computed places are written in NumPy."""
+"""Writes reads and stores at computed indices in NumPy."""
 
 from __future__ import annotations
 

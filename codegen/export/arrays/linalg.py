@@ -1,4 +1,4 @@
-"""How products, factorizations, transforms and sorting are written in NumPy and SciPy."""
+"""Writes products, factorizations, transforms and sorting in NumPy and SciPy."""
 
 from __future__ import annotations
 

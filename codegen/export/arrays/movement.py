@@ -1,4 +1,4 @@
-"""How ops that move elements, constants and reductions are written in NumPy."""
+"""Writes ops that move elements, constants and reductions in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How loops, branches and calls are written in Python."""
+"""Writes loops, branches and calls in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scalars of a kernel stand inside of the expression that reads them.
+"""Decides which scalars of a kernel are inlined into the expression that reads them.
 
 A scalar that one statement of the same list reads, once, is a part of it; one that nothing reads is
 left out.  So is one that is read

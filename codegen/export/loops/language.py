@@ -1,4 +1,4 @@
-"""What a printer of loop nests says of its language."""
+"""The description of a language for printers of loop nests."""
 
 from __future__ import annotations
 

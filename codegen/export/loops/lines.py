@@ -1,4 +1,4 @@
-"""What printers of loop nests share: names, scalars that stand inside of expressions, and loops.
+"""Shared by printers of loop nests: names, inlined scalars, and loops.
 
 A printer of a language says how its lines look (`Language`); what all of them share is here.
 """

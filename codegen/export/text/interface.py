@@ -1,4 +1,4 @@
-"""What the function of a module looks like from outside."""
+"""The interface of a module's function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which steps may run tile by tile over the same rows, and which run before and after them.
+"""Groups steps that may run tile by tile over the same rows, with the steps before and after them.
 
 A step joins the group if it depends on each member through its own row only.  Of the steps in
 between, those that are independent of the group run before it, and those that wait for it after.

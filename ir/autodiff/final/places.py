@@ -1,4 +1,4 @@
-"""Which elements of an array the ops of a step read and write.
+"""Finds the elements of an array that the ops of a step read and write.
 
 Legal where every op that may change an array is considered: an unknown op reads and writes all
 elements.
