@@ -23,6 +23,7 @@ CODEGEN: dict[str, tuple[Any, ...]] = {
     "codegen.scheduling.selected.MOST_PASSES": (1, 2, 100),
     "codegen.scheduling.selected.SAMPLE": (1, 2, 16),
     "codegen.loop_passes.split_blocks.STATEMENTS": (5, 10, 50),
+    "codegen.cpu.host.engine.SELECTION": (0, 2, 3),
     "codegen.cpu.entry_point.alike.LEAST": (2,),
     "codegen.cpu.entry_point.alike.MOST": (1, 64),
     "codegen.cpu.linalg.cholesky.BLOCK": (1, 2),
@@ -500,6 +501,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "ir.passes.loops.rematerialize_tapes.TIMES_DEAR",
         "codegen.loop_passes.overrun_rows.PART_AT_ENDS",
     ),
+    "levels of LLVM": ("codegen.cpu.host.engine.SELECTION",),
     "calls": (
         "codegen.cpu.host.stopwatch.EVERY",
         "codegen.cpu.host.stopwatch.FORGET",

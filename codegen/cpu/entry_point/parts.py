@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host.engine import STRAIGHT
+from autojit.codegen.cpu.host.engine import SIMPLE
 from autojit.codegen.cpu.llvm.counted import naming_itself
 from autojit.codegen.cpu.llvm.library import with_forms
 
@@ -28,6 +28,9 @@ MOST = 8
 
 _NAME = re.compile(r'@"([^"]+)"')
 _BRANCH = re.compile(r"^ +(br i1|switch) ", re.MULTILINE)
+_ADDRESS = re.compile(r'^ +(%"[^"]+") = getelementptr [^,]*, ptr (%"[^"]+")', re.MULTILINE)
+_LOADED = re.compile(r'^ +%\S+ = load [^,]*, ptr (%"[^"]+")', re.MULTILINE)
+_STORED = re.compile(r'^ +store [^,]*, ptr (%"[^"]+")', re.MULTILINE)
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -42,13 +45,18 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
     own = words.keys() - copied
     lines = _lines(words, copied)
     called = (uses[core] & own) | {name for name in own if _is_apart(module.globals[name])}
+    rereading = {
+        name
+        for name in own - {core}
+        if module.globals[name].linkage == "internal" and _reads_what_it_writes(words[name])
+    }
     kernels = _apart(
         [_reached({name}, uses, own - called | {name}) for name in words if name in called]
     )
     filled = _filled(own.difference(*kernels), kernels, lines)
     metadata = naming_itself("\n".join([*map(str, module.metadata), *_named(module)]))
     if len(filled) < 2:
-        return [with_forms("\n".join([*words.values(), metadata]))]
+        return [_for_passes(with_forms("\n".join([*words.values(), metadata])), rereading)]
     result = []
     for part in filled:
         here = part | _reached(_used(part, uses), uses, copied)
@@ -60,8 +68,25 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
             if name in here
         ]
         made = with_forms("\n".join([*pieces, metadata]))
-        result.append(made if _BRANCH.search(made) else STRAIGHT + made)
+        result.append(_for_passes(made, rereading & here))
     return result
+
+
+def _for_passes(part: str, rereading: Set[str]) -> str:
+    """A part that says if the first level of passes is enough.
+
+    The other levels save loads of what a loop has stored (``decisions/0114-levels-of-passes.md``).
+    The entry and the core run once a call, and gain an instruction or two.
+    """
+    return part if rereading and _BRANCH.search(part) else SIMPLE + part
+
+
+def _reads_what_it_writes(function: str) -> bool:
+    """Whether a function loads from memory that it also stores to, as far as both are reached from
+    the same argument or slot."""
+    base = dict(_ADDRESS.findall(function))
+    loaded = {base.get(each, each) for each in _LOADED.findall(function)}
+    return any(base.get(each, each) in loaded for each in _STORED.findall(function))
 
 
 def _named(module: ir.Module) -> Iterator[str]:

@@ -41,6 +41,9 @@ _lock = threading.RLock()
 _serial = itertools.count()
 #: Object code of parts that many modules have, by text and settings.
 _shared: dict[tuple[Any, ...], bytes] = {}
+#: Machines that no part uses at the moment, by settings and level: LLVM finds out once for each
+#: what the processor can do, and in which registers it keeps what (0.5 ms).
+_idle: dict[tuple[Any, ...], list[Any]] = {}
 #: The locks of llvmlite's that forks hold: none, or one.
 _held: list[Any] = []
 
@@ -117,12 +120,16 @@ def _level(settings: dict[str, str]) -> int:
     return min(number(settings.get("NUMBA_OPT"), 3), 3)
 
 
+#: The level at which LLVM selects and schedules instructions.  Above the first it schedules them
+#: once more when registers are chosen, and duplicates more branches: 6 % of the time to machine
+#: code, for which calls became no faster (``decisions/0113-machine-code-at-the-first-level.md``).
+SELECTION = 1
 #: What the text of a part begins with that goes through no passes, and of one whose machine code
 #: need not be good either.
 AS_WRITTEN, PLAIN = "; as it is written\n", "; as it is written, without a choice\n"
-#: What the text of a part begins with in which nothing branches: it goes through the first level of
-#: passes.  The others look for what is done twice on different ways, and for loops.
-STRAIGHT = "; straight on\n"
+#: What the text of a part begins with that goes through the first level of passes.  The others look
+#: for values that memory still has, and for conditions that are known on some ways.
+SIMPLE = "; through the first level\n"
 
 
 class _Part:
@@ -132,7 +139,12 @@ class _Part:
         import llvmlite.binding as llvm
 
         made = settings()
-        self.machine = _machine(made, 0 if text.startswith(PLAIN) else _level(made))
+        selection = 0 if text.startswith(PLAIN) else min(_level(made), SELECTION)
+        self.idle = _idle.setdefault((selection, *made.items()), [])
+        try:
+            self.machine = self.idle.pop()
+        except IndexError:
+            self.machine = _machine(made, selection)
         self.module = llvm.parse_assembly(text, llvm.create_context())
         self.module.triple = llvm.get_process_triple()
         self.module.data_layout = str(self.machine.target_data)
@@ -140,7 +152,7 @@ class _Part:
             self.module.verify()
         if text.startswith((AS_WRITTEN, PLAIN)):
             return
-        level = min(_level(made), 1) if text.startswith(STRAIGHT) else _level(made)
+        level = min(_level(made), 1) if text.startswith(SIMPLE) else _level(made)
         tuning = llvm.create_pipeline_tuning_options(speed_level=level)
         tuning.loop_vectorization = bool(number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
         tuning.slp_vectorization = bool(number(made.get("NUMBA_SLP_VECTORIZE"), 0))
@@ -159,6 +171,12 @@ class _Part:
             manager.detach()
 
     def object_code(self) -> bytes:
+        """Machine code; the part is done, and its machine goes to the next one."""
+        code = self._emitted()
+        self.idle.append(self.machine)
+        return code
+
+    def _emitted(self) -> bytes:
         from llvmlite.binding import ffi
 
         lib = ffi.lib

@@ -67,6 +67,24 @@ def test_short_programs_stay_whole() -> None:
     assert len(parts(module_of(lambda x: np.sum(np.sin(x)), X).module, "core")) == 1
 
 
+def test_kernels_that_read_what_they_write_go_through_all_passes() -> None:
+    def levels(f: Any, *args: Any) -> list[bool]:
+        module = module_of(f, *args)
+        return [part.startswith(engine.SIMPLE) for part in parts(module.module, "core")]
+
+    def filled(x: Any) -> Any:
+        def step(y: Any, i: Any) -> tuple[Any, None]:
+            y = y.copy()
+            y[i] = y[i - 1] * 2 + x[i]
+            return y, None
+
+        return autojit.scan(step, np.zeros(100), np.arange(100))[0]
+
+    assert levels(lambda x: np.exp(x) + 1, np.ones(100)) == [True]
+    assert levels(filled, np.ones(100)) == [False]
+    assert set(levels(grad(many_kernels), X)) == {True, False}
+
+
 def test_what_two_kernels_use_keeps_them_together() -> None:
     module = ir.Module()
     kind = ir.FunctionType(ir.IntType(64), [])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autojit.codegen.cpu.host.engine import Compiled
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.host.engine import PLAIN, Compiled
 
 #: A loop with enough to optimise that LLVM's passes allocate for it.
 TEXT = """
@@ -39,11 +40,30 @@ def resident() -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_passes_are_freed() -> None:
     """Pass managers of 25 KB and more for each part, which llvmlite does not free by itself."""
-    for _ in range(10):
+    for _ in range(5):
         Compiled([TEXT])
     gc.collect()
     before = resident()
-    for _ in range(50):
+    for _ in range(20):
         Compiled([TEXT])
     gc.collect()
-    assert resident() - before < 1_000_000
+    assert resident() - before < 400_000
+
+
+def test_code_does_not_depend_on_what_its_machine_compiled_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fresh() -> bytes:
+        monkeypatch.setattr(engine, "_idle", {})
+        return Compiled([TEXT]).object_code
+
+    alone = fresh()
+    Compiled([TEXT.replace("2.0", "3.0").replace("double", "float"), PLAIN + TEXT])
+    assert Compiled([TEXT]).object_code == alone == fresh()
+
+
+def test_machines_go_from_part_to_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_idle", {})
+    monkeypatch.setattr(engine, "thread_count", lambda: 1)
+    Compiled([TEXT, TEXT.replace("2.0", "3.0"), PLAIN + TEXT])
+    assert [len(machines) for machines in engine._idle.values()] == [1, 1]
