@@ -31,6 +31,17 @@ def _least(
     return minimize(f, x0, args=tuple_of(args), tol=tol, **more)
 
 
+def _answer(found: Any, full_output: Any, *more: Any) -> Any:
+    """The minimum; with ``full_output`` also the value there, more, and 0 if it was found."""
+    return (found.x, found.fun, *more, found.status) if full_output else found.x
+
+
+def _least_number(name: str, f: Any, args: Any, full_output: Any, **where: Any) -> Any:
+    if full_output:
+        raise refused(f"scipy.optimize.{name}", "full_output= is not covered.")
+    return minimize_scalar(f, args=tuple_of(args), **where).x
+
+
 @answers("scipy.optimize.fmin", tuples=("args",), callables=True)
 def fmin(
     func: Callable[..., Any], x0: Any, args: Any = (), xtol: float = 1e-4, ftol: float = 1e-4,
@@ -47,8 +58,7 @@ def fmin(
     0.25
     """
     found = _least("fmin", func, x0, args, None, callback, retall)
-    full = (found.x, found.fun, found.nit, found.nit, found.status)
-    return full if full_output else found.x
+    return _answer(found, full_output, found.nit, found.nit)
 
 
 @answers("scipy.optimize.fmin_powell", tuples=("args",), callables=True)
@@ -68,8 +78,7 @@ def fmin_powell(
     """
     found = _least("fmin_powell", func, x0, args, None, callback, retall)
     axes = np.eye(found.x.shape[0]) if direc is None else direc
-    full = (found.x, found.fun, axes, found.nit, found.nit, found.status)
-    return full if full_output else found.x
+    return _answer(found, full_output, axes, found.nit, found.nit)
 
 
 @answers("scipy.optimize.fmin_cg", tuples=("args",), callables=True)
@@ -87,8 +96,7 @@ def fmin_cg(
     0.25
     """
     found = _least("fmin_cg", f, x0, args, gtol, callback, retall)
-    full = (found.x, found.fun, found.nit, found.nit, found.status)
-    return full if full_output else found.x
+    return _answer(found, full_output, found.nit, found.nit)
 
 
 @answers("scipy.optimize.fmin_bfgs", tuples=("args",), callables=True)
@@ -133,8 +141,7 @@ def fmin_ncg(
     0.25
     """
     found = _least("fmin_ncg", f, x0, args, None, callback, retall)
-    full = (found.x, found.fun, found.nit, found.nit, found.nit, found.status)
-    return full if full_output else found.x
+    return _answer(found, full_output, found.nit, found.nit, found.nit)
 
 
 @answers("scipy.optimize.fmin_l_bfgs_b", tuples=("args", "bounds"), callables=True)
@@ -221,9 +228,7 @@ def brent(
     >>> round(float(grad(lambda a: brent(lambda x: (x - a) ** 2))(3.0)), 9)
     1.0
     """
-    if full_output:
-        raise refused("scipy.optimize.brent", "full_output= is not covered.")
-    return minimize_scalar(func, bracket=brack, args=tuple_of(args)).x
+    return _least_number("brent", func, args, full_output, bracket=brack)
 
 
 @answers("scipy.optimize.golden", tuples=("args", "brack"), callables=True)
@@ -238,9 +243,7 @@ def golden(
     >>> round(float(grad(lambda a: golden(lambda x: (x - a) ** 2))(3.0)), 9)
     1.0
     """
-    if full_output:
-        raise refused("scipy.optimize.golden", "full_output= is not covered.")
-    return minimize_scalar(func, bracket=brack, args=tuple_of(args)).x
+    return _least_number("golden", func, args, full_output, bracket=brack)
 
 
 @answers("scipy.optimize.fminbound", tuples=("args",), callables=True)
@@ -255,9 +258,7 @@ def fminbound(
     >>> round(float(grad(lambda a: fminbound(lambda x: (x - a) ** 2, 0.0, 5.0))(3.0)), 9)
     1.0
     """
-    if full_output:
-        raise refused("scipy.optimize.fminbound", "full_output= is not covered.")
-    return minimize_scalar(func, bounds=(x1, x2), args=tuple_of(args)).x
+    return _least_number("fminbound", func, args, full_output, bounds=(x1, x2))
 
 
 def _root_by(name: str) -> Callable[..., Any]:
