@@ -15,7 +15,7 @@ code the old contents.
 
 Three things make the change of state exact:
 
-* Views.  All fresh arrays over the same memory change together (``transition``), each to a
+* Views.  All fresh arrays over the same memory change together (``promotion``), each to a
   view of the traced contents of the whole (``layout``).
 * Plain views, created by code that we do not see, would keep the old contents. Each holds a
   reference to the block of memory; if there are more references than ours, the assignment is

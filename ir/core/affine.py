@@ -8,8 +8,8 @@ usually vanish.
 Four similar things do not use these forms. Strides of matrices (``Operand``, ``Strided``) are
 coefficients of axis positions, for products without variables. Parameters at even distances in the
 steps of a trace (``Declaration.slide``) may be floats, and are found before there is a variable.
-Boxes of windows (``update_chains``) are ranges. In ``recurrences``, factors and offsets are values
-of a program.
+Boxes of windows (``update_chains``) are ranges. In ``distribute_recurrences``, factors and offsets
+are values of a program.
 """
 
 from __future__ import annotations

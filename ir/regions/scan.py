@@ -51,7 +51,8 @@ class Scan(BodyOp):
     carries, then the stacked ys; slice i of xs and ys belongs to index i.
 
     ``derivative=True`` says that the carries are tangents or cotangents and the body is linear in
-    them: passes may change its rounding, unlike that of a user's loop (``recurrences``).
+    them: passes may change its rounding, unlike that of a user's loop
+    (``distribute_recurrences``).
     """
 
     parameters = ("body", "carries", "constants", "length", "reverse")
