@@ -21,6 +21,7 @@ from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
 from tests.ir.autodiff.test_derivatives import INEXACT
 from tests.ir.random_programs import EXAMPLES, programs
+from tests.sampling import share
 from tests.thresholds import Thresholds
 
 LEAST = "ir.autodiff.recorded_rules.LEAST"
@@ -57,7 +58,7 @@ def described(program: Program) -> list[Any]:
     return [program.key, places]
 
 
-@settings(EXAMPLES, max_examples=40)
+@settings(EXAMPLES, max_examples=share(40))
 @given(programs(dtypes=INEXACT, inexact_outputs=True))
 def test_recordings_change_nothing(program: Program) -> None:
     program = often(program)

@@ -33,13 +33,16 @@ def test_text_reads_back(program: Program) -> None:
     assert again.text() == text
 
 
+#: Drawing from all of Unicode reads its tables first, for four seconds.
+CHARACTERS = [*map(chr, range(256)), "\u2028", "\u20ac", "\U0001f600"]
+
 STATIC = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats()
     | st.complex_numbers(allow_nan=True)
-    | st.text()
+    | st.text(st.sampled_from(CHARACTERS))
     | st.sampled_from(list(DTYPE_NAMES)),
     lambda inner: st.lists(inner, max_size=3).map(tuple),
     max_leaves=5,
