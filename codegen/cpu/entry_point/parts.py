@@ -73,17 +73,17 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
 
 
 def _for_passes(part: str, rereading: Set[str]) -> str:
-    """A part that says if the first level of passes is enough.
+    """The part, marked if the first level of passes is enough for it.
 
-    The other levels save loads of what a loop has stored (``decisions/0114-levels-of-passes.md``).
-    The entry and the core run once a call, and gain an instruction or two.
+    Higher levels save loads of values that a loop has stored
+    (``decisions/0114-levels-of-passes.md``).  The entry and the core run once per call and would
+    save an instruction or two, so they do not count.
     """
     return part if rereading and _BRANCH.search(part) else SIMPLE + part
 
 
 def _reads_what_it_writes(function: str) -> bool:
-    """Whether a function loads from memory that it also stores to, as far as both are reached from
-    the same argument or slot."""
+    """Whether a function loads and stores through the same pointer argument or stack slot."""
     base = dict(_ADDRESS.findall(function))
     loaded = {base.get(each, each) for each in _LOADED.findall(function)}
     return any(base.get(each, each) in loaded for each in _STORED.findall(function))

@@ -41,8 +41,8 @@ _lock = threading.RLock()
 _serial = itertools.count()
 #: Object code of parts that many modules have, by text and settings.
 _shared: dict[tuple[Any, ...], bytes] = {}
-#: Machines that no part uses at the moment, by settings and level: LLVM finds out once for each
-#: what the processor can do, and in which registers it keeps what (0.5 ms).
+#: Target machines that no part is using, by settings and level.  LLVM computes the processor's
+#: tables once for each machine, which takes 0.5 ms.
 _idle: dict[tuple[Any, ...], list[Any]] = {}
 #: The locks of llvmlite's that forks hold: none, or one.
 _held: list[Any] = []
@@ -120,15 +120,15 @@ def _level(settings: dict[str, str]) -> int:
     return min(number(settings.get("NUMBA_OPT"), 3), 3)
 
 
-#: The level at which LLVM selects and schedules instructions.  Above the first it schedules them
-#: once more when registers are chosen, and duplicates more branches: 6 % of the time to machine
-#: code, for which calls became no faster (``decisions/0113-machine-code-at-the-first-level.md``).
+#: The level at which LLVM makes machine code.  Higher levels schedule instructions again after
+#: register allocation and duplicate more branches.  They take 6 % longer, and calls are no faster
+#: (``decisions/0113-machine-code-at-the-first-level.md``).
 SELECTION = 1
 #: What the text of a part begins with that goes through no passes, and of one whose machine code
 #: need not be good either.
 AS_WRITTEN, PLAIN = "; as it is written\n", "; as it is written, without a choice\n"
-#: What the text of a part begins with that goes through the first level of passes.  The others look
-#: for values that memory still has, and for conditions that are known on some ways.
+#: The first line of a part that goes through the first level of passes.  Higher levels also replace
+#: loads of values that are known, and branches whose condition is known on some paths.
 SIMPLE = "; through the first level\n"
 
 
@@ -171,7 +171,7 @@ class _Part:
             manager.detach()
 
     def object_code(self) -> bytes:
-        """Machine code; the part is done, and its machine goes to the next one."""
+        """The part's machine code.  Call it last: the next part takes over the machine."""
         code = self._emitted()
         self.idle.append(self.machine)
         return code
