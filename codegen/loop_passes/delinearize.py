@@ -9,7 +9,8 @@ Such loops come from cotangents of slices of a parameter vector that are reshape
 Processors have no vector instruction for integer division, and an index with a quotient is a gather
 in place of a vector load.
 
-Legal where the loop is a ``map`` (its iterations may run in any order) over all of its range.
+Legal where the loop is a ``map`` (its iterations may run in any order) over all of its range, in
+which a whole row lies.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _nest(loop: Loop) -> list[Loop]:
         return [loop]
     constant, width = division
     first, last = -(-(loop.start + constant) // width), (loop.stop + constant) // width
-    if width < LEAST_COLUMNS or last - first < LEAST_ROWS:
+    if last <= first or width < LEAST_COLUMNS or last - first < LEAST_ROWS:
         return [loop]
     row, column = Var(last - first), Var(width)
     here = affine.of(row) * width + affine.of(column) + (first * width - constant)

@@ -4,6 +4,9 @@ The number of tasks depends on the work alone, and partial results are combined 
 tasks, so results do not depend on the number of threads.  Each task has private copies of whatever
 tasks would write concurrently: accumulators, buffers that a reduction adds to, rows of scratch
 memory.
+
+Legal where the iterations of the loop may run in any order, and what crosses the border of tasks
+can (see ``task_border``).
 """
 
 from __future__ import annotations
@@ -45,8 +48,7 @@ from autojit.ir.core.affine import Affine, Var
 def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
     """The kernel with its main loop cut into tasks, or unchanged.
 
-    ``outside`` is memory that other steps of the program touch.  Legal where the loop's iterations
-    may run in any order, and values may cross the border of tasks (see ``task_border``).
+    ``outside`` is memory that other steps of the program touch.
     """
     loops = [s for s in kernel.body if isinstance(s, Loop)]
     if not loops:

@@ -4,6 +4,9 @@
 
 A product and a sum in the same loop are one instruction, rounded once; in different loops they may
 not be. If the value were computed in both places, no element might equal the largest one.
+
+Legal where a value can be stored, and every array can. This module says which values must be: if
+one were computed in two places, results that have to be equal might differ.
 """
 
 from __future__ import annotations

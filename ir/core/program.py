@@ -85,7 +85,10 @@ def param_key(value: Any) -> Any:
     if kind is int or kind is str or value is None:
         return value
     if kind is tuple:
-        return tuple([param_key(v) for v in value])
+        for v in value:
+            if type(v) is not int:
+                return tuple([param_key(v) for v in value])
+        return value
     if isinstance(value, Program):
         return value.key
     if isinstance(value, np.dtype):

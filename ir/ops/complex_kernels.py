@@ -56,7 +56,7 @@ def reciprocal(k: Any, z: Any) -> Any:
 
 
 def power(k: Any, x: Any, p: Any) -> Any:
-    # x**p = exp(p log x); x**0 is 1, 0**p is 0 where Re p > 0 and otherwise NaN.
+    # x**p = exp(p log x); x**0 is 1, x**1 is x, 0**p is 0 where Re p > 0 and otherwise NaN.
     modulus, angle = log(k, x)
     exponent = k.pair(p.re * modulus - p.im * angle, p.im * modulus + p.re * angle)
     re, im = exp(k, exponent)
@@ -65,6 +65,8 @@ def power(k: Any, x: Any, p: Any) -> Any:
     vanishes = k("select", k("gt", p.re, 0.0), zero, nan)
     zero_power = k("and", k("eq", p.re, 0.0), k("eq", p.im, 0.0))
     re, im = (k("select", zero_base, vanishes, part) for part in (re, im))
+    first_power = k("and", k("eq", p.re, 1.0), k("eq", p.im, 0.0))
+    re, im = (k("select", first_power, of_x, part) for of_x, part in ((x.re, re), (x.im, im)))
     return k("select", zero_power, one, re), k("select", zero_power, zero, im)
 
 

@@ -1,4 +1,9 @@
-"""The derivatives of a scan: loops that carry tangents forwards and cotangents backwards."""
+"""The derivatives of a scan: loops that carry tangents forwards and cotangents backwards.
+
+Legal where the loop makes the same steps: forwards in its order, backwards in the opposite one. The
+transpose takes a body that is linear in the tangents among its inputs, which the transposition of
+the body checks.
+"""
 
 from __future__ import annotations
 

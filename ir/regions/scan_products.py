@@ -4,6 +4,11 @@ One large product is faster than many small ones.  What a step adds to a carry a
 and nobody reads before the last step, is computed from the stacked factors after the loop
 (the gradient of a recurrent network's weights).  A product of a row that is scanned over
 with a matrix that is the same for all steps is computed for all rows before the loop.
+
+Legal where a step reads the carry once, in the sum that becomes the next carry, and the product in
+that sum alone: then it may follow the loop. It may precede the loop where one factor is a constant
+of the loop and the other a row of an array that it runs over. Products do not fail, and a loop of
+two or more steps runs each of them. Sums are rounded in another order.
 """
 
 from __future__ import annotations

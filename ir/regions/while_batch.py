@@ -3,6 +3,9 @@
 An element whose condition no longer holds keeps its carries, in every sweep.  The body is still
 computed for it, but so that it does not fail (``guarded``); if that is impossible, the elements are
 computed one after the other.
+
+Legal where each element makes the steps that it makes alone, and no op fails for an element that
+has made them. If the condition is the same for all elements, they make their steps together.
 """
 
 from __future__ import annotations

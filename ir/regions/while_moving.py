@@ -1,5 +1,9 @@
 """The parts of a ``while`` that depend on marked operands, and the loop that also carries
-tangents."""
+tangents.
+
+Legal where the condition reads no tangent: then the loop with tangents makes the same steps as the
+loop without them. A value that depends on a marked carry in a later step is marked.
+"""
 
 from __future__ import annotations
 

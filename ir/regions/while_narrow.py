@@ -1,4 +1,8 @@
-"""A ``while`` without the carries and streams that none of the used results needs."""
+"""A ``while`` without the carries and streams that none of the used results needs.
+
+Legal where what stays reads nothing that goes: neither the condition, nor a next carry or a stream
+that stays, in any sweep. The first sweep stays, since it decides how many steps there are.
+"""
 
 from __future__ import annotations
 

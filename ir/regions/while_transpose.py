@@ -1,4 +1,8 @@
-"""The transpose of a ``while``: its nonlinear parts, then its linear parts backwards."""
+"""The transpose of a ``while``: its nonlinear parts, then its linear parts backwards.
+
+Legal where the condition depends on nothing linear, and the bodies are linear in the tangents that
+they are given. Both are checked: DerivativeError.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ class Rewriter(Builder):
         super().__init__()
         self.rules = rules
         self._definition: dict[Value, Op] = {}
+        #: What the first so many ops read.
         self._read: set[Value] = set()
+        self._looked_at = 0
         #: Facts that rules have found about an op, for reuse.
         self.notes: dict[Op, Any] = {}
 
@@ -47,6 +49,9 @@ class Rewriter(Builder):
 
     def is_read(self, value: Value) -> bool:
         """Whether an op so far reads a value."""
+        for op in self.ops[self._looked_at :]:
+            self._read.update(op.operands)
+        self._looked_at = len(self.ops)
         return value in self._read
 
     def scalar(self, value: Value) -> Any:
@@ -56,7 +61,6 @@ class Rewriter(Builder):
 
     def append(self, op: Op) -> None:
         self.ops.append(op)
-        self._read.update(op.operands)
         for value in op.results:
             self._definition[value] = op
 

@@ -267,3 +267,25 @@ def test_many_updates_nested_in_a_gradient() -> None:
     direction, h = RNG.normal(size=x.shape), 1e-6
     ends = [np.sum(weights * orthogonal(x + s * h * direction)) for s in (1, -1)]
     np.testing.assert_allclose(np.sum(found * direction), (ends[0] - ends[1]) / (2 * h), rtol=1e-4)
+
+
+def test_the_size_of_random_draws_is_known_while_tracing() -> None:
+    def drawn(n: Any) -> Any:
+        return np.sum(np.random.default_rng(0).normal(size=(n, 2)))
+
+    with pytest.raises(ConcreteValueError, match="as an index, a shape or a range"):
+        jit(drawn)(3)
+
+
+def test_medians_of_numbers_have_no_axis() -> None:
+    for f in (np.median, np.nanmedian, lambda x, axis: np.quantile(x, 0.5, axis=axis)):
+        with pytest.raises(ValueError, match="axis 0 is out of bounds"):
+            jit(lambda x, f=f: f(x, axis=0))(np.array(2.5))
+        assert jit(lambda x, f=f: f(x, axis=None))(np.array(2.5)) == 2.5
+
+
+def test_first_powers_of_complex_numbers_are_exact() -> None:
+    with np.errstate(all="ignore"):
+        for one in (np.ones(len(COMPLEX)), np.ones(len(COMPLEX), complex)):
+            found, want = jit(lambda x, p: x**p)(COMPLEX, one), COMPLEX**one
+            np.testing.assert_array_equal(found, want)

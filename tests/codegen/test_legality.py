@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from autojit import codegen
 from autojit.codegen.analysis.verifier import verify_kernel
 from autojit.codegen.cpu.emit import outlined
+from autojit.codegen.cpu.emit.independent import is_independent
 from autojit.codegen.cpu.emit.predictive_commoning import commoning
 from autojit.codegen.cpu.emit.prefix_scans import prefix_scan
+from autojit.codegen.cuda.mapping.staging import rows_of
+from autojit.codegen.cuda.mapping.structure import Nest
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -86,7 +92,7 @@ EAGER = Thresholds(
         "codegen.loop_passes.overrun_rows.MOST_AT_ENDS": 100,
         "codegen.loop_passes.overrun_rows.PART_AT_ENDS": 1,
         "codegen.loop_passes.delinearize.LEAST_COLUMNS": 1,
-        "codegen.loop_passes.delinearize.LEAST_ROWS": 1,
+        "codegen.loop_passes.delinearize.LEAST_ROWS": 0,
     }
 )
 
@@ -200,7 +206,8 @@ def divided(**settings: Any) -> Kernel:
     t = Var(64 * 20)
     row, column = divide(at(t), 20, {})
     settings.setdefault("role", "map")
-    return kernel(Loop(t, 0, 1280, copied(X, row + column * 64, Y, at(t)), **settings))
+    stop = settings.pop("stop", 1280)
+    return kernel(Loop(t, 0, stop, copied(X, row + column * 64, Y, at(t)), **settings))
 
 
 def parts(*ends: tuple[int, int], **settings: Any) -> Kernel:
@@ -296,6 +303,7 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
             "shared": lambda: divided(share=Var(2)),
             "one iteration": lambda: divided(only=scalar("i64")),
             "sums": lambda: divided(role="reduce"),
+            "no whole row": lambda: divided(stop=19),
         },
     ),
     overrun_rows: (
@@ -511,12 +519,99 @@ def test_functions_of_their_own_take_no_locals_and_no_sums_from_outside() -> Non
     assert not chosen(copied(X, at(ROW), Y, at(ROW)), share=Var(2))
 
 
+def test_llvm_is_told_of_iterations_that_are_apart() -> None:
+    """Of a buffer that moves from step to step."""
+    moving, i = buffer("moving", 64), Var(32)
+
+    def told(*body: Any, **settings: Any) -> bool:
+        return is_independent(loop(i, [*body], **settings), [moving])
+
+    reads, own = copied(X, at(i), moving, at(i)), copied(moving, at(i), Y, at(i))
+    assert told(*reads)
+    assert told(*own)
+    assert told(*copied(moving, at(i, 32), moving, at(i)))  # halves of it
+    assert not told(*copied(moving, at(i), moving, at(i, 1)))  # the next iteration writes it
+    assert not told(*copied(X, at(i), moving, at(0)))  # all write one element
+    assert not told(*reads, role="sequence")
+    assert not told(*copied(X, at(i), Y, at(i)))  # LLVM sees arguments itself
+    assert not told(*reads, loop(COLUMN, copied(X, at(COLUMN), T, at(COLUMN))))
+
+
+def test_rows_of_one_team_lie_in_shared_memory() -> None:
+    t, row, column = T, ROW, Var(20)
+
+    def staged(body: list[Any], private: Any = (T,), start: int = 0) -> dict[Any, int]:
+        nest = Nest([Loop(row, start, 64, body, "map")], [], body)
+        return rows_of(nest, private)
+
+    def at_rows(here: Any, *more: Any) -> list[Any]:
+        return [loop(column, copied(X, at((20, row), column), t, here)), *more]
+
+    legal = at((20, row), column)
+    assert staged(at_rows(legal)) == {t: 20}
+    assert not staged(at_rows(legal), private=())  # another kernel reads it
+    assert not staged(at_rows(at((20, row), column, 1)))  # it reaches into the next row
+    assert not staged(at_rows(at((10, row), column)))  # rows overlap
+    assert not staged(at_rows(legal, loop(column, copied(t, at(column), Y, legal))))  # row 0
+    assert not staged(at_rows(legal, *scattered("add")))  # at computed places
+    assert not staged(at_rows(legal), start=1)
+
+
 # -- what the documents say -----------------------------------------------------------------
 
 #: Of which this file has an illegal case.
 HERE = {run.__module__ for run in TABLE} | {
-    function.__module__ for function in (split_blocks, chosen, outlined.chosen, commoning)
+    function.__module__
+    for function in (
+        split_blocks,
+        chosen,
+        outlined.chosen,
+        commoning,
+        prefix_scan,
+        is_independent,
+        rows_of,
+    )
 }
+
+
+#: What other files have illegal cases of, and the tests.
+ELSEWHERE = {
+    "analysis.task_border": "analysis/test_task_border.py:"
+    "test_scalars_of_earlier_reductions_are_handed_to_tasks",
+    "cuda.mapping.copies": "cuda/mapping/test_copies.py:test_what_is_legal",
+    "cuda.mapping.lanes": "cuda/mapping/test_kernels.py:"
+    "test_elements_that_meet_are_not_one_threads_own",
+    "cuda.mapping.prefix": "cuda/mapping/test_kernels.py:test_prefixes_are_for_all_blocks",
+    "cuda.mapping.products": "cuda/mapping/test_finishing.py:test_what_is_legal",
+    "cuda.mapping.scatters": "cuda/mapping/test_scatters.py:test_what_is_stored_is_not_read",
+    "cuda.mapping.transposes": "cuda/mapping/test_transposes.py:test_what_is_read_in_tiles",
+    "cuda.mapping.vectors": "cuda/mapping/test_vectors.py:test_results",
+    "loop_passes.rows.inside_bounds": "loop_passes/test_inside_bounds.py:"
+    "test_a_place_is_known_where_the_bounds_keep_it_inside",
+    "lowering.sheets": "lowering/test_sheets.py:test_what_rows_do_not_compute_is_code",
+    "scheduling.compared_extremes": "test_legality_of_memory.py:"
+    "test_what_is_compared_with_its_own_extreme_is_rounded_once",
+    "scheduling.rotate": "scheduling/test_rotate.py:"
+    "test_what_only_looks_like_the_condition_s_is_left",
+    "scheduling.selected": "scheduling/test_selected.py:test_otherwise_all_are_sorted",
+}
+
+#: Held by the results of many programs alone: no test shows a program that they leave.
+UNBROKEN = {"cuda.mapping.passes", "loop_passes.rows.block_stages"}
+
+
+def test_whatever_says_where_it_is_legal_has_an_illegal_case() -> None:
+    folder, says = Path(codegen.__file__).parent, set()
+    for path in folder.rglob("*.py"):
+        words = path.read_text("utf-8").removeprefix('"""').split('"""')[0]
+        if re.search(r"\blegal (where|for|in)\b|^legal,", words, re.MULTILINE | re.IGNORECASE):
+            says.add(".".join(path.relative_to(folder).with_suffix("").parts))
+    tested = HERE | {module.__name__ for module in test_legality_of_memory.TESTED}
+    here = {name.removeprefix("autojit.codegen.") for name in tested}
+    assert says == here | ELSEWHERE.keys() | UNBROKEN
+    for test in ELSEWHERE.values():
+        path, name = test.split(":")
+        assert f"def {name}" in (Path(__file__).parent / path).read_text("utf-8")
 
 
 def test_each_pass_over_loops_has_an_illegal_case() -> None:

@@ -253,4 +253,42 @@ def over_data(w: Writer) -> bool:
     return _whole(w, *lines, binds=(s,))
 
 
-LOOPS = (accumulate, several, indexed, filling, filling, sweeps, nested, growing, over_data)
+def leaving(w: Writer) -> bool:
+    """Loops in which values decide: how many steps there are, and which of them do something."""
+    arrays = [n for n in w.arrays("f", 1) if np.ndim(w.value(n)) == 1 and len(w.value(n)) <= 64]
+    if not arrays:
+        return False
+    x, s, k = w.pick(arrays), w.new("s"), w.new("k")
+    step = w.pick(["{s} + {r} * {r}", "{s} * 0.9 + np.sin({r})", "np.tanh({s} - {r}) + 0.3"])
+    step = f"{s} = {step.format(s=s, r='r')}"
+    form = w.pick(
+        [
+            [f"for r in {x}:", f"    if {s} > {e.constant(w)}:", "        break", f"    {step}"],
+            [f"for r in {x}:", f"    if {s} > 0.7:", "        break", f"    {step}", "else:",
+             f"    {s} = {s} * 0.5"],
+            [f"for r in {x}:", f"    if r < {e.constant(w)}:", "        continue", f"    {step}"],
+            [f"for {k}, r in enumerate({x}):", f"    if r > 0.2 and {k} % 2:", f"        {step}",
+             f"    elif {s} > 1.0:", f"        {s} = {s} * 0.4", "    else:",
+             f"        {s} = {s} - 0.1 * r"],
+            [f"while {s} < 1.5 and {k} < {_steps(w)}:", f"    r = {x}[{k} % len({x})]",
+             f"    {step}", f"    {k} = {k} + 1"],
+            [f"while {k} < {_steps(w)}:", f"    r = {x}[{k} % len({x})]", f"    {k} = {k} + 1",
+             f"    if r > {s}:", "        continue", f"    {step}", f"    if {s} > 2.0:",
+             "        break"],
+        ]
+    )  # fmt: skip
+    return _whole(w, f"{s}, {k} = 0.1 * np.sum({x}), 0", *form, binds=(s,))
+
+
+LOOPS = (
+    accumulate,
+    several,
+    indexed,
+    filling,
+    filling,
+    sweeps,
+    nested,
+    growing,
+    over_data,
+    leaving,
+)

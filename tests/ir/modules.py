@@ -43,10 +43,7 @@ REWRITES |= {"autodiff.branch_elements", "autodiff.branch_stores"}
 
 #: Transformations of programs, and ops whose bodies are transformed with them.
 TRANSFORMATIONS = in_folder("autodiff") | in_folder("transforms")
-TRANSFORMATIONS |= {
-    f"regions.{name}"
-    for name in ("scan", "while_", "switch", "checkpoint", "custom", "implicit", "segments")
-}
+TRANSFORMATIONS |= in_folder("regions")
 
 
 def documentation(module: str) -> str:

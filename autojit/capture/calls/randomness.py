@@ -7,6 +7,7 @@ the same code makes from a seed, which draws the same numbers in plain NumPy too
 
 from __future__ import annotations
 
+import operator
 import random
 from typing import Any
 
@@ -16,6 +17,7 @@ from autojit.capture.values.table import When, answers
 from autojit.errors import FrozenRandomError, with_place
 from autojit.tracing.context import current_trace, is_kept
 from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer
 
 Generator, RandomState = np.random.Generator, np.random.RandomState
 _GLOBAL: Any = np.random.normal.__self__  # type: ignore[attr-defined]
@@ -41,6 +43,7 @@ def drawn(f: Any, args: Any, kwargs: Any) -> Any:
     owner, name = f.__self__, f.__name__
     if name not in _PLAIN and is_kept() and not _is_own(owner):
         raise _frozen(owner, name)
+    _check_size(kwargs.get("size"))
     result = f(*args, **kwargs)
     if name == "seed":
         _made(owner, seeded=bool(args or kwargs))
@@ -48,6 +51,14 @@ def drawn(f: Any, args: Any, kwargs: Any) -> Any:
         for child in result:
             _made(child, seeded=_is_own(owner))
     return result
+
+
+def _check_size(size: Any) -> None:
+    """Raise ConcreteValueError for a shape whose value is not known, before NumPy calls it no
+    integer."""
+    for extent in size if isinstance(size, (tuple, list)) else (size,):
+        if is_tracer(extent):
+            operator.index(extent)
 
 
 def _frozen(owner: Any, name: str) -> FrozenRandomError:

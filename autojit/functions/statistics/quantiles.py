@@ -32,7 +32,7 @@ def _sorted_last(
 ) -> tuple[Tracer, tuple[int, ...]]:
     """The values sorted along one last axis, and the shape of a result."""
     shape = shape_of(a)
-    axes = shapes.reduced_axes(axis, len(shape))
+    axes = shapes.normalize_axes(axis, len(shape))
     kept = [i for i in range(len(shape)) if i not in axes]
     x = as_tracer(a)
     if floating and kind_of(x.dtype) not in "fc":

@@ -3,6 +3,10 @@
 LLVM finds out by itself where arrays are arguments.  Tapes, and arrays that change places from step
 to step, are wherever they are: it would ask as the loop runs, for each array that is written and
 each other one, and where these are many it leaves the loop scalar.
+
+Legal where the loop is innermost, its statements compute scalars, add them up, or touch single
+elements at places that are known, and no iteration touches what another one writes
+(``is_any_order``).
 """
 
 from __future__ import annotations

@@ -42,6 +42,10 @@ _WIDE = np.dtype(np.float32)
 @program_pass("Computes in float32 what is half as wide.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
     """The program with half floats in memory only."""
+    # There are few dtypes and many operations.
+    results = {v.type.dtype for op in program.ops for v in op.results}
+    if not any(map(is_half, results.union(v.type.dtype for v in program.inputs))):
+        return program
     return rewrite(program, [_rule]) if any(map(_is_computed, program.ops)) else program
 
 

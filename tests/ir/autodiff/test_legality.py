@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
 from autojit.ir.transforms.gradient import gradient
+from autojit.ir.transforms.jacobian import jacobian
 from tests.ir.modules import TRANSFORMATIONS, documentation
 
+ROOT = Path(__file__).parents[3]
 TABLE = np.arange(4.0)
 
 
@@ -227,7 +230,77 @@ def test_every_op_that_is_seen_to_raise_is_listed() -> None:
     assert found - {"qr", "eigh"} <= FAILING.keys()
 
 
+def test_jacobians_are_by_inexact_inputs() -> None:
+    program = parse("program main(%x: i64[3]) {\n%y: f64[3] = convert %x {dtype=f64}\nreturn %y\n}")
+    for forward in (True, False):
+        with pytest.raises(TypeMismatch, match="which has no tangents"):
+            jacobian(program, [0], forward=forward)
+
+
 # -- what the documents say --------------------------------------------------------------------
+
+HERE, LOOPS, READS, ROWS = (
+    f"tests/ir/{name}.py"
+    for name in ("autodiff/test_legality", "autodiff/test_legality_of_loops",
+                 "autodiff/final/test_reads", "passes/test_legality")
+)  # fmt: skip
+#: A test that breaks the condition of each transformation, and its file.
+BROKEN = {
+    "autodiff.batch": (HERE, "test_branch_that_is_not_taken_may_have_an_index_out_of_bounds"),
+    "autodiff.branch_elements": (ROWS, "test_legal_program_is_changed_and_illegal_one_is_left"),
+    "autodiff.branch_stores": (ROWS, "test_legal_program_is_changed_and_illegal_one_is_left"),
+    "autodiff.final.integers": ("tests/ir/autodiff/final/test_integers.py",
+                                "test_counters_that_may_wrap_around_have_no_form"),
+    "autodiff.final.places": (READS, "test_elements_that_are_replaced_are_stored"),
+    "autodiff.final.reads": (READS, "test_elements_that_are_replaced_are_stored"),
+    "autodiff.hoist": (HERE, "test_nothing_is_hoisted_out_of_a_loop_without_steps"),
+    "autodiff.indexed_scans": (ROWS, "test_legal_program_is_changed_and_illegal_one_is_left"),
+    "autodiff.kept_errors": ("tests/ir/autodiff/test_kept_errors.py",
+                             "test_a_derivative_raises_what_the_function_raises"),
+    "autodiff.linearize": (HERE, "test_whole_numbers_have_no_tangents"),
+    "autodiff.min_cut": (HERE, "test_no_cut_where_a_path_cannot_be_cut"),
+    "autodiff.partition": ("tests/ir/autodiff/test_partition.py",
+                           "test_op_that_ignores_what_moves_has_one_half_and_reads_zeros_of_its_type"),
+    "autodiff.poles": ("tests/ir/autodiff/test_poles.py",
+                       "test_a_cotangent_that_is_zero_at_one_point_has_a_derivative"),
+    "autodiff.recorded_rules": ("tests/ir/autodiff/test_recorded_rules.py",
+                                "test_what_was_not_handed_to_a_rule_is_not_recorded"),
+    "autodiff.residuals": ("tests/ir/autodiff/test_residuals.py", "test_what_is_repeated"),
+    "autodiff.transpose": (HERE, "test_what_is_not_linear_is_not_transposed"),
+    "autodiff.zero_cotangents": (ROWS, "test_legal_program_is_changed_and_illegal_one_is_left"),
+    "regions.checkpoint": ("tests/ir/regions/test_calls.py", "test_what_does_not_fit_is_refused"),
+    "regions.custom": ("tests/autojit/transformations/test_custom.py",
+                       "test_rules_that_are_not_linear"),
+    "regions.implicit": ("tests/autojit/solvers/test_implicit.py",
+                         "test_a_function_that_is_not_linear_has_no_transpose"),
+    "regions.scan": (HERE, "test_a_loop_without_steps_does_not_fail"),
+    "regions.scan_derivatives": (LOOPS, "test_a_scan_that_is_not_linear_is_not_transposed"),
+    "regions.scan_finals": (READS, "test_elements_that_are_replaced_are_stored"),
+    "regions.scan_products": (LOOPS, "test_products_that_stay_in_a_loop"),
+    "regions.segments": (HERE, "test_segments_are_parts_of_the_loop"),
+    "regions.switch": (HERE, "test_branch_that_is_not_taken_may_have_no_factors"),
+    "regions.while_": (HERE, "test_elements_that_are_done_read_no_further"),
+    "regions.while_batch": (HERE, "test_elements_that_are_done_read_no_further"),
+    "regions.while_finals": (READS, "test_elements_that_are_replaced_are_stored"),
+    "regions.while_moving": (LOOPS,
+                             "test_a_while_whose_condition_reads_a_tangent_is_not_transposed"),
+    "regions.while_narrow": (LOOPS, "test_a_loop_carries_what_something_reads"),
+    "regions.while_transpose": (LOOPS, "test_a_while_that_is_not_linear_is_not_transposed"),
+    "transforms.gradient": (HERE, "test_gradient_is_of_one_inexact_number"),
+    "transforms.jacobian": (HERE, "test_jacobians_are_by_inexact_inputs"),
+    "transforms.layouts": ("tests/ir/test_laid_out.py",
+                           "test_operations_on_places_read_the_transpose"),
+}  # fmt: skip
+#: Nothing is rewritten there.
+READ_ONLY = {"transforms.memory"}
+
+
+def test_every_transformation_has_a_test_that_breaks_its_condition() -> None:
+    assert BROKEN.keys() == TRANSFORMATIONS - READ_ONLY
+    for module, (path, name) in BROKEN.items():
+        source = (ROOT / path).read_text("utf-8")
+        assert f"def {name}(" in source, module
+        assert path != ROWS or f'row("{module}"' in source
 
 
 @pytest.mark.parametrize("module", sorted(TRANSFORMATIONS))
