@@ -30,6 +30,8 @@ class Elements(NamedTuple):
 
     structure: Any
     types: tuple[LeafType, ...]
+    #: Whether elements are taken from the front too, so that the first one lies anywhere.
+    is_ring: bool = False
 
     @property
     def are_numbers(self) -> bool:
@@ -121,7 +123,8 @@ def joined_elements(kinds: Sequence[Elements]) -> Elements:
         if other.structure != first.structure:
             raise CaptureError(with_place(_DIFFERENT, user_source()))
         types = zip(first.types, other.types, strict=True)
-        first = Elements(first.structure, tuple(_common(a, b) for a, b in types))
+        common = tuple(_common(a, b) for a, b in types)
+        first = Elements(first.structure, common, first.is_ring or other.is_ring)
     return first
 
 

@@ -13,6 +13,7 @@ from .stretch import (
     any_made,
     elements_of,
     has_stretch,
+    is_list,
     joined_elements,
     made_of,
     stretch_in,
@@ -48,6 +49,31 @@ def stretch_out(items: list[Any], elements: Elements, most: int, *, is_limited: 
         mine = [elements_of(items)] if items else []
         found = made_of(items, joined_elements([elements, *mine]), most)
     items[:] = [found.limited(most) if is_limited else found.with_room(most)]
+
+
+def rebound(value: Any, first: Any, held: Any) -> Any:
+    """A list that a step binds to a name: as long as the one that the name held before the step,
+    where the length of either is a value.
+
+    ``held`` is what the list before the step held.  Raises Resized where that has to be another
+    stretch.
+    """
+    if value is first or not (is_list(value) and is_list(first) and type(value) is type(first)):
+        return value
+    if not (has_stretch(value) or has_stretch(held)):
+        return value
+    kinds = [elements_of(items) for items in (value, held) if items]
+    elements = joined_elements(kinds)
+    now = stretch_in(value) if has_stretch(value) else made_of(value, elements)
+    if not has_stretch(held):
+        raise Resized([(first, elements, now.most, now.is_limited)])
+    before = stretch_in(held)
+    is_larger = now.room > before.room or (now.is_limited and not before.is_limited)
+    if elements != before.elements or is_larger:
+        raise Resized([(first, elements, now.room, now.is_limited)])
+    now = now.converted(elements).with_room(before.room)
+    value[:] = [now.limited(before.room) if before.is_limited else now]
+    return value
 
 
 def check_counted(lists: Iterable[list[Any]]) -> None:
