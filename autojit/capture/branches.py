@@ -12,7 +12,7 @@ from autojit.capture.state.kept import Kept, Same, like, thawed
 from autojit.capture.state.kinds import Elements, elements_of, joined_elements
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
-from autojit.capture.state.resized import Resized, stretch_out
+from autojit.capture.state.resized import Resized, are_uneven, stretch_out
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
@@ -263,7 +263,7 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
 def _alike(values: list[Any], ways: Sequence[_Way]) -> list[Any]:
     """The elements of a list on several ways, as stretches of one type; or the lists, where the
     length of one is a value."""
-    if all(map(is_list, values)) and any(map(has_stretch, values)):
+    if all(map(is_list, values)) and are_uneven(values):
         elements = joined_elements([elements_of(v) for v in values if v])
         whole = []
         for way, v in zip(ways, values, strict=True):

@@ -54,6 +54,16 @@ class HasElements:
     elements: Elements
 
 
+def may_be_elements(items: Sequence[Any]) -> bool:
+    """Whether these are numbers and arrays, and tuples of them."""
+    return all(
+        isinstance(x, HasElements)
+        or pytrees.is_array(x)
+        or (isinstance(x, tuple) and bool(x) and may_be_elements(x))
+        for x in items
+    )
+
+
 def given(element: Any) -> list[Any]:
     """The numbers and arrays of an element that is put into a list; its arrays may not change in
     place any more.

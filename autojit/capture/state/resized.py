@@ -8,16 +8,8 @@ from typing import Any, NoReturn
 from autojit.errors import CaptureError, with_place
 from autojit.tracing.source import user_source
 
-from .stretch import (
-    Elements,
-    any_made,
-    elements_of,
-    has_stretch,
-    is_list,
-    joined_elements,
-    made_of,
-    stretch_in,
-)
+from .kinds import Elements, elements_of, joined_elements, may_be_elements
+from .stretch import any_made, has_stretch, is_list, made_of, stretch_in
 
 
 class Resized(Exception):
@@ -51,6 +43,14 @@ def stretch_out(items: list[Any], elements: Elements, most: int, *, is_limited: 
     items[:] = [found.limited(most) if is_limited else found.with_room(most)]
 
 
+def are_uneven(lists: Sequence[list[Any]]) -> bool:
+    """Whether lists, of which a name holds one, are stretches, or have to be: they differ in their
+    lengths."""
+    if any(map(has_stretch, lists)):
+        return True
+    return len(set(map(len, lists))) > 1 and all(map(may_be_elements, lists))
+
+
 def rebound(value: Any, first: Any, held: Any) -> Any:
     """A list that a step binds to a name: as long as the one that the name held before the step,
     where the length of either is a value.
@@ -60,7 +60,7 @@ def rebound(value: Any, first: Any, held: Any) -> Any:
     """
     if value is first or not (is_list(value) and is_list(first) and type(value) is type(first)):
         return value
-    if not (has_stretch(value) or has_stretch(held)):
+    if not are_uneven([value, held]):
         return value
     kinds = [elements_of(items) for items in (value, held) if items]
     elements = joined_elements(kinds)

@@ -182,7 +182,39 @@ def rebound_and_kept(x, limit):
     return sum(items) + len(first) + first[0]
 
 
-@pytest.mark.parametrize("f", [by_partitions, halved, one_or_the_other, rebound_and_kept])
+def without_the_first(x, limit):
+    rest, total = [x, 2 * x, limit, 3 * x, 5.0], 0.0
+    while rest:
+        if total > limit:
+            break
+        total += rest[0]
+        rest = rest[1:] if rest[0] < 4 else rest[2:]
+    return total + len(rest)
+
+
+def longer_or_shorter(x, limit):
+    items = [x, 2 * x] if x < 2 else [limit]
+    if x > limit:
+        items = [*items, 7.0]
+    rows = [np.array([x, 1.0])] if x < 2 else []
+    return sum(items) + len(items) + items[-1] + sum(row[0] for row in rows)
+
+
+def left_early(x, limit):
+    left = [1.0 * x, 2.0, 3.0, 4.0 * x]
+    for v in range(20):
+        if sum(left) < limit:
+            break
+        left = [*left[1:], left[0] / (v + 2)]
+        if left[0] > 3:
+            left = left[1:]
+    return sum(left) + len(left)
+
+
+@pytest.mark.parametrize(
+    "f", [by_partitions, halved, one_or_the_other, rebound_and_kept, without_the_first,
+          longer_or_shorter, left_early]
+)  # fmt: skip
 def test_names_of_lists_bound_anew(f):
     for args in ((1.1, 10.0), (3.1, 9.5), (20.0, 5.0)):
         assert jit(f)(*args) == pytest.approx(f(*args), rel=1e-13)
