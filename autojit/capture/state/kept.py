@@ -29,8 +29,9 @@ def thawed(values: Sequence[Any]) -> list[Any]:
 
 def like(items: list[Any], elements: Iterable[Any]) -> list[Any]:
     """A list, or deque, of the kind of another one."""
-    make = getattr(items, "with_elements", list)
-    made: list[Any] = make(elements)
+    if not hasattr(items, "__aj_internal__"):
+        return list(elements)
+    made: list[Any] = items.with_elements(elements)  # type: ignore[attr-defined]
     return made
 
 

@@ -326,7 +326,7 @@ def note_made() -> None:
 
 def is_list(x: Any) -> bool:
     """Whether that is a list, or one of ours with a deque's methods: no class of the user's."""
-    return type(x) is list or (isinstance(x, list) and hasattr(x, "maxlen"))
+    return type(x) is list or (isinstance(x, list) and hasattr(x, "__aj_internal__"))
 
 
 def has_stretch(x: Any) -> bool:

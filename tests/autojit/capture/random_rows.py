@@ -1,5 +1,10 @@
 """Random programs with lists of arrays whose length traced values decide, queues, and changes in
-place."""
+place.
+
+Many programs, beside plain Python::
+
+    python -m tests.autojit.capture.random_programs 0 1000 --rows
+"""
 
 from __future__ import annotations
 
