@@ -8,27 +8,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.aliases import origins, relate_all, results_of
+from autojit.capture.state.kept import Kept, Same, like, thawed
 from autojit.capture.state.kinds import Elements, elements_of, joined_elements
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
-from autojit.capture.state.resized import Resized, stretch_out
+from autojit.capture.state.resized import Resized, are_uneven, stretch_out
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
     EXPRESSION,
     Access,
     Before,
-    Kept,
     Key,
-    Same,
     joined,
     note,
-    thawed,
     tree_of,
     with_flags,
     zeros_like,
 )  # fmt: skip
-from autojit.capture.state.stretch import Stretch
+from autojit.capture.state.stretch import Stretch, has_stretch, is_list, made_of, stretch_in
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
@@ -263,7 +261,15 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
 
 
 def _alike(values: list[Any], ways: Sequence[_Way]) -> list[Any]:
-    """The elements of a list on several ways, as stretches of one type."""
+    """The elements of a list on several ways, as stretches of one type; or the lists, where the
+    length of one is a value."""
+    if all(map(is_list, values)) and are_uneven(values):
+        elements = joined_elements([elements_of(v) for v in values if v])
+        whole = []
+        for way, v in zip(ways, values, strict=True):
+            with way.block.resumed():
+                whole.append(stretch_in(v) if has_stretch(v) else made_of(v, elements))
+        return [like(v, [s]) for v, s in zip(values, _alike(whole, ways), strict=True)]
     if not all(type(v) is Stretch for v in values) or all(v is values[0] for v in values):
         return values
     elements = joined_elements([v.elements for v in values])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.aliases import origins
+from autojit.capture.state.kept import thawed
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.origins import Slot
@@ -15,7 +16,6 @@ from autojit.capture.state.state import (
     Before,
     is_state,
     joined,
-    thawed,
     tree_of,
     with_flags,
 )  # fmt: skip

@@ -110,6 +110,17 @@ class Steps(NamedTuple):
     access: Access
 
 
+def run_otherwise(runtime: Any, it: Any, loop: Steps) -> bool:
+    """Run a loop in another way than Python does, if it needs one; whether it has been run."""
+    if is_lazy(it):
+        run_through(runtime, it, loop)
+    elif _names_resizing(loop.body.__code__) and is_resized(it, loop):
+        run_along(runtime, it, loop)
+    else:
+        return False
+    return True
+
+
 def is_lazy(it: Any) -> bool:
     """Whether a loop runs through an iterable in another way than Python does."""
     return type(it) is Count or (isinstance(it, Lazy) and not it.started)
@@ -186,13 +197,9 @@ def _always() -> bool:
 _RESIZING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "delete_item"})
 
 
-def mentions_resizing(body: Any) -> bool:
-    """Whether a loop's body names a method that changes the length of a list."""
-    return _names_resizing(body.__code__)
-
-
 @functools.cache
 def _names_resizing(code: CodeType) -> bool:
+    """Whether a loop's body names a method that changes the length of a list."""
     parts = (c for c in code.co_consts if isinstance(c, CodeType))
     return not _RESIZING.isdisjoint(code.co_names) or any(map(_names_resizing, parts))
 
@@ -233,6 +240,8 @@ def is_resized(it: Any, loop: Steps) -> bool:
     items = found.items
     count = stretch_in(items).count if has_stretch(items) else None
     before = Before(loop.access)
+    if not before.is_outside(items):  # the body does not reach it
+        return False
     result = False
     mark = len(raised.errors or ())
     try:

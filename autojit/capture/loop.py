@@ -37,6 +37,8 @@ class Loop(NamedTuple):
     length: Any
     most: int | None
     access: Access
+    #: Whether ``holds`` is known to be true before the first step.
+    begins: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -46,7 +48,7 @@ class Loop(NamedTuple):
     @property
     def has_steps(self) -> bool:
         """Whether there surely is a first step."""
-        return self.is_counted and self.length > 0
+        return self.begins or (self.is_counted and self.length > 0)
 
 
 class Carry(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from autojit.capture.state.aliases import is_copied, origins, relate_all
 from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Place
+from autojit.capture.state.kept import thawed
 from autojit.capture.state.one_of import holds_one_of
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
 from autojit.capture.state.resized import Resized
@@ -29,7 +30,6 @@ from autojit.capture.state.state import (
     Before,
     Key,
     is_state,
-    thawed,
     tree_of,
     with_flags,
 )  # fmt: skip
@@ -177,7 +177,10 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
             before.check_lengths(grow=loop.is_counted)
             resized.check(before)
             changes = before.changes(grow=loop.is_counted)
-            ends = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
+            ends = {
+                k: (key, before.frozen(before.rebound(key, value)))
+                for k, (key, value) in changes.items()
+            }
             grown = before.heap.grown() if loop.is_counted else {}
             lasts = {
                 (number, -1): (Key(None, Place(items, -1)), new[-1])

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists.deques import watched
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
@@ -38,11 +39,7 @@ from .checks import failing
 from .comprehensions import (
     Steps,
     elements,
-    is_lazy,
-    is_resized,
-    mentions_resizing,
-    run_along,
-    run_through,
+    run_otherwise,
 )
 from .loop import Loop
 from .rewriting.callees import PUSHED, converted, handing_on
@@ -184,14 +181,10 @@ class Runtime(PlainRuntime):
     ) -> None:  # fmt: skip
         trace = current_trace()
         it = without_none(it, "'NoneType' object is not iterable")
-        if trace is not None and is_lazy(it):
+        it, body = watched(it, body)
+        if trace is not None:
             access = self._access(s, (body, item, go_on), get, put, seen)
-            run_through(self, it, Steps(s, item, go_on, body, access))
-            return
-        if trace is not None and mentions_resizing(body):
-            access = self._access(s, (body, item, go_on), get, put, seen)
-            if is_resized(it, Steps(s, item, go_on, body, access)):
-                run_along(self, it, Steps(s, item, go_on, body, access))
+            if run_otherwise(self, it, Steps(s, item, go_on, body, access)):
                 return
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
@@ -228,6 +221,10 @@ class Runtime(PlainRuntime):
         return result
 
     def call_self(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(f) is calls.CACHED:
+            if not calls.is_uncached(f, args, kwargs):
+                return self.call(f, *args, **kwargs)
+            f = f.__wrapped__
         function = recursion.undecorated(f)
 
         def go() -> Any:

@@ -281,6 +281,7 @@ def emit_if_begun(loop: Loop, begins: Tracer) -> None:
 
 def emit_begun(loop: Loop) -> None:
     """The same of a loop that surely has a step."""
+    loop = loop._replace(begins=True)
     found = trace_if_begun(loop)
     if isinstance(found, Exception):
         _first_step(loop, found)

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.checks import ensure
 from autojit.tracing.protocol import LARGEST, LEAST, Bounds, bounds_of, with_bounds
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .lifting import as_value, to_dtype, tracer
@@ -40,7 +42,17 @@ def _exact(ufunc: Any) -> Callable[[Callable[..., Tracer]], Callable[..., Tracer
 
 
 def _value(x: Any) -> Value:
+    """An operand; raises OverflowError for a known integer that does not fit into 64 bits."""
+    if isinstance(x, int) and not LEAST <= x <= LARGEST:
+        raise OverflowError(with_place(_TOO_LARGE.format(int(x)), user_source()))
     return as_value(x, _INT)
+
+
+_TOO_LARGE = (
+    "The integer {} meets a traced one, and does not fit into 64 bits, which is what integers have "
+    "in compiled code. Compute with floats:\n"
+    "    float(n) + 2.0**63                 # not: n + 2**63"
+)
 
 
 def _known(value: Value, bounds: Bounds) -> Tracer:

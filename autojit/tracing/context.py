@@ -101,6 +101,8 @@ class Trace:
         #: Flags of optional values that are known in this trace, by identity: the flag, and whether
         #: it holds.
         self.facts: dict[int, tuple[Any, bool]] = {}
+        #: What functions under `functools.lru_cache` have returned in it, by their arguments.
+        self.cached: dict[Any, Any] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -147,6 +149,7 @@ class Trace:
         self.peers.clear()
         self.containers.clear()
         self.facts.clear()
+        self.cached.clear()
         if self.around is None:  # not a block, whose objects are used behind it
             del self.coded[self._first_coded :]
 

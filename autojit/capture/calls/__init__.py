@@ -8,6 +8,7 @@ from autojit.capture.lists.elements import refused
 from autojit.capture.lists.lazy import perhaps
 from autojit.capture.lists.stretches import stretched, unpacked
 
+from .caches import CACHED, is_uncached
 from .calling import NUMPY_NAMES, call
 from .items import delete_item, item, set_item, update_item
 from .logic import (
@@ -24,7 +25,7 @@ from .logic import (
 )
 
 __all__ = [
-    "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "delete_item", "in_",
-     "is_equal", "is_one_of", "is_optional", "is_unequal", "item", "not_", "or_", "perhaps",
-    "refused", "set_item", "stretched", "unpacked", "update_item",
+    "CACHED", "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "delete_item",
+    "in_", "is_equal", "is_one_of", "is_optional", "is_uncached", "is_unequal", "item", "not_",
+    "or_", "perhaps", "refused", "set_item", "stretched", "unpacked", "update_item",
 ]  # fmt: skip

@@ -27,7 +27,7 @@ from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer, uncovered_of
 
-from . import conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
+from . import caches, conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
 from .clocks import is_clock, read
 from .randomness import Generator, RandomState, drawn
 
@@ -157,6 +157,8 @@ def _bound_method(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
         return f(*args, **kwargs) if answer is None else answer(f.__self__, *args, **kwargs)
     if type(f.__self__) in _GENERATORS:
         return drawn(f, args, kwargs)
+    if type(f.__func__) is caches.CACHED:
+        return _cached(f.__func__, (f.__self__, *args), kwargs, converted)
     if type(f.__func__) is _FUNCTION and f.__func__.__code__.co_flags & GENERATOR:
         return generated(f.__func__, (f.__self__, *args), kwargs)
     return converted(f)(*args, **kwargs)
@@ -197,6 +199,10 @@ def _of_numba(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
 
 def _vectorize(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     return vectorized.call_vectorize(f, args, kwargs, _caller(converted))
+
+
+def _cached(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return caches.called(f, args, kwargs, _caller(converted))
 
 
 def _class(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
@@ -241,6 +247,7 @@ _ways: dict[type, Way] = {
     _METHOD: _bound_method,
     _BUILTIN: _builtin,
     functools.partial: _partial,
+    caches.CACHED: _cached,
     np.vectorize: _vectorize,
     type(str.join): _straight,
     type(list.__add__): _straight,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.lists import elements
-from autojit.capture.state.stretch import any_made, has_stretch
+from autojit.capture.state.stretch import any_made, has_stretch, is_list
 from autojit.capture.values.choice import choose, choose_nth
 from autojit.capture.values.ranges import TracedRange, arange_of
 from autojit.capture.values.refusals import refuse
@@ -139,7 +139,7 @@ def set_item(x: Any, index: Any, value: Any) -> None:
         if not _has_traced(index):
             x[index] = value
             return
-        if type(x) is list and not isinstance(index, (tuple, slice)):
+        if is_list(x) and not isinstance(index, (tuple, slice)):
             _set_nth(x, index, value)
             return
         if tables.is_table(x, index):
@@ -154,7 +154,7 @@ def delete_item(x: Any, index: Any) -> None:
     if any_made() and has_stretch(x):
         elements.delete(x, index)
         return
-    if type(x) is list and _has_traced(index):
+    if is_list(x) and _has_traced(index):
         index = _settled(index)
         if _has_traced(index):
             refuse(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.lists import elements, library
+from autojit.capture.lists.deques import Deque
 from autojit.capture.lists.lazy import handed_on
 from autojit.capture.state.kinds import elements_of
 from autojit.capture.state.stretch import made_of
@@ -177,6 +178,7 @@ def _index(call: Any, items: Any, x: Any) -> Any:
 
 
 answers_method(list, "index")(_index)
+answers_method(Deque, "index")(_index)
 answers_method(tuple, "index")(_index)
 
 
@@ -196,6 +198,7 @@ def _at(call: Any, items: list[Any], index: Any, *value: Any) -> Any:
     return items.insert(index, *value) if value else items.pop(index)
 
 
+@answers_method(Deque, "remove")
 @answers_method(list, "remove")
 def _remove(call: Any, items: list[Any], x: Any) -> None:
     """``lst.remove(x)``."""
@@ -244,4 +247,5 @@ def _count(call: Any, container: Any, x: Any) -> Any:
 
 
 answers_method(list, "count")(_count)
+answers_method(Deque, "count")(_count)
 answers_method(tuple, "count")(_count)

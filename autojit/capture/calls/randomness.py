@@ -8,7 +8,10 @@ the same code makes from a seed, which draws the same numbers in plain NumPy too
 from __future__ import annotations
 
 import operator
+import os
 import random
+import secrets
+import uuid
 from typing import Any
 
 import numpy as np
@@ -78,6 +81,38 @@ def _frozen(owner: Any, name: str) -> FrozenRandomError:
             user_source(),
         )
     )
+
+
+def _of_system(function: Any, name: str) -> None:
+    """A function that asks the system for random bytes."""
+
+    def read(*args: Any, **kwargs: Any) -> Any:
+        if is_kept():
+            raise FrozenRandomError(
+                with_place(
+                    f"{name} in a compiled function, or in a loop or branch that is traced once, "
+                    "would be asked when the function is compiled, and every call would see the "
+                    "same bytes. Pass what it gives as an argument:\n"
+                    f"    jit(f)(x, {name}({_GIVEN.get(name, '')}))",
+                    user_source(),
+                )
+            )
+        return function(*args, **kwargs)
+
+    answers(function, when=When.ALWAYS)(read)
+
+
+_GIVEN = {"os.urandom": "8", "secrets.randbelow": "6", "secrets.choice": "xs",
+          "secrets.randbits": "8"}  # fmt: skip
+
+for _module, _names in (
+    (os, ("urandom", "getrandom")),
+    (uuid, ("uuid1", "uuid4")),
+    (secrets, ("randbelow", "choice", "randbits", "token_bytes", "token_hex", "token_urlsafe")),
+):
+    for _name in _names:
+        if hasattr(_module, _name):  # some systems lack some
+            _of_system(getattr(_module, _name), f"{_module.__name__}.{_name}")
 
 
 def _makes(function: Any) -> None:

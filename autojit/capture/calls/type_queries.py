@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import types
+from collections import deque
 from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists.deques import Deque
 from autojit.capture.state.optional import Optional
 from autojit.capture.values.choice import ChosenList
 from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
@@ -24,6 +26,7 @@ _STAND_INS = {
     Enumerate: enumerate,
     Reversed: reversed,
     TracedRange: range,
+    Deque: deque,
 }
 
 #: Types of objects that stand for some of another type.

@@ -231,8 +231,17 @@ def _extend(call: Call, items: list[Any], more: Any) -> None:
 
 
 def _pop(call: Any, items: list[Any], index: Any = -1) -> Any:
+    return pop(items, index, "pop from empty list")
+
+
+def pop(items: list[Any], index: Any, words: str) -> Any:
+    """``xs.pop(index)``; ``words`` are those of the error for an empty list."""
     s = stretch_in(items)
-    hooks.fail_where(np.less_equal(s.count, 0), IndexError("pop from empty list"))
+    hooks.fail_where(np.less_equal(s.count, 0), IndexError(words))
+    if not is_traced(index) and index == 0:
+        found = s.at(0)
+        items[:] = [s.without_first()]
+        return found
     if not is_traced(index) and index == -1:
         last = with_bounds(python_number(as_value(np.maximum(s.count - 1, 0)), int),
                            (0, max(s.room - 1, 0)))  # fmt: skip

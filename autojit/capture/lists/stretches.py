@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import copy
 import functools
 import itertools
@@ -30,7 +31,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.source import user_source
 
-from . import library
+from . import deques, library
 from .elements import METHODS, as_array, insert, length, numbers, refused, sorted_, truth_of
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
@@ -92,8 +93,8 @@ def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _holds(x: Any) -> bool:
     if type(x) is Stretch or isinstance(x, Lazy):
         return True
-    if type(x) is list or type(x) is tuple:
-        return any(type(e) is Stretch or (type(e) is list and has_stretch(e)) for e in x)
+    if isinstance(x, (list, tuple)):
+        return any(type(e) is Stretch or has_stretch(e) for e in x)
     return False
 
 
@@ -121,7 +122,8 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return _of_lazy(call, f, args, kwargs)
     owner = getattr(f, "__self__", None)
     if isinstance(owner, list):
-        method = METHODS.get(f.__name__)
+        own = deques.METHODS if isinstance(owner, deques.Deque) else METHODS
+        method = own.get(f.__name__) or METHODS.get(f.__name__)
         if method is None:
             return refused()
         if has_stretch(owner):
@@ -266,7 +268,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     any: _with_arrays(np.any), all: _with_arrays(np.all),
     bisect.bisect_left: _bisect(np.less), bisect.bisect_right: _bisect(np.less_equal),
     bisect.insort_right: _insort, functools.reduce: _reduce, copy.copy: _copied,
-    copy.deepcopy: _copied, **STATISTICS,
+    copy.deepcopy: _copied, collections.deque: deques.of_stretch, **STATISTICS,
 }  # fmt: skip
 #: The functions that run through all of a generator.
 _COLLECTING = frozenset(_FUNCTIONS) - {enumerate, zip, isinstance, len, bool, operator.truth}

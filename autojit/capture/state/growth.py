@@ -12,6 +12,7 @@ from .stretch import (
     Elements,
     bounded,
     has_stretch,
+    is_list,
     joined_elements,
     put_together,
     stretch_in,
@@ -36,6 +37,9 @@ class _Growing(NamedTuple):
 
     def room(self, steps: int | None) -> int | None:
         """How many elements it has at most; None where nothing bounds that."""
+        limit = getattr(self.items, "maxlen", None)
+        if limit is not None:
+            return int(limit)
         if self.step == 0:
             return self.first
         if self.step is None or steps is None:
@@ -78,7 +82,8 @@ class Lists:
             if room is None:
                 stretch_out(items, elements, max(ROOM, 2 * first), is_limited=True)
             else:
-                stretch_out(items, elements, max(room, 1), is_limited=False)
+                more = hasattr(items, "maxlen")  # before one goes at the other end
+                stretch_out(items, elements, max(room + more, 1), is_limited=False)
 
     def begin(self, before: Before) -> None:
         """A step begins: what it appends has room, and no other list has more elements than before
@@ -135,7 +140,7 @@ def _stretched(before: Before) -> list[tuple[list[Any], list[Any]]]:
     """The lists whose length is a value, and what they held before a loop."""
     found = []
     for items, held in before.heap.held.values():
-        if type(items) is list and has_stretch(items) and has_stretch(held):
+        if is_list(items) and has_stretch(items) and has_stretch(held):
             put_together(items)
             found.append((items, held))
     return found

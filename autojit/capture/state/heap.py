@@ -36,7 +36,7 @@ from .holders import (
 from .maybe import Maybe
 from .one_of import OneOf, alternatives
 from .optional import Optional, inner
-from .stretch import has_stretch, put_together
+from .stretch import has_stretch, is_list, put_together
 from .unread import UNREAD, Lost, Unread
 
 #: What holds nothing that can be changed, or is found by other means.
@@ -193,7 +193,7 @@ class Heap:
         that have not just got elements at their end."""
         found = []
         for x, held in self.held.values():
-            if type(x) is not list or is_lost(x):
+            if not is_list(x) or is_lost(x):
                 continue
             before = self.emptied.get(id(x), held)
             if has_stretch(x) or has_stretch(before):

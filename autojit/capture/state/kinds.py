@@ -30,6 +30,8 @@ class Elements(NamedTuple):
 
     structure: Any
     types: tuple[LeafType, ...]
+    #: Whether elements are taken from the front too, so that the first one lies anywhere.
+    is_ring: bool = False
 
     @property
     def are_numbers(self) -> bool:
@@ -50,6 +52,16 @@ class HasElements:
     """What stands in a list for several elements."""
 
     elements: Elements
+
+
+def may_be_elements(items: Sequence[Any]) -> bool:
+    """Whether these are numbers and arrays, and tuples of them."""
+    return all(
+        isinstance(x, HasElements)
+        or pytrees.is_array(x)
+        or (isinstance(x, tuple) and bool(x) and may_be_elements(x))
+        for x in items
+    )
 
 
 def given(element: Any) -> list[Any]:
@@ -121,7 +133,8 @@ def joined_elements(kinds: Sequence[Elements]) -> Elements:
         if other.structure != first.structure:
             raise CaptureError(with_place(_DIFFERENT, user_source()))
         types = zip(first.types, other.types, strict=True)
-        first = Elements(first.structure, tuple(_common(a, b) for a, b in types))
+        common = tuple(_common(a, b) for a, b in types)
+        first = Elements(first.structure, common, first.is_ring or other.is_ring)
     return first
 
 

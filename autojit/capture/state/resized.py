@@ -8,15 +8,8 @@ from typing import Any, NoReturn
 from autojit.errors import CaptureError, with_place
 from autojit.tracing.source import user_source
 
-from .stretch import (
-    Elements,
-    any_made,
-    elements_of,
-    has_stretch,
-    joined_elements,
-    made_of,
-    stretch_in,
-)
+from .kinds import Elements, elements_of, joined_elements, may_be_elements
+from .stretch import any_made, has_stretch, is_list, made_of, stretch_in
 
 
 class Resized(Exception):
@@ -48,6 +41,39 @@ def stretch_out(items: list[Any], elements: Elements, most: int, *, is_limited: 
         mine = [elements_of(items)] if items else []
         found = made_of(items, joined_elements([elements, *mine]), most)
     items[:] = [found.limited(most) if is_limited else found.with_room(most)]
+
+
+def are_uneven(lists: Sequence[list[Any]]) -> bool:
+    """Whether lists, of which a name holds one, are stretches, or have to be: they differ in their
+    lengths."""
+    if any(map(has_stretch, lists)):
+        return True
+    return len(set(map(len, lists))) > 1 and all(map(may_be_elements, lists))
+
+
+def rebound(value: Any, first: Any, held: Any) -> Any:
+    """A list that a step binds to a name: as long as the one that the name held before the step,
+    where the length of either is a value.
+
+    ``held`` is what the list before the step held.  Raises Resized where that has to be another
+    stretch.
+    """
+    if value is first or not (is_list(value) and is_list(first) and type(value) is type(first)):
+        return value
+    if not are_uneven([value, held]):
+        return value
+    kinds = [elements_of(items) for items in (value, held) if items]
+    elements = joined_elements(kinds)
+    now = stretch_in(value) if has_stretch(value) else made_of(value, elements)
+    if not has_stretch(held):
+        raise Resized([(first, elements, now.most, now.is_limited)])
+    before = stretch_in(held)
+    is_larger = now.room > before.room or (now.is_limited and not before.is_limited)
+    if elements != before.elements or is_larger:
+        raise Resized([(first, elements, now.room, now.is_limited)])
+    now = now.converted(elements).with_room(before.room)
+    value[:] = [now.limited(before.room) if before.is_limited else now]
+    return value
 
 
 def check_counted(lists: Iterable[list[Any]]) -> None:

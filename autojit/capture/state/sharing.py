@@ -27,10 +27,10 @@ from autojit.tracing.tracer import Tracer
 
 from .heap import Lost, is_lost
 from .holders import contents, is_same_content
+from .kept import Kept
 from .maybe import Maybe
 from .optional import Optional, inner
 from .origins import Origin, Origins, Sharing, Slot, branch_pairs, in_order
-from .state import Kept
 
 #: Where in a value a container lies.
 Path = tuple[Any, ...]

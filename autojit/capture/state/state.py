@@ -23,10 +23,11 @@ from autojit.tracing.context import current_trace
 
 from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_same_content
+from .kept import Kept, Same, like
 from .maybe import Maybe
 from .one_of import with_codes
 from .optional import Optional, inner, with_inner
-from .resized import Resized, resized
+from .resized import Resized, rebound, resized
 
 
 class Access(NamedTuple):
@@ -146,7 +147,7 @@ class Before:
             is_new = id(value) not in self.heap.held
             if is_new and all(copied[k] is items[k] for k in items):
                 return value
-            kept = copied if isinstance(value, dict) else list(copied.values())
+            kept = copied if isinstance(value, dict) else like(value, copied.values())
             return Kept(value, kept)
         if type(value) is tuple:
             return tuple([self.frozen(x, now) for x in value])
@@ -154,61 +155,18 @@ class Before:
             return with_inner(value, self.frozen(inner(value), now))
         return value
 
+    def rebound(self, key: Key, value: Any) -> Any:
+        """A list that the block binds to a name, as `resized.rebound` gives it."""
+        if key.place is not None or not isinstance(value, list) or id(value) in self.heap.held:
+            return value
+        first = self.of(key)
+        known = self.heap.held.get(id(first))
+        return value if known is None else rebound(value, first, known[1])
+
     def contents(self) -> dict[int, Any]:
         """What the lists and dicts hold now that hold something else than before."""
         lists = [(x, held) for x, held in self.heap.held.values() if isinstance(x, (list, dict))]
         return {id(x): contents(x) for x, held in lists if not is_same_content(x, held)}
-
-
-class Kept(NamedTuple):
-    """A list or dict from before a block, or one that holds such, and what it held at the block's
-    end."""
-
-    container: Any
-    copied: Any
-
-
-def thawed(values: Sequence[Any]) -> list[Any]:
-    """Frozen values of one name on several ways: a list that is part of all is that list, whose
-    elements are places of their own; any other one is what it held."""
-    whole = [v for v in values if v is not UNBOUND and v is not None]
-    shared = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
-    return [_thawed(v, shared) for v in values]
-
-
-def _kept(value: Any) -> list[int]:
-    if type(value) in (Kept, Same):
-        return [id(value.container)]
-    if type(value) in (Maybe, Optional):
-        return _kept(inner(value))
-    return [k for x in value for k in _kept(x)] if type(value) is tuple else []
-
-
-def _thawed(value: Any, shared: set[int]) -> Any:
-    if type(value) is Kept:
-        if id(value.container) in shared:
-            return Same(value.container)
-        copied = value.copied
-        if isinstance(copied, dict):
-            return {k: _thawed(x, shared) for k, x in copied.items()}
-        return [_thawed(x, shared) for x in copied]
-    if type(value) in (Maybe, Optional):
-        return with_inner(value, _thawed(inner(value), shared))
-    return tuple(_thawed(x, shared) for x in value) if type(value) is tuple else value
-
-
-class Same:
-    """A list or dict that is the same one on all ways: a leaf."""
-
-    __aj_internal__ = True
-
-    def __init__(self, container: Any) -> None:
-        self.container = container
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, Same) and other.container is self.container
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 # -- trees ------------------------------------------------------------------------------

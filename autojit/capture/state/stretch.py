@@ -54,7 +54,8 @@ class Stretch(Unread, Uncounted, HasElements):
     """``count`` elements of a list; each column has one number, or one array, of all elements.
 
     ``most`` is a bound of ``count`` that is known.  Where nothing bounds how far the list grows, it
-    has room for as many as the columns have (``is_limited``), and the code checks that.
+    has room for as many as the columns have (``is_limited``), and the code checks that.  Of a ring
+    the elements begin at a place ``first`` of the columns, and go on at their beginning.
     """
 
     words = (
@@ -66,11 +67,12 @@ class Stretch(Unread, Uncounted, HasElements):
 
     def __init__(
         self, elements: Elements, columns: Sequence[Any], count: Any, *,
-        most: int | None = None, is_limited: bool = False,
+        most: int | None = None, is_limited: bool = False, first: Any = None,
     ) -> None:  # fmt: skip
         _local.made = True
-        self.elements, self.columns = elements, list(columns)
+        self.elements, self.stored = elements, list(columns)
         self.is_limited = is_limited
+        self.first = _number(0, self.room) if elements.is_ring and first is None else first
         self.most = self.room if most is None else most
         self.count = count
         if isinstance(count, Tracer):
@@ -79,14 +81,23 @@ class Stretch(Unread, Uncounted, HasElements):
     @property
     def room(self) -> int:
         """How many elements the columns hold."""
-        return int(np.shape(self.columns[0])[0])
+        return int(np.shape(self.stored[0])[0])
+
+    @property
+    def columns(self) -> list[Any]:
+        """The columns from the first element on."""
+        if self.first is None:
+            return self.stored
+        return self.picked(self.places(), self.count, self.most).stored
 
     def __repr__(self) -> str:
         return f"<elements of a list: {self.most} at most>"
 
-    def _with(self, columns: Sequence[Any], count: Any, most: int) -> Stretch:
+    def _with(self, columns: Sequence[Any], count: Any, most: int, first: Any = None) -> Stretch:
         most = self.room if self.is_limited else most
-        return Stretch(self.elements, columns, count, most=most, is_limited=self.is_limited)
+        first = self.first if first is None else first
+        return Stretch(self.elements, columns, count, most=most, is_limited=self.is_limited,
+                       first=first)  # fmt: skip
 
     def note(self, count: Any, most: int) -> None:
         """What is known of how many elements a new stretch has: the number, if it is not None, and
@@ -101,41 +112,56 @@ class Stretch(Unread, Uncounted, HasElements):
 
     def at(self, place: Any) -> Any:
         """The element at a place from 0 to the count."""
-        where = as_value(place, _INT)
-        return self.elements.of([gather(as_value(c), where, axes=(0,)) for c in self.columns])
+        where = self._where(as_value(place, _INT))
+        return self.elements.of([gather(as_value(c), where, axes=(0,)) for c in self.stored])
+
+    def _where(self, places: Value) -> Value:
+        """Where in the columns the elements at some places lie."""
+        if self.first is None:
+            return places
+        moved = arithmetic.add(places, _spread(as_value(self.first, _INT), places))
+        behind = arithmetic.ge(moved, self.room)
+        found = arithmetic.select(behind, arithmetic.sub(moved, self.room), moved)
+        return found if found.shape else as_value(with_bounds(tracer(found), (0, self.room - 1)))
 
     def picked(self, places: Value, count: Any, most: int) -> Stretch:
         """The elements at some places, of which the first ``count`` matter."""
         last = max(self.room - 1, 0)
         safe = arithmetic.minimum(arithmetic.maximum(places, 0), last)
-        columns = [tracer(gather(as_value(c), safe, axes=(0,))) for c in self.columns]
-        found = Stretch(self.elements, columns, count, most=most)
+        safe = self._where(safe)
+        columns = [tracer(gather(as_value(c), safe, axes=(0,))) for c in self.stored]
+        found = Stretch(self.elements._replace(is_ring=False), columns, count, most=most)
         return found.limited(self.room) if self.is_limited else found
 
     # -- other stretches of the same elements
 
     def with_most(self, most: int) -> Stretch:
         """The same, of which is known that there are so many at most."""
-        return self._with(self.columns, self.count, most)
+        return self._with(self.stored, self.count, most)
 
     def with_room(self, room: int) -> Stretch:
         """The same with columns of this length at least."""
         if room <= self.room:
             return self
-        return self._with([_longer(c, room) for c in self.columns], self.count, self.most)
+        first = None if self.first is None else _number(0, room)
+        return self._with([_longer(c, room) for c in self.columns], self.count, self.most, first)
 
     def limited(self, room: int) -> Stretch:
         """The same with room for so many elements, which the code checks."""
         longer = self.with_room(room)
-        return Stretch(self.elements, longer.columns, self.count, is_limited=True)
+        return Stretch(
+            self.elements, longer.stored, self.count, is_limited=True, first=longer.first
+        )
 
     def converted(self, elements: Elements) -> Stretch:
         """The same with numbers of other types."""
         if elements == self.elements:
             return self
-        pairs = zip(self.columns, elements.types, strict=True)
+        is_same = self.elements.is_ring == elements.is_ring
+        pairs = zip(self.stored if is_same else self.columns, elements.types, strict=True)
         columns = [tracer(to_dtype(as_value(c), t.type.dtype)) for c, t in pairs]
-        return Stretch(elements, columns, self.count, most=self.most, is_limited=self.is_limited)
+        return Stretch(elements, columns, self.count, most=self.most, is_limited=self.is_limited,
+                       first=self.first if is_same else None)  # fmt: skip
 
     # -- changes
 
@@ -148,11 +174,43 @@ class Stretch(Unread, Uncounted, HasElements):
             place = np.minimum(place, mine.room - 1)
         else:
             mine = mine.with_room(mine.most + 1)
-        columns = mine._columns_with(place, value)
+        return mine._with(mine._columns_with(place, value), mine._one_more(), self.most + 1)
+
+    def _one_more(self) -> Any:
         count = self.count + 1
-        if mine.is_limited:  # where it is no more than that, the code raises an exception
-            count = tracer(as_value(np.minimum(count, mine.room)), int)
-        return mine._with(columns, count, self.most + 1)
+        if self.is_limited:  # where it is no more than that, the code raises an exception
+            count = tracer(as_value(np.minimum(count, self.room)), int)
+        return count
+
+    def prepended(self, value: Any) -> Stretch:
+        """With one more element before the first."""
+        elements = joined_elements([self.elements, elements_of([value])])
+        mine = self.converted(elements._replace(is_ring=True))
+        if mine.is_limited:
+            _check_room(mine.count, mine.room)
+        else:
+            mine = mine.with_room(mine.most + 1)
+        mine = mine._from(mine.room - 1)
+        return mine._with(mine._columns_with(0, value), mine._one_more(), self.most + 1)
+
+    def _from(self, place: Any) -> Stretch:
+        """A ring whose first element is another one, or lies before the first."""
+        first = with_bounds(tracer(self._where(as_value(place, _INT)), int), (0, self.room - 1))
+        return self._with(self.stored, self.count, self.most, first)
+
+    def without_first(self, most: int | None = None) -> Stretch:
+        """The elements behind the first one; with ``most`` where there are more than that."""
+        ring = self.converted(self.elements._replace(is_ring=True))
+        least = 0 if most is None else most
+        less = np.greater(ring.count, least).astype(np.int64)
+        moved = ring._from(less) if ring.room > 1 else ring
+        found = moved.shortened(tracer(as_value(ring.count - less), int))
+        return found if most is None else found.with_most(min(found.most, most))
+
+    def shortened_to(self, most: int) -> Stretch:
+        """The first elements, so many at most."""
+        count = tracer(as_value(np.minimum(self.count, most)), int)
+        return self.shortened(count).with_most(min(self.most, most))
 
     def replaced(self, place: Any, value: Any) -> Stretch:
         """With another element at a place."""
@@ -161,13 +219,13 @@ class Stretch(Unread, Uncounted, HasElements):
         return mine._with(mine._columns_with(place, value), self.count, self.most)
 
     def _columns_with(self, place: Any, value: Any) -> list[Tracer]:
-        where = as_value(place, _INT)
-        parts = zip(self.columns, self.elements.types, given(value), strict=True)
+        where = self._where(as_value(place, _INT))
+        parts = zip(self.stored, self.elements.types, given(value), strict=True)
         return [tracer(scatter(as_value(c), _cast(x, t), where, axes=(0,))) for c, t, x in parts]
 
     def shortened(self, count: Any) -> Stretch:
         """The first ``count`` elements."""
-        return self._with(self.columns, count, self.most)
+        return self._with(self.stored, count, self.most)
 
     def joined(self, other: Stretch) -> Stretch:
         """These elements, and others behind them."""
@@ -189,11 +247,17 @@ class Stretch(Unread, Uncounted, HasElements):
             tracer(arithmetic.select(_along(mine, as_value(x)), as_value(x), as_value(y)))
             for x, y in zip(one.columns, two.columns, strict=True)
         ]
-        return Stretch(elements, columns, count, most=most, is_limited=is_limited)
+        found = elements._replace(is_ring=False)
+        return Stretch(found, columns, count, most=most, is_limited=is_limited)
 
     def places(self) -> Value:
         """The numbers from 0 on, as many as there is room for."""
         return iota(dtype=_INT, shape=(self.room,), axis=0)
+
+
+def _number(x: int, room: int) -> Any:
+    """A place in columns that have room for so many elements."""
+    return with_bounds(tracer(as_value(np.int64(x)), int), (0, max(room - 1, 0)))
 
 
 def _spread(x: Value, like: Value) -> Value:
@@ -227,13 +291,17 @@ _NO_ROOM = (
 
 
 def _taken_apart(x: Any) -> tuple[list[Any], Any, None]:
-    return [*x.columns, x.count], (x.elements, x.is_limited), None
+    firsts = [] if x.first is None else [x.first]
+    return [*x.stored, x.count, *firsts], (x.elements, x.is_limited), None
 
 
 def _put_together(known: Any, children: Any) -> Any:
     elements, is_limited = known
     *columns, count = children
-    return Stretch(elements, columns, count, is_limited=is_limited)
+    first = None
+    if elements.is_ring:
+        *columns, count, first = children
+    return Stretch(elements, columns, count, is_limited=is_limited, first=first)
 
 
 #: optree's annotations ask for collections.
@@ -254,6 +322,11 @@ def any_made() -> bool:
 def note_made() -> None:
     """There may be lists from now on whose length is a value."""
     _local.made = True
+
+
+def is_list(x: Any) -> bool:
+    """Whether that is a list, or one of ours with a deque's methods: no class of the user's."""
+    return type(x) is list or (isinstance(x, list) and hasattr(x, "__aj_internal__"))
 
 
 def has_stretch(x: Any) -> bool:

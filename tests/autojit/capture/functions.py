@@ -396,3 +396,27 @@ def not_none_by_assertion(x):
     y = None if x < 0 else np.array([x, 2.0])
     assert y is not None, "missing"
     return np.sum(y)
+
+
+@case((1.0,), (4.5,))
+def bound_in_an_endless_loop(x):
+    while True:
+        y = x * 2
+        x = x + 1
+        if y > 10:
+            break
+    return y
+
+
+@case((3.0, 1.0), (1.5, 2.0))
+def left_in_the_middle(x, k):
+    while True:
+        if k > x:
+            last = x * k
+            break
+        first = x * 1.5
+        x = x / 2
+        last = first + k
+        if first < k:
+            break
+    return last

@@ -287,6 +287,41 @@ def test_changes_are_refused(f):
         jit(f)(X)
 
 
+def _put(y, x):
+    y[0] = 1.0
+
+
+CHANGES = {
+    "at": lambda y, x: np.add.at(y, [0], 1.0),
+    "copyto": lambda y, x: np.copyto(y, x),
+    "out": lambda y, x: np.sin(x, out=y),
+    "fill": lambda y, x: y.fill(0.0),
+    "sort": lambda y, x: y.sort(),
+    "put": lambda y, x: np.put(y, [0], 3.0),
+    "flat": lambda y, x: _put(y.flat, x),
+    "transpose": lambda y, x: _put(y.T, x),
+    "reverse": lambda y, x: _put(y[::-1], x),
+    "ravel": lambda y, x: _put(y.ravel(), x),
+    "mask": lambda y, x: y.__setitem__(x > 0, 2.0),
+    "augmented": lambda y, x: y.__iadd__(x),
+    "shape": lambda y, x: setattr(y, "shape", (1, 3)),
+    "in a branch": lambda y, x: _put(y, x) if x[0] > 0 else None,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_each_way_to_change_an_array_is_refused(change):
+    def f(x):
+        y, rows = x * 1, []
+        if x[1] > 0:
+            rows.append(y)
+        change(y, x)
+        return rows[0].sum()
+
+    with pytest.raises(AutojitError, match=r"copies of its elements|set in place that others"):
+        jit(f)(X)
+
+
 def from_outside(x):
     rows = []
     while len(rows) < x[0]:

@@ -307,3 +307,12 @@ def test_under_vmap() -> None:
 
     xs, places = np.array([-1.0, 2.0, 0.5]), np.array([0, 1, 2])
     assert vmap(f)(xs, places).tolist() == [7.0, 6.0, 1.0]
+
+
+def test_integers_that_do_not_fit_name_the_line() -> None:
+    for f in (lambda n: n + 2**63, lambda n: 2**64 - n, lambda n: n * -(2**70)):
+        with pytest.raises(OverflowError, match="does not fit into 64 bits") as raised:
+            jit(f)(2)
+        assert "float(n) + 2.0**63" in str(raised.value)
+        assert "test_numbers.py" in str(raised.value)
+    assert jit(lambda n: n < 2**70)(2)

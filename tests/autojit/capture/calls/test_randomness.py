@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import secrets
+import uuid
 from typing import Any
 
 import numpy as np
@@ -85,3 +88,17 @@ def test_a_loop_that_is_traced_once_refuses_to_draw() -> None:
     with pytest.raises(FrozenRandomError, match="in a loop or branch that is traced once"):
         jit(walk)(0.5, 4)
     assert jit(walk, static_argnums=1)(0.5, 4) == walk(0.5, 4)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: len(os.urandom(4)), lambda: uuid.uuid4().int, lambda: uuid.uuid1().int,
+        lambda: secrets.randbelow(6), lambda: secrets.choice([1, 2]), lambda: secrets.randbits(8),
+        lambda: len(secrets.token_bytes(4)), lambda: len(secrets.token_hex()),
+    ],
+)  # fmt: skip
+def test_bytes_of_the_system_are_refused(ask):
+    with pytest.raises(FrozenRandomError, match="would see the same bytes"):
+        jit(lambda x: x + ask())(1.0)
+    assert np.isfinite(float(grad(lambda x: x * 0.0 + x * (ask() >= 0))(1.0)))

@@ -22,6 +22,7 @@ from . import (  # noqa: F401
     sequences,
     series,
     simulations,
+    textbook,
 )
 from .program import PROGRAMS
 
