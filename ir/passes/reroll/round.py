@@ -35,8 +35,6 @@ from .steps import Flow, Steps
 
 #: How many stretches that cannot be rolled up are tried.
 MOST_FAILURES = 16
-#: Ops that read what one step computed (``steps.row``).
-ROW_OPS = 2
 
 
 def _is_put_together(value: Value, flow: Flow) -> bool:
@@ -112,7 +110,8 @@ class Round:
                 replaced = as_loop(builder, steps, self.inner)
         if replaced is None:
             return None
-        vanishing = sum(_is_put_together(v, steps.flow) for v in replaced) * ROW_OPS
+        # Two ops read what one step computed (``steps.row``).
+        vanishing = 2 * sum(_is_put_together(v, steps.flow) for v in replaced)
         return replaced if len(builder.ops) - before - vanishing < size else None
 
     def _roll(self, steps: Steps) -> bool:
