@@ -218,9 +218,10 @@ def _items_of(it: Any) -> _Items | None:
         return _Items(it.part.items, it.start)
     if type(it) is enumerate:
         iterator, start = it.__reduce__()[1]
+        if type(iterator) is not type(iter([])):  # others need not have a state
+            return None
         state = iterator.__reduce__()
-        is_new = type(iterator) is type(iter([])) and state[-1] == 0 and len(state) == 3
-        return _Items(state[1][0], start) if is_new else None
+        return _Items(state[1][0], start) if state[-1] == 0 and len(state) == 3 else None
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -212,3 +214,14 @@ def test_integers_are_summed_as_integers():
 
     n = np.arange(N)
     assert jit(count)(n) == count(n)
+
+
+def test_enumerated_iterators_need_not_have_a_state():
+    def f(x):
+        s = 0.0
+        for k, (a, b) in enumerate(pairwise([3, 5, 7])):
+            s = s + k * x[a] * x[b] + x[k]
+        return s
+
+    x = np.linspace(0.5, 1.5, 8)
+    assert np.isclose(jit(f)(x), f(x))
