@@ -165,7 +165,7 @@ def concatenate_elements(op: Op, at: Rewriter) -> Value | None:
     """concatenate(reshape(x[0:1, 0:1]), reshape(x[0:1, 1:2])) → reshape(x[0:1, 0:2])"""
     if op.result.type.ndim != 1 or any(v.shape != (1,) for v in op.operands):
         return None
-    parts = []
+    parts: list[Op] = []
     for v in op.operands:
         shaped = at.definition(v, reshape)
         part = None if shaped is None else at.definition(shaped.operands[0], slice_)
