@@ -224,10 +224,12 @@ def _items_of(it: Any) -> _Items | None:
     if type(it) is Enumerate and not it.started and isinstance(it.part, Stretched):
         return _Items(it.part.items, it.start)
     if type(it) is enumerate:
-        iterator, start = it.__reduce__()[1]
-        state = iterator.__reduce__()
-        is_new = type(iterator) is type(iter([])) and state[-1] == 0 and len(state) == 3
-        return _Items(state[1][0], start) if is_new else None
+        reduced: Any = it.__reduce__()
+        iterator, start = reduced[1]
+        if type(iterator) is not type(iter([])):  # others need not have a state
+            return None
+        state: Any = iterator.__reduce__()
+        return _Items(state[1][0], start) if state[-1] == 0 and len(state) == 3 else None
     return None
 
 

@@ -110,6 +110,8 @@ class Captured(NamedTuple):
     kept: list[Any]
     #: The lists whose length is a value, and how many elements they have at most in the end.
     most: list[tuple[list[Any], int]] = []  # noqa: RUF012
+    #: Whether its steps are recorded as operations on arrays.
+    at_once: bool = False
 
     @property
     def size(self) -> int:

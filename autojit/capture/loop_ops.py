@@ -20,6 +20,7 @@ from autojit.capture.state.stretch import bounded
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, lt
+from autojit.ir.passes.reroll.bodies import as_arrays
 from autojit.ir.regions.scan import scan
 from autojit.ir.regions.while_ import while_
 from autojit.protocols.lifting import to_dtype, tracer
@@ -44,7 +45,8 @@ def emit(captured: Captured) -> None:
     note(loop.access, "loop", f"captured: {_reason(captured)}")
     trace = current_trace()
     assert trace is not None
-    trace.captured_loops.append(loop.access.site)
+    loops = trace.loops_at_once if captured.at_once else trace.captured_loops
+    loops.append(loop.access.site)
     types = [t for c in captured.carries for t in c.types]
     firsts = [
         to_dtype(lift(leaf), t.type.dtype)
@@ -55,7 +57,11 @@ def emit(captured: Captured) -> None:
     outputs = list(captured.outputs)
     take_checks = _with_checks(captured, outputs, operands)
     body = _body(captured, outputs, len(operands))
-    results = (_emit_scan if loop.is_counted else _emit_while)(captured, body, operands)
+    numbers: dict[int, int] = {}
+    if loop.is_counted:
+        results, numbers = _emit_counted(captured, body, operands)
+    else:
+        results = _emit_while(captured, body, operands)
     ends = [leaf for part in captured.ends for leaf in part]
     roots = results[len(types) : len(types) + len(captured.roots)]
     for x, value in zip(captured.roots, roots, strict=True):
@@ -71,7 +77,10 @@ def emit(captured: Captured) -> None:
         is_new = start == stop or captured.outputs[start:stop] != captured.inputs[start:stop]
         is_new |= captured.lists.is_another(k) or captured.sharing.is_another(k)
         if is_new and not carry.is_last:  # else as it was
-            value = carry.tree.filled(tracers[start:stop])
+            leaves = zip(range(start, stop), carry.types, strict=True)
+            value = carry.tree.filled(
+                [numbers[k] if k in numbers and t.weak is int else tracers[k] for k, t in leaves]
+            )
             slots |= {(key_of(carry.key), j): x for j, x in enumerate(tracers[start:stop])}
             pairs.append((carry.key, _bound(value, loop, carry.always)))
         start = stop
@@ -91,6 +100,8 @@ def emit(captured: Captured) -> None:
 
 def _reason(captured: Captured) -> str:
     loop = captured.loop
+    if captured.at_once:
+        return "its steps do not depend on each other, and are operations on arrays"
     if loop.is_counted:
         return f"{loop.length} steps of {captured.size} operations would take long to trace"
     if loop.holds is not None:
@@ -148,15 +159,31 @@ def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:
     return block.finish([*outputs, *stacked], f"loop_{captured.loop.access.site.line}")
 
 
-def _emit_scan(captured: Captured, body: Body, operands: Sequence[Value]) -> Sequence[Value]:
+def _emit_counted(
+    captured: Captured, body: Body, operands: Sequence[Value]
+) -> tuple[Sequence[Value], dict[int, int]]:
+    """The results, and those carries of which the number is known that they end with."""
     program = Program(
         [*body.bound, *body.own], body.program.ops, body.program.outputs, name=body.program.name
     )
+    constants, length = len(body.captured), int(captured.loop.length)
+    given = [*body.captured, *operands]
+    if captured.at_once:
+        known = {constants + k: number for k, number in _known_firsts(captured).items()}
+        made = as_arrays(program, given, constants, length, known, lift)
+        if made is not None:
+            return made.results, made.numbers
     params = {
-        "body": program, "constants": len(body.captured), "carries": len(operands),
-        "length": int(captured.loop.length), "reverse": False,
+        "body": program, "constants": constants, "carries": len(operands),
+        "length": length, "reverse": False,
     }  # fmt: skip
-    return current_builder().emit(scan, [*body.captured, *operands], params)
+    return current_builder().emit(scan, given, params), {}
+
+
+def _known_firsts(captured: Captured) -> dict[int, np.ndarray]:
+    """The numbers that carries begin with, by their places, where they are Python's."""
+    leaves = [leaf for c in captured.carries for leaf in tree_of(c.first).arrays]
+    return {k: np.asarray(leaf) for k, leaf in enumerate(leaves) if type(leaf) is int}
 
 
 def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Sequence[Value]:

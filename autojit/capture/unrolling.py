@@ -20,6 +20,7 @@ from autojit.capture.state.stretch import has_stretch
 from autojit.errors import AutojitError, ShapesDifferError, raised
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
+from autojit.ir.passes.reroll.bodies import Body, roles_of
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
@@ -48,10 +49,12 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
     n, trace = sequence.length, current_trace()
     assert trace is not None
     key = id(loop.access.site), n
-    if key in trace.unrolled:  # in an outer loop that is unrolled, say
+    if key in trace.unrolled and not trace.as_arrays:  # in an outer loop that is unrolled, say
+        trace.short_loops.append(key)
         return False
     if not _is_captured(loop, sequence, n):
         trace.unrolled.add(key)
+        trace.short_loops.append(key)
         return False
     return True
 
@@ -64,16 +67,17 @@ def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     peeled = False
     notes = remarks.current()
     began = 0 if notes is None else len(notes)
-    lists = Lists()
+    lists, inner = Lists(), _at_once()
     with _tried() as tried:
         try:
-            found = trace_loop(loop, lists)
+            found = _with_inner_arrays(loop, lists, n)
         except ShapesDifferError:
             if loop.holds is not None:
                 raise
             tried.forget()
             peeled, found = True, _after_first(loop, sequence)
-    reason = tried.reason or ("" if breaks else _why_short(n, found))
+    has_arrays = _at_once() > inner
+    reason = tried.reason or ("" if breaks else _why_short(n, found, has_arrays))
     if lists and not reason:
         reason = _why_known(loop, lists)
     if reason:
@@ -85,20 +89,60 @@ def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     if peeled:
         loop.step(0)
         found = trace_loop(_rest(loop))
-    emit(found)
+    emit(found._replace(at_once=not peeled and becomes_arrays(found, n)))
     return True
 
 
-def _why_short(n: int, loop: Captured) -> str:
-    """Why a loop of n steps that could be captured is unrolled; empty if it is not."""
+def _with_inner_arrays(loop: Loop, lists: Lists, n: int) -> Captured:
+    """A traced loop; the short loops in one that becomes arrays become arrays too."""
+    trace = current_trace()
+    assert trace is not None
+    short = len(trace.short_loops)
+    found = trace_loop(loop, lists)
+    if len(trace.short_loops) == short or trace.as_arrays or not becomes_arrays(found, n):
+        return found
+    trace.as_arrays = True
+    try:
+        again = trace_loop(loop, lists)
+    finally:
+        trace.as_arrays = False
+    return again if becomes_arrays(again, n) else found
+
+
+def _at_once() -> int:
+    """How many loops were recorded as operations on arrays so far."""
+    trace = current_trace()
+    return 0 if trace is None else len(trace.loops_at_once)
+
+
+def _why_short(n: int, loop: Captured, has_arrays: bool = False) -> str:
+    """Why a loop of n steps that could be captured is unrolled; empty if it is not.
+
+    ``has_arrays`` says that loops in it became operations on arrays: each step of this one would
+    trace them again.
+    """
     ops, size = loop.block.trace.builder.ops, n * loop.size
-    if size <= UNROLLED:
+    trace = current_trace()
+    has_arrays |= trace is not None and trace.as_arrays
+    if size <= UNROLLED and not has_arrays:
         return f"{size} operations, and a loop pays from {UNROLLED} on"
     if loop.block.trace.slices:  # of another place, or of another length, in each step
+        return ""
+    if becomes_arrays(loop, n):
         return ""
     if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
         return "its steps do not depend on each other, and become operations on arrays"
     return ""
+
+
+def becomes_arrays(loop: Captured, n: int) -> bool:
+    """Whether the steps of a traced loop can be recorded as operations on arrays."""
+    trace = loop.block.trace
+    if not loop.loop.is_counted or trace.checks or loop.most:
+        return False
+    stacked = [v for each in loop.grown for v in each.values]
+    body = Body(trace.builder.ops, loop.inputs, loop.outputs, stacked)
+    return roles_of(body, n) is not None
 
 
 def _why_known(loop: Loop, lists: Lists) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 from autojit.tracing.hooks import hooks
 
+from .adaptive import adadelta, adamax, asgd, nadam, radam, rprop
 from .lbfgs import LBFGS, lbfgs
 from .optimizer import Optimizer
 from .plateau import Plateau, reduce_on_plateau
@@ -42,9 +43,12 @@ __all__ = [
     "LBFGS",
     "Optimizer",
     "Plateau",
+    "adadelta",
     "adagrad",
     "adam",
+    "adamax",
     "adamw",
+    "asgd",
     "constant_lr",
     "cosine_annealing",
     "cosine_warm_restarts",
@@ -53,10 +57,13 @@ __all__ = [
     "lbfgs",
     "linear_lr",
     "multi_step_lr",
+    "nadam",
     "one_cycle",
     "polynomial_lr",
+    "radam",
     "reduce_on_plateau",
     "rmsprop",
+    "rprop",
     "sgd",
     "step_lr",
     "warmup",

@@ -54,12 +54,19 @@ class Rule(Protocol):
     def __call__(self, p: Any, g: Any, slots: Slots, step: Any, lr: Any) -> tuple[Any, Slots]: ...
 
 
-def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
+class Number(NamedTuple):
+    """A slot that is one number for each parameter, whatever its shape."""
+
+    value: float
+
+
+def by_leaf(lr: Rate, slots: Mapping[str, float | Number], rule: Rule) -> Optimizer:
     """An optimiser that treats every array separately.
 
     Args:
         lr: the learning rate, or a schedule.
-        slots: what the state holds for each parameter, and with which number it is filled first.
+        slots: what the state holds for each parameter, and with which number it is filled first;
+            a ``Number`` has no axes.
         rule: the step of one array.
 
     >>> opt = by_leaf(0.5, {}, lambda p, g, slots, step, lr: (p - lr * g, slots))
@@ -72,8 +79,7 @@ def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
     def init(params: Any) -> dict[str, Any]:
         leaves = leaves_of(params)
         filled = {
-            name: like(params, [np.full(np.shape(p), value, dtype_of(p)) for p in leaves])
-            for name, value in slots.items()
+            name: like(params, [_filled(p, value) for p in leaves]) for name, value in slots.items()
         }
         return {"step": np.int64(0), **filled}
 
@@ -82,7 +88,10 @@ def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
     def update(params: Any, grads: Any, state: Any, lr: Any = None) -> tuple[Any, dict[str, Any]]:
         parameters, gradients = leaves_of(params), same_leaves(grads, params, "grads")
         _check_state(state, slots)
-        kept = {name: same_leaves(state[name], params, f"state[{name!r}]") for name in slots}
+        kept = {
+            name: same_leaves(state[name], params, f"state[{name!r}]", isinstance(slot, Number))
+            for name, slot in slots.items()
+        }
         lr = own if lr is None else lr
         rate = rate_at(lr, state["step"])
         step = state["step"] + 1
@@ -97,7 +106,13 @@ def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
     return Optimizer(init, update)
 
 
-def _check_state(state: Any, slots: Mapping[str, float]) -> None:
+def _filled(p: Any, value: float | Number) -> Any:
+    if isinstance(value, Number):
+        return np.full((), value.value, dtype_of(p))
+    return np.full(np.shape(p), value, dtype_of(p))
+
+
+def _check_state(state: Any, slots: Mapping[str, Any]) -> None:
     if not isinstance(state, Mapping):
         found = f"it is {state!r:.60}"
     elif missing := [name for name in ("step", *slots) if name not in state]:

@@ -46,7 +46,7 @@ def sgd(
     )
 
     def rule(p: Any, g: Any, slots: Slots, step: Any, lr: Any) -> tuple[Any, Slots]:
-        g = _gradient(p, g, weight_decay, maximize)
+        g = gradient_of(p, g, weight_decay, maximize)
         if momentum == 0:
             return p - lr * g, slots
         fresh = g
@@ -113,7 +113,7 @@ def _adam(
     need(eps >= 0, f"eps={eps} is negative")
 
     def rule(p: Any, g: Any, slots: Slots, step: Any, lr: Any) -> tuple[Any, Slots]:
-        g = _gradient(p, g, coupled, maximize)
+        g = gradient_of(p, g, coupled, maximize)
         dtype = dtype_of(p)
         if decoupled != 0:
             p = p * (1.0 - lr * decoupled)
@@ -157,7 +157,7 @@ def rmsprop(
     need(momentum >= 0, f"momentum={momentum} is negative")
 
     def rule(p: Any, g: Any, slots: Slots, step: Any, lr: Any) -> tuple[Any, Slots]:
-        g = _gradient(p, g, weight_decay, maximize)
+        g = gradient_of(p, g, weight_decay, maximize)
         made = {"square_avg": alpha * slots["square_avg"] + (1.0 - alpha) * (g * g)}
         variance = made["square_avg"]
         if centered:
@@ -198,7 +198,7 @@ def adagrad(
     need(initial_accumulator_value >= 0, "initial_accumulator_value is negative")
 
     def rule(p: Any, g: Any, slots: Slots, step: Any, lr: Any) -> tuple[Any, Slots]:
-        g = _gradient(p, g, weight_decay, maximize)
+        g = gradient_of(p, g, weight_decay, maximize)
         rate = lr / cast(1.0 + (step - 1) * lr_decay, dtype_of(p))
         total = slots["sum"] + g * g
         return p - rate * (g / (np.sqrt(total) + eps)), {"sum": total}
@@ -206,6 +206,7 @@ def adagrad(
     return by_leaf(lr, {"sum": initial_accumulator_value}, rule)
 
 
-def _gradient(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
+def gradient_of(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
+    """The gradient that a rule follows, downhill and with weight decay."""
     g = -g if maximize else g
     return g + weight_decay * p if weight_decay != 0 else g

@@ -33,8 +33,9 @@ def leaves_of(params: Any) -> list[Any]:
     return leaves
 
 
-def same_leaves(tree: Any, params: Any, name: str) -> list[Any]:
-    """The arrays of a tree with the structure and shapes of the parameters.
+def same_leaves(tree: Any, params: Any, name: str, numbers: bool = False) -> list[Any]:
+    """The arrays of a tree with the structure and shapes of the parameters, or of ``numbers`` in
+    that structure.
 
     >>> same_leaves([np.zeros(2)], [np.ones(2)], "grads")
     [array([0., 0.])]
@@ -50,11 +51,11 @@ def same_leaves(tree: Any, params: Any, name: str) -> list[Any]:
             )
         )
     for k, (leaf, parameter) in enumerate(zip(leaves, like, strict=True)):
-        if np.shape(leaf) != np.shape(parameter):
+        if np.shape(leaf) != (() if numbers else np.shape(parameter)):
+            of = "must be a number" if numbers else f"the parameter {np.shape(parameter)}"
             raise ShapeError(
                 with_place(
-                    f"{pytrees.paths(tree, name)[k]} has shape {np.shape(leaf)}, and the parameter "
-                    f"{np.shape(parameter)}",
+                    f"{pytrees.paths(tree, name)[k]} has shape {np.shape(leaf)}, and {of}",
                     user_source(),
                 )
             )

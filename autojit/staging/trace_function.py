@@ -22,7 +22,7 @@ from autojit.tracing.tracer import Tracer
 from . import pytrees
 from .containers import watched
 from .numba_functions import python_function
-from .unrolled import without_long_stretches
+from .unrolled import tidied, without_long_stretches
 
 
 class Traced(NamedTuple):
@@ -94,9 +94,10 @@ def trace_function(
     shown, name = name, name if name.isidentifier() else "main"
     structure: Any = None
     constructs: set[tuple[str, Any]] = set()
+    has_arrays = False
 
     def flat(*tracers: Tracer) -> list[Any]:
-        nonlocal structure
+        nonlocal structure, has_arrays
         twin = hooks.converted(python_function(function))
         trace = current_trace()
         try:
@@ -110,7 +111,9 @@ def trace_function(
             hooks.fail_where(np.True_, error)
             found = 0.0
         results, structure = pytrees.flatten(found)
-        constructs.update(trace.constructs if trace is not None else ())
+        if trace is not None:
+            constructs.update(trace.constructs)
+            has_arrays = bool(trace.loops_at_once)
         return [pytrees.check_result(r, f"The result of {shown}", function) for r in results]
 
     def numbered() -> list[str]:
@@ -118,5 +121,5 @@ def trace_function(
 
     types, weak = [t for t, _ in leaves], [w for _, w in leaves]
     program = trace_flat(flat, types, weak, name, paths or numbered, given)
-    program = without_long_stretches(program)
+    program = without_long_stretches(tidied(program) if has_arrays else program)
     return Traced(program, structure, len(program.outputs), frozenset(constructs))

@@ -52,6 +52,11 @@ class Trace:
         self.unrolled: set[Any] = set() if outer is None else outer.unrolled
         #: The loops captured so far, by source position.
         self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
+        #: The loops whose steps were recorded as operations on arrays, by source position.
+        self.loops_at_once: list[Any] = [] if outer is None else outer.loops_at_once
+        #: The short loops that were unrolled, and whether short loops become arrays instead.
+        self.short_loops: list[Any] = [] if outer is None else outer.short_loops
+        self.as_arrays: bool = outer is not None and outer.as_arrays
         #: Objects that traced conditions choose from: the code of each is its position in this
         #: list.
         self.coded: list[Any] = [] if outer is None else outer.coded

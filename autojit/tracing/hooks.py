@@ -38,7 +38,7 @@ class Hooks:
     #: Converts anything to a traced array.
     as_tracer: Callable[[Any], Any]
     #: Converts nested lists of numbers, some of them traced, to a traced array.
-    stack_nested: Callable[[Any], Any]
+    stack_nested: Callable[..., Any]
     #: Makes a created array traced from now on, and reads its item at a traced index.
     traced: Callable[[Any], Any]
     item_at_traced: Callable[[Any, Any], Any]

@@ -17,6 +17,7 @@ import numpy as np
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Op, Value
+from autojit.ir.core.shapes import even_steps
 from autojit.ir.core.types import is_half
 from autojit.ir.ops.arithmetic import add, mul
 from autojit.ir.ops.index import scatter_add
@@ -157,6 +158,27 @@ def concatenate_neighbours(op: Op, at: Rewriter) -> Value | None:
         for x, start, stop in merged
     ]
     return concatenate(*parts, axis=axis)
+
+
+@rules(concatenate)
+def concatenate_elements(op: Op, at: Rewriter) -> Value | None:
+    """concatenate(reshape(x[0:1, 0:1]), reshape(x[0:1, 1:2])) → reshape(x[0:1, 0:2])"""
+    if op.result.type.ndim != 1 or any(v.shape != (1,) for v in op.operands):
+        return None
+    parts: list[Op] = []
+    for v in op.operands:
+        shaped = at.definition(v, reshape)
+        part = None if shaped is None else at.definition(shaped.operands[0], slice_)
+        if part is None or (parts and part.operands[0] is not parts[0].operands[0]):
+            return None
+        parts.append(part)
+    starts = [p.params["start"] for p in parts]
+    by = even_steps(starts)
+    if by is None or sorted(by) != [*[0] * (len(by) - 1), 1]:
+        return None
+    stop = tuple(a + 1 for a in starts[-1])
+    whole = slice_(parts[0].operands[0], start=starts[0], stop=stop, stride=(1,) * len(stop))
+    return reshape(whole, shape=op.result.shape)
 
 
 def _follows(before: Any, part: Op, axis: int) -> bool:

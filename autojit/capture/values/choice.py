@@ -24,6 +24,7 @@ from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import Bounds, bounds_of, with_bounds
+from autojit.tracing.rows import Row
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -171,7 +172,9 @@ def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
     read = []
 
     def pick(leaves: Sequence[Any], kind: Kind, shape: tuple[int, ...]) -> Value:
-        if any(map(is_traced, leaves)):
+        if any(isinstance(leaf, Row) for leaf in leaves):
+            stacked = hooks.stack_nested(leaves, kind[0])
+        elif any(map(is_traced, leaves)):
             stacked = np.stack([tracer(as_value(leaf, kind[0])) for leaf in leaves])
         else:
             stacked = np.asarray(leaves, kind[0])

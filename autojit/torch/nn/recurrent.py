@@ -12,6 +12,7 @@ from .functional.activations import dropout
 from .functional.recurrent import CELLS, LAYERS, STEPS
 from .linear import fresh
 from .module import Module
+from .utils.rnn import PackedSequence, run_packed
 
 
 class RNNBase(Module):
@@ -64,7 +65,9 @@ class RNNBase(Module):
         """The parameters, by layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._names]
 
-    def forward(self, input: Tensor, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        if isinstance(input, PackedSequence):
+            return self._packed(input, hx)
         batched = input.ndim == 3
         if input.ndim not in (2, 3):
             raise ValueError(
@@ -77,14 +80,25 @@ class RNNBase(Module):
             )
         batch_axis = 0 if self.batch_first else 1
         x = input if batched else input.unsqueeze(batch_axis)
-        states = self._states(x, hx, batched, batch_axis)
-        if self.dropout and self.training and self.num_layers > 1:
-            y, *last = self._by_layers(x, states)
-        else:
-            y, *last = self._run(x, states, 0, self.num_layers)
+        y, *last = self._steps(x, self._states(x, hx, batched, batch_axis), self.batch_first)
         if not batched:
             y, last = y.squeeze(batch_axis), [s.squeeze(1) for s in last]
         return y, (tuple(last) if len(last) > 1 else last[0])
+
+    def _steps(self, x: Tensor, states: list[Any], batch_first: bool) -> Any:
+        if self.dropout and self.training and self.num_layers > 1:
+            return self._by_layers(x, states, batch_first)
+        return self._run(x, states, 0, self.num_layers, batch_first)
+
+    def _packed(self, sequence: PackedSequence, hx: Any) -> Any:
+        def run(x: Tensor, states: Any) -> Any:
+            given = states if states is None or len(states) > 1 else states[0]
+            y, *last = self._steps(x, self._states(x, given, True, 1), False)
+            return y, last
+
+        several = CELLS[self.mode].states > 1
+        made, last = run_packed(run, sequence, hx if hx is None or several else (hx,))
+        return made, (tuple(last) if several else last[0])
 
     def _states(self, x: Tensor, hx: Any, batched: bool, axis: int) -> list[Any]:
         shape = (len(self._names), x.shape[axis], self.hidden_size)
@@ -97,19 +111,19 @@ class RNNBase(Module):
                 raise RuntimeError(f"Expected hidden size {shape}, got {list(s.shape)}")
         return states
 
-    def _run(self, x: Tensor, states: list[Any], first: int, last: int) -> Any:
+    def _run(self, x: Tensor, states: list[Any], first: int, last: int, batch_first: bool) -> Any:
         directions = 2 if self.bidirectional else 1
-        form = (last - first, directions, self.bias, self.batch_first)
+        form = (last - first, directions, self.bias, batch_first)
         weights = self.all_weights[first * directions : last * directions]
         return LAYERS[self.mode](x, form, *states, *(w for part in weights for w in part))
 
-    def _by_layers(self, x: Tensor, states: list[Any]) -> Any:
+    def _by_layers(self, x: Tensor, states: list[Any], batch_first: bool) -> Any:
         """With dropout between the layers."""
         directions = 2 if self.bidirectional else 1
         lasts = []
         for layer in range(self.num_layers):
             own = slice(layer * directions, (layer + 1) * directions)
-            x, *last = self._run(x, [s[own] for s in states], layer, layer + 1)
+            x, *last = self._run(x, [s[own] for s in states], layer, layer + 1, batch_first)
             lasts.append(last)
             if layer < self.num_layers - 1:
                 x = dropout(x, self.dropout, training=True)

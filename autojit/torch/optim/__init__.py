@@ -1,8 +1,24 @@
 """``torch.optim``: PyTorch's optimisers over the pure ones of ``autojit.optim``."""
 
 from . import lr_scheduler
+from .adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
 from .kinds import SGD, Adagrad, Adam, AdamW, RMSprop
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
 
-__all__ = ["LBFGS", "SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+]

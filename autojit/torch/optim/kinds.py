@@ -28,7 +28,7 @@ class SGD(Optimizer):
                  weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: Any = None, differentiable: bool = False,
                  fused: Any = None) -> None:  # fmt: skip
-        _plain(differentiable)
+        plain(differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, dict(
@@ -39,7 +39,7 @@ class SGD(Optimizer):
 
     def _check(self, group: Group) -> None:
         super()._check(group)
-        _not_negative(momentum=group["momentum"], weight_decay=group["weight_decay"])
+        not_negative(momentum=group["momentum"], weight_decay=group["weight_decay"])
 
     def _made(self, group: Group) -> Any:
         return optim.sgd(**{name: group[name] for name in self.names})
@@ -56,7 +56,7 @@ class Adam(Optimizer):
                  foreach: Any = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False, fused: Any = None,
                  decoupled_weight_decay: bool = False) -> None:  # fmt: skip
-        _plain(differentiable)
+        plain(differentiable)
         super().__init__(params, dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
             maximize=maximize, foreach=foreach, capturable=capturable,
@@ -66,11 +66,11 @@ class Adam(Optimizer):
 
     def _check(self, group: Group) -> None:
         super()._check(group)
-        _not_negative(epsilon=group["eps"])
+        not_negative(epsilon=group["eps"])
         for k, beta in enumerate(group["betas"]):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
-        _not_negative(weight_decay=group["weight_decay"])
+        not_negative(weight_decay=group["weight_decay"])
 
     def _steps_of(self, group: Group) -> Any:
         group["betas"] = tuple(group["betas"])
@@ -101,7 +101,7 @@ class RMSprop(Optimizer):
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, *,
                  capturable: bool = False, foreach: Any = None, maximize: bool = False,
                  differentiable: bool = False) -> None:  # fmt: skip
-        _plain(differentiable)
+        plain(differentiable)
         super().__init__(params, dict(
             lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
             weight_decay=weight_decay, capturable=capturable, foreach=foreach, maximize=maximize,
@@ -110,7 +110,7 @@ class RMSprop(Optimizer):
 
     def _check(self, group: Group) -> None:
         super()._check(group)
-        _not_negative(
+        not_negative(
             epsilon=group["eps"], **{n: group[n] for n in ("alpha", "momentum", "weight_decay")}
         )
 
@@ -133,7 +133,7 @@ class Adagrad(Optimizer):
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: Any = None, *,
                  maximize: bool = False, differentiable: bool = False,
                  fused: Any = None) -> None:  # fmt: skip
-        _plain(differentiable)
+        plain(differentiable)
         super().__init__(params, dict(
             lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
             initial_accumulator_value=initial_accumulator_value, foreach=foreach,
@@ -143,13 +143,14 @@ class Adagrad(Optimizer):
     def _check(self, group: Group) -> None:
         super()._check(group)
         names = "lr_decay", "weight_decay", "initial_accumulator_value"
-        _not_negative(epsilon=group["eps"], **{n: group[n] for n in names})
+        not_negative(epsilon=group["eps"], **{n: group[n] for n in names})
 
     def _made(self, group: Group) -> Any:
         return optim.adagrad(**{name: group[name] for name in self.names})
 
 
-def _plain(differentiable: bool) -> None:
+def plain(differentiable: bool) -> None:
+    """Raise where an update is to be recorded."""
     if differentiable:
         raise NotImplementedError(
             "differentiable=True is not covered. The updates of autojit.optim are pure functions, "
@@ -158,7 +159,8 @@ def _plain(differentiable: bool) -> None:
         )
 
 
-def _not_negative(**given: float) -> None:
+def not_negative(**given: float) -> None:
+    """Raise where a setting is negative."""
     for name, value in given.items():
         if not value >= 0:  # nor NaN
             raise ValueError(f"Invalid {name} value: {value}")

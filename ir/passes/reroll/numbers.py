@@ -35,10 +35,22 @@ from .repetitions import LEAST_STEPS
 
 
 class WithArrays(NamedTuple):
-    """A program that reads so many numbers as elements of arrays."""
+    """A program that reads so many numbers as elements of arrays, which are its first inputs."""
 
     program: Program
     numbers: int
+    #: What puts the numbers together, and the arrays.
+    joining: list[Op]
+    arrays: list[Value]
+
+    def of_numbers(self, program: Program) -> Program:
+        """What became of the program, with the numbers as its inputs again."""
+        made = Program(
+            program.inputs[len(self.arrays) :], [*self.joining, *program.ops], program.outputs,
+            name=program.name, captured=program.captured,
+        )  # fmt: skip
+        made.devices = program.devices
+        return made
 
 
 def with_arrays(program: Program) -> WithArrays | None:
@@ -53,12 +65,15 @@ def with_arrays(program: Program) -> WithArrays | None:
     many = [group for group in groups.values() if len(group) >= LEAST_STEPS]
     if not many:
         return None
-    builder = Builder()
+    joining, builder = Builder(), Builder()
     places: dict[Value, tuple[Value, int]] = {}
-    with building(builder):
+    arrays = []
+    with building(joining):
         for group in many:
             array = concatenate(*[reshape(v, shape=(1,)) for v in group], axis=0)
+            arrays.append(array)
             places.update((v, (array, i)) for i, v in enumerate(group))
+    with building(builder):
         for op in program.ops:
             if places.keys().isdisjoint(op.operands):
                 builder.append(op)
@@ -67,7 +82,10 @@ def with_arrays(program: Program) -> WithArrays | None:
                 read = {v: _element(*places[v]) for v in op.operands if v in places}
             operands = tuple([read.get(v, v) for v in op.operands])
             builder.append(Op(op.kind, operands, op.params, op.results, op.source))
-    return WithArrays(program.with_body(builder.ops, program.outputs), len(places))
+    inputs = [*arrays, *program.inputs]
+    made = builder.finish(inputs, program.outputs, name=program.name, captured=program.captured)
+    made.devices = program.devices
+    return WithArrays(made, len(places), joining.ops, arrays)
 
 
 def _element(array: Value, i: int) -> Value:

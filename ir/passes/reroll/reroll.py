@@ -60,8 +60,8 @@ def roll(program: Program, least: int, least_loop: int, *, is_body: bool = False
     if arrays is not None and len(made.ops) >= least:
         other = _in_some_order(arrays.program, least, least_loop)
         # What puts the numbers together is not computed where they are passed as an array.
-        if len(other.ops) - arrays.numbers <= len(made.ops) // 2:
-            return other
+        if len(other.ops) <= len(made.ops) // 2:
+            return arrays.of_numbers(other)
         if made is program and arrays.numbers >= MANY_NUMBERS:
             made = _in_some_order(program, least, least_loop)
     return made

@@ -25,6 +25,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.ops.move import concatenate, reshape
 
 from .loop import as_loop
 from .remarks import not_rolled
@@ -34,6 +35,19 @@ from .steps import Flow, Steps
 
 #: How many stretches that cannot be rolled up are tried.
 MOST_FAILURES = 16
+
+
+def _is_put_together(value: Value, flow: Flow) -> bool:
+    """Whether a value is only put into an array with others: what reads it from the array of all
+    steps goes when that is simplified."""
+    ops = flow.program.ops
+    for number, _ in flow.readers.get(value, ()):
+        if number == len(ops) or ops[number].kind is not reshape:
+            return False
+        inner = flow.readers.get(ops[number].result, ())
+        if not all(n < len(ops) and ops[n].kind is concatenate for n, _ in inner):
+            return False
+    return True
 
 
 class Round:
@@ -94,7 +108,11 @@ class Round:
             if replaced is None and not steps.loose and size >= self.least_loop:
                 del builder.ops[before:]
                 replaced = as_loop(builder, steps, self.inner)
-        return replaced if len(builder.ops) - before < size else None
+        if replaced is None:
+            return None
+        # Two ops read what one step computed (``steps.row``).
+        vanishing = 2 * sum(_is_put_together(v, steps.flow) for v in replaced)
+        return replaced if len(builder.ops) - before - vanishing < size else None
 
     def _roll(self, steps: Steps) -> bool:
         """Copy the ops before the steps, and roll these up, if that is still possible."""

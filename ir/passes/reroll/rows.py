@@ -30,7 +30,7 @@ Sums are rounded in another order, and one of zeros alone may lose the sign of -
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import gcd
 from typing import NamedTuple
 
@@ -315,7 +315,7 @@ class _Rows:
                     return None
                 value = found
                 continue
-            total = self._sum(along(other, self.n))
+            total = summed(along(other, self.n), self.builder.ops[self.first :])
             value = add(value, total) if op.kind is add else sub(value, total)
         return value
 
@@ -326,20 +326,21 @@ class _Rows:
         params = self.steps.template[k].params
         return update_windows(value, windows, params["start"], params["stride"], slide, self.n)
 
-    def _sum(self, terms: Value) -> Value:
-        """The sum of terms, one a step; of products of what has no other axis in common as a
-        product of matrices."""
-        made = {v: op for op in self.builder.ops[self.first :] for v in op.results}
-        op = made.get(terms)
-        if op is None or op.kind is not mul:
-            return sum_(terms, axes=(0,))
-        (x, of_x), (y, of_y) = (_repeated(v, made.get(v)) for v in op.operands)
-        if set(of_x) & set(of_y) != {0}:
-            return sum_(terms, axes=(0,))
-        total = dot(x, y, contract=((of_x.index(0),), (of_y.index(0),)), batch=((), ()))
-        axes = [axis - 1 for axis in (*of_x, *of_y) if axis]
-        total = transpose(total, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__)))
-        return broadcast(total, shape=terms.shape[1:], dims=tuple(sorted(axes)))
+
+def summed(terms: Value, ops: Iterable[Op]) -> Value:
+    """The sum of terms, one a step; of products of what has no other axis in common as a product
+    of matrices.  ``ops`` has the ops that compute the terms."""
+    made = {v: op for op in ops for v in op.results}
+    op = made.get(terms)
+    if op is None or op.kind is not mul:
+        return sum_(terms, axes=(0,))
+    (x, of_x), (y, of_y) = (_repeated(v, made.get(v)) for v in op.operands)
+    if set(of_x) & set(of_y) != {0}:
+        return sum_(terms, axes=(0,))
+    total = dot(x, y, contract=((of_x.index(0),), (of_y.index(0),)), batch=((), ()))
+    axes = [axis - 1 for axis in (*of_x, *of_y) if axis]
+    total = transpose(total, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__)))
+    return broadcast(total, shape=terms.shape[1:], dims=tuple(sorted(axes)))
 
 
 def _repeated(v: Value, op: Op | None) -> tuple[Value, tuple[int, ...]]:

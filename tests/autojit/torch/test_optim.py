@@ -24,6 +24,12 @@ OPTIMIZERS = [
     "AdamW(p, lr=0.01, betas=(0.8, 0.9))",
     "RMSprop(p, momentum=0.9, centered=True)",
     "Adagrad([{'params': p[:1], 'lr': 0.1}, {'params': p[1:]}], lr_decay=0.1)",
+    "Adadelta(p, weight_decay=0.1)",
+    "Adamax(p, foreach=False)",
+    "NAdam(p, lr=0.01, weight_decay=0.1, decoupled_weight_decay=True)",
+    "RAdam(p, lr=0.01, betas=(0.8, 0.85))",
+    "ASGD(p, lr=0.1, lambd=0.1, t0=1)",
+    "Rprop(p, lr=0.1, step_sizes=(0.01, 0.2))",
 ]
 
 

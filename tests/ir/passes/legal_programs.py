@@ -479,3 +479,19 @@ ROWS_UNDONE = """(%x: f64[40], %w: f64[6,3]) {
   }, carries=1, constants=0, length=6, reverse=True}
   return %l, %r
 }"""  # noqa: E501
+
+#: A loop whose steps do not wait for each other.
+LOOP = """(%x: f64[12], %s0: f64[]) {
+  %r: f64[] = scan %x, %s0 {body=program step(%x: f64[12], %k: i64[], %s: f64[]) {
+    %c: i64[] = constant {dtype=i64, shape=(), value=3}
+    %i: i64[] = add %k, %c
+    %h: bool[] = ge %i, %k
+    %j: i64[] = ensure %i, %h {failure='overflow'}
+    %a: f64[] = gather %x, %j {axes=(0,)}
+    %b: f64[] = gather %x, %k {axes=(0,)}
+    %p: f64[] = mul %a, %b
+    %t: f64[] = add %s, %p
+    return %t
+  }, carries=1, constants=1, length=9, reverse=False}
+  return %r
+}"""

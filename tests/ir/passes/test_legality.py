@@ -12,11 +12,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from autojit.ir.core.program import Program
+from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.linear import constant
 from autojit.ir.passes import optimize
+from autojit.ir.passes.reroll.bodies import as_arrays
 from autojit.ir.passes.reroll.numbers import with_arrays
 from autojit.ir.passes.reroll.reroll import roll
+from autojit.ir.regions.scan import scan
 from autojit.ir.rewriting import bodies
 from autojit.ir.rewriting.rewrite import rewrite
 from autojit.ir.simplification import simplify
@@ -35,6 +37,7 @@ from tests.ir.passes.legal_programs import (
     FIRST_READS,
     HORNER,
     INNER_LOOP,
+    LOOP,
     NESTED,
     NUMBERS,
     NUMBERS_CHOSEN,
@@ -487,6 +490,13 @@ TABLE = [
         *((f"mul %t{k}, %c{k}\n", f"mul %t{k}, %x\n") for k in (6, 13, 20))),
     row("passes.reroll.numbers", "too few numbers have one type", NUMBERS,
         ("%n8: f64", "%n8: f32"), ("%m8: f64", "%m8: f32")),
+    row("passes.reroll.bodies", "a step multiplies what the one before made", LOOP,
+        ("add %s, %p", "mul %s, %p")),
+    row("passes.reroll.bodies", "a step reads the sum so far", LOOP,
+        ("mul %a, %b", "mul %a, %s")),
+    row("passes.reroll.bodies", "a step may raise an error of its own", LOOP,
+        ("ensure %i, %h {failure='overflow'}", "ensure %i, %h {failure='zero_division'}")),
+    row("passes.reroll.places", "a place is out of range", LOOP, ("value=3", "value=4")),
     row("rewriting.in_order",
         "operations stand where they are asked for", """(%x: f64[], %y: f64[]) {
       %a: f64[] = sin %x
@@ -504,7 +514,9 @@ def runner(module: str) -> Callable[[Program], Program]:
     if module == "rewriting.bodies":
         return lambda program: rewrite(program, [bodies.rule(lambda body: body)])
     if module == "passes.reroll.numbers":
-        return lambda program: made.program if (made := with_arrays(program)) else program
+        return with_numbers_joined
+    if module in ("passes.reroll.bodies", "passes.reroll.places"):
+        return at_once
     name = module.split(".")[-1]
     if name == "recomputed_streams":  # the first half of it
         return pass_named("undo_steps")
@@ -513,6 +525,33 @@ def runner(module: str) -> Callable[[Program], Program]:
     if module.startswith("passes.reroll") and name not in PASSES:
         return partial(roll, least=8, least_loop=10**6 if name == "rows" else 8)
     return pass_named(name)
+
+
+def with_numbers_joined(program: Program) -> Program:
+    made = with_arrays(program)
+    return program if made is None else made.of_numbers(made.program)
+
+
+def at_once(program: Program) -> Program:
+    """The program with the steps of its loops as operations on arrays, where that is legal."""
+    builder = Builder()
+    replaced: dict[Value, Value] = {}
+    with building(builder):
+        for op in program.ops:
+            given = [replaced.get(v, v) for v in op.operands]
+            made = None
+            if op.kind is scan:
+                constants, steps = op.params["constants"], op.params["length"]
+                made = as_arrays(op.params["body"], given, constants, steps, {}, no_table)
+            if made is None:
+                builder.append(Op(op.kind, tuple(given), op.params, op.results, op.source))
+            else:
+                replaced |= dict(zip(op.results, made.results, strict=True))
+    return program.with_body(builder.ops, [replaced.get(v, v) for v in program.outputs])
+
+
+def no_table(numbers: np.ndarray) -> Value:
+    raise AssertionError("places that move evenly need no table")
 
 
 def check_results(before: Program, after: Program) -> None:
@@ -528,7 +567,8 @@ def check_results(before: Program, after: Program) -> None:
         else:
             results = interpret(after, [*arguments, *after.captured])
             for want, got in zip(interpret(before, arguments), results, strict=True):
-                np.testing.assert_allclose(got, want, 1e-10, 1e-10)
+                close = 1e-6 if want.dtype == np.float32 else 1e-10
+                np.testing.assert_allclose(got, want, close, close)
 
 
 @pytest.mark.sampled(3)

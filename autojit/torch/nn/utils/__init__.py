@@ -14,6 +14,8 @@ from autojit.torch.engine.tensor import Tensor
 from autojit.torch.engine.widening import wide
 from autojit.torch.functions.shaping import FUNCTIONS
 
+from . import rnn as rnn
+
 
 def _gradients(parameters: Any) -> list[Tensor]:
     listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
@@ -83,26 +85,3 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         end = start + p.numel()
         p.data = vec[start:end].reshape(*p.shape).detach()
         start = end
-
-
-class rnn:
-    """``torch.nn.utils.rnn``: sequences of different lengths as one tensor."""
-
-    @staticmethod
-    def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
-                     padding_side: str = "right") -> Any:  # fmt: skip
-        """Sequences (steps, …) as (longest, N, …), with a number behind the shorter ones.
-
-        >>> from autojit import torch
-        >>> rows = [torch.tensor([1.0, 2.0]), torch.tensor([3.0])]
-        >>> torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        tensor([[1., 2.],
-                [3., 0.]])
-        """
-        longest = max(len(s) for s in sequences)
-        rows = []
-        for s in sequences:
-            more = s.new_full((longest - len(s), *s.shape[1:]), padding_value)
-            parts = [s, more] if padding_side == "right" else [more, s]
-            rows.append(FUNCTIONS["cat"](parts) if len(more) else s)
-        return FUNCTIONS["stack"](rows, 0 if batch_first else 1)
