@@ -338,8 +338,8 @@ def twin(f: Any) -> Any:
 
 def entry(f: Any) -> Any:
     """The same of a function that is called from elsewhere, which may call itself, or be Numba's
-    for elements or cores of arrays."""
-    if numba_kind(type(f)):
+    or NumPy's for elements or cores of arrays."""
+    if numba_kind(type(f)) or isinstance(f, np.vectorize):
         return functools.wraps(f)(lambda *args, **kwargs: calls.call(f, args, kwargs, twin))
     made = twin(f)
     if not recursion.calls_itself(made):

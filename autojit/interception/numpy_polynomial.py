@@ -81,6 +81,16 @@ class _TimesX(StandIn):
         return row * self.original(np.ones(1, row.dtype))
 
 
+class _Multiply(StandIn):
+    """Stands for ``polymul`` and its kin: a known zero leaves one coefficient, as in NumPy."""
+
+    def __call__(self, c1: Any, c2: Any) -> Any:
+        for factor, other in ((c1, c2), (c2, c1)):
+            if is_traced(other) and not is_traced(factor) and not np.any(plain(factor)):
+                return np.sum(as_tracer(other) * 0.0, keepdims=True)
+        return self.original(c1, c2)
+
+
 class _Divide(StandIn):
     """Stands for ``polyutils._div``: division with a remainder."""
 
@@ -178,7 +188,9 @@ _PREFIXES = {
 
 def _makers(module: Any) -> dict[str, Any]:
     prefix = _PREFIXES[module.__name__.rpartition(".")[2]]
-    makers = {"np": _NumPy, f"{prefix}line": _Line, f"{prefix}mulx": _TimesX}
+    makers = {
+        "np": _NumPy, f"{prefix}line": _Line, f"{prefix}mulx": _TimesX, f"{prefix}mul": _Multiply,
+    }  # fmt: skip
     return makers | {name: _DIVISIONS[name] for name in _DIVISIONS if name == f"{prefix}div"}
 
 
@@ -229,6 +241,10 @@ def names() -> PolynomialNames:
     )
 
     modules = (chebyshev, hermite, hermite_e, laguerre, legendre, polynomial)
+    kinds = (
+        chebyshev.Chebyshev, hermite.Hermite, hermite_e.HermiteE, laguerre.Laguerre,
+        legendre.Legendre, polynomial.Polynomial,
+    )  # fmt: skip
     _cover(polynomial.polyval2d, polynomial.polygrid2d)
     of_utilities = {"trimseq": _TrimSequence, "_div": _Divide, "mapdomain": _MapDomain}
     known = {name: maker for name, maker in of_utilities.items() if hasattr(polyutils, name)}
@@ -243,6 +259,7 @@ def names() -> PolynomialNames:
         (vars(polyutils), {"np": _NumPy, **known}),
         (vars(_polybase), {"np": _NumPy}),
         *((vars(module), _makers(module)) for module in modules),
+        *((_ClassNames(kind), {"_mul": _Multiply}) for kind in kinds),
         (_ClassNames(polynomial.Polynomial), {"_div": _DividePowers}),
         (_ClassNames(chebyshev.Chebyshev), {"_div": _DivideChebyshev}),
     ])  # fmt: skip

@@ -15,6 +15,7 @@ from autojit.ir.ops.elementary import sqrt as root
 
 from .bessel import ive
 from .external import External, unknown
+from .gamma import gammaln
 from .hypergeometric import by_power
 from .series import one, zero
 
@@ -131,22 +132,69 @@ chndtridf = External("chndtridf", unknown, unknown, unknown, cost=8000)
 _t_density = External("_nct_pdf", unknown, unknown, unknown, loop="ddd->d", cost=8000)
 _f_density = External("_ncf_pdf", unknown, unknown, unknown, unknown, loop="dddd->d", cost=8000)
 
+
+def _t_by_noncentrality(x: Value, v: Value, nc: Value) -> Value:
+    """The derivative of nctdtr by nc: -E[phi(x S - nc)], with phi the normal density and S the root
+    of a chi-squared number over its v degrees of freedom.
+
+    The density is E[S phi(x S - nc)], and a factor S is a degree of freedom: with one less the
+    density has it for v > 1.  Below, integration by parts gives it from those with v and v + 1.
+    """
+    above = lt(one(v), v)
+    less, more = select(above, v - 1, one(v)), v + 1
+    first = _half_gammas(less, v) * root(less * 0.5) * _t_density(x * root(less / v), less, nc)
+    ahead = _t_density(x * root(more / v), more, nc) * root(more * 2) * _half_gammas(more, v)
+    second = ((x * x / v + 1) * ahead - x * nc * _t_density(x, v, nc)) / v
+    return -select(above, first, second)
+
+
+def _half_gammas(a: Value, b: Value) -> Value:
+    """Gamma(a / 2) / Gamma(b / 2)."""
+    return exp(gammaln(a * 0.5) - gammaln(b * 0.5))
+
+
+def _f_by_noncentrality(x: Value, n: Value, d: Value, nc: Value) -> Value:
+    """The derivative of ncfdtr by nc: it is a mean of central ones over a Poisson distribution."""
+    return (ncfdtr(n + 2, d, nc, x * n / (n + 2)) - ncfdtr(n, d, nc, x)) * 0.5
+
+
 nctdtr = External(
-    "nctdtr", unknown, unknown, lambda t, y, v, nc, x: t * _t_density(x, v, nc), cost=8000
+    "nctdtr",
+    unknown,
+    lambda t, y, v, nc, x: t * _t_by_noncentrality(x, v, nc),
+    lambda t, y, v, nc, x: t * _t_density(x, v, nc),
+    cost=8000,
 )
 nctdtrit = External(
-    "nctdtrit", unknown, unknown, lambda t, x, v, nc, p: t / _t_density(x, v, nc), cost=32000
+    "nctdtrit",
+    unknown,
+    lambda t, x, v, nc, p: -(t * (_t_by_noncentrality(x, v, nc) / _t_density(x, v, nc))),
+    lambda t, x, v, nc, p: t / _t_density(x, v, nc),
+    cost=32000,
 )
 nctdtridf = External("nctdtridf", unknown, unknown, unknown, cost=32000)
-nctdtrinc = External("nctdtrinc", unknown, unknown, unknown, cost=32000)
-ncfdtr = External(
-    "ncfdtr", unknown, unknown, unknown,
+nctdtrinc = External(
+    "nctdtrinc",
+    unknown,
+    lambda t, nc, v, p, x: t / _t_by_noncentrality(x, v, nc),
+    lambda t, nc, v, p, x: -(t * (_t_density(x, v, nc) / _t_by_noncentrality(x, v, nc))),
+    cost=32000,
+)
+ncfdtr: External = External(
+    "ncfdtr", unknown, unknown,
+    lambda t, y, n, d, nc, x: t * _f_by_noncentrality(x, n, d, nc),
     lambda t, y, n, d, nc, x: t * _f_density(x, n, d, nc), cost=8000,
 )  # fmt: skip
 ncfdtri = External(
-    "ncfdtri", unknown, unknown, unknown,
+    "ncfdtri", unknown, unknown,
+    lambda t, x, n, d, nc, p: -(t * (_f_by_noncentrality(x, n, d, nc) / _f_density(x, n, d, nc))),
     lambda t, x, n, d, nc, p: t / _f_density(x, n, d, nc), cost=32000,
 )  # fmt: skip
 ncfdtridfd = External("ncfdtridfd", unknown, unknown, unknown, unknown, cost=32000)
 ncfdtridfn = External("ncfdtridfn", unknown, unknown, unknown, unknown, cost=32000)
-ncfdtrinc = External("ncfdtrinc", unknown, unknown, unknown, unknown, cost=32000)
+ncfdtrinc = External(
+    "ncfdtrinc", unknown, unknown,
+    lambda t, nc, n, d, p, x: t / _f_by_noncentrality(x, n, d, nc),
+    lambda t, nc, n, d, p, x: -(t * (_f_density(x, n, d, nc) / _f_by_noncentrality(x, n, d, nc))),
+    cost=32000,
+)  # fmt: skip

@@ -163,6 +163,14 @@ INTERPOLATION = [
     row("interpn", lambda v, p: SPLINES.interpn((GRID, np.arange(6.0)), v, p), VALUES, POINTS),
     row("RectBivariateSpline", lambda z, a, b: SPLINES.RectBivariateSpline(
         GRID, np.arange(6.0), z, kx=2).ev(a, b), VALUES, POINTS[:, 0], POINTS[:, 1]),
+    row("RegularGridInterpolator pchip", lambda v, p: SPLINES.RegularGridInterpolator(
+        (GRID, np.arange(6.0)), v, method="pchip")(p), VALUES, POINTS, dtol=1e-5),
+    row("griddata", lambda v, p: SPLINES.griddata(CLOUD, v, p / 9, rescale=True, fill_value=0.5),
+        CLOUD[:, 0] ** 2, POINTS, dtol=1e-5),
+    row("griddata known", lambda v: SPLINES.griddata(CLOUD, v, POINTS / 9, "cubic", 0.5),
+        CLOUD[:, 0] ** 2, rtol=1e-4, atol=1e-5),
+    row("griddata nearest", lambda v: SPLINES.griddata(
+        (CLOUD[:, 0], CLOUD[:, 1]), v, POINTS / 9, "nearest"), CLOUD[:, 0] ** 2),
     row("BarycentricInterpolator", lambda x, y, t: SPLINES.BarycentricInterpolator(x, y)(t), X, Y,
         T[1:-1], rtol=1e-7, dtol=1e-4),
     *(row(f"RBFInterpolator {k}", lambda y, d, x, k=k: SPLINES.RBFInterpolator(
@@ -176,6 +184,9 @@ INTERPOLATION = [
     *(row(f"known {type(f).__name__}", lambda p, f=f: f(p), POINTS)
       for f in (SPLINES.RegularGridInterpolator((GRID, np.arange(6.0)), VALUES),
                 SPLINES.RBFInterpolator(CLOUD, CLOUD[:, 0]))),
+    *(row(f"known {type(f).__name__}", lambda p, f=f: f(p / 9), POINTS, dtol=1e-5)
+      for f in (SPLINES.LinearNDInterpolator(CLOUD, CLOUD[:, 0], 0.5, rescale=True),
+                SPLINES.NearestNDInterpolator(CLOUD, CLOUD[:, 0]))),
 ]  # fmt: skip
 
 

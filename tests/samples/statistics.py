@@ -81,6 +81,9 @@ POLYNOMIALS = [
     Sample("Chebyshev", lambda a, x: np.polynomial.Chebyshev(a)(x), (real(4), real(2))),
     Sample("Polynomial", lambda a, b: (np.polynomial.Polynomial(a) * np.polynomial.Polynomial(b))
            .integ().coef, (real(3), real(2))),
+    *(Sample(f"{kind.__name__}.fit and convert", lambda y, kind=kind: kind.fit(
+        np.arange(5.0), y, 2).convert().coef, (real(5),))
+      for kind in (np.polynomial.Polynomial, np.polynomial.Legendre)),
     *(Sample(f"{kind.__name__} // %", lambda a, b, kind=kind: np.concatenate(
         [(kind(a) // kind(b)).coef, (a % kind(b)).coef]), (real(4), positive(2)))
       for kind in (np.polynomial.Polynomial, np.polynomial.Chebyshev)),

@@ -119,7 +119,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "the same by values: BarycentricInterpolator": "lagrange",
         "fits a polynomial to a function: derivatives by grad are exact":
             "approximate_taylor_polynomial",
-        "triangulates: use RBFInterpolator": "griddata",
     },
     "scipy.ndimage": {
         "hands a line to fill to the function: call generic_filter": "generic_filter1d",

@@ -34,14 +34,20 @@ from .scattered import (
     KroghInterpolator,
     RBFInterpolator,
     barycentric_interpolate,
-    griddata,
     krogh_interpolate,
     lagrange,
 )
+from .triangulated import (
+    CloughTocher2DInterpolator,
+    LinearNDInterpolator,
+    NearestNDInterpolator,
+    griddata,
+)
 
 __all__ = [
-    "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicHermiteSpline",
-    "CubicSpline", "InterpolatedUnivariateSpline", "KroghInterpolator", "PPoly",
+    "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CloughTocher2DInterpolator",
+    "CubicHermiteSpline", "CubicSpline", "InterpolatedUnivariateSpline", "KroghInterpolator",
+    "LinearNDInterpolator", "NearestNDInterpolator", "PPoly",
     "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
     "UnivariateSpline", "barycentric_interpolate", "bisplev", "griddata", "insert", "interp1d",
     "interpn", "krogh_interpolate", "lagrange", "make_interp_spline", "make_lsq_spline",

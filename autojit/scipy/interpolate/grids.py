@@ -16,9 +16,10 @@ from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either, refused
 from autojit.scipy.registry import answers, answers_class
 from autojit.tracing.created_arrays import is_traced
+from autojit.transformations.batching import vmap
 
 from .bsplines import collocation, make_interp_spline, not_a_knot
-from .piecewise import interval_of
+from .piecewise import PchipInterpolator, interval_of
 
 _ORDERS = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3, "quintic": 5}
 _STEPS = ("nearest", "nearest-up", "previous", "next")
@@ -101,8 +102,8 @@ class interp1d:
 
 @answers_class("scipy.interpolate.RegularGridInterpolator")
 class RegularGridInterpolator:
-    """Values on a grid, interpolated: ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"`` or
-    ``"quintic"``.
+    """Values on a grid, interpolated: ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"``,
+    ``"quintic"`` or ``"pchip"``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import RegularGridInterpolator
@@ -137,7 +138,7 @@ class RegularGridInterpolator:
 
     def __call__(self, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
         method = self.method if method is None else method
-        if method not in ("linear", "nearest", "slinear", "cubic", "quintic"):
+        if method not in ("linear", "nearest", "slinear", "cubic", "quintic", "pchip"):
             raise refused("scipy.interpolate.RegularGridInterpolator",
                           f"method={method!r} is not covered.")  # fmt: skip
         points = _points(xi, len(self.grid))
@@ -147,6 +148,8 @@ class RegularGridInterpolator:
             made = self._linear(rows)
         elif method == "nearest":
             made = self._nearest(rows)
+        elif method == "pchip":
+            made = self._monotone(rows, nu)
         else:
             made = self._spline(rows, _ORDERS[method], nu)
         if self.fill_value is not None:
@@ -182,6 +185,19 @@ class RegularGridInterpolator:
         index = tuple(np.where(share <= 0.5, i, i + 1) for i, share in self._place(rows))
         still = np.reshape(np.sum(rows, axis=1), (-1, *[1] * (self.values.ndim - len(self.grid))))
         return self.values[index] + 0.0 * still
+
+    def _monotone(self, rows: Any, nu: Any) -> Any:
+        """Along one axis after the other, the last one first, for each place by itself."""
+        last = len(self.grid) - 1
+        orders = [0] * (last + 1) if nu is None else list(nu)
+
+        def at(place: Any) -> Any:
+            found = self.values
+            for d in range(last, -1, -1):
+                found = PchipInterpolator(self.grid[d], found, axis=d)(place[d], orders[d])
+            return found
+
+        return vmap(at)(rows)
 
     def _spline(self, rows: Any, k: int, nu: Any) -> Any:
         """A product of splines, one along each axis."""

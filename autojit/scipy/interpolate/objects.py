@@ -13,6 +13,7 @@ from .bsplines import BSpline, splev, splint
 from .grids import RectBivariateSpline, RegularGridInterpolator, interp1d
 from .piecewise import PPoly
 from .scattered import BarycentricInterpolator, RBFInterpolator
+from .triangulated import LinearNDInterpolator, NearestNDInterpolator
 
 
 def _polynomials(self: Any) -> PPoly:
@@ -109,3 +110,25 @@ def _radial(self: Any, x: Any) -> Any:
         self.y, d, self.neighbors, self.smoothing, self.kernel, self.epsilon, degree
     )
     return made(x)
+
+
+def _points(self: Any) -> np.ndarray:
+    """The points that SciPy's object was made of, which it may have scaled."""
+    points: np.ndarray = self.points
+    return points if self.scale is None else points * self.scale + self.offset
+
+
+def _values(self: Any) -> np.ndarray:
+    return np.reshape(self.values, (-1, *self.values_shape))
+
+
+@answers("scipy.interpolate.LinearNDInterpolator.__call__")
+def _on_triangles(self: Any, *args: Any) -> Any:
+    fill, scaled = self.fill_value, self.scale is not None
+    return LinearNDInterpolator(_points(self), _values(self), fill, scaled)(*args)
+
+
+@answers("scipy.interpolate.NearestNDInterpolator.__call__")
+def _nearest(self: Any, *args: Any) -> Any:
+    scaled = self.scale is not None
+    return NearestNDInterpolator(_points(self), self.values, scaled)(*args)

@@ -197,13 +197,3 @@ def _monomials(n: int, degree: int) -> np.ndarray:
     grid = np.stack(np.meshgrid(*[np.arange(degree + 1)] * n, indexing="ij"), axis=-1)
     powers = grid.reshape(-1, n)
     return powers[powers.sum(axis=1) <= degree]
-
-
-@answers("scipy.interpolate.griddata", tuples=("points", "xi"))
-def griddata(
-    points: Any, values: Any, xi: Any, method: str = "linear", fill_value: float = np.nan,
-    rescale: bool = False,
-) -> Any:  # fmt: skip
-    """Refused: the triangulation is not differentiated."""
-    raise refused("scipy.interpolate.griddata", "use radial basis functions:\n"
-                  "    RBFInterpolator(points, values)(xi)")  # fmt: skip

@@ -660,9 +660,9 @@ FIXES: dict[str, tuple[str, str]] = {
         "import scipy.integrate\nfrom scipy.integrate import quad\na, b = 0.0, 1.0\n"
         "jit(lambda w: L0[0])(2.0)",
     ),
-    "scipy/interpolate/scattered.py: RBFInterpolator(points, values)(xi)": (
+    "scipy/interpolate/triangulated.py: RBFInterpolator(points, values)(xi)": (
         "import scipy.interpolate\np = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])\n"
-        "jit(lambda v: scipy.interpolate.griddata(p, v, p + 0.1))(np.ones(4))",
+        "jit(lambda p: scipy.interpolate.griddata(p, np.ones(4), p + 0.1))(p)",
         "from scipy.interpolate import RBFInterpolator\n"
         "points = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])\nxi = points / 2\n"
         "jit(lambda values: L0)(np.ones(4))",

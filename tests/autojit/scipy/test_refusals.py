@@ -40,7 +40,7 @@ REFUSED = {
              'use method="pad"'),
     "smoothing": (lambda x: interpolate.UnivariateSpline(np.arange(5.0), x * np.arange(5.0))(1.0),
                   "pass s=0"),
-    "griddata": (lambda x: interpolate.griddata(np.eye(3), x * np.ones(3), np.eye(3))[0],
+    "griddata": (lambda x: interpolate.griddata(np.eye(3)[:, :2] * x, np.ones(3), np.eye(2))[0],
                  "RBFInterpolator(points, values)(xi)"),
     "sigma": (lambda x: ndimage.gaussian_filter1d(np.ones(9), x)[0], "pass radius="),
     "metric": (lambda x: distance.cdist(x * np.eye(2), np.eye(2), "yule")[0, 0], "euclidean"),

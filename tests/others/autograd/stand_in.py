@@ -6,6 +6,7 @@ source: ``grad``, ``jacobian``, ``check_grads``, ``flatten``, the optimizers.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -21,11 +22,20 @@ import numpy as np
 import autojit
 from autojit.staging import pytrees
 from autojit.tracing.tracer import Tracer
+from tests.others.autograd import functions
 
 WRAPPED = ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "scipy", "scipy.special",
            "scipy.stats", "scipy.linalg", "scipy.signal", "scipy.integrate")  # fmt: skip
 DISTRIBUTIONS = ("norm", "t", "beta", "chi2", "dirichlet", "gamma", "multivariate_normal",
                  "poisson")  # fmt: skip
+
+#: Functions that only autograd's modules have, or that have other arguments there.
+OWN = {
+    "numpy": {"make_diagonal": functions.make_diagonal, "where": functions.where},
+    "numpy.linalg": {"_dot": np.matmul, "T": functions.transposed},
+    "scipy": {},
+    "scipy.signal": {"convolve": functions.convolve},
+}
 
 
 def install(checkout: Path) -> None:
@@ -36,7 +46,14 @@ def install(checkout: Path) -> None:
     package.__file__ = str(source / "__init__.py")
     sys.modules["autograd"] = package
     for name in WRAPPED:
-        sys.modules[f"autograd.{name}"] = importlib.import_module(name)
+        module = importlib.import_module(name)
+        own = OWN.get(name)
+        sys.modules[f"autograd.{name}"] = (
+            module if own is None else functions.Module(f"autograd.{name}", module, **own)
+        )
+    for name in ("numpy.linalg", "scipy.signal"):
+        parent, _, child = name.partition(".")
+        setattr(sys.modules[f"autograd.{parent}"], child, sys.modules[f"autograd.{name}"])
     package.numpy, package.scipy = sys.modules["autograd.numpy"], sys.modules["autograd.scipy"]
     for name in DISTRIBUTIONS:
         sys.modules[f"autograd.scipy.stats.{name}"] = _module_of(name)
@@ -44,7 +61,7 @@ def install(checkout: Path) -> None:
     core = importlib.import_module("autograd.core")
     _replace_vector_spaces(core)
     core.make_vjp, core.make_jvp = make_vjp, make_jvp
-    importlib.import_module("autograd.builtins")
+    importlib.import_module("autograd.builtins").isinstance = functions.is_instance
     _load("autograd._vspaces", source / "numpy" / "numpy_vspaces.py")
     extend = importlib.import_module("autograd.extend")
     for place in (extend, core, importlib.import_module("autograd.tracer")):
@@ -57,6 +74,8 @@ def install(checkout: Path) -> None:
     exec(compile((source / "__init__.py").read_text("utf-8"), package.__file__, "exec"),
          vars(package))  # fmt: skip
     package.primitive, package.checkpoint = Primitive, autojit.checkpoint
+    importlib.import_module("autograd.misc.fixed_points").fixed_point = functions.fixed_point
+    importlib.import_module("autograd.misc").const_graph = const_graph
 
 
 def _load(name: str, path: Path) -> None:
@@ -137,7 +156,12 @@ def jacobian(fun: Callable[[Any], Any], x: Any) -> Any:
 # -- functions with rules ----------------------------------------------------------------
 
 
-class Primitive:
+def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+    """A function that Python runs once."""
+    return autojit.jit(functools.partial(fun, *args, **kwargs))
+
+
+class Primitive(functions.Deprecated):
     """A function whose derivative is what its rules say."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
@@ -148,7 +172,7 @@ class Primitive:
         self.__doc__ = fun.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arrays = [k for k, x in enumerate(args) if not callable(x)]
+        arrays = [k for k, x in enumerate(args) if not (callable(x) or isinstance(x, str))]
 
         def whole(given: Any) -> list[Any]:
             found = dict(zip(arrays, given, strict=True))
