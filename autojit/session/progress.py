@@ -3,8 +3,8 @@
     autojit: tracing loss (12,000 operations, 4 s) …
 
 On a terminal and in a notebook only, and erased in the end.  In a notebook it is an output of its
-own, since text on stderr has a red background there.  ``AUTOJIT_PROGRESS=0`` switches it off.  A thread writes it, since neither the user's function nor LLVM would look at a clock; it ends
-with the work.
+own, since text on stderr is red there.  ``AUTOJIT_PROGRESS=0`` switches it off.  A thread writes
+the line, since neither the user's function nor LLVM would look at a clock; it ends with the work.
 """
 
 from __future__ import annotations

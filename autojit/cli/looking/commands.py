@@ -185,7 +185,8 @@ def source(
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the function; such as loss_grad by default.")
+        str,
+        typer.Option(metavar="NAME", help="Name of the function. [default: loss_grad …]"),
     ] = "",
     output: Output = None,
 ) -> None:
