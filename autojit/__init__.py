@@ -12,6 +12,7 @@ array([-5.])
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .version import VERSION
@@ -105,6 +106,16 @@ __all__ = [
 def parse(text: str) -> Any:
     """Parse the text of a program; the inverse of ``str(program)``.
 
+    Args:
+        text: the text, in the grammar of ``ir/GRAMMAR.md``.
+
+    Returns:
+        A program: called with arrays, it runs.
+
+    Raises:
+        StructureError: if ``text`` is no string.
+        ValueError: if it is not a program; the message names the line.
+
     >>> import autojit
     >>> p = autojit.parse('''
     ... program double(%0: f64[]) {
@@ -177,9 +188,9 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         if name.startswith("_"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from .session.other_names import no_such_name
+        from .session.other_names import missing
 
-        raise AttributeError(no_such_name(name, __all__), name=name)
+        raise missing(name, __all__, sys._getframe(1))
     module = _LATER[name]
     if not module:
         return importlib.import_module(f"{__name__}.{name}")

@@ -100,8 +100,8 @@ class PythonFunction(HostFunction):
         leaves, structure = pytrees.flatten(made)
         if structure != self.results:
             raise StructureError(
-                f"{self.name}, called by {self.caller}, returned {_words(structure)}, and its "
-                f"result_types are {_words(self.results)}."
+                f"{self.name}, called by {self.caller}, returned {pytrees.in_words(structure)}, "
+                f"and its result_types are {pytrees.in_words(self.results)}."
             )
         pairs = zip(leaves, types, strict=True)
         return [self._checked(leaf, t, k) for k, (leaf, t) in enumerate(pairs)]
@@ -171,11 +171,6 @@ def _type_of(array: np.ndarray) -> str:
         return str(Type(canonical_dtype(array.dtype), array.shape))
     except TypeMismatch:
         return str(array.dtype)
-
-
-def _words(structure: Any) -> str:
-    text = str(structure).removeprefix("PyTreeSpec(").removesuffix(")")
-    return text.split(", NoneIsLeaf")[0].split(", namespace=")[0]
 
 
 # -- calls -------------------------------------------------------------------------------

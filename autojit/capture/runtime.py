@@ -11,6 +11,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -331,15 +332,19 @@ class Runtime(PlainRuntime):
         return Access(site, get, put, seen, source, functions)
 
 
+#: Functions that have no source of their own, and whose calls are answered for.
+_ANSWERED = (BuiltinFunctionType, np.vectorize, calls.CACHED)
+
+
 def twin(f: Any) -> Any:
     """A function with its control flow captured; itself where it has none, or no source."""
     return converted(f, Runtime)
 
 
 def entry(f: Any) -> Any:
-    """The same of a function that is called from elsewhere, which may call itself, or be Numba's
-    or NumPy's for elements or cores of arrays."""
-    if numba_kind(type(f)) or isinstance(f, np.vectorize):
+    """The same of a function that is called from elsewhere, which may call itself, be Numba's or
+    ``np.vectorize``'s for elements or cores of arrays, or be built into Python."""
+    if numba_kind(type(f)) or isinstance(f, _ANSWERED):
         return functools.wraps(f)(lambda *args, **kwargs: calls.call(f, args, kwargs, twin))
     made = twin(f)
     if not recursion.calls_itself(made):

@@ -79,7 +79,7 @@ def scan(
     >>> scan(lambda total, x: (total + x, total + x), 0.0, np.array([1.0, 2.0, 3.0]))
     (np.float64(6.0), array([1., 3., 6.]))
     """
-    check_function(f, "argument 0", "scan")
+    check_function(f, "argument 0", "scan", "carry, x")
     check_flag(reverse, "reverse", "scan")
     steps = length_of(xs, length, "scan")
     check_segments(checkpoint)
@@ -110,7 +110,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
     >>> fori_loop(0, 4, lambda i, x: x + i, np.zeros(2))
     array([6., 6.])
     """
-    body_fun = check_function(body_fun, "argument 2", "fori_loop")
+    body_fun = check_function(body_fun, "argument 2", "fori_loop", "i, carry")
     lower, upper = bound(lower, "lower of fori_loop"), bound(upper, "upper of fori_loop")
     if not (is_tracer(lower) or is_tracer(upper)):
         steps = max(upper - lower, 0)
@@ -151,8 +151,8 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init:
     >>> round(float(grad(root)(4.0)), 6)
     0.25
     """
-    check_function(cond_fun, "argument 0", "while_loop")
-    check_function(body_fun, "argument 1", "while_loop")
+    check_function(cond_fun, "argument 0", "while_loop", "carry")
+    check_function(body_fun, "argument 1", "while_loop", "carry")
     return in_a_trace(lambda i: emit_while(cond_fun, body_fun, i), init)
 
 
@@ -232,16 +232,26 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 @folded
 def map(f: Callable[..., Any], xs: Any) -> Any:
-    """``f`` of each row of ``xs``, one after the other, and the results stacked.
+    """Apply ``f`` to each row of ``xs`` in turn, and stack the results.
 
-    ``vmap(f)(xs)`` computes the same all at once, which is faster where it fits in memory.
+    Args:
+        f: a function of one row.
+        xs: an array, or a tree of arrays with the same number of rows.
+
+    Returns:
+        The results of ``f``, stacked along a new first axis.
+
+    Raises:
+        ShapeError: if the arrays have different numbers of rows.
+
+    ``vmap(f)(xs)`` computes all rows at once, which is faster but needs more memory.
 
     >>> import numpy as np
     >>> import autojit
     >>> autojit.map(np.sum, np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([3., 7.])
     """
-    f = check_function(f, "argument 0", "map")
+    f = check_function(f, "argument 0", "map", "x")
     return scan(lambda _, x: ((), f(x)), (), xs)[1]
 
 

@@ -62,9 +62,9 @@ def scalar(x: Any, what: str) -> Value:
         raise StructureError(with_place(f"{what} must be a scalar, not None.", user_source()))
     value = lift(x)
     if value.shape:
-        raise ShapeError(
-            with_place(f"{what} must be a scalar; it has shape {value.shape}.", user_source())
-        )
+        words = f"{what} must be a scalar; it has shape {value.shape}. Make one of it:"
+        code = "    np.all(x > 0)                      # not: x > 0"
+        raise ShapeError(with_place(f"{words}\n{code}", user_source()))
     return value
 
 
@@ -100,6 +100,14 @@ def bound(x: Any, what: str) -> Any:
     return x
 
 
+def _kind(result: Any) -> str:
+    """What a body has returned, in words."""
+    if isinstance(result, Tracer):
+        return "a traced array"
+    count = f" of {len(result)}" if isinstance(result, (tuple, list)) else ""
+    return f"a {type(result).__name__}{count}"
+
+
 def length_of(xs: Any, length: int | None, of: str) -> int:
     """The number of rows that all of ``xs`` have, or the given length."""
     leaves = pytrees.flatten(xs)[0]
@@ -107,8 +115,10 @@ def length_of(xs: Any, length: int | None, of: str) -> int:
     for leaf, path in zip(leaves, pytrees.paths(xs, "xs"), strict=True):
         if np.ndim(leaf) == 0:
             raise ShapeError(
-                with_place(f"{of} runs over rows, and {path} is a scalar. Close over it, or "
-                           "pass it in the carry.", user_source())
+                with_place(f"{of} runs over rows, and {path} is a scalar. " + (
+                    "A list is a tree of arrays here. Make it one array:\n    xs = np.array(xs)"
+                    if isinstance(xs, list) else "Close over it, or pass it in the carry."),
+                    user_source())
             )  # fmt: skip
         extents[path] = np.shape(leaf)[0]
     if length is not None:
@@ -212,7 +222,7 @@ def emit_scan(
         if not (isinstance(result, tuple) and len(result) == 2):
             raise StructureError(
                 with_place(
-                    f"{name} must return (carry, y); it returned a {type(result).__name__}. "
+                    f"{name} must return (carry, y); it returned {_kind(result)}. "
                     "Return None for y where there is nothing to stack:\n"
                     "    return carry, None",
                     user_source(),
@@ -365,7 +375,8 @@ def _common_results(bodies: Sequence[Body], names: Sequence[str], of: str) -> li
                     with_place(
                         f"the branches of {of} must return the same types; result {j} is "
                         + ", ".join(f"{c} from {n}" for c, n in zip(columns, names, strict=True))
-                        + ". Convert or broadcast one of them.",
+                        + ". Convert or broadcast one of them:\n"
+                        "    np.broadcast_to(y, x.shape).astype(x.dtype)",
                         user_source(),
                     )
                 )

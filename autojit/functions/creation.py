@@ -17,6 +17,9 @@ from autojit.tracing.tracer import Tracer
 from .assignment import cast
 from .manipulation import reshape
 
+#: NumPy's own name for ``copy=None``, which other libraries pass; it has no truth value.
+_IF_NEEDED = np._CopyMode.IF_NEEDED  # type: ignore[attr-defined]
+
 
 def _is_vague(a: Any, order: str) -> bool:
     """Whether the likeness of an array need not be in row-major order."""
@@ -97,7 +100,7 @@ def converted(
     known = isinstance(x, Tracer)
     result = as_tracer(x)
     wanted = result.dtype if dtype is None else np.dtype(dtype)
-    copies = name == "array" if copy is ... else copy
+    copies = name == "array" if copy is ... else copy is not _IF_NEEDED and copy
     if not known or result.is_scalar or copies or wanted != result.dtype:
         ordered = not known or result.ordered or order == "C"
         result = made(cast(result, wanted), ordered=ordered and order in (None, "C", "K", "A"))

@@ -32,6 +32,10 @@ def concatenate(
     values = promoted(*parts)
     if dtype is not None:
         values = [to_dtype(v, dtype) for v in values]
+    if is_tracer(axis) and axis.ndim:
+        words = "np.concatenate takes the arrays as one list; the second argument is the axis:"
+        code = "    np.concatenate([a, b])             # not: np.concatenate(a, b)"
+        raise ShapeError(with_place(f"{words}\n{code}", user_source()))
     axis = shapes.normalize_axis(axis, values[0].type.ndim)
     return tracer(values[0] if len(values) == 1 else move.concatenate(*values, axis=axis))
 
@@ -44,7 +48,11 @@ def stack(
     extents = [shape_of(a) for a in parts]
     if len(set(extents)) > 1:
         raise ShapeError(
-            with_place(f"np.stack needs arrays of one shape; got {extents}", user_source())
+            with_place(
+                f"np.stack needs arrays of one shape; got {', '.join(map(str, extents))}. To join "
+                "them end to end:\n    np.concatenate([a, b])",
+                user_source(),
+            )
         )
     return concatenate([np.expand_dims(a, axis) for a in parts], axis, out, dtype=dtype)
 
@@ -66,7 +74,9 @@ def stack_nested(x: Any, dtype: Any = None) -> Any:
         raise ShapeError(
             with_place(
                 "The parts of a list that is made an array have different shapes: "
-                f"{', '.join(str(part.shape) for part in parts)}",
+                f"{', '.join(str(part.shape) for part in parts)}. Join them end to end, or work on "
+                "each by itself:\n    np.concatenate([np.ravel(part) for part in x])\n"
+                "    [np.sum(part) for part in x]",
                 user_source(),
             )
         )

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.errors import DtypeError, with_place
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.protocols.registry import uncovered
 from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .assignment import setitem
@@ -28,6 +30,10 @@ def astype(x: Tracer, dtype: Any, *args: Any, **kwargs: Any) -> Tracer:
 
 def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
     """``x.view()``; bytes are not read as another dtype."""
+    if isinstance(dtype, (int, tuple)) and not isinstance(dtype, bool):
+        words = "x.view takes a dtype. With a shape it is a method of PyTorch's tensors; here:"
+        code = "    x.reshape(-1, 1)                   # not: x.view(-1, 1)"
+        raise DtypeError(with_place(f"{words}\n{code}", user_source()))
     if type is not None or (dtype is not None and np.dtype(dtype) != x.dtype):
         raise uncovered("x.view", " with another dtype or type")
     return x[...]

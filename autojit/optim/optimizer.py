@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -40,6 +40,16 @@ class Optimizer(NamedTuple):
 
     init: Callable[[Any], dict[str, Any]]
     update: Update
+
+    def __getattr__(self, name: str) -> NoReturn:
+        words = f"an optimiser has no attribute {name!r}: it holds no state."
+        if name in ("step", "zero_grad", "apply_updates", "apply_gradients", "minimize"):
+            words += (
+                " Its state goes in and out of `update`:\n"
+                "    state = opt.init(params)\n"
+                "    params, state = opt.update(params, grad(f)(params), state)"
+            )
+        raise AttributeError(words)
 
     def __repr__(self) -> str:
         return "<Optimizer: init(params) -> state; update(params, grads, state) -> params, state>"

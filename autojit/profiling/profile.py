@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from autojit.errors import ProfileError
 from autojit.session.files import write_whole
+from autojit.session.tracebacks import explained
 from autojit.session.watching import watching
 from autojit.staging.execute import settings
 from autojit.staging.shown import Text
@@ -106,6 +107,21 @@ class Profile:
         write_whole(file, timeline_text(self.recorder))
 
 
+def _called(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    """The error where ``profile`` is called with a function."""
+    if not (args or kwargs):
+        return None
+    return ProfileError(
+        "profile takes no arguments: it is a context around what is to be profiled.\n"
+        "    with autojit.profile() as p:\n        f(x)\n    print(p)"
+    )
+
+
+def _explained(function: Callable[[], Profile]) -> Callable[[], Profile]:
+    return explained(function, _called)
+
+
+@_explained
 def profile() -> Profile:
     """A context that takes the time of what autojit does in it, on all threads.
 

@@ -67,9 +67,8 @@ def _too_many(
     if names[:1] != ["f"] or "positional argument" not in str(error) or "missing" in str(error):
         return None
     name = function.__name__
+    settings = f", and its settings by name: {', '.join(names[1:])}" if names[1:] else ""
     return SettingError(
-        f"{name} takes a function, and its settings by name: {', '.join(names[1:])}. The arguments "
-        "of the function go into a second pair of brackets:\n"
-        + f"    {name}(f)(x)".ljust(38)
-        + f" # not: {name}(f, x)"
+        f"{name} takes a function{settings}. The arguments of the function go into a second pair "
+        "of brackets:\n" + f"    {name}(f)(x)".ljust(38) + f" # not: {name}(f, x)"
     )

@@ -7,6 +7,7 @@ import numpy as np
 from autojit.spelling import closest
 
 _JAX, _TORCH, _PANDAS = "JAX's arrays", "PyTorch's tensors", "pandas"
+_LIST = "Python's lists"
 
 #: By the attribute: the library, and code that does the same here.
 _ATTRIBUTES = {
@@ -33,6 +34,11 @@ _ATTRIBUTES = {
     "exp": (_TORCH, "np.exp(x)", "x.exp()"),
     "log": (_TORCH, "np.log(x)", "x.log()"),
     "sqrt": (_TORCH, "np.sqrt(x)", "x.sqrt()"),
+    "append": (_LIST, "x = np.append(x, 1.0)", "x.append(1.0)"),
+    "extend": (_LIST, "x = np.concatenate([x, x])", "x.extend(x)"),
+    "insert": (_LIST, "x = np.insert(x, 0, 1.0)", "x.insert(0, 1.0)"),
+    "pop": (_LIST, "last, x = x[-1], x[:-1]", "last = x.pop()"),
+    "index": (_LIST, "np.argmax(x == 1.0)", "x.index(1.0)"),
     "iloc": (_PANDAS, "x[i]", "x.iloc[i]"),
     "values": (_PANDAS, "x", "x.values"),
     "to_numpy": (_PANDAS, "x", "x.to_numpy()"),

@@ -2,14 +2,15 @@
 
     autojit: tracing loss (12,000 operations, 4 s) …
 
-On a terminal and in a notebook only, and erased in the end.  ``AUTOJIT_PROGRESS=0`` switches it
-off.  A thread writes it, since neither the user's function nor LLVM would look at a clock; it ends
-with the work.
+On a terminal and in a notebook only, and erased in the end.  In a notebook it is an output of its
+own, since text on stderr is red there.  ``AUTOJIT_PROGRESS=0`` switches it off.  A thread writes
+the line, since neither the user's function nor LLVM would look at a clock; it ends with the work.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 import threading
@@ -75,11 +76,15 @@ def is_shown(stream: Any) -> bool:
     """Whether a stream is interactive and the line has not been switched off."""
     if os.environ.get("AUTOJIT_PROGRESS", "1") == "0":
         return False
-    if type(stream).__module__.partition(".")[0] == "ipykernel":
+    if _is_notebook(stream):
         return True
     with contextlib.suppress(AttributeError, ValueError):  # no stream, or a closed one
         return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
     return False
+
+
+def _is_notebook(stream: Any) -> bool:
+    return type(stream).__module__.partition(".")[0] == "ipykernel"
 
 
 @contextmanager
@@ -96,6 +101,7 @@ class _Watcher:
 
     def __init__(self, stream: Any, stages: list[_Stage]) -> None:
         self._stream = stream
+        self._cell = _Cell() if _is_notebook(stream) else None
         self._stages = stages
         self._started = time.monotonic()
         self._over = threading.Event()
@@ -138,10 +144,28 @@ class _Watcher:
     def _put(self, words: str) -> None:
         if not words and not self._width:
             return
+        if self._cell is not None:
+            self._cell.put(words)
+            self._width = len(words)
+            return
         words = words[: _columns(self._stream) - 1]
         self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
         self._stream.flush()
         self._width = len(words)
+
+
+class _Cell:
+    """An output of a notebook's cell, whose text changes."""
+
+    def __init__(self) -> None:
+        display = importlib.import_module("IPython.display")
+        self._handle = display.DisplayHandle()
+        self._is_there = False
+
+    def put(self, words: str) -> None:
+        show = self._handle.update if self._is_there else self._handle.display
+        show({"text/plain": words}, raw=True)
+        self._is_there = True
 
 
 def _columns(stream: Any) -> int:

@@ -27,6 +27,7 @@ from autojit.errors import AutojitError
 from .calls_of_ours import refused_call
 from .frames import is_internal, is_ours
 from .mistakes import pages_of
+from .pythons_errors import said_of_python
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,12 +38,6 @@ FULL, FOLDED = "full", "folded"
 _NOTE = re.compile(r"\((\d+) frames? of autojit (?:is|are) hidden: AUTOJIT_TRACEBACK=full shows")
 
 
-_UNHASHABLE = re.compile(r"unhashable type: '(Argument|Tracer|TracedArray|FreshArray)'")
-_NO_KEY = (
-    "A traced value cannot be a key of a dict or a member of a set: its number is not known while "
-    "the function is traced. Use a name or a place as the key ({'x': 1}), an array in the dict's "
-    "place (table[i]), np.unique(x) for a set, or a static argument: jit(f, static_argnums=0)"
-)
 _unfolded: ContextVar[bool] = ContextVar("unfolded", default=False)
 
 
@@ -68,10 +63,10 @@ def fold(error: BaseException) -> None:
         if len(kept) < len(steps):
             hidden += len(steps) - len(kept)
             BaseException.with_traceback(each, _linked(kept))
-    if type(error) is TypeError and _UNHASHABLE.fullmatch(str(error)):
+    if type(error) is TypeError and (said := said_of_python(str(error))):
         notes: list[str] = vars(error).setdefault("__notes__", [])
-        if _NO_KEY not in notes:
-            notes.insert(0, _NO_KEY)
+        if said not in notes:
+            notes.insert(0, said)
     if hidden:
         _note(error, hidden, mode)
 

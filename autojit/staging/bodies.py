@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -127,16 +128,34 @@ _CALLS = {
 }
 
 
-def check_function(f: Any, what: str, of: str) -> Any:
+def check_function(f: Any, what: str, of: str, takes: str | None = None) -> Any:
     """The function with its control flow captured, for callers that call it directly;
-    StructureError unless the argument is a function."""
+    StructureError unless the argument is a function that takes arguments of these names."""
     if not callable(f):
         words = f"{what} of {of} must be a function, not {f!r:.60}"
         if of in _CALLS:
             words += f". Give it functions, which it calls itself:\n    {_CALLS[of]}"
         raise StructureError(with_place(words, user_source()))
+    if takes is not None:
+        _check_takes(f, takes, what, of)
     hooks.load()
     return hooks.converted(python_function(f))
+
+
+def _check_takes(f: Any, takes: str, what: str, of: str) -> None:
+    """StructureError unless a function can be called with arguments of these names."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return  # it is not written in Python
+    try:
+        signature.bind(*takes.split(", "))
+    except TypeError as error:
+        words = (
+            f"{of} calls {name_of(f)}, its {what}, with ({takes}), and it takes others: {error}."
+        )
+        code = f"Define it with these:\n    def body({takes}): ..."
+        raise StructureError(with_place(f"{words}\n{code}", user_source())) from None
 
 
 def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:

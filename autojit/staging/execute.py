@@ -59,7 +59,9 @@ settings = _Settings()
 
 @contextmanager
 def disable_jit() -> Iterator[None]:
-    """Everything inside the block runs in the interpreter: nothing is compiled.
+    """A context in which nothing is compiled: operations run one by one in NumPy.
+
+    Compiled and transformed functions are still traced. Results agree up to rounding.
 
     >>> import autojit
     >>> with autojit.disable_jit():

@@ -12,6 +12,7 @@ import optree
 from autojit.codegen.export.text.interface import RESERVED, Interface
 from autojit.codegen.export.text.names import identifier
 from autojit.errors import AutojitError
+from autojit.session.tracebacks import folded
 
 from . import pytrees
 from .execute import target_errors
@@ -23,6 +24,7 @@ from .transformed import Transformed
 TARGETS = ("numpy", "numba", "c")
 
 
+@folded
 def source(f: Callable[..., Any], *args: Any, target: str = "numpy", name: str = "") -> str:
     """Source code of a module that computes ``f`` without autojit.
 

@@ -22,11 +22,21 @@ from .transformed import P
 STAGES = ("trace", "optimized", "loops", "vectors", "llvm", "asm", "cuda", "ptx")
 
 
+@folded
 def trace(f: Callable[P, Any]) -> Callable[P, Program]:
-    """A function of the same arguments that returns the traced program.
+    """A function of the same arguments that returns the program which they trace.
 
-    Leaves of the arguments become inputs, in order; arrays that ``f`` closes over
-    become the last inputs and are bound to them.
+    Args:
+        f: a function of arrays, numbers or trees of them.
+
+    Returns:
+        A function that returns a :class:`Program`. The inputs of the program are the leaves of
+        the arguments, in order, and after them the arrays that ``f`` closes over, which are
+        bound. ``print`` shows the program as text, which ``autojit.parse`` reads back; called
+        with arrays, the program runs.
+
+    Raises:
+        NotArrayError: if a leaf of the arguments is neither an array nor a number.
 
     >>> import autojit, numpy as np
     >>> print(autojit.trace(lambda x: np.sum(np.sin(x)))(np.ones(3)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Number
 from operator import attrgetter
 from types import CodeType, CoroutineType, GeneratorType
@@ -152,6 +152,16 @@ def call_paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     return [path for name, tree in named for path in paths(tree, f"argument {name!r}")]
 
 
+def in_words(structure: Any) -> str:
+    """A structure as a user may write it, with ``*`` for each array.
+
+    >>> in_words(flatten((1.0, [2.0]))[1])
+    '(*, [*])'
+    """
+    text = str(structure).removeprefix("PyTreeSpec(").removesuffix(")")
+    return text.split(", NoneIsLeaf")[0].split(", namespace=")[0]
+
+
 def _last_line(code: CodeType) -> int:
     """The line of the last ``return``."""
     import dis
@@ -184,13 +194,22 @@ def check_result(leaf: Any, what: str, function: Any = None) -> Any:
                 made or user_source(),
             )
         )
+    code = (
+        "    return loss                        # not: return {'kind': 'mse', 'loss': loss}\n"
+        "    {'kind': 'mse', 'loss': jit(f)(x)}"
+    )
+    if any(isinstance(x, Tracer) for x in getattr(leaf, "__dict__", {}).values()):
+        code += (
+            "\nOr make its class a dataclass:\n"
+            "    @dataclasses.dataclass             # and fields, no __init__\n"
+            f"    class {type(leaf).__name__}: ..."
+        )
     raise NotArrayError(
         with_place(
-            f"{what} contains {leaf!r:.60} of type {type(leaf).__name__}. The result of a "
+            f"{what} contains {_shown(leaf)} of type {type(leaf).__name__}. The result of a "
             "transformed function must be an array, a number, or tuples, lists, dicts or "
             "dataclasses of these. Return the numbers, and add the rest where it is called:\n"
-            "    return loss                        # not: return {'kind': 'mse', 'loss': loss}\n"
-            "    {'kind': 'mse', 'loss': jit(f)(x)}",
+            f"{code}",
             made or user_source(),
         )
     )
@@ -225,12 +244,25 @@ def _way_out(leaf: Any, path: str, static: str) -> str:
     kind, (_, mark, key) = type(leaf).__name__, path.partition("[")
     if isinstance(leaf, (set, frozenset)):
         return "A set has no order. Pass a list:\n    sorted(x)"
+    if isinstance(leaf, Iterator):
+        return "An iterator is read once. Pass a list:\n    list(x)"
+    if isinstance(leaf, (np.random.Generator, np.random.RandomState)):
+        return (
+            "A compiled function draws nothing. Draw outside, and pass the numbers:\n"
+            + "    jit(f)(x, rng.normal(size=3))".ljust(39)
+            + "# not: jit(f)(x, rng)"
+        )
     if any(isinstance(x, float) or is_array(x) for x in getattr(leaf, "__dict__", {}).values()):
         return (
             "To compute with the numbers in it, make its class a dataclass, whose fields are "
             f"arguments then:\n    @dataclasses.dataclass             # and fields, no __init__\n"
             f"    class {kind}: ...\n"
             f"or make the argument static if it is a setting:\n    {static}"
+        )
+    if _FIELD.fullmatch(path):
+        return (
+            "Close over the object, and pass its numbers alone:\n"
+            "    jit(lambda w: f(dataclasses.replace(p, w=w)))(p.w)"
         )
     if mark and key[:1] in "'\"" and key.endswith("]"):
         name = key.strip("'\"]")
@@ -244,6 +276,8 @@ def _way_out(leaf: Any, path: str, static: str) -> str:
     return f"Make the argument static if it is a setting:\n    {static}"
 
 
+#: The path of a field of an object that is an argument.
+_FIELD = re.compile(r"argument \S+\.\w+")
 #: In code: the keyword that makes an argument static.
 ARGUMENT = "static_argnums=..."
 

@@ -60,7 +60,15 @@ def leaf_type(leaf: Any) -> LeafType:
 
 
 #: Code that converts unsupported dtypes to supported ones, by kind.
-_CONVERSIONS = {"f": "x.astype(np.float32)", "O": "x.astype(float)"}
+_CONVERSIONS = {
+    "f": "x.astype(np.float32)",
+    "O": "x.astype(float)",
+    "U": "x.astype(float)                    # if the texts are numbers",
+    "S": "x.astype(float)                    # if the texts are numbers",
+    "M": "(x - x[0]) / np.timedelta64(1, 's')    # seconds since the first",
+    "m": "x / np.timedelta64(1, 's')         # seconds",
+    "V": "x[x.dtype.names[0]]                # one field",
+}
 
 
 def check_dtypes(leaves: Sequence[Any], paths: Sequence[str]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from autojit import places
-from autojit.errors import InPlaceError, with_place
+from autojit.errors import InPlaceError, UncoveredFunctionError, with_place
 
 from .aliasing import assign, reshape_in_place
 from .hooks import hooks
@@ -213,6 +213,18 @@ def _lines(x: Any) -> Any:
     return type(x)(map(_lines, x)) if type(x) in (list, tuple) else x
 
 
+def uncovered_of(function: str, library: str, theirs: str) -> UncoveredFunctionError:
+    """The error for a function of another library, which works on arrays or objects of its own."""
+    code = "    np.sin(x)".ljust(38) + f" # not: {theirs}"
+    return UncoveredFunctionError(
+        with_place(
+            f"{function} is {library}'s, and traced arrays are NumPy's. Write it with NumPy:\n"
+            f"{code}",
+            user_source(),
+        )
+    )
+
+
 class ArrayMethods(Operators):
     """ndarray's methods and attributes. Any that are missing here are not covered."""
 
@@ -236,6 +248,14 @@ class ArrayMethods(Operators):
         if any_may_be_none(types):
             return NotImplemented
         return hooks.call_function(func, args, kwargs)
+
+    def _sympy_(self) -> NoReturn:
+        raise uncovered_of("This function", "SymPy", "sympy.sin(x)")
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        words = "elements of an array cannot be deleted. Make an array without them:"
+        code = "    y = np.delete(y, 0)                # not: del y[0]"
+        raise ValueError(with_place(f"{words}\n{code}", user_source()))
 
     sum = _delegated(np.sum)
     prod = _delegated(np.prod)

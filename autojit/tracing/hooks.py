@@ -16,6 +16,7 @@ from typing import Any
 
 from autojit import places
 from autojit.ir.core.locks import Lock
+from autojit.spelling import MissingName
 
 
 class Hooks:
@@ -116,10 +117,14 @@ class Hooks:
 
         Raises AttributeError where there is none.
         """
-        if not name.startswith("_"):
-            with contextlib.suppress(AttributeError):
-                return getattr(importlib.import_module(places.CLASSES[module]), name)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        theirs = importlib.import_module(places.CLASSES[module])
+        with contextlib.suppress(AttributeError):
+            return getattr(theirs, name)
+        short = module.removeprefix(f"{__name__.partition('.')[0]}.")
+        ours = importlib.import_module(module)
+        raise MissingName(short, name, [*dir(ours), *dir(theirs)])
 
     def html(self, x: Any) -> str:
         """A piece of HTML that shows a program, a compiled or a transformed function."""

@@ -13,7 +13,6 @@ from autojit.errors import (
     ConcreteValueError,
     RefusedInPlaceError,
     UncoveredAttributeError,
-    UncoveredFunctionError,
     with_place,
 )
 from autojit.ir.core.halves import shown_dtype
@@ -22,7 +21,7 @@ from autojit.ir.core.types import Type
 from autojit.session.elsewhere import closest_of_arrays, of_others
 
 from .aliasing import View, refreshed
-from .array_methods import ArrayMethods
+from .array_methods import ArrayMethods, uncovered_of
 from .context import Trace, check_not_leaked
 from .hooks import hooks
 from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
@@ -185,7 +184,7 @@ class Tracer(ArrayMethods):
     @classmethod
     def __torch_function__(cls, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
         """The function that PyTorch calls instead of its own."""
-        raise uncovered_of(f"torch.{getattr(f, '__name__', f)}", "PyTorch")
+        raise uncovered_of(f"torch.{getattr(f, '__name__', f)}", "PyTorch", "torch.sin(x)")
 
     # -- what needs a value -----------------------------------------------
 
@@ -365,17 +364,6 @@ class Tracer(ArrayMethods):
                     user_source(),
                 )
             )
-
-
-def uncovered_of(function: str, library: str) -> UncoveredFunctionError:
-    """The error for a function of another library that works on its own arrays."""
-    return UncoveredFunctionError(
-        with_place(
-            f"{function} is {library}'s, and traced arrays are NumPy's. Write it with NumPy:\n"
-            "    np.sin(x)                          # not: torch.sin(x), jnp.sin(x)",
-            user_source(),
-        )
-    )
 
 
 class Argument(Tracer):

@@ -10,7 +10,7 @@ import numpy as np
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.errors import NotArrayError, with_place
 from autojit.ir.core.declaration import full
-from autojit.ir.core.halves import converted, is_bfloat16, to_float32
+from autojit.ir.core.halves import converted, in_dtype, is_bfloat16, to_float32
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.ops.arithmetic import convert
@@ -45,7 +45,7 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     array = np.asarray(x)
     if dtype is not None and array.dtype != dtype:
         halves = is_bfloat16(dtype) or is_bfloat16(array.dtype)
-        array = converted(array, dtype) if halves else np.asarray(x, dtype)
+        array = converted(array, dtype) if halves else in_dtype(x, dtype)
     check_dtype(array.dtype)
     if array.ndim == 0:
         number = to_float32(array).item() if is_bfloat16(array.dtype) else array[()]

@@ -193,10 +193,17 @@ class Residual(NamedTuple):
 
 @folded
 def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
-    """What reverse mode stores between ``f`` and its derivative by all arguments.
+    """List the values that the reverse mode of ``f`` stores in the forward pass.
 
-    Arguments and constants are left out, because they exist anyway. Compilation may fuse operations
-    outside of loops and checkpoints, and then less is stored. Nothing is computed.
+    Args:
+        f: a function of arrays or trees of them, differentiated by all arguments.
+        args: its arguments.
+
+    Returns:
+        A list with the type and the source line of each value. Arguments and constants are not
+        listed, as they take no memory of their own.
+
+    Nothing is computed. Compiled code may store less, because it fuses operations.
 
     >>> import numpy as np
     >>> from autojit import checkpoint, saved_residuals

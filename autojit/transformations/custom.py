@@ -115,7 +115,7 @@ class _WithRules(Binding[P, R]):
 
 
 class custom_jvp(_WithRules[P, R]):
-    """A function with a rule for its tangents, from which all its derivatives come.
+    """A function with a derivative rule of yours, from which all its derivatives are made.
 
     Args:
         f: a function of arrays, or trees of them. Omitted in

@@ -72,10 +72,20 @@ def _matching(tree: Any, structure: Any, types: Sequence[Type], what: str) -> li
     """The leaves of a tree, checked to have a structure, shapes and dtypes."""
     leaves, given = pytrees.flatten(tree)
     if given != structure:
-        raise StructureError(f"{what} must have the structure {structure}; got {given}")
+        wanted, got = pytrees.in_words(structure), pytrees.in_words(given)
+        words = f"{what} must have the structure {wanted}; got {got}."
+        if pytrees.is_one_array(structure) and len(leaves) == 1:
+            words += (
+                " Give the array alone:\n"
+                "    pull_back(v)                       # not: pull_back((v,))"
+            )
+        raise StructureError(words)
     for leaf, type in zip(leaves, types, strict=True):
         if np.shape(leaf) != type.shape:
-            raise ShapeError(f"{what} must have the shape {type.shape}; got {np.shape(leaf)}")
+            raise ShapeError(
+                f"{what} must have the shape {type.shape}; got {np.shape(leaf)}. "
+                f"Make one of it:\n    v = np.ones({type.shape})"
+            )
     return [_in_dtype(leaf, type.dtype) for leaf, type in zip(leaves, types, strict=True)]
 
 
@@ -88,15 +98,19 @@ def _in_dtype(x: Any, dtype: np.dtype) -> Any:
 
 @folded
 def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
-    """The value of ``f`` and its derivative along tangents, in one forward pass.
+    """The value of ``f`` and its derivative along a direction, in one forward pass.
 
     Args:
         f: a function of arrays or trees of them.
-        primals: its positional arguments, as a tuple.
-        tangents: directions, with the structure, shapes and dtypes of the primals.
+        primals: the arguments of ``f``, as a tuple.
+        tangents: the direction: a tuple with the structure and shapes of ``primals``.
 
     Returns:
-        ``(out, tangent_out)``.
+        ``(out, tangent_out)``: the value, and the Jacobian times the direction, which has the
+        structure and shapes of the value.
+
+    Raises:
+        StructureError, ShapeError: if the tangents do not fit the primals.
 
     >>> import numpy as np
     >>> from autojit import jvp
@@ -155,7 +169,19 @@ def _failing(results: Sequence[Any], held: Any) -> list[Any]:
 
 @folded
 def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
-    """The value of ``f`` and its derivative there, as a linear function of tangents.
+    """The value of ``f`` at a point, and its derivative there as a linear function.
+
+    Args:
+        f: a function of arrays or trees of them.
+        primals: the point: the positional arguments of ``f``.
+
+    Returns:
+        ``(out, derivative)``. ``derivative(*tangents)`` takes a direction with the structure and
+        shapes of the primals, and returns what :func:`jvp` returns as ``tangent_out``. It does
+        not compute ``f`` again, so that many directions cost less than as many calls of ``jvp``.
+
+    Raises:
+        StructureError, ShapeError: from ``derivative``, if the tangents do not fit the primals.
 
     >>> import numpy as np
     >>> from autojit import linearize
@@ -199,16 +225,20 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool) -> Any: ...
 
 @folded
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of ``f`` and the pullback of cotangents through it (reverse mode).
+    """The value of ``f``, and the transpose of its derivative as a function (reverse mode).
 
     Args:
         f: a function of arrays or trees of them.
-        primals: its positional arguments.
+        primals: the positional arguments of ``f``.
         has_aux: whether ``f`` returns ``(out, auxiliary)``.
 
     Returns:
-        ``(out, pullback)``, with ``has_aux`` ``(out, pullback, auxiliary)``;
-        ``pullback(cotangent)`` is a tuple with the cotangents of the primals.
+        ``(out, pullback)``, or ``(out, pullback, auxiliary)`` with ``has_aux``.
+        ``pullback(cotangent)`` takes a cotangent with the structure and shapes of ``out``. It
+        returns a tuple with one cotangent for each argument, also if there is only one.
+
+    Raises:
+        StructureError, ShapeError: from ``pullback``, if the cotangent does not fit ``out``.
 
     >>> import numpy as np
     >>> from autojit import vjp
@@ -243,9 +273,19 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def hvp(f: Callable[[X], Any]) -> Transformed[[X, X], Any]:
-    """Hessian-vector products of a scalar function, forward over reverse.
+    """The product of the Hessian of a scalar function with a vector.
 
-    ``hvp(f)(x, v)`` has the structure of ``x``; the Hessian is never formed.
+    Args:
+        f: a function of one argument, an array or a tree of arrays, that returns a real scalar.
+
+    Returns:
+        A function of ``x`` and ``v``, which have the same structure, shapes and dtypes, as has
+        its result. It costs a few gradients, and the Hessian is never formed: the product is the
+        derivative of ``grad(f)`` along ``v`` (Pearlmutter, 1994).
+
+    Raises:
+        NonScalarGradientError: if the result of ``f`` is not a real scalar.
+        StructureError, ShapeError: if ``v`` does not fit ``x``.
 
     >>> import numpy as np
     >>> from autojit import hvp
@@ -263,7 +303,16 @@ def hvp(f: Callable[[X], Any]) -> Transformed[[X, X], Any]:
 
 
 def stop_gradient(x: X) -> X:
-    """The identity, with derivative 0, on every array of a tree; other leaves are unchanged.
+    """The values of a tree unchanged, as constants whose derivative is 0.
+
+    Args:
+        x: an array, a number, or a tree of these.
+
+    Returns:
+        The same tree. Leaves that are not arrays are unchanged.
+
+    Raises:
+        StructureError: for a function. Apply it to the result: ``stop_gradient(f(x))``.
 
     >>> import numpy as np
     >>> from autojit import grad, stop_gradient

@@ -132,9 +132,9 @@ def value_and_grad(
 ) -> Any:
     """The value of a scalar function together with its gradient.
 
-    As :func:`grad`, but the result is ``(value, gradient)``, with ``has_aux``
-    ``((value, auxiliary), gradient)``. Usable as
-    ``scipy.optimize.minimize(value_and_grad(f), x0, jac=True)``.
+    Arguments and errors are those of :func:`grad`. The result is ``(value, gradient)``, or
+    ``((value, auxiliary), gradient)`` with ``has_aux``. SciPy's optimisers take such functions:
+    ``scipy.optimize.minimize(jit(value_and_grad(f)), x0, jac=True)``.
 
     >>> import numpy as np
     >>> from autojit import value_and_grad
@@ -205,6 +205,7 @@ class _Problem:
         self.kwargs = kwargs
         self.holomorphic = holomorphic
         self.numbers, self.single = positions(f, argnums, len(args))
+        self._check_given()
         self.leaves: list[Any] = []
         self.structures: list[Any] = []
         for number in self.numbers:
@@ -226,7 +227,11 @@ class _Problem:
             return False
 
     def _refuse(self, leaf: Any, path: str) -> NoReturn:
-        pytrees.check_argument(leaf, path, "grad(lambda x: f(x, setting))(x)")
+        found = re.match(r"argument (\d+)", path)
+        fine = [i for i, x in enumerate(self.args) if found and i != int(found[1])]
+        fine = [i for i in fine if self._is_fine(self.args[i])]
+        by = f"grad(f, argnums={fine[0]})" if fine else "grad(lambda x: f(x, setting))(x)"
+        pytrees.check_argument(leaf, path, by)
         check_dtypes([leaf], [path])
         raise IntegerGradientError(
             f"grad of {_name(self.f)} with respect to {path}, which is "
@@ -305,6 +310,15 @@ class _Problem:
             result.append(pytrees.unflatten(structure, gradients[start:stop]))
             start = stop
         return result[0] if self.single else tuple(result)
+
+    def _check_given(self) -> None:
+        """Raise where there is nothing to differentiate by."""
+        if self.numbers and all(self.args[n] is None for n in self.numbers):
+            raise StructureError(
+                f"argument {self.numbers[0]} is None, and grad differentiates by it. Give it "
+                "numbers, or choose another argument by argnums:\n"
+                "    grad(f)(np.array([1.0, 2.0]))"
+            )
 
     def _check_scalar(self, structure: Any, types: Sequence[Type], has_aux: bool) -> None:
         name = _name(self.f)

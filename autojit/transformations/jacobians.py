@@ -42,16 +42,21 @@ def jacfwd(
 
 @folded
 def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Any:
-    """The Jacobian by forward mode: for functions with fewer inputs than outputs.
+    """The Jacobian in forward mode, for functions with fewer inputs than outputs.
 
     Args:
-        f: a function of arrays or trees of them. Omitted in ``@jacfwd(argnums=1)``.
-        argnums: the positional argument, or a tuple of them, to differentiate by.
+        f: a function of arrays or trees of them. Leave it out in ``@jacfwd(argnums=1)``.
+        argnums: the positional argument to differentiate by, or a tuple of several.
 
     Returns:
-        A function of the same arguments. Its result has the structure of the result of
-        ``f``, with the structure of the argument inside of each leaf; each array has the
-        axes of the output, then those of the argument.
+        A function of the same arguments. For an output of shape ``m`` and an argument of shape
+        ``n`` the Jacobian is an array of shape ``m + n``. Trees nest: the result has the
+        structure of the output, with the structure of the argument in place of each leaf.
+
+    Raises:
+        IntegerGradientError: if an argument to differentiate by is not floating point.
+
+    The derivatives along all unit vectors are computed at once, as a batch.
 
     >>> import numpy as np
     >>> from autojit import jacfwd
@@ -80,9 +85,10 @@ def jacrev(
 
 @folded
 def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Any:
-    """The Jacobian by reverse mode: for functions with fewer outputs than inputs.
+    """The Jacobian in reverse mode, for functions with fewer outputs than inputs.
 
-    As :func:`jacfwd`.
+    Arguments, result and errors are those of :func:`jacfwd`. For a function with one output it
+    does the work of :func:`grad`.
 
     >>> import numpy as np
     >>> from autojit import jacrev
@@ -110,10 +116,21 @@ def hessian(
 
 @folded
 def hessian(f: Function | None = None, argnums: Argnums = 0) -> Any:
-    """The second derivatives of a function, forward over reverse.
+    """The matrix of second derivatives, in forward over reverse mode.
 
-    The result is nested like the argument twice; for a tuple of ``argnums``, it is a tuple of
-    tuples.
+    Args:
+        f: a function of arrays or trees of them. Leave it out in ``@hessian(argnums=1)``.
+        argnums: the positional argument to differentiate by, or a tuple of several.
+
+    Returns:
+        A function of the same arguments. For a scalar function of an array of shape ``n`` it
+        returns an array of shape ``n + n``. A tree as the argument gives a tree of trees, and a
+        tuple of ``argnums`` a tuple of tuples.
+
+    Raises:
+        IntegerGradientError: if an argument to differentiate by is not floating point.
+
+    For the product of the Hessian with a vector, :func:`hvp` needs no matrix.
 
     >>> import numpy as np
     >>> from autojit import hessian

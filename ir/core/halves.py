@@ -14,6 +14,11 @@ import numpy as np
 
 #: The upper half of a float32.
 BFLOAT16: np.dtype[Any] = np.dtype([("bfloat16", "<u2")])
+_TOO_LARGE = (
+    "the integer {} does not fit {}. Python's integers have any size, and those of arrays and of "
+    "compiled code 64 bits. Compute with floats:\n"
+    "    x = 2.0**70                        # not: 2**70"
+)
 _FLOAT16, _BITS = np.dtype(np.float16), np.dtype(np.uint16)
 
 
@@ -101,7 +106,10 @@ def in_dtype(x: Any, dtype: np.dtype) -> Any:
         return x
     array = np.asarray(x)
     if not (is_bfloat16(dtype) or is_bfloat16(array.dtype)):
-        return np.asarray(x, dtype)
+        try:
+            return np.asarray(x, dtype)
+        except OverflowError:
+            raise OverflowError(_TOO_LARGE.format(x, dtype.name)) from None
     if is_bfloat16(dtype) and is_bfloat16(array.dtype):
         return array if array.dtype is dtype else np.require(array, None, "C").view(dtype)
     return converted(array, dtype)

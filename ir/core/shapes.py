@@ -90,7 +90,10 @@ def resolve_reshape(old: Shape, new: Sequence[int]) -> Shape:
     known = prod(n for n in new if n != -1)
     fits = size == known if not unknown else known > 0 and size % known == 0
     if len(unknown) > 1 or not fits or any(n < -1 for n in new):
-        raise TypeMismatch(f"cannot reshape an array of shape {old} into {new}")
+        words = f"cannot reshape an array of shape {old} into {new}"
+        if not unknown and min(new, default=0) >= 0:
+            words += f": it has {size} elements, and the new shape {known}"
+        raise TypeMismatch(words)
     return tuple(size // known if n == -1 else n for n in new)
 
 

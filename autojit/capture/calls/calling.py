@@ -25,7 +25,8 @@ from autojit.capture.values import ranges
 from autojit.capture.values.scalars import TRACED, any_traced, settled
 from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
 from autojit.staging.numba_functions import numba_kind
-from autojit.tracing.tracer import Tracer, uncovered_of
+from autojit.tracing.array_methods import uncovered_of
+from autojit.tracing.tracer import Tracer
 
 from . import caches, conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
 from .clocks import is_clock, read
@@ -213,7 +214,7 @@ def _class(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
 
 def _of_jax(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     if any_traced(args) or any_traced(kwargs.values()):
-        raise uncovered_of(f"jax.numpy.{getattr(f, '__name__', f)}", "JAX")
+        raise uncovered_of(f"jax.numpy.{getattr(f, '__name__', f)}", "JAX", "jnp.sin(x)")
     return f(*args, **kwargs)
 
 

@@ -21,6 +21,7 @@ from autojit.capture.values.scalars import (
     without_loss,
 )
 from autojit.capture.values.table import answers
+from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
@@ -29,6 +30,7 @@ from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.known import at_hand, value_of
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.transformations.derivatives import stop_gradient
 
@@ -197,7 +199,14 @@ def item(x: Any, *args: Any) -> Any:
         index = args[0] if len(args) == 1 else args
         x = np.ravel(x)[index] if np.ndim(index) == 0 and not isinstance(index, tuple) else x[index]
     if x.size != 1:
-        raise ValueError("can only convert an array of size 1 to a Python scalar")
+        raise ValueError(
+            with_place(
+                "can only convert an array of size 1 to a Python scalar; this one has shape "
+                f"{x.shape}. Pick an element, or add all up:\n"
+                "    x[0].item()\n    np.sum(x).item()",
+                user_source(),
+            )
+        )
     return as_item(as_tracer(np.reshape(x, ())))
 
 

@@ -63,6 +63,9 @@ def _check_domain(function: Any, args: Sequence[Any]) -> None:
     trace = current_trace()
     if trace is None or function not in _RAISES:
         return
+    for x in args:
+        if is_traced(x) and np.ndim(x):
+            scalar_value(x)  # raises
     values = [at_hand(bare(x)) if is_traced(x) else x for x in args]
     if all(v is not None for v in values):
         function(*values)

@@ -39,7 +39,7 @@ def dump(
         str | None,
         typer.Option(
             metavar="STAGE",
-            help="One of those below; optimized unless given.",
+            help="One of those below. [default: optimized]",
         ),
     ] = None,
     passes: Annotated[
@@ -136,8 +136,8 @@ def explain(
         autojit explain functions.py:loss "f64[3]" "f64[1000,3]"
         autojit explain functions.py:loss "f64[3]" "f64[1000,3]" --grad --format html -o loss.html
 
-    Of a function that is compiled for a GPU by jit(f, device="cuda") it
-    says how each kernel is launched, and runs nothing.
+    For a function that jit(f, device="cuda") compiles for a GPU, it says how
+    each kernel is launched, and runs nothing.
 
     JSON:
         name              of the function
@@ -185,7 +185,8 @@ def source(
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Of the function; such as loss_grad unless given.")
+        str,
+        typer.Option(metavar="NAME", help="Name of the function. [default: loss_grad …]"),
     ] = "",
     output: Output = None,
 ) -> None:

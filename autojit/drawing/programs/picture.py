@@ -15,6 +15,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.transforms.gradient import gradient
 from autojit.notebook.html.blocks import pane
+from autojit.session.tracebacks import folded
 from autojit.spelling import closest
 from autojit.staging import pytrees
 from autojit.staging.execute import target_errors
@@ -71,6 +72,7 @@ class _Subject(NamedTuple):
     arguments: Sequence[Any]
 
 
+@folded
 def picture(
     x: Program | LoopProgram | Lowered | Callable[..., Any],
     *args: Any,

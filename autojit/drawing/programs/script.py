@@ -183,9 +183,9 @@ function fit(whole = true) {
     const w = r.width * 0.8, h = r.height * 0.8;
     view = [view[0] - (w - view[2]) / 2, view[1] - (h - view[3]) / 2, w, h];
   }
-  if (!whole && s > 1.7) {  // large drawings are seen from the top, so that one can read
-    const w = r.width * 1.7, h = r.height * 1.7;
-    view = [b.x + (b.width - w) / 2, b.y - 52, w, h];
+  if (!whole && s > 1.7) {  // a large drawing begins at its top left corner, and stays readable
+    const small = Math.min(Math.max(1.7, view[2] / r.width), 2), w = r.width * small;
+    view = [view[2] > w ? view[0] : b.x + (b.width - w) / 2, b.y - 52, w, r.height * small];
   }
   look();
 }

@@ -28,12 +28,35 @@ from autojit.tracing.tracer import Tracer
 
 
 def mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:
-    return ShapeError(
-        with_place(
-            f"{name} of shapes {shape_of(a)} and {shape_of(b)}: {rule}.\n"
-            "Check the order of the operands, or transpose one: a @ b.T",
-            user_source(),
-        )
+    m, n = shape_of(a), shape_of(b)
+    words = f"{name} of shapes {m} and {n}: {rule}.\n{_ways_to_multiply(m, n)}"
+    return ShapeError(with_place(words, user_source()))
+
+
+def _ways_to_multiply(m: tuple[int, ...], n: tuple[int, ...]) -> str:
+    """Products of two operands with these shapes that exist, as code."""
+    if not m or not n:
+        return "A number is a factor:\n    a * b"
+    ways = []
+    if len(m) == len(n) == 2:
+        ways = [
+            code
+            for code, inner, outer in (
+                ("a @ b.T", m[1], n[1]), ("a.T @ b", m[0], n[0]),
+                ("b @ a", n[1], m[0]), ("b.T @ a", n[0], m[0]),
+            )
+            if inner == outer
+        ]  # fmt: skip
+    elif len(m) == 2 and len(n) == 1 and m[0] == n[0]:
+        ways = ["a.T @ b"]
+    elif len(m) == 1 and len(n) == 2 and m[0] == n[1]:
+        ways = ["a @ b.T"]
+    if ways:
+        return "These products have operands that fit:\n" + "\n".join(f"    {w}" for w in ways)
+    if len(m) == len(n) == 1:
+        return "Vectors of different lengths have an outer product alone:\n    np.outer(a, b)"
+    return "Nor do they fit in the other order, or transposed. Look at both, one line before:\n" + (
+        "    print(a.shape, b.shape)"
     )
 
 

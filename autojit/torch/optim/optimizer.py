@@ -78,6 +78,12 @@ class Optimizer:
         self._before: dict[int, Callable[..., Any]] = {}
         self._after: dict[int, Callable[..., Any]] = {}
         self._steps: dict[Any, _Steps] = {}
+        if not isinstance(params, Iterable):
+            raise TypeError(
+                f"the first argument of {type(self).__name__} is the parameters, not "
+                f"{params!r:.60}. The optimiser of arrays, without modules, is lower-case:\n"
+                "    opt = autojit.optim.adam(lr=0.01)"
+            )
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")

@@ -20,6 +20,102 @@ a, b, i, rng = 3, 2, 1, np.random.default_rng(0)
 
 #: By the name of the place in the sources: the mistake, and the program with the fix.
 FIXES: dict[str, tuple[str, str]] = {
+    "capture/calls/conversions.py: x[0].item()": (
+        "jit(lambda x: x.item())(x)",
+        "jit(lambda x: L0)(x)\njit(lambda x: L1)(x)",
+    ),
+    "control_flow/emission.py: np.all(x > 0)": (
+        "autojit.cond(x > 0, lambda v: v, lambda v: -v, x)",
+        "autojit.cond(L0, lambda v: v, lambda v: -v, x)",
+    ),
+    "control_flow/emission.py: np.broadcast_to(y, x.shape).astype(x.dtype)": (
+        "autojit.cond(True, lambda v: v, lambda v: v[:1], x)",
+        "def short(x):\n    y = x[:1]\n    return L0\nautojit.cond(True, lambda v: v, short, x)",
+    ),
+    "control_flow/emission.py: xs = np.array(xs)": (
+        "scan(lambda c, v: (c + v, c), 0.0, [1.0, 2.0])",
+        "xs = [1.0, 2.0]\nFIX\nscan(lambda c, v: (c + v, c), 0.0, xs)",
+    ),
+    "functions/joining.py: np.concatenate([a, b])": (
+        "jit(lambda x: np.concatenate(x, x))(x)",
+        "jit(lambda a, b: L0)(x, x)",
+    ),
+    "functions/joining.py: np.concatenate([np.ravel(part) for part in x])": (
+        "jit(lambda x: np.sum(x))([[1.0, 2.0], [3.0]])",
+        "jit(lambda x: np.sum(L0))([[1.0, 2.0], [3.0]])\njit(lambda x: L1)([[1.0, 2.0], [3.0]])",
+    ),
+    "functions/linalg/products.py: a * b": (
+        "jit(lambda a, b: a @ b)(x, 2.0)",
+        "jit(lambda a, b: L0)(x, 2.0)",
+    ),
+    "functions/linalg/products.py: np.outer(a, b)": (
+        "jit(np.dot)(np.ones(3), np.ones(4))",
+        "jit(lambda a, b: L0)(np.ones(3), np.ones(4))",
+    ),
+    "functions/linalg/products.py: print(a.shape, b.shape)": (
+        "jit(np.matmul)(np.ones((2, 3)), np.ones((5, 7)))",
+        "def g(a, b):\n    FIX\n    return a @ b\njit(g)(np.ones((2, 3)), np.ones((3, 7)))",
+    ),
+    "functions/methods.py: x.reshape(-1, 1)": (
+        "jit(lambda x: x.view(-1, 1))(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "optim/optimizer.py: state = opt.init(params)": (
+        "autojit.optim.adam(0.1).step()",
+        "opt, params = autojit.optim.adam(0.1), x\nFIX",
+    ),
+    "session/other_names.py: from numpy import": ("autojit.cumsum(x)", "FIX\ncumsum(x)"),
+    "session/pythons_errors.py: np.sin(x)": (
+        "import jax.numpy as jnp\ngrad(lambda x: jnp.sum(x))(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "session/pythons_errors.py: np.…(x, axis=0, keepdims=True)": (
+        "jit(lambda x: np.sum(x, dim=0))(x)",
+        "jit(lambda x: L0)(x)",
+    ),
+    "session/pythons_errors.py: table = np.array([1.0, 2.0])": (
+        "jit(lambda x: {x: 1.0})(1.0)",
+        "FIX\njit(lambda i: table[i])(1)",
+    ),
+    "session/pythons_errors.py: y = jit(f)(x)": (
+        "import json\njit(lambda x: json.dumps(x))(x)",
+        "import json\nFIX\njson.dumps(y.tolist()), memoryview(y)",
+    ),
+    "staging/bodies.py: def body(…): ...": (
+        "scan(lambda c: (c, c), 0.0, x)",
+        "FIX\ndef body(carry, x): return carry + x, carry\nscan(body, 0.0, x)",
+    ),
+    "staging/pytrees.py: jit(f)(x, rng.normal(size=3))": (
+        "jit(lambda x, rng: x + rng.normal(size=2))(x, rng)",
+        "FIX",
+    ),
+    "staging/pytrees.py: jit(lambda w: f(dataclasses.replace(p, w=w)))(p.w)": (
+        "@dataclasses.dataclass\nclass P:\n    name: str\n    w: object\n"
+        "jit(lambda p: np.sum(p.w))(P('a', x))",
+        "@dataclasses.dataclass\nclass P:\n    name: str\n    w: object\n"
+        "def f(p): return np.sum(p.w)\np = P('a', x)\nFIX",
+    ),
+    "staging/pytrees.py: list(x)": (
+        "jit(lambda s: sum(s))(v for v in [1.0, 2.0])",
+        "x = (v for v in [1.0, 2.0])\njit(lambda s: sum(s))(L0)",
+    ),
+    "torch/optim/optimizer.py: opt = autojit.optim.adam(lr=0.01)": (
+        "autojit.optim.Adam(0.1)",
+        "FIX\nopt.init(x)",
+    ),
+    "tracing/array_methods.py: y = np.delete(y, 0)": (
+        "@jit\ndef g(x):\n    y = x.copy()\n    del y[0]\n    return y\ng(x)",
+        "@jit\ndef g(x):\n    y = x.copy()\n    FIX\n    return y\ng(x)",
+    ),
+    "transformations/derivatives.py: pull_back(v)": (
+        "autojit.vjp(lambda x: x**2, x)[1]((x,))",
+        "v, pull_back = x, autojit.vjp(lambda x: x**2, x)[1]\nFIX",
+    ),
+    "transformations/derivatives.py: v = np.ones(…)": (
+        "autojit.jvp(f, (x,), (np.ones(3),))",
+        "FIX\nautojit.jvp(f, (x,), (v,))",
+    ),
+    "transformations/gradients.py: grad(f)(np.array([1.0, 2.0]))": ("grad(f)(None)", "FIX"),
     "callbacks/numba_functions.py: numba_callback(numba.njit(f), result_types, x)": (
         "autojit.numba_callback(f, 'f64[]', x)",
         "import numba; from autojit import numba_callback, pure_callback\n"
@@ -690,7 +786,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "import autojit.torch as torch\ntorch.compile(lambda x: x * 2)(x)",
         "import autojit.torch as torch\ncompiled = torch.compile(lambda x: x * 2)\nFIX",
     ),
-    "tracing/tracer.py: np.sin(x)": (
+    "tracing/array_methods.py: np.sin(x)": (
         "import torch\njit(lambda x: torch.sin(x))(x)",
         "jit(lambda x: L0)(x)",
     ),

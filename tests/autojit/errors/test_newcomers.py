@@ -60,7 +60,8 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
         "L0", "A"),
     "a number is formatted": ("jit(lambda x: f'{x:.2f}')(1.0)", "needs the value", "x = 1.0\nL0",
         "A"),
-    "shapes do not fit": ("jit(lambda x: x @ np.ones((3, 2)))(x)", "must equal", "", "B"),
+    "shapes do not fit": ("jit(lambda x: x @ np.ones((3, 2)))(x)", "must equal",
+        "a, b = x, np.ones((3, 2))\nFIX", "A"),
     "shapes do not broadcast": ("grad(lambda x: f(x + np.ones(3)))(x)", "do not broadcast",
         "x = np.ones((2, 2))\nFIX", "A"),
     "@jit above @classmethod": (
@@ -100,6 +101,130 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
     "a device by another name": ("jit(f, device='gpu')", "'cpu' or 'cuda'", "FIX", "A"),
     "a dict with a traced key": (
         "jit(lambda i: {0.5: 1.0}[i])(0.5)", "traced key", "i = 1\nFIX", "A"),
+    "a name of JAX is imported": (
+        "from autojit import pmap", "autojit has no 'pmap'. It is JAX's", "FIX", "A"),
+    "the arrays of JAX are imported": ("from autojit import Array", "It is JAX's", "FIX", "A"),
+    "lax is imported": ("from autojit import lax", "It is JAX's", "FIX", "A"),
+    "JAX's random numbers are imported": ("from autojit import random", "JAX's", "FIX", "A"),
+    "tree_map is imported": ("from autojit import tree_map", "JAX's", "import optree\nFIX", "A"),
+    "JAX is configured": ("autojit.config.update('jax_enable_x64', True)", "JAX's", "FIX", "A"),
+    "Numba's name is imported": ("from autojit import njit", "Numba's", "FIX", "A"),
+    "a name of HIPS autograd's": (
+        "from autojit import elementwise_grad", "HIPS autograd's", "f = np.sin\nFIX", "A"),
+    "PyTorch's Module is imported": ("from autojit import Module", "PyTorch's", "FIX", "A"),
+    "a function of NumPy's is imported": ("from autojit import cumsum", "NumPy's", "FIX", "A"),
+    "explain as a function": ("autojit.explain(f, x)", "no attribute 'explain'", "FIX", "A"),
+    "trace with the arguments": ("autojit.trace(f, x)", "second pair of brackets",
+        "from autojit import trace\nFIX", "A"),
+    "profile with a function": ("autojit.profile(f)", "takes no arguments", "FIX", "A"),
+    "an integer of more than 64 bits": (
+        "jit(lambda n: n + 2**63)(2**40)", "does not fit int64", "FIX", "A"),
+    "an argument of more than 64 bits": ("jit(f)(2**70)", "does not fit int64", "FIX\njit(f)(x)",
+        "A"),
+    "a set of traced numbers": ("jit(lambda x: len({v for v in x}))(x)", "a member of a set",
+        "FIX", "A"),
+    "math.sin of an array": (
+        "import math\njit(lambda x: math.sin(x))(x)", "this one has shape (2,)", "FIX", "A"),
+    "math.log of an array": (
+        "import math\ngrad(lambda x: math.log(x))(x)", "this one has shape (2,)", "FIX", "A"),
+    "item of an array": ("grad(lambda x: (x**2).item())(x)", "shape (2,). Pick", "FIX", "A"),
+    "a product that needs a transpose": (
+        "jit(lambda a, b: a @ b)(np.ones((5, 4)), np.ones((3, 4)))", "operands that fit",
+        "a, b = np.ones((5, 4)), np.ones((3, 4))\nL0", "A"),
+    "a product of vectors of two lengths": (
+        "jit(np.dot)(np.ones(3), np.ones(4))", "3 and 4 differ", "a, b = x, y\nFIX", "A"),
+    "concatenate without a list": (
+        "jit(lambda a, b: np.concatenate(a, b))(x, y)", "as one list",
+        "jit(lambda a, b: L0)(x, y)", "A"),
+    "stack of two lengths": (
+        "jit(lambda a, b: np.stack([a, b]))(x, np.ones(3))", "arrays of one shape",
+        "jit(lambda a, b: L0)(x, np.ones(3))", "A"),
+    "a ragged list": (
+        "jit(lambda x: np.sum(x))([[1.0, 2.0], [3.0]])", "different shapes: (2,), (1,)",
+        "jit(lambda x: L0)([[1.0, 2.0], [3.0]])", "A"),
+    "None for an array": ("grad(lambda x: np.sum(x))(None)", "argument 0 is None", "FIX", "A"),
+    "an array of texts": ("jit(f)(np.array(['1.5']))", "dtype str", "x = np.array(['1.5'])\nFIX",
+        "A"),
+    "an array of dates": (
+        "jit(f)(np.array(['2020-01-01'], 'M8[D]'))", "dtype datetime64",
+        "x = np.array(['2020-01-01'], 'M8[D]')\nFIX", "A"),
+    "a structured array": (
+        "jit(f)(np.zeros(2, [('a', float)]))", "dtype void",
+        "x = np.zeros(2, [('a', float)])\nFIX", "A"),
+    "an array of objects": ("jit(f)(np.array([1.0, None]))", "dtype object",
+        "x = np.array([1.0, None])\nFIX", "A"),
+    "a masked array": ("jit(f)(np.ma.array([1.0]))", "a subclass of np.ndarray", "FIX", "A"),
+    "a generator of numbers": ("jit(f)(v for v in x)", "An iterator is read once",
+        "jit(f)(L0)", "A"),
+    "a generator of random numbers": ("jit(f)(x, rng)", "draws nothing", "FIX", "A"),
+    "a dataclass with a text in it": (
+        "@dataclasses.dataclass\nclass P:\n    name: str\n    w: object\njit(f)(P('a', x))",
+        "argument 0.name is 'a'",
+        "@dataclasses.dataclass\nclass P:\n    name: str\n    w: object\n"
+        "def f(p): return np.sum(p.w)\np = P('a', x)\nFIX", "A"),
+    "a dict with a text in it": (
+        "jit(lambda p: np.sum(p['w']))({'w': x, 'name': 'a'})", "argument 0['name'] is 'a'",
+        "params = {'w': x, 'name': 'a'}\nFIX\njit(lambda p: np.sum(p['w']))(params)", "A"),
+    "the gradient by self": (
+        "class Model:\n    w = np.ones(2)\n    def loss(self, x): return np.sum(self.w * x)\n"
+        "grad(Model.loss)(Model(), x)", "argument 0 is",
+        "class Model:\n    w = np.ones(2)\n    def loss(self, x): return np.sum(self.w * x)\n"
+        "f = Model.loss\nL0(Model(), x)", "A"),
+    "scan of a body with one argument": (
+        "scan(lambda c: (c, c), 0.0, x)", "with (carry, x)", "FIX", "A"),
+    "scan of a body that returns one thing": (
+        "scan(lambda c, v: c + v, 0.0, x)", "must return (carry, y)",
+        "def body(carry, x):\n    FIX\nscan(body, 0.0, x)", "A"),
+    "scan over a list": (
+        "scan(lambda c, v: (c + v, c), 0.0, [1.0, 2.0])", "A list is a tree of arrays",
+        "xs = [1.0, 2.0]\nFIX\nscan(lambda c, v: (c + v, c), 0.0, xs)", "A"),
+    "fori_loop of a body with one argument": (
+        "fori_loop(0, 3, lambda s: s, x)", "with (i, carry)", "FIX", "A"),
+    "a condition that is an array": (
+        "autojit.while_loop(lambda s: s < 3, lambda s: s + 1, x)", "it has shape (2,)",
+        "autojit.while_loop(lambda x: L0, lambda x: x - 1, x)", "A"),
+    "branches of two shapes": (
+        "autojit.cond(True, lambda v: v, lambda v: v[:1], x)", "f64[1] from false_fun",
+        "y = x[:1]\nFIX", "A"),
+    "a tangent of another shape": ("autojit.jvp(f, (x,), (np.ones(3),))", "shape (2,); got (3,)",
+        "FIX\nautojit.jvp(f, (x,), (v,))", "A"),
+    "a cotangent in a tuple": (
+        "autojit.vjp(lambda x: x**2, x)[1]((x,))", "structure *; got (*,)",
+        "v, pull_back = x, autojit.vjp(lambda x: x**2, x)[1]\nFIX", "A"),
+    "dim for axis": ("jit(lambda x: np.sum(x, dim=0))(x)", "NumPy's are `axis`", "FIX", "A"),
+    "keepdim for keepdims": (
+        "jit(lambda x: x.sum(axis=0, keepdim=True))(x)", "NumPy's are `axis`", "FIX", "A"),
+    "PyTorch's view": ("jit(lambda x: x.view(-1, 1))(x)", "takes a dtype", "FIX", "A"),
+    "PyTorch's unsqueeze": ("jit(lambda x: x.unsqueeze(0))(x)", "tensors have it", "FIX", "A"),
+    "append of an array": ("jit(lambda x: x.append(1.0))(x)", "lists have it", "FIX", "A"),
+    "an element is deleted": (
+        "@jit\ndef g(x):\n    y = x.copy()\n    del y[0]\n    return y\ng(x)",
+        "cannot be deleted", "y = x\nFIX", "A"),
+    "a class of optimisers with a rate": (
+        "autojit.optim.Adam(0.1)", "is the parameters, not 0.1", "FIX", "A"),
+    "opt.step()": (
+        "autojit.optim.adam(0.1).step()", "it holds no state",
+        "opt, params = autojit.optim.adam(0.1), x\nFIX", "A"),
+    "json of a traced array": (
+        "import json\njit(lambda x: json.dumps(x))(x)", "not JSON serializable", "FIX", "A"),
+    "a file is written": (
+        "jit(lambda x: np.savetxt('x.txt', x))(x)", "needs the values", "L0", "A"),
+    "a clock is read": (
+        "import time\njit(lambda x: x + time.time())(x)", "would read the clock",
+        "import time\nL0", "A"),
+    "check is misspelt": ("jit(f, check='frist')", "must be 'first' or None", "FIX", "A"),
+    "in_axes of another length": (
+        "vmap(lambda a, b: a + b, in_axes=(0,))(x, y)", "1 entry for 2 arguments", "FIX", "A"),
+    "vmap over two lengths": (
+        "vmap(lambda a, b: a + b)(x, np.ones(3))", "different extents",
+        "y = np.ones(3)\nf = lambda a, b: a + b\nFIX", "A"),
+    "an attribute of self": (
+        "class A:\n    def loss(self, x):\n        self.last = np.sum(x)\n"
+        "        return self.last\na = A()\ngrad(a.loss)(x)", "the attribute `last` of a A",
+        "FIX", "A"),
+    "a list for a static argument": (
+        "jit(lambda x, s: x * len(s), static_argnums=1)(x, [1, 2])", "it must be hashable",
+        "FIX", "A"),
     # In these autojit is not asked: Python, NumPy or SciPy answer. `autojit mistakes` has pages.
     "a gradient is unpacked as a pair": (
         "v, g = grad(f)(np.ones(3))", "too many values to unpack", "", "B"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import sys
 import threading
 import time
+import types
 from contextlib import redirect_stderr
 from typing import Any
 
@@ -119,3 +121,29 @@ def test_who_sees_it(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_notebook_sees_it() -> None:
     stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
     assert progress.is_shown(stream)
+
+
+def test_a_notebook_has_an_output_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not write on stderr, which is red there."""
+    outputs: list[tuple[str, str]] = []
+
+    class DisplayHandle:
+        def display(self, data: dict[str, str], *, raw: bool) -> None:
+            outputs.append(("made", data["text/plain"]))
+
+        def update(self, data: dict[str, str], *, raw: bool) -> None:
+            outputs.append(("changed", data["text/plain"]))
+
+    display = types.ModuleType("IPython.display")
+    display.DisplayHandle = DisplayHandle  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.delenv("AUTOJIT_PROGRESS", raising=False)
+    monkeypatch.setattr(progress, "DELAY", 0.01)
+    stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    with redirect_stderr(stream), progress.stage("tracing", "f", lambda: 0):
+        end = time.monotonic() + 10
+        while not outputs and time.monotonic() < end:
+            time.sleep(0.005)
+    assert outputs[0] == ("made", "autojit: tracing f (0 s) …")
+    assert outputs[-1] == ("changed", "")
+    assert stream.getvalue() == ""
