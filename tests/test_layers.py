@@ -248,7 +248,7 @@ FLOORS = (
     "torch.nn.functional", "torch.precision", "torch.autograd", "torch.functions", "torch.engine",
     "scalar", "array_api drawing nn notebook numpy ode optim profiling testing",
     "drawing.programs validation", "drawing.graphs drawing.stages",
-    "scipy.integrate", "scipy.interpolate scipy.optimize scipy.sparse scipy.spatial",
+    "scipy.integrate scipy.interpolate scipy.optimize scipy.sparse scipy.spatial",
     "scipy.signal scipy.stats", "scipy.ndimage scipy.stats.families", "scipy.linalg",
     "solvers interception", "capture", "capture.calls", "capture.lists",
     "capture.values", "capture.state", "capture.rewriting",
