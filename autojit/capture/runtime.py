@@ -333,7 +333,7 @@ class Runtime(PlainRuntime):
 
 
 #: Functions that have no source of their own, and whose calls are answered for.
-_ANSWERED = (BuiltinFunctionType, np.vectorize, calls.CACHED)
+_ANSWERED = (BuiltinFunctionType, np.vectorize)
 
 
 def twin(f: Any) -> Any:
@@ -342,8 +342,10 @@ def twin(f: Any) -> Any:
 
 
 def entry(f: Any) -> Any:
-    """The same of a function that is called from elsewhere, which may call itself, be Numba's or
-    ``np.vectorize``'s for elements or cores of arrays, or be built into Python."""
+    """The same for a function that is called from elsewhere, which may call itself, have a cache,
+    be Numba's or ``np.vectorize``'s for elements or cores of arrays, or be built into Python."""
+    if type(f) is calls.CACHED:
+        return entry(f.__wrapped__)
     if numba_kind(type(f)) or isinstance(f, _ANSWERED):
         return functools.wraps(f)(lambda *args, **kwargs: calls.call(f, args, kwargs, twin))
     made = twin(f)

@@ -88,3 +88,12 @@ def test_arguments_that_are_no_keys_are_refused_as_in_python():
 
     with pytest.raises(TypeError, match="unhashable"):
         jit(f)(1.0)
+
+
+def test_a_cached_function_is_transformed_itself() -> None:
+    @functools.lru_cache
+    def square(x: float) -> float:
+        return x * x if x > 0 else 0 * x
+
+    assert jit(square)(3.0) == 9.0
+    assert jit(grad(square))(3.0) == grad(square)(3.0) == 6.0
