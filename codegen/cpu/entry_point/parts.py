@@ -76,7 +76,7 @@ def _for_passes(part: str, rereading: Set[str]) -> str:
     """The part, marked if the first level of passes is enough for it.
 
     Higher levels save loads of values that a loop has stored
-    (``decisions/0114-levels-of-passes.md``).  The entry and the core run once per call and would
+    (``decisions/0108-levels-of-passes.md``).  The entry and the core run once per call and would
     save an instruction or two, so they do not count.
     """
     return part if rereading and _BRANCH.search(part) else SIMPLE + part

@@ -122,7 +122,7 @@ def _level(settings: dict[str, str]) -> int:
 
 #: The level at which LLVM makes machine code.  Higher levels schedule instructions again after
 #: register allocation and duplicate more branches.  They take 6 % longer, and calls are no faster
-#: (``decisions/0113-machine-code-at-the-first-level.md``).
+#: (``decisions/0107-machine-code-at-the-first-level.md``).
 SELECTION = 1
 #: What the text of a part begins with that goes through no passes, and of one whose machine code
 #: need not be good either.
