@@ -81,7 +81,7 @@ _NAMES = {
 }  # fmt: skip
 _SAME = (
     "copysign", "cos", "cosh", "exp", "expm1", "fabs", "fmod", "hypot", "log", "log10",
-    "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "inf", "nan",
+    "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "inf", "nan", "pi",
 )  # fmt: skip
 
 
@@ -100,9 +100,14 @@ math = SimpleNamespace(
     erf=_special("erf"),
     erfc=_special("erfc"),
 )
+_SAME_IN_SCIPY = ("erfcinv", "erfcx", "erfinv", "exp10")
 _ROUNDED = ("cbrt", "ceil", "exp2", "floor", "rint", "trunc")
 libdevice = SimpleNamespace(
     **{name + suffix: getattr(np, name) for name in _ROUNDED for suffix in ("", "f")},
     int_as_float=lambda x: np.int32(x).view(np.float32),
     float_as_int=lambda x: np.float32(x).view(np.int32),
+    **{name: _special(name) for name in _SAME_IN_SCIPY},
+    lgamma=_special("gammaln"),
+    normcdfinv=_special("ndtri"),
+    tgamma=_special("gamma"),
 )

@@ -52,9 +52,10 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
 }
 #: Functions that are formulas; all others of the namespace call SciPy's own code in C.
 FORMULAS: dict[str, str] = {
-    "scipy.special": "assoc_legendre_p assoc_legendre_p_all cbrt diric entr erf erfc exp2 expit "
-    "expm1 huber kl_div legendre_p legendre_p_all log1p log_expit log_softmax logit logsumexp ndtr "
-    "pseudo_huber rel_entr sinc softmax softplus sph_harm_y sph_harm_y_all "
+    "scipy.special": "assoc_legendre_p assoc_legendre_p_all cbrt digamma diric entr erf erfc "
+    "erfcinv erfcx erfinv exp10 exp2 expit expm1 gamma gammaln huber kl_div legendre_p "
+    "legendre_p_all log1p log_expit log_softmax logit logsumexp ndtr ndtri "
+    "pseudo_huber psi rel_entr sinc softmax softplus sph_harm_y sph_harm_y_all "
     "sph_legendre_p sph_legendre_p_all xlog1py xlogy",
 }
 

@@ -16,6 +16,8 @@ from autojit.codegen.cuda.libraries.choice import for_factorization, for_product
 from autojit.codegen.cuda.libraries.epilogues import with_bias
 from autojit.codegen.cuda.libraries.plans import Loops, Work
 from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, steps_of_elements, written
+from autojit.codegen.cuda.matrices.merging import stages, tile_of
+from autojit.codegen.cuda.matrices.ordering import RUN
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
@@ -25,6 +27,7 @@ from .cooperation import require_known
 from .kernels import KernelMapper
 from .machine import Machine
 from .products import finishing, in_tiles
+from .teams import block_for
 
 #: Bytes of shared memory that combining takes at most, besides a kernel's own: each of a few words
 #: has one number of 8 bytes for each of at most 32 warps, and the status some.
@@ -124,11 +127,14 @@ def _mapped(work: Work, name: str, machine: Machine) -> Sequence[DeviceKernel | 
 
 
 def _alone(step: Factorization, name: str, machine: Machine) -> list[DeviceKernel]:
-    """A block or a thread a matrix, or a thread an element."""
+    """A block or a thread a matrix, a block a tile of what is sorted, or a thread an element."""
+    near = machine.shared - OF_COMBINING
+    if step.name in ("sort", "argsort") and step.is_some and _has_tiles(step, near, machine):
+        return _sorted(step, name, near, machine)
     if step.name not in OF_ELEMENTS:
         made, mapper = written(step), KernelMapper(Kernel(name, [], []), machine)
         if mapper.width_of_matrix(prod(step.batch), made.body) > machine.warp:
-            made = written(step, near=machine.shared - OF_COMBINING)
+            made = written(step, near=near)
         return mapper.matrices(made.batch, made.body, made.in_block)
     launches: list[DeviceKernel] = []
     bodies = steps_of_elements(step, machine.shared)
@@ -137,4 +143,18 @@ def _alone(step: Factorization, name: str, machine: Machine) -> list[DeviceKerne
     for number, body in enumerate(bodies):
         kernel = Kernel(f"{name}_{number}" if number else name, body, [])
         launches += KernelMapper(kernel, machine, own, machine.shared).launch()
+    return launches
+
+
+def _has_tiles(step: Factorization, near: int, machine: Machine) -> bool:
+    """Whether rows are long enough for blocks to sort tiles of them."""
+    tile = tile_of(step, near)
+    return tile > RUN and block_for(tile, machine) > machine.warp
+
+
+def _sorted(step: Factorization, name: str, near: int, machine: Machine) -> list[DeviceKernel]:
+    launches: list[DeviceKernel] = []
+    for number, stage in enumerate(stages(step, near)):
+        mapper = KernelMapper(Kernel(f"{name}_{number}" if number else name, [], []), machine)
+        launches += mapper.matrices(*stage)
     return launches

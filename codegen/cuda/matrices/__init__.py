@@ -8,6 +8,7 @@
     jacobi      vectors made orthogonal by rotations
     spectral    eigenvalues of Hermitian matrices, singular values, pseudo-inverses
     ordering    argsort: ranks within short runs, then runs merged
+    merging     the same by blocks, in shared memory
     butterflies transforms of a few numbers, and passes of them
     fourier     transforms in passes, as convolutions, and as sums
     expansion   the loops of a statement

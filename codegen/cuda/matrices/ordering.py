@@ -3,6 +3,8 @@
 Within a run each element counts those before it.  A merge finds the place of an element by
 bisection in the other run.  Each element has a thread of its own, and takes its place along, so
 that a step of the bisection reads once.  Equal elements keep their order, and NaN comes last.
+
+``merging`` does so in shared memory, for rows of more than a few elements.
 """
 
 from __future__ import annotations
@@ -31,41 +33,46 @@ class Run(NamedTuple):
 def argsort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
     """The permutation that sorts."""
     (x,), (result,), n = inputs, outputs, s.m
-    passes = _passes(n)
+    passes = passes_of(n)
     if not passes:
-        _ordered(code, x, [Run(None, result)], n, 0)
+        ordered(code, x, [Run(None, result)], n, 0)
         return
     # The last pass writes the first run, and no keys any more.
     first = code.workspace(x.buffer.dtype, 1, n) if passes > 1 else None
     second = Run(code.workspace(x.buffer.dtype, 1, n), code.workspace("i64", 1, n))
-    _ordered(code, x, [Run(first, result), second], n, passes)
+    ordered(code, x, [Run(first, result), second], n, passes)
 
 
 def sort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
     """The elements in their order; nobody asks for their places."""
     (x,), (result,), n = inputs, outputs, s.m
-    passes = _passes(n)
+    passes = passes_of(n)
     spare = [code.workspace(x.buffer.dtype, 1, n)] if passes else []
-    _ordered(code, x, [Run(keys, None) for keys in (result, *spare)], n, passes)
+    ordered(code, x, [Run(keys, None) for keys in (result, *spare)], n, passes)
 
 
-def _passes(n: int) -> int:
+def passes_of(n: int) -> int:
     """How many times runs are merged."""
     return max(0, ceil(log2(max(1, n) / RUN)))
 
 
-def _ordered(code: Code, x: Array, runs: list[Run], n: int, passes: int) -> None:
-    """Order into the first of two runs by way of both."""
+def ordered(
+    code: Code, x: Array, runs: list[Run], n: int, passes: int, *, keeps_keys: bool = False
+) -> None:
+    """Order into the first of two runs by way of both.
+
+    Where places are asked for, nobody needs its keys any more unless ``keeps_keys`` says so.
+    """
     _ranks(code, x, runs[passes % len(runs)], n)
     for number in range(passes):
         left = passes - number  # the last pass writes the first run
         source, target = runs[left % 2], runs[(left - 1) % 2]
-        if left == 1 and target.places is not None:
+        if left == 1 and target.places is not None and not keeps_keys:
             target = Run(None, target.places)
         _merge(code, source, target, n, RUN << number)
 
 
-def _before(code: Code, x: Number, y: Number) -> Scalar:
+def before(code: Code, x: Number, y: Number) -> Scalar:
     """Whether x comes before y."""
     less = code.compare("lt", x[0], y[0])
     if x[0].dtype[0] != "f":
@@ -92,14 +99,17 @@ def _ranks(code: Code, x: Array, target: Run, n: int) -> None:
             there = run * RUN + k
             inside = code.within(there, 0, n)
             other = code.load_where(inside, x, there)
-            first, after = _before(code, other, mine), _before(code, mine, other)
+            first, after = before(code, other, mine), before(code, mine, other)
             earlier = code.within(at - k, 1, RUN)
             tie = code.compute("and", code.compute("not", after), earlier)
             found = code.compute("and", code.compute("or", first, tie), inside)
             code.accumulate(count, code.compute("convert", found, dtype="i64"))
         start = code.number(run * RUN)
         rank = code.compute("add", code.finish(count), start)
-        _put(code, target, rank, n, mine, None if target.places is None else code.number(i))
+        number = None
+        if target.places is not None:
+            number = code.number(i, target.places.buffer.dtype)
+        _put(code, target, rank, n, mine, number)
 
 
 def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
@@ -129,8 +139,8 @@ def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
             with code.when(code.compare("lt", a, b)):
                 other = code.load_row(keys, code.compute("add", begin, middle), n)
                 # Of equal ones, the left run's come first.
-                ahead = _before(code, other, mine)
-                not_behind = code.compute("not", _before(code, mine, other))
+                ahead = before(code, other, mine)
+                not_behind = code.compute("not", before(code, mine, other))
                 first = code.compute("or", ahead, code.compute("and", is_right, not_behind))
                 after = code.compute("add", middle, one)
                 code.store(bounds[0], (0,), (code.compute("select", first, after, a),))

@@ -12,6 +12,8 @@ from string import Template
 
 import numpy as np
 
+from .special import TEXTS
+
 _FLOAT = {
     "maximum": """
 def $name(x, y):
@@ -285,6 +287,10 @@ class Helpers:
         floor = libdevice("floor", dtype) if dtype[0] == "f" else ""
         fields = {"t": numpy_type(dtype), "bits": dtype[1:], "floor": floor}
         return self._define(f"{word}_{dtype}", text, fields)
+
+    def special(self, function: str) -> str:
+        """The function for one of scipy.special, of float64."""
+        return self._define(f"special_{function}", TEXTS[function], {})
 
     def saturate(self, old: str, new: str) -> str:
         """The function that converts a float to an integer type, clipped to its range."""

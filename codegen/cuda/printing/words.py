@@ -16,6 +16,7 @@ from autojit.ir.core.halves import to_bfloat16
 from autojit.ir.special.external import external
 
 from .helpers import Helpers, family, libdevice, numpy_type
+from .special import TEXTS
 
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -54,15 +55,23 @@ class Words:
             return f"{args[0]} {_COMPARISONS[name]} {args[1]}"
         called = external(name)
         if called is not None:
-            raise TargetError(
-                f"scipy.special.{called.function} cannot be compiled for CUDA: it is SciPy's code "
-                "for the CPU"
-            )
+            return self._special(called.function, args, operand)
         by_kind = {"b": self._bool, "f": self._float, "i": self._integer, "u": self._integer}
         text = by_kind[operand[0]](name, args, operand)
         if text is None:
             raise TargetError(f"{name} of {operand} operands cannot be compiled for CUDA")
         return text
+
+    def _special(self, function: str, args: list[str], operand: str) -> str:
+        if function not in TEXTS or operand not in ("f32", "f64"):
+            raise TargetError(
+                f"scipy.special.{function} cannot be compiled for CUDA: it is SciPy's code for the "
+                "CPU"
+            )
+        name = self.helpers.special(function)
+        if operand == "f64":
+            return f"{name}({args[0]})"
+        return f"np.float32({name}(np.float64({args[0]})))"
 
     def convert(self, x: str, old: str, new: str) -> str:
         """A scalar in another dtype; floats beyond an integer's range saturate, NaN gives 0."""

@@ -32,6 +32,12 @@ def black_scholes(s: Any) -> Any:
     return s * ndtr(d + 0.2) - 95 * ndtr(d)
 
 
+def special(x: Any) -> Any:
+    from scipy.special import erfcx, gammaln, ndtri
+
+    return np.sum(gammaln(x) + erfcx(x) * ndtri(x / 4))
+
+
 def steps(y: Any) -> Any:
     return scan(lambda c, _: (np.sin(c) + 0.1 * c, np.sum(c)), y, None, length=9)
 
@@ -67,6 +73,7 @@ def placed(x: Any, v: Any) -> Any:
 #: Functions and the shapes of their arguments: small ones, which the simulator can run, and large.
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[int, ...]]]] = {
     "elements": (black_scholes, [(40,)], [(10**8,)]),
+    "special functions": (grad(special), [(9,)], [(10**6,)]),
     "a transpose": (lambda x: x.transpose(3, 1, 0, 2) + 0, [(2, 3, 2, 3)], [(30, 20, 10, 40)]),
     "rows": (softmax, [(5, 40)], [(10**5, 1000)]),
     "gradient of rows": (grad(lambda x: np.sum(normalized(x) ** 3)), [(5, 40)], [(16384, 1024)]),
@@ -89,6 +96,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "branches": (chosen, [(6,)], [(1000,)]),
     "factors": (np.linalg.solve, [(4, 4), (4, 3)], [(100, 100), (100, 30)]),
     "order": (lambda x: np.sort(x), [(40,)], [(10**5,)]),
+    "order of places": (lambda x: np.argsort(x), [(2, 40)], [(10, 10**4)]),
     "transforms": (lambda x: np.abs(np.fft.rfft(x)), [(3, 8)], [(100, 64)]),
 }  # fmt: skip
 

@@ -14,6 +14,8 @@ from autojit.codegen.cuda.device_program.traffic import traffic
 from autojit.codegen.cuda.executor.coalescing import Coalescing
 from autojit.codegen.cuda.executor.run import execute
 from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.matrices import merging
+from autojit.codegen.loop_ir.cost import itemsize
 from autojit.ir.tools.interpreter import interpret
 from tests.codegen.cuda.running import SMALL, arguments_of, assert_same, check, mapped, run
 
@@ -134,7 +136,67 @@ def test_sorting_moves_nothing_but_elements() -> None:
     x = RNG.normal(size=(2, 100)).astype("f4")
     device = check(trace(lambda x: np.sort(x, 1))(x), [x], Machine())
     assert {b.dtype for k in device.launches for b in k.buffers} == {"f32"}
-    assert len(device.launches) == 3
+    assert len(device.launches) == 1
+
+
+ORDERS = pytest.mark.parametrize("f", [np.sort, np.argsort])
+
+
+def small_tiles(monkeypatch: pytest.MonkeyPatch, dtype: Any, f: Any) -> None:
+    """Tiles of 64 elements."""
+    each = np.dtype(dtype).itemsize + (4 if f is np.argsort else 0)
+    monkeypatch.setattr(merging, "MOST_BYTES", 2 * each * 64)
+
+
+@pytest.mark.sampled(6)
+@ORDERS
+@pytest.mark.parametrize("n", [64, 65, 128, 129, 200, 300])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u1", "i8", "?", "f2"])
+def test_tiles_are_merged(f: Any, n: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows with equal elements, both zeros, both infinities, NaN, and the largest integer."""
+    small_tiles(monkeypatch, "f4" if dtype == "f2" else dtype, f)
+    x = RNG.integers(0, 9, (2, n)).astype(dtype)
+    if dtype[0] == "f":
+        few = np.array([np.nan, -0.0, 0.0, np.inf, -np.inf], dtype)
+        x[:, ::3] = few[RNG.integers(0, 5, x[:, ::3].shape)]
+    elif dtype != "?":
+        x[:, ::5] = np.iinfo(dtype).max
+    program = trace(lambda x: f(x, 1, kind="stable"))(x)
+    (found,) = run(mapped(program), program, [x])
+    np.testing.assert_array_equal(found, f(x, 1, kind="stable"))
+    if dtype[0] == "f" and f is np.sort:  # equal numbers keep their order: also both zeros
+        zeros = [np.signbit(each[each == 0]).tolist() for each in x]
+        assert [np.signbit(each[each == 0]).tolist() for each in np.asarray(found)] == zeros
+
+
+def test_rows_of_columns_are_sorted_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_tiles(monkeypatch, "f8", np.sort)
+    x = RNG.normal(size=(150, 2, 2))
+    device = check(trace(lambda x: np.sort(x, 0))(x), [x])
+    assert any(b.kind == "shared" for k in device.launches for b in k.shared)
+
+
+@ORDERS
+def test_tiles_take_the_shared_memory_of_a_block(f: Any) -> None:
+    x = np.broadcast_to(np.zeros(()), (10**5,))
+    device = mapped(trace(lambda x: f(x))(x), Machine())
+    tile = {np.sort: 2048, np.argsort: 1024}[f]
+    assert len({k.name for k in device.launches}) == len(device.launches)
+    assert len(device.launches) == 1 + int(np.ceil(np.log2(1e5 / tile)))
+    for kernel in device.launches:
+        assert sum(b.size * itemsize(b.dtype) for b in kernel.shared) <= 46 << 10
+
+
+@ORDERS
+def test_a_pass_reads_and_writes_elements_once(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sectors of memory are at most 1.4 times what each launch has to read and write."""
+    monkeypatch.setattr(merging, "MOST_BYTES", 2 * 12 * 512)
+    x = RNG.normal(size=4096)
+    counter, program = Coalescing(), trace(lambda x: f(x))(x)
+    device = mapped(program, Machine(processors=2))
+    execute(device, [x], counter=counter)
+    least = sum(traffic(k).total for k in device.launches) / 32
+    assert sum(counter.sectors.values()) <= 1.4 * least
 
 
 @pytest.mark.sampled(5)

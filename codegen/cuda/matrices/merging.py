@@ -1,0 +1,286 @@
+"""The order of elements by blocks: tiles in shared memory, then merges of tiles.
+
+A block sorts a tile of a row as ``ordering`` does, in its shared memory.  Sorted runs are merged
+two by two; a block writes a tile of the merged run:
+
+    the run's elements:   A = 1 3 5 7 | B = 2 2 4 8        tiles of 4: 1 2 2 3 | 4 5 7 8
+
+How many of the first ``d`` elements are of A is found by bisection, for the first and the last
+place of the tile (Odeh, Green, Mwassi, Shmueli and Birk, "Merge path: parallel merging made
+simple", 2012).  Then both parts are read into shared memory, merged there and written.  So each
+pass reads and writes all elements once, neighbours by neighbours.
+
+Rows end with elements that come after all others, so that all tiles are equally long: NaN, or the
+largest integer.  Equal elements keep their order, so what is added stays behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.values import Buffer, Scalar
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.types import dtype_from_name
+
+from .builder import Array, Code
+from .ordering import Run, before, ordered, passes_of
+
+#: The most bytes of a block's tiles: two blocks of 1,024 threads then have room on a processor.
+MOST_BYTES = 32 << 10
+
+
+class Stage(NamedTuple):
+    """The work of a block for each tile, its variables, and the shared memory of the block."""
+
+    batch: list[Var]
+    body: list[Any]
+    in_block: list[Buffer]
+
+
+def tile_of(s: Factorization, near: int) -> int:
+    """The elements of a tile: a power of two, or a row that is shorter."""
+    each = itemsize(s.inputs[0].buffer.dtype) + (4 if s.name == "argsort" else 0)
+    most = min(near - 32, MOST_BYTES) // (2 * each)
+    return int(min(s.m, 1 << (most.bit_length() - 1)))
+
+
+def stages(s: Factorization, near: int) -> list[Stage]:
+    """The launches that sort each row, with so many bytes of shared memory a block."""
+    batch = [Var(extent) for extent in s.batch]
+    number = Affine(0)
+    for var in batch:
+        number = number * var.extent + affine.of(var)
+    here = [affine.of(v) for v in batch]
+    whole, dtype = Code(prod(s.batch), number), s.inputs[0].buffer.dtype
+    x = Array.of(s.inputs[0], here, dtype)
+    result = Array.of(s.outputs[0], here, s.outputs[0].buffer.dtype)
+    n, tile = s.m, tile_of(s, near)
+    merges = max(0, (-(-n // tile) - 1).bit_length())
+    # The last pass writes the first run, whose keys nobody needs where places are asked for.
+    runs = [Run(result, None)]
+    if s.name == "argsort":
+        keys = whole.workspace(dtype, 1, n) if merges > 1 else None
+        runs = [Run(keys, result)]
+    if merges:
+        places = whole.workspace(result.buffer.dtype, 1, n) if s.name == "argsort" else None
+        runs.append(Run(whole.workspace(dtype, 1, n), places))
+    sorting = _Stages(n, tile, near, batch, s.name == "argsort")
+    made = [sorting.tiles(x, _target(runs, merges))]
+    for k in range(merges):
+        left = merges - k
+        made.append(sorting.merge(runs[left % 2], _target(runs, left - 1), tile << k))
+    return made
+
+
+def _target(runs: Sequence[Run], left: int) -> Run:
+    """Where a pass writes that so many follow."""
+    found = runs[left % len(runs)]
+    return Run(None, found.places) if not left and found.places is not None else found
+
+
+class _Stages:
+    """Writes the launches for rows of ``n`` elements in tiles."""
+
+    def __init__(self, n: int, tile: int, near: int, batch: list[Var], with_places: bool) -> None:
+        self.n, self.tile, self.near, self.batch = n, tile, near, batch
+        self.with_places = with_places
+
+    def _begin(self) -> tuple[Code, Var]:
+        code = Code()
+        code.near = self.near
+        return code, Var(-(-self.n // self.tile))
+
+    def _room(self, code: Code, dtype: str) -> Run:
+        """A tile in shared memory, with places where these are asked for."""
+        keys = code.room(dtype, 1, self.tile)
+        places = code.room("i32", 1, self.tile) if self.with_places else None
+        assert keys is not None
+        return Run(keys, places)
+
+    # -- tiles ------------------------------------------------------------------------------
+
+    def tiles(self, x: Array, target: Run) -> Stage:
+        """Each tile by itself."""
+        code, tile = self._begin()
+        first, passes = affine.of(tile) * self.tile, passes_of(self.tile)
+        rooms = [self._room(code, x.buffer.dtype) for _ in range(2)]
+        source = rooms[(passes + 1) % 2].keys
+        assert source is not None
+        with code.loop(self.tile) as q:
+            inside = code.within(first + q, 0, self.n)
+            value = code.load_where(inside, x, first + q)
+            last = code.constant(_largest(x.buffer.dtype), x.buffer.dtype)
+            code.store(source, (q,), code.select(inside, value, (last,)))
+        ordered(code, source, rooms, self.tile, passes, keeps_keys=True)
+        with code.loop(self.tile) as q, code.when(code.within(first + q, 0, self.n)):
+            if target.keys is not None and rooms[0].keys is not None:
+                code.store(target.keys, (first + q,), code.load(rooms[0].keys, q))
+            if target.places is not None and rooms[0].places is not None:
+                kind = target.places.buffer.dtype
+                (place,) = code.load(rooms[0].places, q)
+                place = code.compute("convert", place, dtype=kind)
+                place = code.compute("add", place, code.number(first, kind))
+                code.store(target.places, (first + q,), (place,))
+        return Stage([*self.batch, tile], code.body, code.in_block)
+
+    # -- merges -----------------------------------------------------------------------------
+
+    def merge(self, source: Run, target: Run, width: int) -> Stage:
+        """Runs of ``width`` become runs of twice as many."""
+        code, tile = self._begin()
+        return Stage(
+            [*self.batch, tile], _Merge(self, code, source, width, tile).written(target),
+            code.in_block,
+        )  # fmt: skip
+
+
+class _Merge:
+    """Writes one merge; places are those in the run that a pair of runs becomes."""
+
+    def __init__(self, stages: _Stages, code: Code, source: Run, width: int, tile: Var) -> None:
+        self.stages, self.code, self.source = stages, code, source
+        self.n, self.tile, self.width = stages.n, stages.tile, width
+        pair, here = affine.divide(affine.of(tile), 2 * width // self.tile, {})
+        #: Where the pair of runs begins, and where the tile begins in it.
+        self.begin, self.start = pair * (2 * width), here * self.tile
+
+    def written(self, target: Run) -> list[Any]:
+        code, keys = self.code, self.source.keys
+        assert keys is not None
+        dtype = keys.buffer.dtype
+        read, made = (self.stages._room(code, dtype) for _ in range(2))
+        bounds = code.room("i64", 1, 2)
+        assert bounds is not None
+        total = self._length(0, 2 * self.width)
+        with code.loop(2) as k:
+            code.store(bounds, (k,), (self._of_first(keys, self._end(k, total)),))
+        (low,), (high,) = code.load(bounds, 0), code.load(bounds, 1)
+        count = code.compute("sub", high, low)
+        ends = self._end(Affine(0), total), self._end(Affine(1), total)
+        both = code.compute("sub", ends[1], ends[0])
+        self._read(read, low, count, both)
+        self._ranked(read, made, count, both)
+        with code.loop(self.tile) as q, code.when(code.compare("lt", code.number(q), both)):
+            at = self.begin + self.start + q
+            self._put(made, q, target, at)
+        return code.body
+
+    def _length(self, first: int, most: int) -> Scalar:
+        """The elements from a place on, at most so many, that there are."""
+        code = self.code
+        left = code.number(self.begin * -1 + (self.n - first))
+        zero, limit = code.constant(0, "i64"), code.constant(most, "i64")
+        return code.compute("minimum", code.compute("maximum", left, zero), limit)
+
+    def _end(self, k: Affine, total: Scalar) -> Scalar:
+        """Where the tile begins (0), and where it ends (1)."""
+        return self.code.compute("minimum", self.code.number(self.start + k * self.tile), total)
+
+    def _of_first(self, keys: Array, d: Scalar) -> Scalar:
+        """How many of the first ``d`` elements are the first run's."""
+        code = self.code
+        first, second = self._length(0, self.width), self._length(self.width, self.width)
+        zero = code.constant(0, "i64")
+        low = code.compute("maximum", zero, code.compute("sub", d, second))
+        high = code.compute("minimum", d, first)
+
+        def is_before(middle: Scalar) -> Scalar:
+            """Whether an element of the first run is among them."""
+            start = code.number(self.begin)
+            mine = code.load_row(keys, code.compute("add", start, middle), self.n)
+            last = code.compute("sub", d, code.constant(1, "i64"))
+            there = code.compute("sub", last, middle)
+            there = code.compute("add", there, code.number(self.begin + self.width))
+            return code.compute("not", before(code, code.load_row(keys, there, self.n), mine))
+
+        return _bisected(code, low, high, self.width, is_before)
+
+    def _read(self, read: Run, low: Scalar, count: Scalar, both: Scalar) -> None:
+        """Both parts of the tile, one behind the other."""
+        code = self.code
+        with code.loop(self.tile) as q:
+            place = code.number(q)
+            with code.when(code.compare("lt", place, both)):
+                is_first = code.compare("lt", place, count)
+                one = code.compute("add", code.number(self.begin + q), low)
+                # The second part begins at start - low of its run, and lies behind count others.
+                other = code.number(self.begin + self.width + self.start + q)
+                other = code.compute("sub", other, code.compute("add", low, count))
+                row = code.compute("select", is_first, one, other)
+                for here, there in zip(read, self.source, strict=True):
+                    if here is None or there is None:
+                        continue
+                    (value,) = code.load_row(there, row, self.n)
+                    code.store(here, (q,), (_as(code, value, here),))
+
+    def _ranked(self, read: Run, made: Run, count: Scalar, both: Scalar) -> None:
+        """Each element at its place in the tile: those of the other part that come first are
+        found by bisection."""
+        code, keys = self.code, read.keys
+        assert keys is not None
+        with code.loop(self.tile) as q:
+            place = code.number(q)
+            with code.when(code.compare("lt", place, both)):
+                mine, zero = code.load(keys, q), code.constant(0, "i64")
+                is_first = code.compare("lt", place, count)
+                low = code.compute("select", is_first, count, zero)
+                high = code.compute("select", is_first, both, count)
+
+                def is_before(
+                    middle: Scalar, mine: tuple[Scalar, ...] = mine, is_first: Scalar = is_first
+                ) -> Scalar:
+                    other = code.load_row(keys, middle, self.tile)
+                    ahead = before(code, other, mine)
+                    # Of equal ones, the first run's come first.
+                    level = code.compute("not", before(code, mine, other))
+                    return code.compute("select", is_first, ahead, level)
+
+                found = _bisected(code, low, high, self.tile, is_before)
+                # Its place, without the others: q - count in the second part.
+                rank = code.compute("sub", code.compute("add", place, found), count)
+                for here, there in zip(read, made, strict=True):
+                    if here is not None and there is not None:
+                        code.store_row(there, rank, self.tile, (), code.load(here, q))
+
+    def _put(self, made: Run, q: Affine, target: Run, at: Affine) -> None:
+        code = self.code
+        for here, there in zip(made, target, strict=True):
+            if here is not None and there is not None:
+                (value,) = code.load(here, q)
+                code.store(there, (at,), (_as(code, value, there),))
+
+
+def _as(code: Code, value: Scalar, array: Array) -> Scalar:
+    kind = array.buffer.dtype
+    return value if value.dtype == kind else code.compute("convert", value, dtype=kind)
+
+
+def _bisected(code: Code, low: Scalar, high: Scalar, most: int, is_before: Any) -> Scalar:
+    """The first number from ``low`` on that is not before, or ``high``; ``most`` of them."""
+    ends = [Array(Buffer(name, "i64", 1, "local"), Affine(0), (1,), 1) for name in ("low", "high")]
+    for end, value in zip(ends, (low, high), strict=True):
+        code.store(end, (0,), (value,))
+    with code.loop(most.bit_length(), "sequence"):
+        (a,), (b,) = (code.load(end, 0) for end in ends)
+        with code.when(code.compare("lt", a, b)):
+            two, one = code.constant(2, "i64"), code.constant(1, "i64")
+            middle = code.compute("floor_divide", code.compute("add", a, b), two)
+            found = is_before(middle)
+            after = code.compute("add", middle, one)
+            code.store(ends[0], (0,), (code.compute("select", found, after, a),))
+            code.store(ends[1], (0,), (code.compute("select", found, b, middle),))
+    return code.load(ends[0], 0)[0]
+
+
+def _largest(dtype: str) -> Any:
+    """What comes after all others."""
+    if dtype == "bool":
+        return True
+    return np.nan if dtype[0] in "fb" else int(np.iinfo(dtype_from_name(dtype)).max)
