@@ -225,18 +225,44 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(y):\n    total, xs = 0.0, [v for v in y if v > 0.5]\n    L0\n"
         "    return total\ng(x)",
     ),
-    "capture/state/stretch.py: found.append((x, 0.0))": (
+    "capture/calls/randomness.py: jit(f)(x, …(…))": (
+        "import secrets\njit(lambda x: x + secrets.randbelow(6))(1.0)",
+        "import secrets\nFIX",
+    ),
+    "capture/lists/deques.py: for x in list(queue):": (
+        "from collections import deque\n@jit\ndef g(y):\n    queue = deque([y, 2 * y])\n"
+        "    for x in queue:\n        if x > 1:\n            queue.append(x)\n"
+        "    return len(queue)\ng(3.0)",
+        "from collections import deque\n@jit\ndef g(y):\n    queue = deque([y, 2 * y])\n"
+        "    FIX\n        queue.append(x)\n    return len(queue)\nassert g(3.0) == 4",
+    ),
+    "capture/state/kinds.py: found.append((x, 0.0))": (
         "@jit\ndef g(x):\n    found = []\n    if x > 1:\n        found.append(x)\n"
         "    if x > 2:\n        found.append((x, x))\n    return len(found)\ng(3.0)",
         "@jit\ndef g(x):\n    found = []\n    if x > 1:\n        L0\n"
         "    if x > 2:\n        found.append((x, x))\n    return len(found)\nassert g(3.0) == 2",
     ),
-    "capture/state/stretch.py: points.append((x, y))": (
+    "capture/state/kinds.py: points.append((x, y))": (
         "@jit\ndef g(x):\n    points, y = [], 2 * x\n    if x > 1:\n"
         "        points.append([x, y])\n    return len(points)\ng(3.0)",
-        "@jit\ndef g(x):\n    points, y = [], 2 * x\n    rows, count = np.zeros(3), 0\n"
-        "    if x > 1:\n        L0\n        L1\n    return len(points) + count\n"
-        "assert g(3.0) == 2",
+        "@jit\ndef g(x):\n    points, y = [], 2 * x\n    if x > 1:\n"
+        "        L0\n    return len(points)\nassert g(3.0) == 1",
+    ),
+    "capture/state/kinds.py: rows.append(np.array(table))": (
+        "table = np.ones(2)\n@jit\ndef g(x):\n    rows = []\n    if x > 1:\n"
+        "        rows.append(table)\n    return len(rows)\ng(3.0)",
+        "table = np.ones(2)\n@jit\ndef g(x):\n    rows = []\n    if x > 1:\n"
+        "        L0\n    return len(rows)\nassert g(3.0) == 1",
+    ),
+    "protocols/python_integers.py: float(n) + 2.0**63": (
+        "jit(lambda n: n + 2**63)(2**40)",
+        "jit(lambda n: L0)(2**40)",
+    ),
+    "tracing/aliasing.py: rows.append(x.copy())": (
+        "@jit\ndef g(x):\n    rows, x = [], x * 1.0\n    if x[0] > 0:\n        rows.append(x)\n"
+        "    x -= 1\n    return len(rows)\ng(x)",
+        "@jit\ndef g(x):\n    rows, x, step = [], x * 1.0, 1.0\n    if x[0] > 0:\n        L0\n"
+        "    L1\n    L2\n    return len(rows)\nassert g(x) == 1",
     ),
     "capture/state/heap.py: d = {'a': 0.0, 'b': 0.0}": (
         "@jit\ndef g(x):\n    d = {}\n    if x > 0:\n        d['a'] = x\n    return d\ng(1.0)",

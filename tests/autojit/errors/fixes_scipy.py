@@ -5,7 +5,7 @@ from __future__ import annotations
 
 FIXES: dict[str, tuple[str, str]] = {
     (
-        "scipy/integrate/initial_value.py: solve_ivp(fun, t_span, y0, "
+        "scipy/integrate/without_values.py: solve_ivp(fun, t_span, y0, "
         "t_eval=np.linspace(t0, t1, 100))"
     ): (
         "import scipy.integrate\n"
@@ -13,14 +13,17 @@ FIXES: dict[str, tuple[str, str]] = {
         "from scipy.integrate import solve_ivp\n"
         "fun, t_span, t0, t1 = (lambda t, y: -y), (0, 1), 0, 1\njit(lambda y0: L0.y)(x)",
     ),
-    "scipy/integrate/initial_value.py: times = np.linspace(*t_span, 100)": (
+    (
+        "scipy/integrate/without_values.py: found.t_events[0][0], found.y_events[0][-1], "
+        "found.t_events[0].size"
+    ): (
         "import scipy.integrate\n"
         "jit(lambda y: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), y, "
         "events=lambda t, y: y[0] - 0.5).t_events[0])(x)",
-        "import autojit, scipy.optimize\nfrom scipy.integrate import solve_ivp\n"
-        "fun, t_span, event = (lambda t, y: -y), (0.0, 2.0), (lambda t, y: y[0] - 0.5)\n"
-        "@jit\ndef g(y0):\n    L0\n    L1\n    L2\n    L3\n    L4\n    return t\n"
-        "assert abs(g(np.array([1.0])) - np.log(2)) < 1e-3",
+        "from scipy.integrate import solve_ivp\n"
+        "@jit\ndef g(y0):\n    found = solve_ivp(lambda t, y: -y, (0.0, 2.0), y0, "
+        "events=lambda t, y: y[0] - 0.5)\n    return L0\n"
+        "assert abs(g(np.array([1.0]))[0] - np.log(2)) < 1e-3",
     ),
     "scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)": (
         "import scipy.interpolate\njit(lambda w: scipy.interpolate.lagrange(x, w))(y)",
