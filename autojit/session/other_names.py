@@ -37,7 +37,6 @@ IN_MODULE = {
     "remat": (_JAX, "autojit.checkpoint(f)(x)"),
     "block_until_ready": (_JAX, "autojit.jit(f)(x)"),
     "debug": (_JAX, "with autojit.disable_jit(): f(x)"),
-    "devices": (_JAX, "autojit.jit(f, device='cpu')(x)"),
     "custom_gradient": (_JAX, "from autojit import custom_vjp"),
     "gradient": (_MANY, "autojit.grad(f)(x)"),
     "derivative": (_MANY, "autojit.grad(f)(x)"),

@@ -35,17 +35,17 @@ SHOWN = {
         "test_second_backward_needs_retain_graph",
     ),
     "own functions": (
-        "Functions with a derivative of their own",
+        "Custom derivatives",
         "torch/test_autograd.py",
         "test_own_function",
     ),
     "hooks, in-place changes": (
-        "Hooks, and the graph by hand",
+        "Hooks and the graph",
         "torch/test_autograd.py",
         "test_what_is_saved_may_not_change",
     ),
     "anomalies": (
-        "Hooks, and the graph by hand",
+        "Hooks and the graph",
         "torch/test_autograd.py",
         "test_anomaly_names_the_line",
     ),
@@ -55,7 +55,7 @@ SHOWN = {
         "torch/test_autograd.py",
         "test_conditions_and_gradients_of_functions_of_tensors",
     ),
-    "functional transforms": ("Derivatives of derivatives", "torch/test_autograd.py", "test_func"),
+    "functional transforms": ("Higher derivatives", "torch/test_autograd.py", "test_func"),
     "memory": ("Memory", "torch/test_checkpoint.py", "test_half_of_the_memory"),
     "mixed precision": (
         "Mixed precision",

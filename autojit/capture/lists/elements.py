@@ -320,8 +320,8 @@ def _index_of(
     call: Call, items: list[Any], x: Any, words: str = "list.index(x): x not in list"
 ) -> Any:
     same = _same_as(items, x)
-    found = np.argmax(same)
-    return python_number(as_value(ensured(found, np.any(same), ValueError(words))), int)
+    hooks.fail_where(np.logical_not(np.any(same)), ValueError(words))
+    return python_number(as_value(np.argmax(same)), int)
 
 
 def _count_of(call: Call, items: list[Any], x: Any) -> Any:

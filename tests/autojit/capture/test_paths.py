@@ -317,13 +317,6 @@ def a_key_made_by_default(x):
     return d["a"]
 
 
-def a_deque(x):
-    q = deque([1.0])
-    if x > 0:
-        q.append(3.0)
-    return q[-1]
-
-
 def an_array_of_objects(x):
     a = np.array([None, 1], object)
     if x > 0:
@@ -382,7 +375,6 @@ REFUSED = [
     (a_chosen_list_is_changed, "may be one that has been changed"),
     (the_order_of_a_dict, "gets or loses keys"),
     (a_key_made_by_default, "gets or loses"),
-    (a_deque, "type deque from outside is changed"),
     (an_array_of_objects, "type ndarray from outside is changed"),
     (bytes_that_change, "type bytearray from outside is changed"),
     (an_iterator, "type list_iterator from outside is changed"),
