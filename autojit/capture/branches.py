@@ -191,9 +191,9 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     keep(kept)
     tracers = results_of(results[: len(types)], types, leaves)
     filled = _filled(made, tracers)
-    for (_, value), kept in zip(filled, known, strict=True):
-        if kept is not None:
-            value.note(*kept)
+    for (_, value), fact in zip(filled, known, strict=True):
+        if fact is not None:
+            value.note(*fact)
     before.assign([*same, *filled])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)

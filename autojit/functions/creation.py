@@ -18,7 +18,7 @@ from .assignment import cast
 from .manipulation import reshape
 
 #: NumPy's own name for ``copy=None``, which other libraries pass; it has no truth value.
-_IF_NEEDED = np._CopyMode.IF_NEEDED  # type: ignore[attr-defined]
+_IF_NEEDED: Any = np._CopyMode.IF_NEEDED
 
 
 def _is_vague(a: Any, order: str) -> bool:

@@ -32,7 +32,7 @@ def concatenate(
     values = promoted(*parts)
     if dtype is not None:
         values = [to_dtype(v, dtype) for v in values]
-    if is_tracer(axis) and axis.ndim:
+    if is_tracer(axis) and np.ndim(axis):
         words = "np.concatenate takes the arrays as one list; the second argument is the axis:"
         code = "    np.concatenate([a, b])             # not: np.concatenate(a, b)"
         raise ShapeError(with_place(f"{words}\n{code}", user_source()))

@@ -13,7 +13,7 @@ from typing import Any
 
 from autojit.capture.values.scalars import any_traced
 from autojit.staging import pytrees
-from autojit.tracing.context import current_trace
+from autojit.tracing.context import Trace, current_trace
 
 #: The type of a function that has a cache.
 CACHED: Any = type(functools.lru_cache(lambda: None))
@@ -34,8 +34,8 @@ def called(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable
         return call(function, *args, **kwargs)
     if trace is None or getattr(function, "__closure__", None) is None:
         return f(*args, **kwargs)
-    key = f, functools._make_key(args, kwargs, f.cache_parameters()["typed"])  # type: ignore[attr-defined]
-    around = trace
+    key = f, functools._make_key(args, kwargs, f.cache_parameters()["typed"])
+    around: Trace | None = trace
     while around is not None:
         found = around.cached.get(key, _ABSENT)
         if found is not _ABSENT:

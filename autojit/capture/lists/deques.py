@@ -139,7 +139,7 @@ def made(*args: Any, **kwargs: Any) -> Any:
     return (Deque if in_trace else deque)(*args, **kwargs)
 
 
-def _flattened(x: Deque) -> tuple[Any, Any]:
+def _flattened(x: Any) -> tuple[Any, Any]:
     return tuple(list.__iter__(x)), x.maxlen
 
 
