@@ -4,7 +4,7 @@ refused."""
 from __future__ import annotations
 
 import random
-from collections import defaultdict, deque
+from collections import defaultdict
 
 import numpy as np
 import pytest
