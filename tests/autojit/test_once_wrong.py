@@ -37,6 +37,7 @@ CHECKPOINTED: dict[str, tuple[Any, tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CHECKPOINTED)
 def test_gradients_of_checkpoints(name: str) -> None:
     f, shape = CHECKPOINTED[name]

@@ -161,18 +161,21 @@ ALL_ON_CUDA = programs(kinds=is_on_every_target)
 SMOOTH_ON_CUDA = programs(kinds=is_on_every_target, dtypes=INEXACT, inexact_outputs=True)
 
 
+@pytest.mark.sampled(4)
 @examples(share(60))
 @given(program=ALL, seed=SEEDS)
 def test_values(choices: Choices, program: Program, seed: int) -> None:
     check_near(program, seed, low=-2, high=2, choices=choices)
 
 
+@pytest.mark.sampled(4)
 @examples(share(60))
 @given(program=EXACTLY, seed=SEEDS)
 def test_exact_values(choices: Choices, program: Program, seed: int) -> None:
     check_exact(program, seed, choices)
 
 
+@pytest.mark.sampled(4)
 @examples(share(40))
 @given(program=SMOOTH, seed=SEEDS)
 def test_derivatives(choices: Choices, program: Program, seed: int) -> None:

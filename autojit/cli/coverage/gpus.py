@@ -23,15 +23,12 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
         "laguerre.lagroots legendre.legroots polynomial.polyroots",
     },
     "scipy.stats": {
-        _C: "alpha argus bartlett beta betabinom betanbinom betaprime binom boxcox chi chi2 "
-        "chi2_contingency chisquare combine_pvalues dgamma dirichlet dirichlet_multinomial "
-        "dpareto_lognorm erlang exponnorm f f_oneway gamma gausshyper gengamma genhyperbolic "
-        "geninvgauss gennorm halfgennorm hypergeom invgamma jf_skew_t ksone levene linregress "
-        "loggamma nakagami nbinom ncf nchypergeom_fisher nct ncx2 nhypergeom normal_inverse_gamma "
-        "norminvgauss pearson3 pearsonr pointbiserialr poisson power_divergence powerlognorm "
-        "powernorm rdist rice skellam skewnorm t truncnorm ttest_1samp ttest_ind "
-        "ttest_ind_from_stats ttest_rel tukeylambda vonmises vonmises_line yeojohnson "
-        "yeojohnson_llf yulesimon zipf",
+        _C: "alpha argus bartlett beta betabinom betanbinom betaprime boxcox chi2_contingency "
+        "chisquare combine_pvalues exponnorm f f_oneway gausshyper genhyperbolic geninvgauss "
+        "jf_skew_t ksone levene linregress ncf nct ncx2 nhypergeom norminvgauss pearsonr "
+        "pointbiserialr power_divergence powerlognorm powernorm rdist rice skellam skewnorm t "
+        "truncnorm ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel tukeylambda vonmises "
+        "vonmises_line yeojohnson yeojohnson_llf yulesimon zipf",
     },
     "scipy.linalg": {
         _EIGENVALUES: "cdf2rdf eig eigvals",
@@ -55,7 +52,7 @@ FORMULAS: dict[str, str] = {
     "scipy.special": "assoc_legendre_p assoc_legendre_p_all cbrt digamma diric entr erf erfc "
     "erfcinv erfcx erfinv exp10 exp2 expit expm1 gamma gammaln huber kl_div legendre_p "
     "legendre_p_all log1p log_expit log_softmax logit logsumexp ndtr ndtri "
-    "pseudo_huber psi rel_entr sinc softmax softplus sph_harm_y sph_harm_y_all "
+    "pseudo_huber psi rel_entr roots_genlaguerre sinc softmax softplus sph_harm_y sph_harm_y_all "
     "sph_legendre_p sph_legendre_p_all xlog1py xlogy",
 }
 

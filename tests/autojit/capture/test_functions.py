@@ -33,6 +33,7 @@ _PARAMETERS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("f", "arguments"), _PARAMETERS)
 def test_value(f, arguments):
     np.testing.assert_allclose(jit(f)(*arguments), f(*arguments), rtol=1e-12)

@@ -98,7 +98,7 @@ def by_differences(f, x, *more):
     return np.array([(f(x + h, *more) - f(x - h, *more)) / 2e-6 for h in steps])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_value_and_gradient(name):
     f = FUNCTIONS[name]

@@ -160,6 +160,7 @@ def check_derivatives(f):
     assert np.isclose(jit(grad(f))(x) @ direction, expected, rtol=1e-11)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_values_and_gradients_are_those_of_python(f):
     check_derivatives(f)

@@ -122,6 +122,7 @@ def or_none(x):
     return x if kind is None else x * 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("x", [0.4, 1.3, 5.3])
 @pytest.mark.parametrize(
     "f",

@@ -86,6 +86,7 @@ def of_arrays(x, limit):
     return rows[-1].sum() + len(rows)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "f",
     [breadth_first, with_depths, with_else, closure, shortened, already_long, of_arrays],
@@ -200,6 +201,7 @@ def left_early(x, limit):
     return sum(left) + len(left)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "f", [by_partitions, halved, one_or_the_other, without_the_first,
           longer_or_shorter, left_early]
@@ -292,7 +294,7 @@ def every_other_end(x, level):
     return total + 2 * q[0] + 3 * q[1] + 5 * q[-1]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("level", [0.25, 0.5, 0.9])
 @pytest.mark.parametrize(
     "f", [flood, greatest_of_windows, of_the_last_three, at_both_ends, list_as_queue,

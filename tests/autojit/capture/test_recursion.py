@@ -167,6 +167,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize(("f", "arguments", "by"), CASES)
 def test_as_python(f, arguments, by):
     np.testing.assert_allclose(jit(f)(*arguments), f(*arguments), rtol=1e-12)

@@ -103,7 +103,7 @@ EXACT = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("x", [X, X * 0.9, np.array([1.5, 0.25, 4.0])], ids=["a", "b", "c"])
 @pytest.mark.parametrize("f", EXACT)
 def test_as_in_python(f, x):

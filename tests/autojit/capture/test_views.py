@@ -98,6 +98,7 @@ def parts_of_rows(x):
     return u
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "f",
     [
@@ -116,6 +117,7 @@ def test_views_see_what_a_block_has_written(f):
     np.testing.assert_allclose(jit(f)(X), f(X), rtol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "f", [relaxed_by_views_of_rows, view_of_rows_from_a_step_on, view_changed_in_branches]
 )

@@ -89,7 +89,7 @@ def compiles_for_a_gpu(function: Callable[..., Any], arguments: Any) -> bool:
     return True
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("part", range(12))
 def test_what_the_page_says_of_gpus(part: int) -> None:
     groups = [functions(namespace) for namespace in gpus.ON_THE_CPU]

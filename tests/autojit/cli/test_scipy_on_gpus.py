@@ -87,7 +87,7 @@ def test_each_covered_function_has_a_sample() -> None:
     assert [name for name in without if not name.startswith("scipy.special.")] == []
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("part", range(24))
 def test_what_the_page_says(part: int) -> None:
     groups = [functions(namespace) for namespace in NAMESPACES if namespace.startswith("scipy.")]

@@ -36,7 +36,7 @@ def pasted(program: str, code: list[str]) -> str:
     return re.sub(r"\bL(\d)\b", lambda m: code[int(m[1])], _PLACE.sub(block, program))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(57)
 @pytest.mark.parametrize("name", FIXES)
 def test_the_code_of_a_message_runs_where_it_is_pasted(name: str) -> None:
     mistake, program = FIXES[name]

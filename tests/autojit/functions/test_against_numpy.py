@@ -120,7 +120,7 @@ def differs(got: Any, want: Any) -> bool:
     return False
 
 
-@pytest.mark.sampled(32)
+@pytest.mark.sampled(96)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", COVERED, ids=registry._name_of)
 def test_same_as_numpy(function: Any) -> None:
@@ -209,7 +209,7 @@ def test_put_along_axis_broadcasts() -> None:
     np.testing.assert_array_equal(jit(put)(X, -X[:, :2]), put(X, -X[:, :2]))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.filterwarnings("ignore")  # negative orders divide by 0, in NumPy too
 @pytest.mark.parametrize("ord", [None, 0.5, 1, 1.5, 2, 3, 4.0, np.inf, -1, -0.5, -2, -np.inf])
 @pytest.mark.parametrize("x", [[0.0, 0.0, 0.0], [0.0, 2.0, -1.0], [3.0, 2.0, -1.0]])

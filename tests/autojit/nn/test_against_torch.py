@@ -179,7 +179,7 @@ def witness(c: Case, cotangent: np.ndarray) -> tuple[np.ndarray, list[np.ndarray
     return value.detach().numpy(), [g.numpy() for g in grads]
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("c", CASES, ids=lambda c: c.name)
 def test_values_and_gradients(c: Case) -> None:
     value = c.ours(*c.arguments)

@@ -138,6 +138,7 @@ def test_binary_ufuncs(ufunc: np.ufunc) -> None:
         assert_promotes(ufunc, of(dtype), scalar)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)))
 def test_functions(number: int) -> None:
     for dtype in DTYPES:

@@ -35,7 +35,7 @@ def test_comparisons_are_by_value(dtype: str, compare: Callable[[Any, Any], Any]
             np.testing.assert_array_equal(jit(compare)(a, number), want[0])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_differences_and_products_of_integers(dtype: str) -> None:
     """NumPy computes these in float64."""

@@ -102,7 +102,7 @@ def traced(f: Every, *arguments: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(24)
 @each_family
 def test_values(name: str, row: Row) -> None:
     is_discrete = name in DISCRETE
@@ -135,7 +135,7 @@ def test_invalid_parameters_give_nan(name: str, row: Row) -> None:
             assert np.all(np.isnan(got)), method
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(40)
 @each_family
 def test_derivatives(name: str, row: Row) -> None:
     """Both modes, beside differences of SciPy's."""

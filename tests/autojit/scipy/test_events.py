@@ -122,7 +122,7 @@ COMPILED = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("f", COMPILED.values(), ids=COMPILED)
 def test_compiled_events_and_their_derivatives(f: Any) -> None:
     np.testing.assert_allclose(jit(f)(1.3), f(1.3), rtol=1e-6, atol=1e-9)
@@ -143,6 +143,7 @@ def test_an_event_that_is_not_there() -> None:
         jit(lambda k: swinging(k).t_events[1][0])(1.3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("read", [
     lambda found: found.t_events[0], lambda found: found.t_events[0][1],
     lambda found: np.sum(found.y_events[0]), lambda found: len(found.t_events[0]),

@@ -63,6 +63,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_name_a_way_out(name: str) -> None:
     function, words = REFUSED[name]

@@ -232,7 +232,7 @@ RUN: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("way", RUN)
 @pytest.mark.parametrize("f", FAILS)
 def test_every_error_names_its_line(f: Callable[..., Any], way: str) -> None:

@@ -126,6 +126,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 N = 1_000  # operations whose gradient is longer than DEAR
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("uncompiled")
 def test_without_jit_long_programs_are_not_compiled() -> None:
     f = irregular(N)

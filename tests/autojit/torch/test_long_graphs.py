@@ -44,6 +44,7 @@ def calls_of(f):
 @pytest.mark.parametrize(
     "start", [pytest.param(2.0, marks=pytest.mark.slow), [1.0, 2.0, 3.0]], ids=["number", "array"]
 )
+@pytest.mark.slow
 def test_an_operation_of_a_chain_costs_few_calls_and_objects(start):
     x = torch.tensor(start, requires_grad=True, dtype=torch.float64)
     chain(x, LONG).sum().backward()  # derives the rules

@@ -17,6 +17,7 @@ def batch(t: Any, lengths: list[int]) -> Any:
     return t.tensor(x, requires_grad=True)
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("lengths", [[5, 3, 3, 1], [2, 5, 1, 5, 3]])
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("settings", [

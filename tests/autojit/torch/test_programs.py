@@ -21,7 +21,7 @@ def numbers(found):
     return [found if isinstance(found, str) or found is None else np.asarray(found)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize(
     "program", [*programs.PROGRAMS, *more_programs.PROGRAMS], ids=lambda f: f.__name__
 )

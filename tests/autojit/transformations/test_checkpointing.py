@@ -152,7 +152,7 @@ def test_a_chain_of_checkpoints_stores_its_ends() -> None:
     assert peak_memory(grad(chain))(X) < peak_memory(grad(plain))(X)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_compiled_gradients(policy: Any) -> None:
     f = checkpoint(layers, policy=policy)

@@ -139,7 +139,7 @@ LARGE: list[tuple[str, tuple[int, int]]] = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "shape"), LARGE)
 def test_checkpoints_of_large_arrays(name: str, shape: tuple[int, int]) -> None:
     f, x = grad(USES["alone"](FUNCTIONS[name])), array(*shape)

@@ -104,6 +104,7 @@ def read(x: Any) -> Any:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("samples")
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "u4"])
 def test_they_are_those_of_numpy(dtype: str) -> None:

@@ -104,6 +104,7 @@ EXACT = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EXACT)
 @FEW
 @given(programs(), SEEDS)

@@ -104,7 +104,7 @@ CASES: list[tuple[str, F, int, F, Any, float]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_stated_errors(case: Any) -> None:
     _, f, position, of_mpmath, rows, tolerance = case

@@ -70,7 +70,7 @@ def by_differences(f, arguments, number):
     return found
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize(("f", "arguments"), _CALLS)
 def test_value(f, arguments):
     compiled = jit(f)
@@ -82,7 +82,7 @@ def test_value(f, arguments):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.sampled(32)
+@pytest.mark.sampled(256)
 @pytest.mark.parametrize("compiled", [True, False], ids=["jit", "grad"])
 @pytest.mark.parametrize(("f", "arguments", "by"), _DERIVATIVES)
 def test_gradient(f, arguments, by, compiled):

@@ -91,7 +91,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("f", FUNCTIONS)
 @pytest.mark.parametrize("k", [0, 1, 3, 5])
 def test_a_match_takes_the_way_that_python_takes(f, k):

@@ -37,6 +37,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_passes_are_freed() -> None:
     """Pass managers of 25 KB and more for each part, which llvmlite does not free by itself."""

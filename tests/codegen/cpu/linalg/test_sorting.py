@@ -108,6 +108,7 @@ def test_rows_that_differ(dtype: Any, n: int) -> None:
         np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("width", [16, 32, 64])
 def test_vectors_of_each_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "_texts", {})

@@ -47,7 +47,7 @@ def run(sample: Sample, machine: Machine) -> bool:
     return every
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
 def test_samples_on_a_small_card(sample: Sample) -> None:
     run(sample, SMALL)
@@ -59,7 +59,7 @@ def test_samples_on_a_large_card(sample: Sample) -> None:
     run(sample, Machine())
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("sample", [*COMPLEX_FACTORS, *FACTORS, *FOURIER], ids=lambda s: s.name)
 def test_samples_by_libraries(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost.Seconds, "prefers_library", True)

@@ -72,6 +72,7 @@ def low_rank(dtype: str) -> Any:
     return a
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("wide", [False, True])
 def test_singular_values_and_vectors(dtype: str, wide: bool) -> None:
@@ -91,6 +92,7 @@ def test_singular_values_and_vectors(dtype: str, wide: bool) -> None:
     np.testing.assert_allclose(x[:2], np.linalg.pinv(a[:2], 1e-5), 1e3 * eps, 1e3 * eps)
 
 
+@pytest.mark.sampled(4)
 @MACHINES
 @pytest.mark.parametrize("dtype", ["f4", "c16"])
 def test_eigenvalues_of_hermitian_matrices(dtype: str, machine: Machine) -> None:
@@ -148,7 +150,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch, dtype: Any, f: Any) -> None:
     monkeypatch.setattr(merging, "MOST_BYTES", 2 * each * 64)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 @ORDERS
 @pytest.mark.parametrize("n", [64, 65, 128, 129, 200, 300])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u1", "i8", "?", "f2"])

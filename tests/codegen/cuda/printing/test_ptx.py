@@ -51,7 +51,7 @@ def places(text: str) -> tuple[set[str], set[str]]:
     return read, written
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_text_of_kernels(name: str) -> None:
     source = print_device_source(mapped(kernels(name, "f4"), Machine()), Machine())

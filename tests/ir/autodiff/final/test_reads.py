@@ -34,7 +34,7 @@ def differences(f: Callable[[Any], Any], a: Any) -> Any:
     return result
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("n", range(1, 8))
 @pytest.mark.parametrize("f", [*FINAL, *REPLACED], ids=lambda f: f.__name__)
 def test_gradient_is_that_of_differences(f: Callable[[Any], Any], n: int) -> None:
@@ -69,6 +69,7 @@ def pushed(program: Program) -> int:
     return max(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", FINAL, ids=lambda f: f.__name__)
 def test_nothing_is_stored_for_a_step(f: Callable[[Any], Any]) -> None:
     program = optimize(autojit.trace(grad(f))(matrix(100)))

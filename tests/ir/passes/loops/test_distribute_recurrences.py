@@ -98,7 +98,7 @@ def has_more_than_its_chain(loop: Recurrence) -> bool:
     )
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("length", [64, 100, 512, 513, 523, 1200, 1009])
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

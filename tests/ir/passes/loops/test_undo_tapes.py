@@ -83,6 +83,7 @@ def arrays_of(program: Program) -> Iterator[int]:
             yield from arrays_of(body)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", [by_elements, by_rows, in_both_branches, with_pivots])
 def test_gradients_keep_no_matrix_for_each_element(f: Callable[[Any], Any]) -> None:
     A = np.random.default_rng(0).standard_normal((N, N)) + np.eye(N) * (f is not with_pivots)
