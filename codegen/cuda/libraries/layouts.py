@@ -1,4 +1,4 @@
-"""Row-major operands are described as column-major ones, with a leading dimension, for libraries."""
+"""Row-major operands are described to libraries as column-major, with a leading dimension."""
 
 from __future__ import annotations
 
