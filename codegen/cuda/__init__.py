@@ -1,6 +1,6 @@
 """The GPU target: loop programs as kernels over threads, printed as numba.cuda Python source.
 
-    device_program  what threads, blocks and barriers do, as data
+    device_program  the work of threads, blocks and barriers, as data
     matrices        linear algebra, sorting and Fourier transforms as loops
     libraries       products, factorizations and transforms by NVIDIA's libraries
     mapping         which threads run which iterations

@@ -66,7 +66,7 @@ class DeviceArray:
         #: The calls that include the one that made this array, if that one may fail.
         self.calls = calls
 
-    # -- what it is ---------------------------------------------------------
+    # -- attributes ---------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:

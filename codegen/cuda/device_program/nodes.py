@@ -73,7 +73,7 @@ class When:
 @declare(in_turn=lambda s: True)
 @dataclass(slots=True)
 class Barrier:
-    """The threads of a team of ``width`` wait for each other, and see what the others stored."""
+    """The threads of a team of ``width`` wait for each other; then each sees the others' stores."""
 
     width: int
 

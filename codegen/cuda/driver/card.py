@@ -69,7 +69,7 @@ class Card:
     def __exit__(self, *error: object) -> None:
         self.library.asked("cuCtxPopCurrent_v2", ctypes.c_void_p)
 
-    # -- what it is ---------------------------------------------------------
+    # -- attributes ---------------------------------------------------------
 
     @property
     def capability(self) -> tuple[int, int]:

@@ -146,13 +146,14 @@ class _Rewriting:
         return all(len(found) <= 1 and None not in found for found in widths.values())
 
     def _is_shared(self, access: Access, changed: bool, written: set[Buffer]) -> bool:
-        """Whether an access by every thread is to memory that a thread writes and others see."""
+        """Whether an access by every thread touches a written buffer, or itself writes one that is
+        not local."""
         root = memory(access.buffer)
         return root in written or (changed and root.kind != "local")
 
     def _width(self, access: Access, bounds: Bounds) -> int | None:
-        """The number of neighbouring scalars of a buffer that a thread owns; None if it owns none
-        alone."""
+        """The number of neighbouring scalars of a buffer that a thread owns; None if the access may
+        leave them."""
         index, count = access.index, self.lane.extent
         if access.is_rest or index.stride(self.lane) is None:
             return None

@@ -2,7 +2,7 @@
 
     for i in 0..100000:  # in turn
       s = carry[0] + x[i]                block b reduces its part of x
-      y[i] = s                     ->    one thread turns these into what precedes each part
+      y[i] = s                     ->    one thread turns these into the carry before each part
       carry[0] = s                       block b runs through its part again, 256 elements at a time
 
 Legal where a carry is combined by one associative word with an operand that does not depend on

@@ -143,7 +143,7 @@ def parts(kernel: Kernel) -> Parts | None:
     return Parts(scalars, fills, begins, loops, after, bool(into))
 
 
-# -- what statements use --------------------------------------------------------
+# -- scalars that statements use ------------------------------------------------
 
 
 def live(definitions: list[Any], users: list[Any]) -> list[Any]:

@@ -102,7 +102,7 @@ class _Transforms:
         #: Whether neighbours in memory belong to different lines.
         self.across = s.m > 1 and abs(x.strides[-2]) < abs(x.strides[-1])
 
-    # -- what is given, and made ------------------------------------------------------------
+    # -- numbers of the input and of the result ---------------------------------------------
 
     def given(self, row: Affine, k: Affine, inside: Scalar | None = None) -> Number:
         """Load number k of a line as a complex number; 0 if ``inside`` is false."""
