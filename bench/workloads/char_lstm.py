@@ -23,7 +23,7 @@ LAYERS, CHARACTERS, BITS = 2, 1024, 14
 STEPS = CHARACTERS - 1
 # By hand: a row of bits is whole vectors. A layer's record of a step holds its hidden state, cell,
 # gates (forget, input, output, change) and the cell's tanh; its sums hold the gradients of its
-# weights and biases and the cotangents of the hidden state, the cell and what is above.
+# weights and biases and the cotangents of the hidden state, the cell and the layer's output.
 LANES = 16
 CELL, FORGET, LET_IN, LET_OUT, CHANGE, SHOWN, RECORD = (LANES * row for row in range(1, 8))
 BIASES, BACK_HIDDEN, BACK_CELL, BACK, SUMS = (LANES * row for row in (4, 8, 9, 10, 11))
@@ -173,7 +173,7 @@ def numba_layer(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def layer_back(weights, x, old, new, sums):
-        """Turn the cotangent of the value above into that of the input."""
+        """Turn the cotangent of the layer's output into that of its input."""
         for j in range(LANES):
             forget, let_in, let_out = new[FORGET + j], new[LET_IN + j], new[LET_OUT + j]
             change, shown = new[CHANGE + j], new[SHOWN + j]

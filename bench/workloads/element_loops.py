@@ -277,7 +277,7 @@ def thomas_adjoint(a, b, c, d):
 
 
 def barrier_paths(p, z):
-    """The mean of paths that end early, where they reach a barrier."""
+    """The mean of paths that end early, when they reach a barrier."""
     n, m = z.shape
     total = 0.0
     start, drift, sigma, barrier = p[0], p[1], p[2], p[3]

@@ -66,7 +66,7 @@ def torch_primal(torch: Any) -> Function:
 
 
 def numpy_gradient(np: Any) -> Function:
-    """The transpose of a step: each inner point gives to its neighbours what it took from them."""
+    """The transpose of a step: each inner point passes its cotangent to the points that it read."""
 
     def gradient(field):
         u = field.copy()
@@ -102,7 +102,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
 
     @njit
     def collect(back, edges):
-        """Add up, over the steps, what the edges' neighbours pass on to them."""
+        """Add up, over the steps, the cotangents that the edges get from their neighbours."""
         last = back.shape[0] - 2
         for j in range(back.shape[1]):
             edges[0, j] += back[1, j]

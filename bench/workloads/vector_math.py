@@ -43,7 +43,7 @@ _COSINE_TERMS = tuple((-1.0) ** n / math.factorial(2 * n) for n in range(10))
 _LOG2_E = math.log2(math.e)
 # ln 2 in two parts: products of the first part with a small integer are exact.
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fefa0000p-1"), float.fromhex("0x1.cf79abc9e3b3ap-40")
-# pi / 2 likewise, in three.
+# pi / 2 in three parts.
 _QUARTERS = 2.0 / math.pi
 _HALF_PI_HIGH = float.fromhex("0x1.921fb54400000p+0")
 _HALF_PI_MIDDLE = float.fromhex("0x1.0b4611a600000p-34")
