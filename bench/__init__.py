@@ -1,1 +1,1 @@
-"""autojit and its peers side by side: every figure is a ratio measured in one run."""
+"""Benchmarks of autojit and its peers side by side: every figure is a ratio within one run."""

@@ -1,4 +1,4 @@
-"""The parent's side of a worker: start it, ask it, give up on it."""
+"""The parent's side of a worker: it starts a worker, sends requests, and ends it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THREAD_VARIABLES = (
 
 
 class PeerFailure(Exception):
-    """A peer that cannot take part, and why: `kind` is absent, failed, timed out, not written."""
+    """A peer cannot take part; `kind` is absent, failed, timed out, crashed or not written."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(f"{kind}: {words}")
@@ -32,9 +32,9 @@ class PeerFailure(Exception):
 
 
 def base_environment(threads: int) -> dict[str, str]:
-    """The parent's, with the thread counts that libraries look for."""
+    """The parent's environment, with the thread counts that libraries read."""
     environment = dict(os.environ)
-    # An installed package has its bytecode, and so have the peers.
+    # Peers load bytecode, as installed packages do.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.update({name: str(threads) for name in THREAD_VARIABLES})
     paths = filter(None, [str(ROOT), environment.get("PYTHONPATH")])
@@ -43,7 +43,7 @@ def base_environment(threads: int) -> dict[str, str]:
 
 
 def process_environment(peer: Peer, threads: int, dtype: str, cache: str) -> dict[str, str]:
-    """A peer's: thread counts, its own settings, and every cache in an empty folder."""
+    """A peer's environment: thread counts, its own settings, and every cache in an empty folder."""
     environment = base_environment(threads)
     environment.update(
         XDG_CACHE_HOME=cache,
@@ -57,7 +57,7 @@ def process_environment(peer: Peer, threads: int, dtype: str, cache: str) -> dic
 
 
 class Client:
-    """A running worker. Every failure is a PeerFailure; the process is gone afterwards."""
+    """A running worker. Every failure raises PeerFailure and ends the process."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Client:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # so that a compiler it started can be ended with it
+                start_new_session=True,  # so that compilers that it starts can be ended with it
             )
         self.connection = Connection(ours.detach())
 
@@ -109,7 +109,7 @@ class Client:
     def close(self) -> None:
         self.connection.close()
         try:
-            self.process.wait(timeout=2)  # an idle worker leaves when its connection closes
+            self.process.wait(timeout=2)  # an idle worker ends when its connection closes
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()

@@ -1,8 +1,8 @@
 """Measures the figures of the cost model on this machine: ``python -m bench.costs``.
 
-Each loop is a few lines of Numba, so that what LLVM makes of them is known, timed by the time of
-the process, the least of several runs.  A cycle is a sixth of a step of Marsaglia's xorshift, whose
-six operations wait for each other and take a cycle each on all processors.
+Each loop is a few lines of Numba, so that its machine code is predictable.  Its time is the least
+processor time of several runs.  A cycle is a sixth of a step of Marsaglia's xorshift, whose six
+operations wait for each other and take a cycle each on all processors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUNS = 15
 
 
 def least(run: Callable[[], Any], clock: Callable[[], float] = process_time) -> float:
-    """Seconds of the fastest of several runs, of which each is long enough for the clock."""
+    """The seconds of the fastest of several runs; each must be long enough for the clock."""
     run()
     times = []
     for _ in range(RUNS):
@@ -118,7 +118,7 @@ def four_functions(x: np.ndarray) -> Any:
 
 
 def rates(cycle: float) -> Iterator[tuple[str, float]]:
-    """What is measured of arithmetic, by the name of the figure."""
+    """Measure arithmetic; yield the names and values of the figures."""
     n = 2_000_000
     yield "latency", least(lambda: fused_chain(n, 1.0, 0.999, 0.1)) / n / cycle
     yield "scalar_rate", 8 * n / (least(lambda: scalar_chains(n, 1.0, 0.999, 0.1)) / cycle)
@@ -142,7 +142,7 @@ def rates(cycle: float) -> Iterator[tuple[str, float]]:
 
 
 def bandwidths(cycle: float) -> Iterator[tuple[str, float]]:
-    """Bytes in a cycle that a sum gets from each level."""
+    """Measure the bytes per cycle that a sum reads from each level of memory."""
     machine = current()
     sizes = {
         "second_level": machine.caches[1] // 2,

@@ -1,8 +1,8 @@
-"""The derivatives that a workload may ask for, and how libraries with transformations build them.
+"""The derivatives that workloads may ask for, built by libraries with function transformations.
 
 JAX, autojit and `torch.func` share the names and the argument order of `grad`, `hessian`, `jacfwd`,
-`jacrev`, `jvp` and `vmap`, so one text serves the three. A library of other names has a table of
-its own.
+`jacrev`, `jvp` and `vmap`, so one text serves the three. A library with other names has its own
+table.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ Build = Callable[[Any, Workload, Function], tuple[Function, Function]]
 
 
 def argnums_of(workload: Workload) -> int | tuple[int, ...]:
-    """One argument is asked for by its number, so that no library pays for a tuple."""
+    """The argnums of a workload; a single one is a number, so that no library pays for a tuple."""
     return workload.argnums[0] if len(workload.argnums) == 1 else workload.argnums
 
 
 def build(table: Mapping[str, Build], library: Any, workload: Workload, function: Function) -> Any:
-    """The workload's derivative and its primal: two functions of all of its inputs."""
+    """The derivative and the primal of a workload, both functions of all its inputs."""
     if workload.derivative not in table:
         raise NotWritten(f"no {workload.derivative} from this library")
     return table[workload.derivative](library, workload, function)
 
 
 def primal_of(workload: Workload, function: Function) -> Function:
-    """The function that is differentiated, of all of the workload's inputs, in plain Python."""
+    """The differentiated function as a plain Python function of all the workload's inputs."""
 
     def each_example(*inputs: Any) -> list[Any]:
         count = len(inputs[workload.mapped[0]])
@@ -58,7 +58,7 @@ def hessian(library: Any, workload: Workload, function: Function) -> tuple[Funct
 
 
 def hvp(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
-    """Forward over reverse: the gradient's derivative along the last input."""
+    """Build the derivative of the gradient along the last input: forward over reverse mode."""
     (at,) = workload.argnums
 
     def product(*inputs: Any) -> Any:
@@ -79,14 +79,14 @@ def per_example(library: Any, workload: Workload, function: Function) -> tuple[F
 
 
 def jacobian(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
-    """Forward mode: of a function with fewer arguments than results."""
+    """Build a Jacobian in forward mode, for a function with fewer arguments than results."""
     return library.jacfwd(function, argnums_of(workload)), function
 
 
 def per_example_jacobian(
     library: Any, workload: Workload, function: Function
 ) -> tuple[Function, Function]:
-    """Reverse mode: of a function with fewer results than arguments."""
+    """Build Jacobians in reverse mode, for a function with fewer results than arguments."""
     axes = mapped_axes(workload)
     mapped = library.vmap(library.jacrev(function, argnums_of(workload)), axes)
     return mapped, library.vmap(function, axes)

@@ -1,7 +1,8 @@
-"""Workloads on a GPU beside the same on the CPU: `python -m bench gpu [WORKLOAD…]`.
+"""Workloads on a GPU are compared with the CPU: `python -m bench gpu [WORKLOAD…]`.
 
-Arguments and results stay on the card; a call is timed among many, until the card is done. Results
-are compared with those of the CPU. PyTorch's and JAX's times on the card are not measured.
+Arguments and results stay on the card. The time of a call is the mean of many, until the card has
+finished. Results are compared with those of the CPU. PyTorch's and JAX's times on the card are not
+measured.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from bench.report import Table, number
 from bench.workload import NotWritten, Workload, disagreement
 
 COLUMNS = ("workload", "first call, s", "GPU, ms", "CPU, ms", "CPU / GPU")
-#: Seconds in which calls on the CPU are timed, and the most calls.
+#: The most seconds, and the most calls, of a measurement on the CPU.
 SHORTLY, CALLS = 0.5, 20
 
 
 def table(chosen: Sequence[Workload], card: Card, say: Callable[[str], None]) -> Table:
-    """A row for each workload; what cannot run says why."""
+    """A table with a row for each workload; for one that cannot run, the row has the reason."""
     rows = []
     for workload in chosen:
         say(workload.name)
@@ -75,7 +76,7 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def first_card() -> Card:
-    """The first card; SystemExit in one line where there is none."""
+    """The first card; raises SystemExit with one line if there is none."""
     try:
         return card_of()
     except TargetError as failure:

@@ -46,7 +46,7 @@ def applies(question: str, peer: Peer) -> bool:
         return False
     kind = latency_probe.kind_of(question)
     if question == "passes100000":
-        return peer.name == "autojit"  # of the others one that lowers takes a minute
+        return peer.name == "autojit"  # JAX takes a minute to lower it
     if kind in ("call", "again", "compiled", "passes"):
         return getattr(peer.latency, kind) is not None
     return question != "cached" or peer.latency.cached_environment is not None
@@ -86,7 +86,8 @@ def measure(
 
 
 def _of_numpy() -> str:
-    """What no gradient that runs the function anew can be faster than."""
+    """A remark with the times of the function by NumPy, below which no gradient without `jit` can
+    be."""
     few, many = (latency_probe.of_function(numbers) for numbers in (10, 100_000))
     return (
         f"The function of 50 operations itself takes NumPy {number(few)} us on 10 numbers, and "
@@ -102,7 +103,7 @@ def _sample(
     threads: int,
     folder: Path,
 ) -> None:
-    """One figure more. "cached" keeps its folder and is asked once before it counts."""
+    """Add one figure. "cached" keeps its folder, and runs once before it is measured."""
     key = (question, peer.name)
     if key in failures or not applies(question, peer):
         return

@@ -1,10 +1,10 @@
-"""One figure of a fresh process: `python -m bench.latency_probe QUESTION PEER THREADS`."""
+"""Measures one figure in a fresh process: `python -m bench.latency_probe QUESTION PEER THREADS`."""
 
 from __future__ import annotations
 
 import time
 
-STARTED = time.perf_counter()  # before NumPy, which the modules below import
+STARTED = time.perf_counter()  # before the import of NumPy by the modules below
 
 import json  # noqa: E402
 import random  # noqa: E402
@@ -23,18 +23,18 @@ from bench.workloads import rosenbrock  # noqa: E402
 
 BATCH = 2_000
 BATCHES = 15
-FEW = 10  # calls in a batch, and batches, of what takes milliseconds
+FEW = 10  # calls in a batch, and batches, if a call takes milliseconds
 
 
 def import_time(peer: Peer) -> float:
-    """Milliseconds beyond NumPy's own import, which is over by now."""
+    """The milliseconds of the import, without NumPy's, which is loaded already."""
     start = time.perf_counter()
     peer.load()
     return (time.perf_counter() - start) * 1e3
 
 
 def first_gradient(peer: Peer) -> float:
-    """Milliseconds from the start, NumPy's import included, to Rosenbrock's gradient at n=10."""
+    """The milliseconds from the start to Rosenbrock's gradient at n=10, with NumPy's import."""
     assert peer.latency is not None
     peer.load()
     peer.latency.gradient(rosenbrock.primal, np.linspace(-1.0, 1.0, 10))
@@ -42,7 +42,7 @@ def first_gradient(peer: Peer) -> float:
 
 
 def call(peer: Peer, count: int) -> float:
-    """Microseconds of one call with that many small arrays."""
+    """The microseconds of one call with ``count`` small arrays."""
     assert peer.latency is not None
     assert peer.latency.call is not None
     peer.load()
@@ -59,7 +59,7 @@ def _batch_seconds(bound: Bound, batch: int = BATCH) -> float:
 
 
 def operations(count: int) -> Make:
-    """A function of that many elementwise operations, no two stretches of which are alike."""
+    """A function of ``count`` elementwise operations without repetition."""
     draw = random.Random(count)
     plan = [(draw.randrange(5), draw.randrange(1, 6), draw.random()) for _ in range(count)]
 
@@ -85,7 +85,7 @@ def operations(count: int) -> Make:
 
 
 def of_gradient(peer: Peer, kind: str, numbers: int) -> float:
-    """Microseconds of a gradient of 50 operations on so many numbers."""
+    """The microseconds of a gradient of 50 operations on ``numbers`` numbers."""
     peer.load()
     bound = getattr(peer.latency, kind)(operations(50), np.linspace(0.1, 0.9, numbers))
     bound()
@@ -94,13 +94,13 @@ def of_gradient(peer: Peer, kind: str, numbers: int) -> float:
 
 
 def of_function(numbers: int) -> float:
-    """Microseconds of that function by NumPy."""
+    """The microseconds of that function by NumPy."""
     bound = partial(operations(50)(np, None), np.linspace(0.1, 0.9, numbers))
     return statistics.median(_batch_seconds(bound, FEW) for _ in range(FEW)) * 1e6
 
 
 def passes(peer: Peer, count: int, differentiated: bool) -> float:
-    """Milliseconds to make the program that is to be compiled, after another."""
+    """The milliseconds to make the program to be compiled, after a first one."""
     assert peer.latency is not None
     assert peer.latency.passes is not None
     peer.load()
@@ -110,7 +110,7 @@ def passes(peer: Peer, count: int, differentiated: bool) -> float:
 
 
 def kind_of(question: str) -> str:
-    """What a library has to have for a question, by its name in `Latency`."""
+    """The name of the field of `Latency` that a question needs."""
     kind = question.rstrip("0123456789")
     return "passes" if kind == "differentiated" else kind
 

@@ -1,7 +1,7 @@
 """Physical limits, measured in the same run: copy bandwidth, BLAS rate, matrix products, latency.
 
-`python -m bench.limits THREADS WORKLOAD…` prints one line of JSON; run in a process of its own,
-for its thread pools would otherwise stay beside the peers'.
+`python -m bench.limits THREADS WORKLOAD…` prints one line of JSON. It runs in a separate process,
+because its thread pools would otherwise run beside those of the peers.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bench.worker import restrict
 from bench.workload import Workload
 
 LARGE_COPY = 256 << 20
-CHAIN = 100_000  # operations, each of which waits for the one before
+CHAIN = 100_000  # operations, each of which waits for the previous one
 PEAK_SIDE = 1024  # a product large enough for the library's full rate
 TRIES = 7
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A time that no implementation can beat, and what sets it."""
+    """A time that no implementation can beat, and the name of the limit that sets it."""
 
     what: str
     seconds: float
@@ -38,9 +38,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class Machine:
-    """Rates measured in this run: bytes read and written a second, flops a second by dtype.
+    """Rates measured in this run: bytes read and written per second, flops per second by dtype.
 
-    `step` is the seconds from one operation to the next that needs its result.
+    `step` is the number of seconds from one operation to the next that needs its result.
     """
 
     copy_one_thread: float
@@ -60,7 +60,7 @@ def median_seconds(call: Callable[[], Any]) -> float:
 
 
 def copy_seconds(total_bytes: int, threads: int) -> float:
-    """Move that many bytes, half of them read and half written; `copyto` frees the interpreter."""
+    """The seconds to move bytes, half of them read and half written; `copyto` releases the GIL."""
     source = np.ones(max(threads, total_bytes // 16))
     target = np.zeros_like(source)
     pairs = list(zip(np.array_split(target, threads), np.array_split(source, threads), strict=True))
@@ -71,7 +71,7 @@ def copy_seconds(total_bytes: int, threads: int) -> float:
 
 
 def gemm_seconds(shapes: tuple[tuple[int, int, int], ...], dtype: str) -> float:
-    """All products in a row, into arrays that exist, at the rate of NumPy's BLAS."""
+    """The seconds of all products, one after the other, by NumPy's BLAS into existing arrays."""
     operands = [
         (np.ones((m, k), dtype), np.ones((k, n), dtype), np.empty((m, n), dtype))
         for m, k, n in shapes
@@ -88,7 +88,10 @@ def gemm_seconds(shapes: tuple[tuple[int, int, int], ...], dtype: str) -> float:
 
 
 def step_seconds() -> float:
-    """From a multiplication to the next that needs its result: NumPy reorders sums, not these."""
+    """The seconds from a multiplication to the next that needs its result.
+
+    NumPy reorders sums, but not products.
+    """
     factors = np.ones(CHAIN)
     return median_seconds(lambda: np.multiply.reduce(factors)) / CHAIN
 
@@ -105,9 +108,9 @@ def measure_machine(threads: int) -> Machine:
 
 
 def bounds(workload: Workload, machine: Machine, threads: int) -> tuple[Bound, ...]:
-    """The workload's limits, the one that holds first.
+    """The workload's limits, the binding one first.
 
-    The copy is as large as the workload's own traffic, so that both have the same caches.
+    The copy is as large as the workload's own traffic, so that both use the same caches.
     """
     limit, found = workload.limit, []
     if limit.bytes_moved >= 1 << 20:

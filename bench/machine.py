@@ -1,4 +1,4 @@
-"""The conditions of the measurements: processor, versions, date."""
+"""The conditions of measurements: processor, versions, date."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def description() -> str:
 
 
 def versions(names: Iterable[str]) -> str:
-    """Python's version and that of every peer, each package once."""
+    """The versions of Python and of every peer, with each package once."""
     listed = {f"Python {platform.python_version()}": None}
     for name in names:
         peer = peers.load(name)
@@ -42,7 +42,7 @@ def versions(names: Iterable[str]) -> str:
 
 
 def load() -> str:
-    """What ran beside us in the last minute; on a quiet machine near zero before the run."""
+    """The load of the last minute; near zero before a run on a quiet machine."""
     return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
 
 

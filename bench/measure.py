@@ -1,4 +1,4 @@
-"""One workload, all peers: start them, compare their gradients, time them in turn."""
+"""Measures a workload: starts all peers, compares their gradients, and times them in turn."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bench.client import Client, PeerFailure, process_environment
 from bench.limits import Bound
 from bench.workload import Arrays, Workload, disagreement
 
-# OpenBLAS keeps its threads spinning for some 105 ms after a product (measured); without a pause
-# the next peer would share the processors with them.
+# OpenBLAS's threads spin for some 105 ms after a product (measured); without a pause, the next peer
+# would share the processors with them.
 SETTLE_SECONDS = 0.13
 MEASURE_TIMEOUT = 120.0
 
@@ -25,7 +25,7 @@ Report = Callable[[str], None]
 
 @dataclass
 class PeerResult:
-    """What one peer did on one workload. Times in seconds, one entry a round."""
+    """The results of one peer for one workload. Times are in seconds, with one entry per round."""
 
     gradient: list[float] = field(default_factory=list)
     primal: list[float] = field(default_factory=list)
@@ -57,7 +57,7 @@ class WorkloadResult:
     bounds: tuple[Bound, ...] = ()
 
     def ratio(self, numerator: str, denominator: str) -> Ratio | None:
-        """The one peer's time over the other's, where both count."""
+        """The ratio of the two peers' times, or None if one does not count."""
         above, below = self.peers.get(numerator), self.peers.get(denominator)
         if above is None or below is None or not (above.counts and below.counts):
             return None
@@ -66,7 +66,7 @@ class WorkloadResult:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio of medians, and the quartiles of the ratios of each round."""
+    """A ratio of medians, and the quartiles of the rounds' ratios."""
 
     median: float
     low: float
@@ -85,7 +85,7 @@ class Ratio:
 def measure(
     workload: Workload, names: list[str], rounds: int, threads: int, timeout: float, report: Report
 ) -> WorkloadResult:
-    """Start every peer, one after the other, then interleave their rounds: A B C, A B C, …"""
+    """Start all peers, one after the other, then interleave their rounds: A B C, A B C, …"""
     results = {name: PeerResult() for name in names}
     reference = workload.reference(workload.inputs())
     with ExitStack() as stack:
@@ -129,7 +129,7 @@ def _compare(client: Client, result: PeerResult, reference: Arrays, dtype: str) 
 def _prepare_primals(
     running: dict[str, Client], results: dict[str, PeerResult], timeout: float
 ) -> set[str]:
-    """A peer that fails here has no primal to show; its gradient's failure would be another."""
+    """Prepare the primals; return the peers that have one. A failure here removes the peer."""
     ready = set()
     for name, client in list(running.items()):
         try:

@@ -40,14 +40,14 @@ PIPELINES: tuple[Pipeline[Any], ...] = (OPTIMIZE, SHAPE)
 RESULTS = Path(__file__).parent / "RESULTS.md"
 #: Code cannot be made without these.
 NEEDED = {"inline_calls", "arena"}
-#: So many of the gradients that a pass changes are timed.
+#: The most gradients that are timed for a pass.
 FEW = 6
-#: A pass that changes no more than this is named with them.
+#: The most changed gradients of a pass that are listed by name.
 NAMED = 3
 
 
 class Gradient(NamedTuple):
-    """A derivative that is to be compiled, with its arguments."""
+    """A derivative to be compiled, with its arguments."""
 
     name: str
     make: Callable[[], Callable[..., Any]]
@@ -55,7 +55,7 @@ class Gradient(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """What a pass is worth to a gradient: how many times as long it takes without it."""
+    """The value of a pass to a gradient: its times without the pass over those with it."""
 
     name: str
     run: float
@@ -63,7 +63,7 @@ class Gain(NamedTuple):
 
 
 def gradients() -> Iterator[Gradient]:
-    """Those of the workloads, then of the programs that no pass was tuned for."""
+    """Yield the gradients of the workloads, then of the programs that no pass was tuned for."""
     import scipy.special
 
     import autojit
@@ -84,7 +84,7 @@ def _derivative(workload: Any, function: Callable[..., Any]) -> Callable[..., An
 
 @contextmanager
 def without(name: str) -> Iterator[None]:
-    """Pipelines without the pass of a name; what was compiled before is let go."""
+    """Run the pipelines without a pass inside of the block, with empty caches."""
     before = [pipeline.places for pipeline in PIPELINES]
     for pipeline in PIPELINES:
         pipeline.places = tuple(p for p in pipeline.places if p.run.name != name)
@@ -117,7 +117,7 @@ def changed(gradient: Gradient) -> set[str]:
 
 
 def gain(gradient: Gradient, name: str) -> Gain:
-    """Both forms of the gradient, timed in turns."""
+    """Time the gradient with and without the pass, in turns."""
 
     def compiled() -> tuple[Callable[[], Any], float]:
         call = partial(jit(gradient.make()), *gradient.arguments)

@@ -1,4 +1,4 @@
-"""A peer: a library's process set-up, and how it builds and runs a derivative."""
+"""A peer: the set-up of a library's process, and the functions that build and run a derivative."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from bench.workload import Arrays, Workload, as_tuple
 
 @dataclass(frozen=True)
 class Compiled:
-    """A gradient and its primal, bound to their inputs; a call returns when the result is there.
+    """A gradient and its primal, bound to their inputs; a call returns when its result is computed.
 
-    The gradient stands for whichever derivative the workload asks for; `arrays` turns one into
-    NumPy arrays. `primal` is None where the library has none of
-    its own.
+    "Gradient" stands for any derivative that a workload asks for; `arrays` converts one to NumPy
+    arrays. `primal` is None if the library has none of its own.
     """
 
     gradient: Callable[[], Any]
@@ -29,21 +28,21 @@ class Compiled:
     arrays: Callable[[Any], Arrays]
 
 
-#: What makes a function from a namespace like NumPy's, and one of special functions.
+#: Makes a function from a namespace like NumPy's, and one of special functions.
 Make = Callable[[Any, Any], Any]
 Bound = Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class Latency:
-    """What the questions about latency need of a library that compiles functions.
+    """The functions of a library for the measurements of latency.
 
-    `gradient(f, x)` compiles the gradient of `f` (a function made by a workload's `primal`) and
-    returns its value at `x`. `call(n)` compiles a function that doubles each of n small arrays
-    (passed as n arguments up to two, else as one dictionary) and returns a bound, blocking call.
-    `again(f, x)` and `compiled(f, x)` return bound, blocking calls of the gradient, differentiated
-    at each call and compiled; `passes(f, x, differentiated)` is one that only makes the program to
-    be compiled, of the function or its gradient.
+    `gradient(f, x)` compiles the gradient of `f` (made by a workload's `primal`) and returns its
+    value at `x`. `call(n)` compiles a function that doubles each of n small arrays (passed as n
+    arguments up to two, else as one dictionary) and returns a bound, blocking call. `again(f, x)`
+    and `compiled(f, x)` return bound, blocking calls of the gradient: differentiated at each call,
+    and compiled. `passes(f, x, differentiated)` returns a call that only makes the program to be
+    compiled, for the function or its gradient.
     """
 
     gradient: Callable[[Make, np.ndarray], Any]
@@ -56,11 +55,11 @@ class Latency:
 
 @dataclass(frozen=True)
 class Peer:
-    """One library in a process of its own.
+    """One library in a separate process.
 
-    `environment(threads, dtype)` is set before the process starts; `load` imports the library, and
-    `load_special` its special functions, which count neither as import nor as compile time;
-    `build(workload, inputs, threads)` may compile already or leave that to the first call.
+    `environment(threads, dtype)` is set before the process starts. `load` imports the library, and
+    `load_special` its special functions, whose import counts neither as import nor as compile time.
+    `build(workload, inputs, threads)` may compile at once, or leave that to the first call.
     """
 
     name: str
@@ -74,9 +73,10 @@ class Peer:
 
     @property
     def python(self) -> str:
-        """The interpreter of its process: ours, or that of an environment of its own.
+        """The Python interpreter of the process: ours, or that of another environment.
 
-        PyTensor, for one, holds Numba back; `BENCH_PYTHON_PYTENSOR=path/to/python` lets it.
+        PyTensor, for example, requires an older Numba; `BENCH_PYTHON_PYTENSOR=path/to/python` names
+        an environment that has it.
         """
         return os.environ.get(f"BENCH_PYTHON_{self.name.upper()}", sys.executable)
 

@@ -1,4 +1,4 @@
-"""The tables: once as plain rows, printed with rich and written as Markdown."""
+"""The tables are plain rows, which are printed with rich and written as Markdown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Three significant digits, never in powers of ten."""
+    """A number with three significant digits, never with an exponent."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -95,7 +95,7 @@ def ratios(results: list[WorkloadResult]) -> Table:
 def per_peer(
     title: str, results: list[WorkloadResult], names: list[str], figure: str, scale: float
 ) -> Table:
-    """One figure of each peer that took part: an attribute of PeerResult, scaled."""
+    """A table of one figure for each peer that took part: a scaled attribute of PeerResult."""
 
     def cell(result: PeerResult | None) -> str:
         if result is None or not result.gradient:
@@ -147,7 +147,7 @@ def tables(results: list[WorkloadResult], names: list[str]) -> list[Table]:
 
 
 def geometric_mean(results: list[WorkloadResult], dtype: str) -> str:
-    """JAX over ours, over the rows of a dtype where both count."""
+    """The geometric mean of JAX's time over ours, for the rows of a dtype where both count."""
     found = [r.ratio(JAX, OURS) for r in results if r.workload.dtype == dtype]
     medians = [ratio.median for ratio in found if ratio is not None]
     if not medians:
@@ -181,7 +181,7 @@ def machine_lines(machine: Machine, threads: int) -> list[str]:
 
 
 def remarks(results: list[WorkloadResult]) -> list[str]:
-    """Every absence, failure and wrong gradient, in words; equal words once."""
+    """All absences, failures and wrong gradients, in words; equal words appear once."""
     found: dict[tuple[str, str], list[str]] = {}
     for result in results:
         for name, peer in result.peers.items():
@@ -195,7 +195,7 @@ def remarks(results: list[WorkloadResult]) -> list[str]:
 
 
 def write_section(path: Path, heading: str, body: str) -> None:
-    """Replace the section of that heading, or add it; the file's other sections stay."""
+    """Replace the section with this heading, or add it; the file's other sections stay."""
     text = path.read_text(encoding="utf-8") if path.exists() else "# Results\n"
     top, *sections = text.split("\n## ")
     kept = {section.split("\n", 1)[0]: section.split("\n", 1)[-1] for section in sections}

@@ -1,7 +1,8 @@
-"""Measures the time that long traces take, and how it grows.
+"""Measures the time of long traces, and its growth.
 
-Each program is made at three sizes, each twice the one before, in a fresh process: the seconds of
-processor time to trace its gradient and to run the passes over it, and to compile what is left.
+Each program is made at three sizes, each twice the one before, in a fresh process. Measured are the
+seconds of processor time to trace its gradient and to run the passes over it, and those to compile
+the result.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bench.worker import in_words
 
 TIMEOUT = 300.0
 
-#: What is shown for a program, and the largest size.
+#: The words shown for a program, and its largest size.
 PROGRAMS = {
     "closed_over": ("a loop over a closed-over array, steps", 8_000),
     "zipped_lists": ("a loop over two lists of floats, steps", 8_000),
@@ -52,7 +53,8 @@ def sizes(largest: int) -> tuple[int, int, int]:
 
 
 def seconds(name: str, n: int) -> tuple[float, float]:
-    """Processor time to trace a gradient with the passes, and of all else of the first call."""
+    """The processor time to trace a gradient and run the passes, and that of the rest of the first
+    call."""
     import autojit
     from autojit.errors import UnrolledLoopWarning
     from autojit.staging.execute import executable
@@ -84,7 +86,7 @@ def in_fresh_process(name: str, n: int, threads: int) -> tuple[float, float]:
 
 
 def growth(counts: tuple[int, ...], measured: list[float]) -> float:
-    """The exponent with which times grow between the first and the last of the sizes.
+    """The exponent of the growth of times between the first and the last size.
 
     >>> growth((1, 2, 4), [0.5, 1.0, 2.0])
     1.0

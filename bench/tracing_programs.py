@@ -1,4 +1,4 @@
-"""Long traces, each at any size: loops over data, numbers in lists, irregular programs."""
+"""Programs with long traces, at any size: loops over data, numbers in lists, irregular programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: A function, and the arguments by the first of which it is differentiated.
+#: A function and its arguments; it is differentiated by the first.
 Made = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -100,7 +100,7 @@ def list_of_floats(n: int) -> Made:
 
 
 def neurons(n: int) -> Made:
-    """micrograd's MLP(10, [n, n, 1]), its numbers in lists."""
+    """micrograd's MLP(10, [n, n, 1]), with its numbers in lists."""
     sizes = [10, n, n, 1]
     layers = [
         [(row[:-1].tolist(), float(row[-1])) for row in draw(b, a + 1) / a**0.5]

@@ -1,14 +1,14 @@
-"""Which way into native code: a question asked once, and its answer measured.
+"""Compares two ways into native code; this was the basis for a decision.
 
-The LLVM IR of a program can be compiled and entered in two ways that Numba offers:
+Numba offers two ways to compile and enter the LLVM IR of a program:
 
-``library``    a module of its own in Numba's code library, entered through a C function
-               in the same module that speaks CPython's and NumPy's ABI (what autojit does);
-``intrinsic``  the same kernels linked into a typed ``njit`` function by an ``@intrinsic``,
-               entered through Numba's dispatcher.
+``library``    a separate module in Numba's code library, entered through a C function in the same
+               module that uses CPython's and NumPy's ABI (this is autojit's way);
+``intrinsic``  the same kernels linked into a typed ``njit`` function by an ``@intrinsic``, entered
+               through Numba's dispatcher.
 
-Run ``python -m bench ways_in``: each way in fresh processes, compile time of the first
-and of a second program, and the time of a call, in turn.
+``python -m bench ways_in`` measures each way in fresh processes, in turn: the compile time of a
+first and of a second program, and the time of a call.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def _enter_library(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[...
 
 
 def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[..., Any]:
-    """One array in, one array out of the same type: enough to compare."""
+    """The entry of a program with one array as input and one of the same type as output, which is
+    enough for the comparison."""
     import numba
     from llvmlite import ir
     from numba.core import cgutils, types
@@ -104,7 +105,7 @@ def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[.
 
 
 def measure(way: str) -> dict[str, float]:
-    """Compile times (s) of a first and a second program, and the time of a call (us)."""
+    """The compile times (s) of a first and a second program, and the time of a call (us)."""
     programs = _programs()
     enter = _enter_library if way == "library" else _enter_intrinsic
     times, functions = [], []
@@ -122,7 +123,7 @@ def measure(way: str) -> dict[str, float]:
 
 
 def measure_both(rounds: int) -> Table:
-    """Both ways in turn, each time in a fresh process: medians."""
+    """A table of medians for both ways, which run in turn, each time in a fresh process."""
     results: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     for _ in range(rounds):
         for way in WAYS:

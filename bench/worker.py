@@ -1,7 +1,7 @@
-"""A peer's process: builds one workload's gradient, then times it whenever asked.
+"""A peer's process builds one workload's gradient, then times it on request.
 
 `python -m bench.worker PEER WORKLOAD THREADS DESCRIPTOR` answers pickled requests over the socket
-with that descriptor. Standard output stays free for whatever the library prints.
+with that descriptor. Standard output is left to the library.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any
 
 import numpy
 
-BATCH_SECONDS = 0.02  # long against the clock's resolution and the scheduler's slices
+BATCH_SECONDS = 0.02  # much longer than the clock's resolution and the scheduler's slices
 WARM_UP_SECONDS = 0.2
 
 
 def restrict(threads: int) -> None:
-    """Leave the process that many processors: the one limit that every thread pool respects."""
+    """Restrict the process to that many processors, a limit that every thread pool respects."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
 def peak_megabytes() -> float:
-    """The process's largest resident size.
+    """The largest resident size of the process.
 
-    `getrusage` is not used where /proc is: a new process inherits its parent's maximum there.
+    If there is /proc, `getrusage` is not used: there a new process inherits its parent's maximum.
     """
     try:
         with open("/proc/self/status", encoding="ascii") as status:
@@ -43,7 +43,7 @@ def peak_megabytes() -> float:
 
 
 def seconds_per_call(call: Callable[[], Any], repeats: int) -> float:
-    """The mean over a batch, after one call that wakes threads and refills the caches."""
+    """The mean over a batch of calls, after one call that wakes threads and fills the caches."""
     call()
     gc.disable()
     start = time.perf_counter()
@@ -55,7 +55,7 @@ def seconds_per_call(call: Callable[[], Any], repeats: int) -> float:
 
 
 def batch_size(call: Callable[[], Any]) -> int:
-    """Warm up, then find how many calls last BATCH_SECONDS."""
+    """Warm up, then return the number of calls that last BATCH_SECONDS."""
     deadline = time.perf_counter() + WARM_UP_SECONDS
     fastest = float("inf")
     while time.perf_counter() < deadline or fastest == float("inf"):
@@ -68,7 +68,7 @@ class Absent(Exception):
 
 
 class Worker:
-    """One peer, one workload; every public method answers the request of its name."""
+    """One peer and one workload; each public method answers the request with its name."""
 
     def __init__(self, peer: str, workload: str, threads: int) -> None:
         self.names = (peer, workload)
@@ -76,7 +76,7 @@ class Worker:
         self.repeats: dict[str, int] = {}
 
     def prepare(self) -> dict[str, float]:
-        """Import, build and call once. The three times are never mixed into the run time."""
+        """Import, build and call once. None of these times is part of the run time."""
         from bench import peers, workloads
 
         peer = peers.load(self.names[0])
@@ -91,7 +91,7 @@ class Worker:
             peer.load_special()
         inputs = workload.inputs()
         if peer.latency is not None:
-            # What starts a compiler is a figure of its own (see ``latency``).
+            # Starting a compiler is a separate figure (see ``latency``).
             peer.latency.gradient(_trivial, numpy.linspace(0.1, 0.9, 7))
         made = time.perf_counter()
         self.compiled = peer.build(workload, inputs, self.threads)
@@ -106,7 +106,7 @@ class Worker:
         }
 
     def prepare_primal(self) -> bool:
-        """Compiled apart from the gradient, so that neither finds the other's work done."""
+        """Compile the primal after the gradient, so that neither benefits from the other."""
         primal = self.compiled.primal
         if primal is None:
             return False
@@ -136,12 +136,12 @@ def serve(worker: Worker, connection: Connection) -> None:
             connection.send(("absent", in_words(error)))
         except NotWritten as error:
             connection.send(("not written", in_words(error)))
-        except Exception as error:  # whatever a library raises is reported, not fatal
+        except Exception as error:  # an error of a library is reported, not fatal
             connection.send(("failed", f"{type(error).__name__}: {in_words(error)}"))
 
 
 def _trivial(np: Any, special: Any) -> Callable[..., Any]:
-    """A program that no workload has."""
+    """A program that differs from all workloads."""
 
     def trivial(x):
         return np.sum(x * x / (1.0 + x))

@@ -1,4 +1,4 @@
-"""A workload: one function, its seeded inputs, and each library's way of writing it."""
+"""A workload: a function, its seeded inputs, and its text for each library."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 Arrays = tuple[np.ndarray, ...]
 Function = Callable[..., Any]
 
-# Normwise: summation order differs between libraries, so the rounding error of an element
-# scales with the array's largest entry rather than with the element itself.
+# The tolerance is normwise: summation order differs between libraries, so the rounding error of an
+# element scales with the array's largest entry rather than with the element itself.
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 
 
@@ -22,12 +22,12 @@ class NotWritten(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """What no implementation can avoid: traffic, arithmetic, matrix products, waiting.
+    """The work that no implementation can avoid: traffic, arithmetic, matrix products, waiting.
 
-    `bytes_moved` counts inputs read once and results written once; `flops` counts additions and
-    multiplications of the cheapest known formula; `gemms` lists the (m, k, n) of the products;
-    `chain` counts the operations of a recurrence of which each waits for the one before, a
-    multiplication with its addition, a division, a root or an exponential as one.
+    `bytes_moved` counts inputs read once and results written once. `flops` counts additions and
+    multiplications of the cheapest known formula. `gemms` lists the (m, k, n) of the products.
+    `chain` counts the operations of a recurrence in which each waits for the previous one; a
+    multiply-add, a division, a root or an exponential counts as one.
     """
 
     bytes_moved: int = 0
@@ -38,36 +38,36 @@ class Limit:
 
 @dataclass(frozen=True)
 class Workload:
-    """A function, one derivative of which, with respect to `argnums`, is timed.
+    """A function, with the derivative with respect to `argnums` that is timed.
 
-    `derivative` says which, and with it what the inputs are; the function is scalar but for the
-    Jacobians:
+    `derivative` names it, and thereby the meaning of the inputs; the function is scalar except for
+    the Jacobians:
 
     - "gradient" and "hessian": the inputs are the function's arguments,
-    - "hvp", the Hessian's product with a direction: the arguments, then the direction,
-    - "per_example", a gradient for each example: the function is one example's; the inputs at the
-      positions `mapped` hold one example in each row, and so do the results,
-    - "jacobian", of an array by fewer arguments, in forward mode: as for "gradient",
-    - "per_example_jacobian", of a few results by more arguments, in reverse mode: as for
-      "per_example".
+    - "hvp", the product of the Hessian with a direction: the arguments, then the direction,
+    - "per_example", a gradient for each example: the function is that of one example; the inputs at
+      the positions `mapped` hold one example in each row, and so do the results,
+    - "jacobian", of an array with respect to fewer arguments, in forward mode: as for "gradient",
+    - "per_example_jacobian", of a few results with respect to more arguments, in reverse mode: as
+      for "per_example".
 
     `primal(np, special)` makes the function from an array namespace and its companion of
-    `scipy.special`, so NumPy, autojit, autograd and JAX all run the same text. `versions` holds a
-    factory for each peer that needs its own text; it is called with the peer's library:
+    `scipy.special`, so that NumPy, autojit, autograd and JAX all run the same text. `versions`
+    holds a factory for each peer that needs its own text; it is called with the peer's library:
 
-    - "numba": `factory(numba) -> (primal, derivative)`, both of all inputs, derived and fused by
-      hand,
+    - "numba": `factory(numba) -> (primal, derivative)`, both functions of all inputs, derived and
+      fused by hand,
     - "numpy": `factory(np) -> derivative`, derived by hand; the reference of the comparison,
     - "torch", "pytensor" (called with `pytensor.tensor`): `factory(library) -> primal`,
-    - "jax", "autojit", "autograd": likewise, only where `primal` is not their idiom,
-    - "torch_compile": likewise, only where "torch" is not for it,
+    - "jax", "autojit", "autograd": likewise, only if `primal` is not their idiom,
+    - "torch_compile": likewise, only if the text of "torch" does not suit it,
     - "dace": `factory(dace) -> (function, stages)`, a program in DaCe's Python, which may assign to
-      its arguments, and what DaCe's automatic optimisation is applied to: the "forward" graph,
-      before it is differentiated, the "whole" one, both or neither.
+      its arguments, and the graphs to which DaCe's automatic optimisation is applied: the "forward"
+      graph before differentiation, the "whole" graph, both or neither.
 
-    `not_written(words)` stands for a version where a library has no reasonable way.
+    If a library has no reasonable way, its version is `not_written(words)`.
 
-    `target` is the JAX time over ours that we mean to reach.
+    `target` is the ratio of JAX's time to ours that we aim for.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Workload:
         return self.versions[peer](library)
 
     def function(self, peer: str, library: Any, np: Any, special: Any) -> Function:
-        """The peer's own text where there is one, else the common text in its namespaces."""
+        """The peer's own text if there is one, else the common text in its namespaces."""
         if peer in self.versions:
             return self.versions[peer](library)
         return self.primal(np, special)
@@ -98,7 +98,7 @@ class Workload:
 
 
 def not_written(words: str) -> Callable[[Any], Any]:
-    """A version for `Workload.versions` that says why there is none."""
+    """A factory for `Workload.versions` that raises NotWritten with the reason."""
 
     def factory(library: Any) -> Any:
         raise NotWritten(words)
@@ -107,12 +107,12 @@ def not_written(words: str) -> Callable[[Any], Any]:
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:
-    """A derivative with respect to one argument comes without a tuple around it."""
+    """The derivatives as a tuple; libraries return one for a single argument without a tuple."""
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
 def disagreement(got: Arrays, expected: Arrays, dtype: str) -> str | None:
-    """Say in words how a gradient differs from the reference; None if it agrees."""
+    """Describe the difference of a gradient from the reference; None if they agree."""
     if len(got) != len(expected):
         return f"{len(got)} gradients, expected {len(expected)}"
     for position, (a, b) in enumerate(zip(got, expected, strict=True)):

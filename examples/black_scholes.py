@@ -38,7 +38,7 @@ def main():
     market = tuple(np.full_like(strikes, value) for value in (100.0, 0.25, 0.75, 0.03))
 
     def total(*args):
-        return np.sum(price(*args))  # the options are independent: its gradient has all of theirs
+        return np.sum(price(*args))  # options are independent: this gradient has those of all
 
     def total_delta(spot, *rest):
         return np.sum(grad(total)(spot, *rest))

@@ -1,7 +1,7 @@
-"""Differentiate a simulation as it was written for Numba: a loop with branches and an early exit.
+"""Differentiate a simulation that was written for Numba: a loop with branches and an early exit.
 
-A ball is thrown with drag and spin, and bounces.  How must it be thrown, with the least effort, so
-that it touches the ground for the third time 20 metres away?
+A ball is thrown with drag and spin, and bounces.  Which throw of least effort makes it touch the
+ground for the third time 20 metres away?
 
 python examples/bouncing_ball.py
 """
@@ -22,7 +22,7 @@ STEP, GRAVITY = 1e-3, 9.81
 
 @numba.njit
 def distance(speed, angle, spin, elasticity):
-    """How far the ball is from the thrower at its third contact with the ground."""
+    """The distance of the ball from the thrower at its third contact with the ground."""
     x, y = 0.0, 1.8
     vx, vy = speed * math.cos(angle), speed * math.sin(angle)
     contacts = 0

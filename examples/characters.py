@@ -1,4 +1,4 @@
-"""A model of characters: a small transformer learns a poem by heart, and recites it.
+"""A character model: a small transformer learns a poem by heart, and recites it.
 
 Embedding, attention, perceptron, cross-entropy, their gradient, clipping and Adam's update are one
 compiled function.
@@ -43,7 +43,7 @@ def initial(rng):
 
 
 def scores(params, codes):
-    """For each place, how likely each letter is to come next."""
+    """The logits of the next letter, for each place."""
     x = nn.embedding(codes, params["letters"]) + params["places"][: codes.shape[-1]]
     for layer in params["layers"]:
         x = nn.transformer_encoder_layer(
@@ -63,7 +63,7 @@ def windows(rng):
 
 
 def recite(params, count):
-    """The likeliest continuation of the poem's first letters."""
+    """The most likely continuation of the poem's first letters."""
     compiled = jit(scores)
     codes = list(CODES[:LENGTH])
     for _ in range(count):

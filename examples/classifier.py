@@ -1,6 +1,6 @@
 """Train a classifier 784-256-128-10 by mini-batches, with `autojit.nn` and `autojit.optim`.
 
-The images are digits of seven segments, shifted, blurred and noisy, made when the program starts.
+The images are seven-segment digits, shifted, blurred and noisy, made when the program starts.
 Forward pass, gradient and update are one compiled function.
 
     python examples/classifier.py
@@ -73,7 +73,7 @@ def main():
         for batch in nn.batches(rng, pictures, labels, batch_size=BATCH, drop_last=True):
             begin = perf_counter()
             params, state, value = step(params, state, *batch)
-            if epoch > 1:  # the first step of all compiles
+            if epoch > 1:  # the very first step compiles
                 seconds, steps = seconds + perf_counter() - begin, steps + 1
             values.append(value)
         print(f"epoch {epoch}: loss {np.mean(values):.3f}")

@@ -1,7 +1,7 @@
 """Recognise handwritten digits: a small tanh network fitted with compiled gradients.
 
-The loss is plain NumPy. `jit(value_and_grad(loss))` goes to SciPy's L-BFGS as it is. The gradient
-is compared with one derived by hand, and the program that it became is shown.
+The loss is plain NumPy. `jit(value_and_grad(loss))` is passed directly to SciPy's L-BFGS. The
+gradient is compared with one derived by hand, and its compiled program is shown.
 
     python examples/digits.py            # shows the start of the fused program
     python examples/digits.py --full     # shows all of it
@@ -44,7 +44,7 @@ def initial(inputs):
 
 
 def ravel(params):
-    """One vector of all parameters, and the function that takes it apart again."""
+    """One vector of all parameters, and a function that splits it again."""
     sizes = [value.size for value in params.values()]
     stops = np.cumsum(sizes).tolist()
 
@@ -101,7 +101,7 @@ def milliseconds(f, *args):
 
 
 def fit(objective, start, console):
-    """L-BFGS with a progress bar."""
+    """Fit by L-BFGS with a progress bar."""
     columns = [TextColumn("fitting"), BarColumn(), TextColumn("{task.description}")]
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
         task = progress.add_task("", total=ITERATIONS)
@@ -118,7 +118,7 @@ def fit(objective, start, console):
 
 
 def show_program(text, console, full):
-    """The fused loops; without --full the first of them, no line longer than the terminal."""
+    """Show the fused loops; without --full only the first ones, cut at the terminal's width."""
     lines = text.rstrip().splitlines()
     if full:
         shown = lines

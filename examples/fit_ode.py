@@ -1,8 +1,8 @@
 """Fit a differential equation to data: hares and lynxes, 1900 to 1920.
 
-The pelts that the Hudson's Bay Company bought, in thousands a year, follow the equations of Lotka
-and Volterra. Their four rates, the two first states and the noise are found by maximum likelihood;
-the gradient goes through the solver, and through every step that it took.
+The numbers of pelts that the Hudson's Bay Company bought, in thousands per year, follow the
+equations of Lotka and Volterra. Maximum likelihood finds their four rates, the two initial states
+and the noise; the gradient goes through the solver, and through every step that it takes.
 
     python examples/fit_ode.py
 """
@@ -31,7 +31,7 @@ LYNXES = np.array([
 ])  # fmt: skip
 PELTS = np.stack([HARES, LYNXES])
 NAMES = ("growth", "predation", "death", "reproduction", "hares in 1900", "lynxes in 1900", "noise")
-#: All are positive, so their logarithms are varied.
+#: All parameters are positive, so their logarithms are fitted.
 GUESS = np.log([0.5, 0.025, 0.8, 0.025, 30.0, 4.0, 0.5])
 RTOL, ATOL = 1e-8, 1e-8
 
@@ -48,7 +48,7 @@ def solve(rates: Any, first: Any, solver: Callable[..., Any]) -> Any:
 
 
 def loss(logarithms: Any, solver: Callable[..., Any] = solve_ivp) -> Any:
-    """Minus the log-likelihood: log pelts = log y + noise, normal."""
+    """Minus the log-likelihood: log pelts = log y + noise, with normal noise."""
     values = np.exp(logarithms)
     y = solve(values[:4], values[4:6], solver)
     noise = values[6]

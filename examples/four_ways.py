@@ -18,7 +18,7 @@ SIZES, SAMPLES, STEPS, RATE = [2, 16, 16, 1], 64, 20, 0.1
 
 
 def numbers(weights, x, y):
-    """A step of single numbers: a graph of one node for each operation, made anew in each step."""
+    """A step of single numbers: each step builds a graph with one node for each operation."""
     params = [([[Value(v) for v in row] for row in w], [Value(v) for v in b]) for w, b in weights]
 
     def step():
@@ -56,7 +56,8 @@ def model_of(weights):
 
 
 def tensors(weights, x, y, *, compiled):
-    """A step of tensors, the graph recorded as it is computed; or compiled at the first step."""
+    """A step of tensors, with a graph recorded during the computation, or compiled at the first
+    step."""
     model = model_of(weights)
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     inputs, targets = torch.from_numpy(x), torch.from_numpy(y)

@@ -1,8 +1,8 @@
-"""Train a network of single numbers to tell two moons apart, and draw where it draws the line.
+"""Train a network of single numbers to separate two moons, and draw its decision boundary.
 
 The program is micrograd's demonstration: each weight is a ``Value``, the loss is a hinge with a
-penalty, and each step follows the gradient. The picture shows the samples and the side on which the
-network sees each point.
+penalty, and each step follows the gradient. The picture shows the samples and the side to which the
+network assigns each point.
 
     python examples/moons.py [picture.png]
 """
@@ -26,7 +26,7 @@ LEFT, RIGHT, LOW, HIGH = -1.8, 2.8, -1.3, 1.8
 
 
 def moons(rng):
-    """Two half circles that reach into each other, and the side of each sample."""
+    """Two interleaved half circles, and the side of each sample."""
     angles = np.linspace(0, np.pi, SAMPLES // 2)
     upper = np.stack([np.cos(angles), np.sin(angles)], 1)
     lower = np.stack([1 - np.cos(angles), 0.5 - np.sin(angles)], 1)
@@ -35,7 +35,7 @@ def moons(rng):
 
 
 def loss_of(model, points, sides):
-    """The mean of the hinges with a penalty on large weights, and how many samples are right."""
+    """The mean hinge loss with a penalty on large weights, and the number of correct samples."""
     scores = [model(point) for point in points]
     hinges = [(1 + -side * score).relu() for side, score in zip(sides, scores, strict=True)]
     penalty = PENALTY * sum((p * p for p in model.parameters()), Value(0.0))
@@ -44,7 +44,7 @@ def loss_of(model, points, sides):
 
 
 def picture(scores, points, sides):
-    """Rows of pixels: both sides, the line between them, and the samples."""
+    """Rows of pixels that show both sides, the line between them, and the samples."""
     colours = np.where(scores[..., None] > 0, [250, 220, 180], [190, 210, 245]).astype(np.uint8)
     edge = (scores[:-1, :-1] > 0) != (scores[1:, 1:] > 0)
     colours[:-1, :-1][edge] = 0
@@ -59,7 +59,7 @@ def picture(scores, points, sides):
 
 
 def png(colours):
-    """The bytes of a picture file."""
+    """The bytes of a PNG file."""
 
     def chunk(kind, data):
         return (
@@ -91,7 +91,7 @@ def main():
     x = np.linspace(LEFT, RIGHT, WIDTH)[None, :]
     y = np.linspace(HIGH, LOW, HEIGHT)[:, None]
     pixels = np.stack(np.broadcast_arrays(x, y), -1).reshape(-1, 2)
-    seen = jit(vmap(lambda point: model([point[0], point[1]]).data))  # single numbers no more
+    seen = jit(vmap(lambda point: model([point[0], point[1]]).data))  # compiled for all points
     scores = seen(pixels).reshape(HEIGHT, WIDTH)
     print("where it sees the upper moon (.) and the lower one (#):")
     for row in scores[::20, ::8]:

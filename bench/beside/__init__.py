@@ -1,1 +1,2 @@
-"""Programs beside the library that their author would use else: SciPy, Numba or PyTorch."""
+"""Programs are compared with the library that their author would otherwise use: SciPy, Numba or
+PyTorch."""

@@ -1,4 +1,4 @@
-"""A scalar engine as tutorials write it: each operation keeps a closure for its derivatives."""
+"""A scalar engine as in tutorials: each operation keeps a closure for its derivatives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Number:
-    """A number that remembers what it was computed from."""
+    """A number that keeps references to the numbers that it was computed from."""
 
     def __init__(self, data: float, parents: tuple[Number, ...] = ()) -> None:
         self.data, self.grad = data, 0.0

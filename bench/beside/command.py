@@ -21,7 +21,7 @@ from bench.report import NOTHING, Table, number
 
 from .pairs import Timed, timed
 
-#: The module of the pairs, what is compared, and the packages whose versions count.
+#: For each group, the module of its pairs, its title, and the packages whose versions matter.
 GROUPS = {
     "scipy": ("scipy_pairs", "SciPy's functions", ["numpy", "scipy"]),
     "loops": ("loop_pairs", "Loops with slices", ["numpy", "numba"]),
@@ -48,7 +48,7 @@ def options_of(argv: list[str]) -> argparse.Namespace:
 
 
 def measured_apart(group: str, rounds: int) -> list[Timed]:
-    """What a fresh process with one thread measures."""
+    """The measurements of a group in a fresh process with one thread."""
     command = [sys.executable, "-m", "bench", "beside", group, "--rounds", str(rounds)]
     done = subprocess.run(
         [*command, "--in-process"],
@@ -62,7 +62,7 @@ def measured_apart(group: str, rounds: int) -> list[Timed]:
 
 
 def row(found: Timed) -> tuple[str, ...]:
-    """A line of the table.
+    """A row of the table.
 
     >>> row(Timed("f", "SciPy", 0.001, 0.002, 1.0))
     ('f', '1.00', 'SciPy', '2.00', '0.500', '1.00')

@@ -1,6 +1,6 @@
-"""The figures that tutorials of define-by-run are known by, each in a process of its own.
+"""Figures for typical define-by-run programs, each measured in a separate process.
 
-`python -m bench torch` prints them beside PyTorch, an engine of closures, and what is demanded.
+`python -m bench torch` prints them beside PyTorch, an engine of closures, and our targets.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ import numpy as np
 from bench.client import ROOT
 from bench.report import NOTHING, Table, number
 
-#: A row: the figure, ours, whose it is beside, its, and at most this; None if there is none.
+#: A row: the name of the figure, our value, the peer, the peer's value, and the target (at most);
+#: the last two may be None.
 Row = tuple[str, float, str, float | None, float | None]
 ROUNDS, PASSES, STEPS, LONG = 7, 100, 10_000, 100_000
 COLUMNS = ("figure", "ours", "beside", "its", "ours / its", "at most", "holds")
 
 
 def in_turns(*calls: Callable[[], Any], rounds: int = ROUNDS, inner: int = 1) -> list[float]:
-    """The median seconds of each call, which take turns."""
+    """The median seconds of each call; the calls take turns."""
     times: list[list[float]] = [[] for _ in calls]
     for call in calls:
         call()
@@ -44,7 +45,7 @@ def in_turns(*calls: Callable[[], Any], rounds: int = ROUNDS, inner: int = 1) ->
 
 
 def most_memory() -> float:
-    """The most that this process has taken so far, in MB."""
+    """The peak memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -61,7 +62,7 @@ def numbers() -> list[Row]:
 
 
 def compiled_numbers() -> list[Row]:
-    """A network of the same size, neuron by neuron, under `jit`."""
+    """A network of the same size, computed neuron by neuron, under `jit`."""
     from autojit import jit, value_and_grad
     from bench.workloads.micrograd import wide_inputs, wide_primal
 
@@ -104,7 +105,7 @@ def classifier() -> list[Row]:
 
 
 def chain() -> list[Row]:
-    """A long chain of operations, eager, and the memory that it takes."""
+    """The time and memory of a long chain of eager operations."""
     from autojit import torch
 
     def run() -> None:
@@ -125,7 +126,7 @@ def chain() -> list[Row]:
 
 
 def training() -> list[Row]:
-    """Memory that many steps of training leave behind."""
+    """The memory that remains in use after many steps of training."""
     from autojit import torch
 
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
@@ -139,7 +140,7 @@ def training() -> list[Row]:
             optimizer.step()
         gc.collect()
 
-    # What is met so often that it is compiled is compiled by then, for which LLVM is loaded: 45 MB.
+    # Frequent operations have been compiled by then; for that LLVM is loaded, which takes 45 MB.
     steps(STEPS)
     before = most_memory()
     steps(STEPS)
@@ -148,7 +149,7 @@ def training() -> list[Row]:
 
 
 def checkpoints() -> list[Row]:
-    """The most memory that a deep network takes, with and without checkpoints."""
+    """The peak memory of a deep network, with and without checkpoints."""
     from autojit import torch
     from autojit.torch.utils.checkpoint import checkpoint
 
@@ -190,7 +191,7 @@ def measured_apart(name: str) -> list[Row]:
 
 
 def table(names: Sequence[str] = (), say: Callable[[str], None] = lambda text: None) -> Table:
-    """The figures by name, or all of them."""
+    """A table of the named figures, or of all."""
     rows = []
     for name in names or FIGURES:
         say(name)

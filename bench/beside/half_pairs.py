@@ -1,4 +1,4 @@
-"""Half precision beside NumPy, which computes it number by number, and beside JAX."""
+"""Half precision, compared with NumPy, which computes it number by number, and with JAX."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autojit import grad, jit
 
 from .pairs import Pair
 
-#: Numbers of the arrays, and rows and columns of the matrices.
+#: The number of elements of the arrays, and the rows and columns of the matrices.
 MANY, SIZE = 1_000_000, 256
 
 
 def chain(x: Any, y: Any) -> Any:
-    """Four operations on elements, each of which is rounded, and a sum."""
+    """Four elementwise operations, each with rounding, and a sum."""
     return (x * y + x / 2 - y).sum()
 
 
@@ -44,5 +44,5 @@ def pairs() -> list[Pair]:
 
 
 def of(function: Any, *arrays: Any) -> Callable[[], np.ndarray]:
-    """A call; results wait until they are there."""
+    """A bound call that waits for its result."""
     return lambda: np.asarray(function(*arrays))

@@ -1,4 +1,4 @@
-"""Loops with slices, as Numba's users write them, beside `njit` on the same source."""
+"""Loops with slices, as Numba's users write them, compared with `njit` on the same source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Define-by-run beside PyTorch, and beside a scalar engine of closures."""
+"""Define-by-run, compared with PyTorch, and with a scalar engine of closures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autojit.scalar import MLP
 from .closures import Network
 from .pairs import Pair
 
-#: The scalar network, and the classifier with its batch.
+#: The sizes of the scalar network, of the classifier, and of its batch.
 SCALARS, SIZES, BATCH = (10, [100, 100, 1]), [784, 256, 128, 10], 64
 LONG = 100_000
 
@@ -57,7 +57,7 @@ def weights() -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def step_of(library: Any, compiled: bool) -> Callable[[], Any]:
-    """A step of gradient descent, in PyTorch or in what has its names."""
+    """A step of gradient descent, in PyTorch or in a library with its names."""
     layers: list[Any] = []
     for w, b in weights():
         layer = library.nn.Linear(w.shape[1], w.shape[0])

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: A batch of calls lasts so long, so that the clock's resolution and one interruption do not count.
+#: The seconds of a batch of calls: the clock's resolution and one interruption then do not matter.
 BATCH_SECONDS = 0.02
-#: Each is called so long before it counts: what runs often is compiled in the background.
+#: The seconds of calls before the measurement: frequent code is compiled in the background.
 WARM_UP_SECONDS = 1.0
 
 
 class Pair(NamedTuple):
-    """``ours`` and ``theirs`` take no arguments; results agree within ``tolerance``, if given.
+    """Two calls, ``ours`` and ``theirs``, whose results agree within ``tolerance``, if given.
 
-    ``target`` is the largest ratio of our time to the peer's that is aimed at.
+    ``target`` is the largest ratio of our time to the peer's that we aim for.
     """
 
     what: str
@@ -39,7 +39,7 @@ class Timed(NamedTuple):
 
 
 def timed(pair: Pair, rounds: int) -> Timed:
-    """The medians over rounds, in turns; the first second of each does not count."""
+    """Time both calls in turns; return medians over rounds, after a warm-up of a second each."""
     got, want = pair.ours(), pair.theirs()
     wrong = "" if pair.tolerance is None else difference(got, want, pair.tolerance)
     both = (pair.ours, pair.theirs)
@@ -64,7 +64,7 @@ def _batch(f: Callable[[], Any], count: int) -> float:
 
 
 def difference(got: Any, want: Any, tolerance: float) -> str:
-    """In words, how far results are apart relative to the largest number; empty if they agree.
+    """Describe the difference of results relative to the largest number; empty if they agree.
 
     >>> difference([1.0, 2.0], [1.0, 2.0], 1e-9), difference([1.0, 2.5], [1.0, 2.0], 1e-9)
     ('', 'off by 0.25')

@@ -1,4 +1,4 @@
-"""Functions of SciPy under `jit`, beside SciPy; and a density by its name, beside its formula."""
+"""SciPy's functions under `jit`, compared with SciPy; and a density, compared with its formula."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""NPBench's kernels, read from a checkout of theirs, under `jit` and `jit(grad)`."""
+"""NPBench's kernels, read from a checkout of NPBench, under `jit` and `jit(grad)`."""

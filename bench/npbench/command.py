@@ -19,7 +19,7 @@ from bench.worker import in_words
 
 Figures = dict[str, Any]
 
-#: The parts of a run, each in a process of its own.
+#: The parts of a run, each in a separate process.
 PARTS = {"f": "forward", "g": "gradient", "n": "numba"}
 COLUMNS = ("kernel", "NumPy", "jit", "Numba", "NumPy / jit", "Numba / jit", "gradient",
            "first call", "first gradient", "Numba's first call")  # fmt: skip
@@ -45,7 +45,7 @@ def options_of(argv: list[str]) -> argparse.Namespace:
 
 
 def in_process(kernel: Kernel, part: str, options: argparse.Namespace) -> Figures:
-    """What a fresh process finds out about one part, as far as it gets."""
+    """The figures of one part from a fresh process, as far as it gets."""
     arguments = [str(options.checkout.resolve()), kernel.name, options.preset]
     command = [sys.executable, "-m", "bench.npbench.worker", *arguments]
     failure = ""
@@ -125,7 +125,7 @@ def table(results: dict[str, Figures], preset: str) -> Table:
 
 
 def remarks(results: dict[str, Figures]) -> list[str]:
-    """The counts, and what failed and why."""
+    """The counts, and the failures with their reasons."""
     lines = []
     for part in ("forward", "gradient"):
         outcomes = {name: found[part] for name, found in results.items() if part in found}

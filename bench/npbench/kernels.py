@@ -1,4 +1,4 @@
-"""NPBench's kernels as functions of their arguments that return all that they compute."""
+"""NPBench's kernels as functions of their arguments that return all their results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-#: NPBench's versions for Numba in its native mode, the fastest of which is compared with:
-#: as it is written, with parallel arrays, and with parallel loops.
+#: NPBench's versions for Numba in native mode: sequential, with parallel arrays, and with parallel
+#: loops.  The fastest is used for the comparison.
 NUMBA_VERSIONS = ("n", "np", "npr")
 
 Function = Callable[..., list[Any]]
@@ -19,7 +19,7 @@ Function = Callable[..., list[Any]]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel by the JSON that describes it, and the folder of its sources."""
+    """A kernel: its description in JSON, and the folder of its sources."""
 
     name: str
     folder: Path
@@ -31,11 +31,11 @@ class Kernel:
 
     @property
     def outputs(self) -> list[str]:
-        """The arguments into which the kernel writes its results."""
+        """The names of the arguments that the kernel writes its results to."""
         return list(self.description["output_args"])
 
     def data(self, preset: str) -> list[Any]:
-        """The arguments of a preset, as NPBench makes them."""
+        """The arguments for a preset, made by NPBench's own function."""
         found = dict(self.description["parameters"][preset])
         init = self.description.get("init")
         if init:
@@ -46,8 +46,8 @@ class Kernel:
         return [found[name] for name in self.inputs]
 
     def function(self, version: str) -> Function:
-        """The kernel as a function of copies of its arguments: what it returns, and the arguments
-        that it has written to."""
+        """The kernel as a function that copies its arguments, and returns the kernel's results and
+        the arguments that it has written to."""
         module = self._module(f"{self._stem}_{version}")
         kernel = getattr(module, self.description["func_name"])
         places = [self.inputs.index(name) for name in self.outputs]
@@ -57,7 +57,7 @@ class Kernel:
             returned = kernel(*copies)
             results = list(returned) if isinstance(returned, tuple) else [returned]
             found = [r for r in results if r is not None] + [copies[k] for k in places]
-            # some descriptions forget to name what is written
+            # some descriptions do not name the written arguments
             return found or [copy for copy in copies if is_array(copy)]
 
         return run
@@ -85,7 +85,7 @@ def is_array(x: Any) -> bool:
 
 
 def kernels(checkout: Path, names: list[str]) -> list[Kernel]:
-    """Some of the kernels of a checkout; all of them without names."""
+    """The named kernels of a checkout, or all if no names are given."""
     found = {}
     for path in sorted((checkout / "bench_info").glob("*.json")):
         description = json.loads(path.read_text(encoding="utf-8"))["benchmark"]

@@ -1,6 +1,6 @@
 """One kernel in a process: `python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS PARTS`.
 
-Prints a line of JSON whenever it knows more, so that what is late loses only the rest.
+It prints a line of JSON for each new result, so that a timeout loses only the later ones.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import numpy as np
 from bench.npbench.kernels import Kernel, kernels
 from bench.worker import restrict
 
-#: Directional derivatives are compared to this many digits; of float32, by results in float32.
+#: Relative tolerances for directional derivatives, by dtype; they are larger for float32.
 DIGITS = {"f": 2e-2, "F": 2e-2, "d": 2e-4, "D": 2e-4}
-#: The results are compared as NPBench compares them.
+#: The tolerances for results are those of NPBench.
 RELATIVE, ABSOLUTE = 1e-5, 1e-8
 
-#: Steps of differences, longest first; elements of each argument that are moved, and how often.
+#: The steps of differences, longest first; the number of moved elements of each argument, and the
+#: number of directions.
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 ELEMENTS, DIRECTIONS = 3, 2
 
@@ -42,7 +43,7 @@ def reason(error: BaseException) -> str:
 
 
 def seconds(call: Call, longest: float = 1.0) -> float:
-    """The least of several calls; one that takes longer than a second is measured once."""
+    """The least time of several calls; a call that takes longer than a second is measured once."""
     call()
     least, deadline = float("inf"), time.perf_counter() + longest
     while time.perf_counter() < deadline or least == float("inf"):
@@ -59,7 +60,7 @@ def first(call: Call) -> tuple[Any, float]:
 
 
 def largest_error(found: list[Any], wanted: list[Any], rtol: float) -> float:
-    """The largest deviation of any result in units of what is tolerated."""
+    """The largest deviation of any result in units of the tolerance."""
     if len(found) != len(wanted):
         return float("inf")
     errors = [0.0]
@@ -82,7 +83,7 @@ def tolerance(results: list[Any]) -> float:
 
 
 def total(results: list[Any]) -> Any:
-    """The sum of all results that are no integers; of complex ones their real parts."""
+    """The sum of all results except integers; for complex results, of their real parts."""
     result = 0.0
     for r in results:
         if np.dtype(r.dtype if hasattr(r, "dtype") else type(r)).kind in "fc":
@@ -95,10 +96,11 @@ def is_inexact(x: Any) -> bool:
 
 
 def directional(function: Any, arguments: list[Any], by: list[int], rng: Any) -> Any:
-    """A direction of a few elements of each argument, and the change of the total along it.
+    """A direction with a few elements of each argument, and the change of the total along it.
 
-    By central differences of NumPy's, with the step at which they change least from one step to
-    the next: too long a one is not linear, and too short a one only rounds.
+    The change is a central difference by NumPy. Of several steps, the one is used at which it
+    changes least: the function is not linear over a longer step, and rounding dominates in a
+    shorter one.
     """
     direction = {k: _few(np.asarray(arguments[k]), rng) for k in by}
     found = []
@@ -110,7 +112,7 @@ def directional(function: Any, arguments: list[Any], by: list[int], rng: Any) ->
                 y = (np.asarray(arguments[k]) + step * d).astype(d.dtype)
                 moved[k] = y if y.shape else y.dtype.type(y)
             ends.append([np.asarray(r) for r in function(*moved) if is_inexact(r)])
-        # element by element, so that what does not change adds no error
+        # element by element, so that unchanged elements add no error
         change = sum(float(np.nansum(np.real(a).astype(np.float64) - np.real(b)))
                      for a, b in zip(*ends, strict=True))  # fmt: skip
         found.append(change / (2 * h))
@@ -119,7 +121,7 @@ def directional(function: Any, arguments: list[Any], by: list[int], rng: Any) ->
 
 
 def _few(x: np.ndarray, rng: Any) -> np.ndarray:
-    """A direction along a few random elements, as long as they are large."""
+    """A direction along a few random elements, with the magnitude of the array."""
     d = np.zeros(x.shape, x.dtype)
     scale = max(1e-3, float(np.sqrt(np.mean(np.abs(x) ** 2)))) if x.size else 1.0
     for _ in range(min(ELEMENTS, x.size)):
@@ -209,7 +211,7 @@ def main(argv: list[str]) -> None:
     (kernel,) = kernels(Path(checkout), [name])
     arguments = kernel.data(preset)
     plain = kernel.function("numpy")
-    # sizes and counts decide shapes, so they are static; traced ones could not
+    # sizes and counts determine shapes, so they must be static, not traced
     static = tuple(k for k, a in enumerate(arguments) if isinstance(a, (int, np.integer)))
     if "f" in parts:
         measure_forward(plain, arguments, static)

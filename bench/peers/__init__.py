@@ -1,4 +1,4 @@
-"""The table of peers: one file each, with a `PEER`. The order is that of the table's columns."""
+"""The peers, one file each with a `PEER`, in the order of the tables' columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = (
 
 
 def load(name: str) -> Peer:
-    """A peer by its name, or by the dotted path of a module outside the table."""
+    """A peer by its name, or by the dotted path of another module."""
     if "." not in name and name not in NAMES:
         raise SystemExit(f"no peer {name!r}; there are: {', '.join(NAMES)}")
     peer = import_module(name if "." in name else f"bench.peers.{name}").PEER

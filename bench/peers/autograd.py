@@ -1,4 +1,4 @@
-"""HIPS autograd: the same NumPy text, differentiated at every call."""
+"""HIPS autograd runs the same NumPy text, and differentiates it at every call."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def hvp(autograd: Any, workload: Workload, function: Function) -> tuple[Function
 
 
 def jacobian(autograd: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
-    """In reverse mode, which is all that its `jacobian` has."""
+    """Build a Jacobian in reverse mode, the only mode of autograd's `jacobian`."""
     return autograd.jacobian(function, argnums_of(workload)), function
 
 
-# No `vmap`: its gradients of many examples would be a Python loop.
+# There is no `vmap`: gradients of many examples would be a Python loop.
 DERIVATIVES: Mapping[str, Build] = {
     "gradient": gradient,
     "hessian": hessian,

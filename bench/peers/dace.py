@@ -1,6 +1,6 @@
-"""DaCe with its own automatic differentiation, which a C++ compiler builds with the program.
+"""DaCe with its own automatic differentiation; a C++ compiler builds the result.
 
-Its differentiation expands matrix products into loops, so no BLAS has a part in them.
+The differentiation expands matrix products into loops, so BLAS is not used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench.workload import Arrays, Function, NotWritten, Workload
 
 
 def environment(threads: int, dtype: str) -> dict[str, str]:
-    """Build folders of its own, so that a second run compiles again, and OpenMP's threads."""
+    """Set fresh build folders, so that a second run compiles again, and the OpenMP threads."""
     return {
         "OMP_NUM_THREADS": str(threads),
         "DACE_default_build_folder": "{cache}/dace",
@@ -32,12 +32,12 @@ def load() -> Any:
 
 
 def optimise(dace: Any, graph: Any) -> None:
-    """DaCe's automatic optimisation for the processor."""
+    """Run DaCe's automatic optimisation for the CPU."""
     dace.transformation.auto.auto_optimize.auto_optimize(graph, dace.DeviceType.CPU)
 
 
 def zero_at_each_call(dace: Any, graph: Any) -> None:
-    """The optimisation lets arrays outlive the call; those that start as zeros must not."""
+    """Limit arrays that start as zeros to one call: the optimisation lets arrays outlive calls."""
     for part in graph.all_sdfgs_recursive():
         zeros = {
             node.data for state in part.states() for node in state.data_nodes() if node.setzero
@@ -48,24 +48,25 @@ def zero_at_each_call(dace: Any, graph: Any) -> None:
 
 
 class Program:
-    """A function's data-flow graph for some inputs, and the names of its arguments.
+    """The data-flow graph of a function for some inputs, and the names of its arguments.
 
-    `written` are the arguments that the function assigns to.
+    `written` has the arguments that the function assigns to.
     """
 
     def __init__(self, dace: Any, name: str, function: Function, inputs: Arrays) -> None:
         program = dace.program(function)
         self.dace = dace
         self.graph = program.to_sdfg(*inputs)
-        self.graph.name = name  # two programs of one name would share their build folder
+        self.graph.name = name  # two programs with one name would share their build folder
         self.names: list[str] = program.argnames
         _, written = self.graph.read_and_write_sets()
         self.written = [name for name in self.names if name in written]
 
     def bound(self, inputs: Arrays) -> Callable[..., Any]:
-        """Compiled, as a function of further arguments by name.
+        """Compile the program; return a function of further arguments by name.
 
-        A kernel that works in place takes a fresh copy at each call: the inputs are to stay.
+        A kernel that works in place gets a fresh copy at each call, so that the inputs stay
+        unchanged.
         """
         zero_at_each_call(self.dace, self.graph)
         compiled = self.graph.compile()
@@ -81,7 +82,7 @@ class Program:
 def differentiated(
     program: Program, inputs: Arrays, argnums: tuple[int, ...], stages: tuple[str, ...]
 ) -> Callable[[], Arrays]:
-    """Compile the gradient of the returned scalar; DaCe adds it to arrays that it is given."""
+    """Compile the gradient of the returned scalar; DaCe adds it to arrays that are passed."""
     dace = program.dace
     wanted = {program.names[at]: inputs[at] for at in argnums}
     if "forward" in stages:
@@ -108,7 +109,7 @@ def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     inputs = tuple(array.copy() for array in inputs)  # DaCe takes no views
     program = Program(dace, f"{workload.name}_gradient", function, inputs)
     gradient = differentiated(program, inputs, workload.argnums, stages)
-    # The primal is compiled when first called, outside the gradient's compile time.
+    # The primal is compiled at its first call, outside of the gradient's compile time.
     compiled_primal: list[Callable[..., Any]] = []
 
     def primal() -> Any:

@@ -1,4 +1,4 @@
-"""JAX on the CPU: device-resident inputs, results blocked on."""
+"""JAX on the CPU, with inputs on the device and calls that wait for their results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ def load_special() -> Any:
 
 
 def _blocking(function: Callable[..., Any], arguments: list[Any], many: bool) -> Callable[[], Any]:
-    """`jax.block_until_ready` walks a tree in Python, which a small function would notice."""
+    """A call that waits for its results.
+
+    It does not use `jax.block_until_ready`, which walks a tree in Python and so takes time that
+    matters for a small function.
+    """
 
     def call_one() -> Any:
         return function(*arguments).block_until_ready()
@@ -81,7 +85,7 @@ def compiled(make: Make, x: np.ndarray) -> Bound:
 
 
 def passes(make: Make, x: np.ndarray, differentiated: bool) -> Bound:
-    """To the module that XLA compiles."""
+    """A call that lowers to the module that XLA compiles."""
     jax = load()
     function, array = make(jax.numpy, None), jax.device_put(x)
     wanted = jax.grad(function) if differentiated else function
@@ -106,7 +110,7 @@ def bound_call(count: int) -> Bound:
 
 
 def cached_environment(folder: str) -> dict[str, str]:
-    """JAX keeps nothing on disk unless told where, and then no small program."""
+    """Settings for a cache on disk that holds small programs, too; by default JAX has no cache."""
     return {
         "JAX_COMPILATION_CACHE_DIR": folder,
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",

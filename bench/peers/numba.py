@@ -1,4 +1,4 @@
-"""Primal and derivative derived and fused by hand, compiled by Numba: the nearest to the limit."""
+"""Primal and derivative, derived and fused by hand and compiled by Numba, close to the limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain NumPy: the function as it stands, and its gradient derived by hand."""
+"""Plain NumPy runs the function unchanged, and its gradient derived by hand."""
 
 from __future__ import annotations
 

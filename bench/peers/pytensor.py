@@ -15,7 +15,7 @@ from bench.workload import Arrays, Function, Workload
 
 
 def environment(threads: int, dtype: str) -> dict[str, str]:
-    """A cache of its own, so that a second run compiles again, and constants of our dtype."""
+    """Set a fresh cache, so that a second run compiles again, and the dtype of constants."""
     return {"PYTENSOR_FLAGS": f"floatX={dtype},base_compiledir={{cache}}/pytensor"}
 
 
@@ -45,7 +45,7 @@ def hessian(library: Any, workload: Workload, function: Function) -> tuple[Funct
 
 
 def hvp(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
-    """Reverse over reverse, as PyTensor's own product with a Hessian."""
+    """Build the product in reverse over reverse mode, like PyTensor's own Hessian product."""
     (at,) = workload.argnums
     primal = primal_of(workload, function)
 
@@ -64,7 +64,7 @@ def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     variables = [pytensor.tensor.tensor(dtype=a.dtype, shape=a.shape) for a in inputs]
     function = workload.version("pytensor", pytensor.tensor)
     derivative, value = build_derivative(DERIVATIVES, pytensor, workload, function)
-    # The primal is compiled when first called, outside the gradient's compile time.
+    # The primal is compiled at its first call, outside of the gradient's compile time.
     compiled_primal: list[Callable[..., Any]] = []
 
     def primal() -> Any:
@@ -84,7 +84,7 @@ def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:
 
 
 def bound_call(count: int) -> Callable[[], Any]:
-    """PyTensor knows no trees: twenty arrays are twenty arguments."""
+    """A call with ``count`` arguments, since PyTensor has no trees."""
     pytensor = load()
     variables = [pytensor.tensor.vector(dtype="float64") for _ in range(count)]
     function = _compile(variables, [2.0 * variable for variable in variables])

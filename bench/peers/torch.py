@@ -35,10 +35,10 @@ def to_arrays(result: Any) -> Arrays:
 def compiled(
     workload: Workload, inputs: Arrays, compiler: Callable[[Any], Any], peer: str = "torch"
 ) -> Compiled:
-    """A gradient as PyTorch's users take it, by the tape; any other derivative by `torch.func`.
+    """A gradient by the tape, as in ordinary PyTorch code; any other derivative by `torch.func`.
 
-    `compiler` is given the function to be taped, or else the whole derivative: PyTorch does not
-    differentiate twice what it has compiled.
+    `compiler` gets the function to be taped, or for other derivatives the whole derivative, since
+    PyTorch cannot differentiate a compiled function twice.
     """
     torch = load()
     function = workload.version(peer if peer in workload.versions else "torch", torch)
@@ -52,7 +52,7 @@ def compiled(
 
 
 def taped(workload: Workload, inputs: Arrays, function: Callable[..., Any]) -> Compiled:
-    """`torch.autograd.grad` of a function of tensors, compiled or not."""
+    """Use `torch.autograd.grad` on a function of tensors, compiled or not."""
     torch = load()
     arguments = tensors(workload, inputs)
     wanted = [arguments[position] for position in workload.argnums]

@@ -1,4 +1,4 @@
-"""Programs as users write them, none of which a pass was tuned for: see README.md."""
+"""Programs as users write them; no pass was tuned for them (see README.md)."""
 
 from __future__ import annotations
 

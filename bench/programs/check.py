@@ -1,4 +1,4 @@
-"""Is a gradient right?  NumPy's own values, and their central differences along a direction."""
+"""Checks gradients against NumPy's values, and their central differences along directions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-#: Of the largest entry of a leaf. At 1e-5 the directions cross kinks of thousands of `maximum`
-#: (measured: off by 1e-3); at 1e-6 differences and gradient of the same program agree to 1e-9.
+#: The step relative to the largest entry of a leaf. At 1e-5 the directions cross kinks of thousands
+#: of `maximum` (measured: off by 1e-3); at 1e-6 differences and gradient of the same program agree
+#: to 1e-9.
 STEP = 1e-6
-#: Between the error of such differences and that of a wrong formula.
+#: A tolerance between the error of such differences and that of a wrong formula.
 TOLERANCE = 1e-5
-#: Between the two values: they sum in other orders.
+#: The tolerance for the values, which are summed in different orders.
 VALUE_TOLERANCE = 1e-9
 
 
 def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of nested dicts, tuples and lists, with their paths."""
+    """Yield the paths and arrays of nested dicts, tuples and lists."""
     if isinstance(tree, dict):
         for key in tree:
             yield from leaves(tree[key], f"{path}[{key!r}]")
@@ -40,7 +41,7 @@ def moved(tree: Any, at: str, by: np.ndarray, path: str = "") -> Any:
 def wrong(
     function: Callable[..., Any], arguments: tuple[Any, ...], value: Any, gradient: Any
 ) -> str | None:
-    """Say what is wrong with a value and gradient by the first argument; None if nothing is."""
+    """Describe an error in a value, or in a gradient by the first argument; None if both hold."""
     expected = float(function(*arguments))
     if not abs(value - expected) <= VALUE_TOLERANCE * max(abs(expected), 1e-3):  # or NaN
         return f"the value is {value!r}, NumPy's {expected!r}"

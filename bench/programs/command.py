@@ -22,11 +22,11 @@ from bench.worker import in_words
 
 Figures = dict[str, Any]
 
-#: The figures that two runs are compared by, and their columns. Of the first call it is the
-#: processor's time: it is made once, so a busy machine cannot be left out by taking the least.
+#: The figures by which two runs are compared, and their columns. For the first call this is the
+#: processor time: it is made only once, so taking the least cannot exclude a busy machine.
 COMPARED = {"primal_s": "jit", "gradient_s": "gradient", "first_call_processor_s": "first call"}
 SLOWER = 1.1
-#: Beyond these a program is a finding.
+#: The limits beyond which a program is reported as a finding.
 MOST_OVER_PRIMAL, MOST_TO_BUILD = 4.0, 2.0
 
 
@@ -59,7 +59,7 @@ def options_of(argv: list[str]) -> argparse.Namespace:
 
 
 def in_process(name: str, folder: Path, options: argparse.Namespace) -> Figures:
-    """The figures of one program in a fresh process, or why there are none."""
+    """The figures of one program in a fresh process, or the reason for a failure."""
     check = "check" if options.check else "-"
     arguments = [name, options.size, str(options.threads), str(folder.resolve()), check]
     try:
@@ -80,7 +80,7 @@ def in_process(name: str, folder: Path, options: argparse.Namespace) -> Figures:
 
 
 def best(rounds: list[Figures]) -> Figures:
-    """The least of each figure; a round that failed or was wrong stands for all.
+    """The least of each figure; a round that failed or was wrong is returned itself.
 
     >>> best([{"gradient_s": 2.0}, {"gradient_s": 1.0}])
     {'gradient_s': 1.0}
@@ -97,7 +97,7 @@ def best(rounds: list[Figures]) -> Figures:
 def measure(
     options: argparse.Namespace, report: Callable[[str], None]
 ) -> tuple[dict[str, Figures], dict[str, Figures]]:
-    """Every program, here and, where another checkout is beside, there in turn."""
+    """Measure every program here, and with ``--beside`` also in the other checkout, in turn."""
     folders = [options.autojit, *([options.beside] if options.beside else [])]
     results: list[dict[str, Figures]] = [{}, {}]
     for program in select(options.names):
@@ -132,7 +132,7 @@ def row(name: str, figures: Figures) -> tuple[str, ...]:
 
 
 def ratios(now: Figures, before: Figures) -> dict[str, float]:
-    """This run's time over the other's, of each compared figure; none where one does not count."""
+    """The ratio of this run to the other, for each compared figure; empty if one does not count."""
     if not (counts(now) and counts(before)):
         return {}
     return {key: now[key] / before[key] for key in COMPARED}
@@ -143,7 +143,7 @@ def slower(found: dict[str, float]) -> str:
 
 
 def means(compared: dict[str, dict[str, float]]) -> str:
-    """Geometric means over the programs that both runs have."""
+    """The geometric means over the programs that both runs have, in words."""
     counted = [found for found in compared.values() if found]
     if not counted:
         return "No program counts in both runs."
@@ -157,7 +157,7 @@ def means(compared: dict[str, dict[str, float]]) -> str:
 
 
 def findings(name: str, figures: Figures) -> list[str]:
-    """What a user of this program would complain of."""
+    """The properties of a program that a user would complain about."""
     if not counts(figures):
         return [f"{name}: {figures.get('wrong') or figures['failed']}"]
     found = [f"{name}: warns: {words}" for words in figures["warnings"]]
@@ -193,7 +193,7 @@ def show(console: Console, now: dict[str, Figures]) -> None:
 
 
 def show_comparison(console: Console, now: dict[str, Figures], before: dict[str, Figures]) -> None:
-    """Ratios of the programs that both runs have, and why one of them does not count."""
+    """Print ratios for the programs that both runs have, and reasons why one does not count."""
     shared = [name for name in now if name in before]
     compared = {name: ratios(now[name], before[name]) for name in shared}
     rows = [

@@ -1,4 +1,4 @@
-"""Declares the programs of this folder, and finds them all."""
+"""The declaration of the programs of this folder."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Made = tuple[Callable[..., Any], tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Program:
-    """A scalar function as a user writes it, at the size of a real task and at a tiny one.
+    """A scalar function as a user writes it, with the sizes of a real task and tiny ones.
 
-    `make(rng, **sizes)` draws the arguments and returns them with the function. Where the program
-    `needs` functions of autojit ("scan", "vmap"), it gets a keyword of each name: autojit's own,
-    or a loop in Python for the run by NumPy alone.
+    `make(rng, **sizes)` draws the arguments and returns them with the function. If the program
+    `needs` functions of autojit ("scan", "vmap"), it gets each as a keyword argument: autojit's
+    own, or a Python loop for the run by NumPy alone.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Program:
     needs: tuple[str, ...] = ()
 
     def at(self, sizes: Mapping[str, int], library: Any) -> Made:
-        """The function and its arguments, the same ones at each call."""
+        """The function and its arguments, which are the same at each call."""
         functions = {name: getattr(library, name) for name in self.needs}
         return self.make(np.random.default_rng(0), **functions, **sizes)
 
@@ -54,7 +54,7 @@ def program(
     return declare
 
 
-# -- what stands for autojit's functions where NumPy runs alone ------------------------
+# -- replacements for autojit's functions when NumPy runs alone ------------------------
 
 
 def fori_loop(lower: int, upper: int, body: Callable[[int, Any], Any], init: Any) -> Any:

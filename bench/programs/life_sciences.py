@@ -99,7 +99,7 @@ def tree_pruning(rng, leaves, sites):
         change = -np.expm1(-4 / 3 * np.exp(log_length))
 
         def along(branch, partial):
-            """Jukes-Cantor: the state stays, or is drawn anew."""
+            """Jukes-Cantor: the state stays, or is drawn again."""
             return (1 - change[branch]) * partial + change[branch] * partial.mean(-1)[:, None]
 
         partials = list(data)

@@ -1,7 +1,7 @@
-"""What authors of such programs write and autojit does not cover yet, each with its message.
+"""Calls that authors of such programs use and autojit does not cover yet, with their messages.
 
-`python -m bench.programs.not_covered` prints the list of README.md; what it runs without an error
-is covered by now and leaves the list.
+`python -m bench.programs.not_covered` prints the list in README.md. A call that runs without an
+error is covered by now, and must be removed from the list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ X = np.array([0.7, 1.3, 2.1, 0.4])
 M = np.eye(4) + 0.1 * np.arange(16.0).reshape(4, 4)
 
 
-#: Texts, and who wants them.
+#: The source of each call, the programs that use it, and a function that makes it.
 TEXTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "scipy.spatial.transform.Rotation.from_rotvec(x)": (
         "cameras", lambda x: resolve_name("scipy.spatial.transform.Rotation").from_rotvec(

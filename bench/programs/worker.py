@@ -1,7 +1,7 @@
-"""One program in a process of its own: `python -m bench.programs.worker NAME SIZE THREADS FOLDER`.
+"""Measures one program in a process: `python -m bench.programs.worker NAME SIZE THREADS FOLDER`.
 
-Prints its figures as JSON. FOLDER is where `autojit` is imported from; this folder's programs use
-no other name of it than the public ones, so an older commit runs them too.
+It prints the figures as JSON. `autojit` is imported from FOLDER; the programs use only its public
+names, so older commits can run them too.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from bench.programs.check import wrong
 from bench.programs.declare import PLAIN
 from bench.worker import batch_size, in_words, peak_megabytes, restrict, seconds_per_call
 
-#: A batch lasts a tenth of `batch_size`'s, 2 ms: shorter than the scheduler's slices, so that of
-#: many batches some are disturbed by nobody.
+#: A batch lasts a tenth of that of `batch_size`, 2 ms: this is shorter than the scheduler's slices,
+#: so that some of many batches run undisturbed.
 SHORTER = 10
 ROUNDS, SECONDS = 5, 1.0
 
 
 def fastest(*calls: Callable[[], Any]) -> list[float]:
-    """Seconds of each call, the least of many batches in turn: others only make it longer."""
+    """The seconds of each call: the least of many batches in turn, since disturbances only add."""
     repeats = [max(1, batch_size(call) // SHORTER) for call in calls]
     least = [float("inf")] * len(calls)
     deadline = time.perf_counter() + SECONDS
@@ -41,7 +41,8 @@ def fastest(*calls: Callable[[], Any]) -> list[float]:
 
 
 def figures(name: str, size: str, check: bool) -> dict[str, Any]:
-    """Seconds by NumPy alone, of the compiled function and gradient, and to build the latter."""
+    """The figures: seconds by NumPy alone, of the compiled function and gradient, and to build the
+    latter."""
     import autojit
 
     (program,) = select([name])
@@ -64,7 +65,7 @@ def figures(name: str, size: str, check: bool) -> dict[str, Any]:
     if check:
         found["wrong"] = wrong(alone, arguments, primal(), derived)
     found["primal_s"], found["gradient_s"] = fastest(primal, gradient)
-    # Apart and last: NumPy's BLAS has threads that spin for a while after each call.
+    # Measured separately and last: the threads of NumPy's BLAS spin for a while after each call.
     (found["numpy_s"],) = fastest(partial(alone, *arguments))
     found["peak_mb"] = peak_megabytes()
     return found

@@ -1,1 +1,1 @@
-"""Tools behind `codegen/vector_math`: its coefficients, its errors, its speed."""
+"""Tools for `codegen/vector_math`: coefficients, errors, speed."""

@@ -1,7 +1,7 @@
-"""What each function promises, where that is tried, and against what: a developer's tool.
+"""The error bound of each function, its reference, and samples for tests: a developer's tool.
 
 `CASES` has a row per function: the error bound in ulps for each width, the exact function in
-mpmath, and the arguments to sample. The tests hold the functions to it; `measure` tabulates it.
+mpmath, and the arguments to sample. The tests check the bounds; `measure` tabulates the errors.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Operands = tuple[Array, ...]
 Sampler = Callable[[Generator, int, np.finfo], Operands]
 
 PRECISION = 160
-"""Bits of the reference; mpmath raises them by itself where an argument is reduced."""
+"""The bits of the reference; mpmath raises them itself for argument reduction."""
 
 
 @dataclass(frozen=True)
 class Case:
     bound: dict[int, float]
-    """Largest error in ulps of the result, by width."""
+    """The largest error in ulps of the result, by width."""
     exact: Callable[..., mpf]
     samplers: Sequence[Sampler]
     scale: Callable[..., mpf] | None = None
-    """The magnitude that an ulp is measured at, if not the result's."""
+    """The number whose magnitude defines an ulp, if it is not the result."""
 
 
 def between(low: float, high: float, low_float: float = 0.0, high_float: float = 0.0) -> Sampler:
-    """Evenly spread arguments; the second interval is for 32 bits, if it differs."""
+    """Uniform arguments; the second interval is for 32 bits, if it differs."""
 
     def sample(rng: Generator, count: int, info: np.finfo) -> Operands:
         narrow = info.bits == 32 and low_float != high_float
@@ -58,7 +58,7 @@ def magnitudes(low: float = -1.0, high: float = 1.0, signed: bool = True) -> Sam
 
 
 def near_multiples(of: float, up_to: int) -> Sampler:
-    """The floats nearest to multiples of a number, where a reduced argument cancels most."""
+    """The floats nearest to multiples of a number, where the reduction cancels most digits."""
 
     def sample(rng: Generator, count: int, info: np.finfo) -> Operands:
         return (of * rng.integers(-up_to, up_to, count, endpoint=True),)
@@ -179,7 +179,7 @@ CASES: dict[str, Case] = {
 
 
 def samples(name: str, dtype: np.dtype[Any], count: int, seed: int = 0) -> list[Operands]:
-    """Arguments in the format's precision, one batch per sampler."""
+    """Arguments in the precision of the format, with one batch per sampler."""
     rng, info = np.random.default_rng(seed), np.finfo(dtype)
     with np.errstate(over="ignore", under="ignore"):
         return [
@@ -192,7 +192,7 @@ def samples(name: str, dtype: np.dtype[Any], count: int, seed: int = 0) -> list[
 def exact_values(
     name: str, dtype: np.dtype[Any], count: int
 ) -> list[tuple[Operands, list[mpf], list[mpf]]]:
-    """Per batch of samples: the operands, the exact results, and what an ulp is measured at."""
+    """For each batch of samples: the operands, the exact results, and the scales of an ulp."""
     case = CASES[name]
     with mp.workprec(PRECISION):
         batches = []
@@ -207,7 +207,7 @@ def exact_values(
 
 
 def ulp_error(got: float, exact: mpf, scale: mpf, info: np.finfo) -> float:
-    """|got - exact| in units of the last place of a number of the scale's size."""
+    """|got - exact| in units of the last place of a number with the magnitude of ``scale``."""
     if exact == 0 or not np.isfinite(got):
         overflows = abs(exact) > mpf(float(info.max)) * (1 + mpf(2) ** -(info.nmant + 2))
         right = overflows and got == np.sign(float(exact)) * np.inf if exact else got == 0
@@ -219,7 +219,7 @@ def ulp_error(got: float, exact: mpf, scale: mpf, info: np.finfo) -> float:
 def largest_error(
     name: str, compiled: Callable[..., Array], dtype: np.dtype[Any], count: int
 ) -> float:
-    """In ulps, over all batches."""
+    """The largest error in ulps over all batches."""
     info, largest = np.finfo(dtype), 0.0
     with mp.workprec(PRECISION):
         for operands, values, scales in exact_values(name, dtype, count):

@@ -3,7 +3,7 @@
     python -m bench.vector_math.measure            # all (minutes), into ACCURACY.md
     python -m bench.vector_math.measure exp log    # only print these
 
-The loops are compiled for this processor, as those of programs are.
+The loops are compiled for this processor, like the loops of programs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _serial = itertools.count()
 
 
 def loop_module(name: str, bits: int, symbol: str, *, fused: bool = False) -> ir.Module:
-    """void symbol(in..., out, count): out[i] = name(in[i], ...), without aliasing."""
+    """A module with `void symbol(in..., out, count)`: out[i] = name(in[i], ...), no aliasing."""
     module = ir.Module(symbol)
     if name in CALLED:
         callee = library.elementary(module, name, bits)
@@ -74,7 +74,7 @@ class Loop:
     arity: int
     dtype: np.dtype[Any]
     code: Any
-    """What keeps it in memory."""
+    """The object that keeps the code in memory."""
 
     def __call__(self, *operands: Array) -> Array:
         out = np.empty_like(operands[0])
@@ -89,7 +89,7 @@ class Loop:
 
 
 def compile_loop(name: str, bits: int, *, fused: bool | None = None) -> Loop:
-    """For this processor."""
+    """Compile the loop of a function for this processor."""
     symbol = f"loop_{name}_{bits}_{next(_serial)}"
     fused = has_fused() if fused is None else fused
     module = loop_module(name, bits, symbol, fused=fused)
@@ -112,7 +112,7 @@ INTERVALS = {
 
 
 def nanoseconds(run: Callable[[], object], size: int, repeats: int = 60) -> float:
-    """The shortest time, per element."""
+    """The shortest time per element."""
     shortest = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()

@@ -3,10 +3,10 @@
     python -m bench.vector_math.remez            # all of them, into coefficients.py
     python -m bench.vector_math.remez exp log    # only print these (any width)
 
-Each target asks for the polynomial P of a given degree that minimises max |weight (f - P)| over
-an interval, found by Remez' exchange algorithm (Muller, "Elementary Functions", chapter 3) with
-60 digits, then rounded to the format. The weight turns an error of P into a relative error of
-the function that P serves, so the printed error reads directly against 2**-53 or 2**-24.
+For each target, the polynomial P of a given degree minimises max |weight (f - P)| over an interval.
+Remez' exchange algorithm (Muller, "Elementary Functions", chapter 3) finds it with 60 digits; then
+it is rounded to the format. The weight turns an error of P into a relative error of the function
+that uses P, so the printed error can be compared with 2**-53 or 2**-24.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _level_error(target: Target, points: list[mpf], degree: int) -> tuple[list[m
 def _alternating_extrema(
     grid: list[mpf], errors: list[mpf], count: int, error_at: Real
 ) -> tuple[list[mpf], list[mpf]]:
-    """One point of largest error from each run of one sign; `count` neighbouring runs."""
+    """The point of largest error from each run of one sign, for `count` neighbouring runs."""
     runs: list[int] = []
     for index, error in enumerate(errors):
         if error == 0:

@@ -1,4 +1,4 @@
-"""What each polynomial approximates: function, weight, interval and degree (for `remez.py`)."""
+"""The targets for `remez.py`: function, weight, interval and degree of each polynomial."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mpmath import mp, mpf  # type: ignore[import-untyped]
 
 HALF_LN2 = mp.log(2) / 2 * mpf("1.0001")
-"""Reduced arguments overstep by a rounding; so do the intervals, by a ten-thousandth."""
+"""Rounding can take reduced arguments past the end; the intervals are a ten-thousandth wider."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Target:
     low: mpf
     high: mpf
     degrees: dict[int, int]
-    """By width."""
+    """The degree for each width."""
 
 
 def tail(function: Callable[[mpf], mpf], *head: float | str) -> Callable[[mpf], mpf]:
@@ -72,7 +72,7 @@ TARGETS = {
         mpf("0.02945"),
         {64: 6, 32: 2},
     ),
-    # the same about s z (2/3 + P(z)), where 2/3 is the double: P[0] corrects its rounding
+    # the same with s z (2/3 + P(z)), where 2/3 is rounded to double: P[0] corrects this rounding
     "log_double_word": Target(
         tail(lambda z: in_square(lambda s: 2 * mp.atanh(s))(z) - z * mpf(2 / 3), 2),
         lambda z: z / 2,

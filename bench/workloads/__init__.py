@@ -1,4 +1,4 @@
-"""The table of workloads: one file per question, each with a tuple `WORKLOADS`."""
+"""The table of workloads: one file per topic, each with a tuple `WORKLOADS`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def all_workloads() -> dict[str, Workload]:
 
 
 def select(names: list[str]) -> list[Workload]:
-    """The named workloads; a file's name stands for all of its workloads; no name for all."""
+    """The named workloads; a file's name selects all of its workloads, an empty list all."""
     table = all_workloads()
     if not names:
         return list(table.values())

@@ -1,4 +1,4 @@
-"""Attention alone: scores of 1,024 by 1,024 for each head, which need not all exist at once."""
+"""Attention alone: scores of 1,024 by 1,024 for each head, not all of which need memory at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bench.workload import Arrays, Function, Limit, Workload
 from bench.workloads.vector_math import largest_of_row, vector_math_32
 
 HEADS, LENGTH, WIDTH = 8, 1024, 64
-BLOCK = 256  # queries whose scores, and the cotangents of these, stay in the cache: 2 MB
+BLOCK = 256  # queries whose scores and their cotangents stay in the cache: 2 MB
 ROOT_WIDTH = WIDTH**0.5
 
 
 def primal(np: Any, special: Any) -> Function:
-    """Of queries, keys and values (HEADS, LENGTH, WIDTH)."""
+    """Make the function of queries, keys and values (HEADS, LENGTH, WIDTH)."""
 
     def softmax(x):
         weights = np.exp(x - np.max(x, axis=-1, keepdims=True))
@@ -29,7 +29,7 @@ def primal(np: Any, special: Any) -> Function:
 
 
 def jax_primal(jax: Any) -> Function:
-    """Not `jax.nn.dot_product_attention`: it wants the heads behind the positions."""
+    """This is not `jax.nn.dot_product_attention`, which needs the heads after the positions."""
     jnp = jax.numpy
 
     def loss(queries, keys, values):
@@ -77,7 +77,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 
 def numba_softmax(numba: Any) -> tuple[Function, Function]:
-    """What stands between the products: softmax of the rows and its transpose, in place."""
+    """The work between the products: softmax of the rows and its transpose, in place."""
     exp, _ = vector_math_32(numba)
     largest_of = largest_of_row(numba)
     one = numpy.float32(1.0)
@@ -124,9 +124,9 @@ def numba_value(numba: Any, forward: Function) -> Function:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """A block of queries at a time, forward and back: no score is computed or stored twice.
+    """One block of queries at a time, forward and back: no score is computed or stored twice.
 
-    The products have BLAS's threads; Numba's, which go on spinning, would only be in their way.
+    The products use BLAS's threads; Numba's threads, which keep spinning, would disturb them.
     """
     softmax, softmax_back = numba_softmax(numba)
     scale, two = numpy.float32(1.0 / ROOT_WIDTH), numpy.float32(2.0)
@@ -167,7 +167,7 @@ def inputs() -> Arrays:
     return tuple(rng.normal(size=shape).astype(numpy.float32) for _ in range(3))
 
 
-# Forward two products a head, back four; nothing is computed again.
+# Two products per head forward, four back; nothing is recomputed.
 _SQUARE = (LENGTH, WIDTH, LENGTH)
 _TALL = (LENGTH, LENGTH, WIDTH)
 
@@ -189,7 +189,7 @@ WORKLOADS = (
         },
         limit=Limit(
             bytes_moved=24 * HEADS * LENGTH * WIDTH,
-            # An exponential of about 20 flops for each score, forward and back 7 more.
+            # An exponential of about 20 flops for each score, and 7 more forward and back.
             flops=27 * HEADS * LENGTH * LENGTH,
             gemms=(_SQUARE, _TALL, _SQUARE, _TALL, _TALL, _TALL) * HEADS,
         ),

@@ -58,7 +58,7 @@ def numpy_gradient(np: Any) -> Function:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """One loop; vectorisable `exp`, `log` and normal cdf, for libm's calls would rule the time."""
+    """One loop with vectorisable `exp`, `log` and normal cdf; calls of libm would dominate."""
     exp, log, cdf = vector_math(numba)
     density_scale = 1.0 / numpy.sqrt(2.0 * numpy.pi)
 

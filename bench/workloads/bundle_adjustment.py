@@ -3,8 +3,8 @@
 F. Srajer, Z. Kukelova and A. Fitzgibbon, "A Benchmark of Selected Algorithmic Differentiation
 Tools on Some Problems in Computer Vision and Machine Learning", 2018. A camera is a rotation
 (axis times angle, turned by Rodrigues' formula), its center, the focal length, the principal point
-and two coefficients of radial distortion. An observation's residuals are the weighted errors of
-its projection and one that holds its weight near to one.
+and two coefficients of radial distortion. The residuals of an observation are the weighted errors
+of its projection, and one that keeps its weight near one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 @dataclass(frozen=True)
 class Tools:
-    """What the common text takes from a library: `joined` makes one array of two and a number."""
+    """The library functions of the common text; `joined` makes one array of two and a number."""
 
     np: Any
     cross: Function
@@ -81,7 +81,7 @@ def numpy_jacobians(np: Any) -> Function:
         return rotations, -rotations @ cross_matrix(moved) @ inner / square
 
     def projected(seen, k1, k2):
-        """On the plane, before and after the distortion; the derivative of the latter."""
+        """The point on the plane, before and after the distortion; the derivative of the latter."""
         flat = seen[:, :2] / seen[:, 2:]
         square = np.sum(flat**2, axis=1)
         scale, slope = 1.0 + k1 * square + k2 * square**2, k1 + 2.0 * k2 * square
@@ -140,7 +140,7 @@ def numba_turn(numba: Any) -> Function:
 def numba_row(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
     def row(axis, turned, vector, seen, back, by_camera, by_point):
-        """From the cotangent of the rotated vector those of rotation, center and point.
+        """Compute the cotangents of rotation, center and point from that of the rotated vector.
 
         With a the axis and v the vector, y = v cos + (a x v) sin + a (a . v) (1 - cos) moves with
         the angle by a x y; the axis moves with the rotation by (1 - a a^T) / angle.
@@ -154,7 +154,7 @@ def numba_row(numba: Any) -> Function:
         pz = gz * cosine - (ax * gy - ay * gx) * sine + az * on_back * rest
         by_point[0], by_point[1], by_point[2] = px, py, pz
         by_camera[3], by_camera[4], by_camera[5] = -px, -py, -pz
-        # The cotangent of the axis, of which what lies along the axis does not count.
+        # The cotangent of the axis; its component along the axis does not matter.
         bx = (y * gz - z * gy) * sine + (on_back * x + on_vector * gx) * rest
         by = (z * gx - x * gz) * sine + (on_back * y + on_vector * gy) * rest
         bz = (x * gy - y * gx) * sine + (on_back * z + on_vector * gz) * rest
@@ -223,7 +223,7 @@ def numba_version(numba: Any) -> tuple[Function, Function]:
             )
 
     def jacobians(camera, point, weight, feature):
-        # NumPy asks for huge pages for its arrays, Numba's own `empty` does not.
+        # NumPy asks for huge pages for its arrays; Numba's own `empty` does not.
         shapes = (ROWS, CAMERA), (ROWS, 3), (ROWS,)
         results = tuple(numpy.empty((len(weight), *shape)) for shape in shapes)
         fill(camera, point, weight, feature, *results)

@@ -23,7 +23,7 @@ LAYERS, CHARACTERS, BITS = 2, 1024, 14
 STEPS = CHARACTERS - 1
 # By hand: a row of bits is whole vectors. A layer's record of a step holds its hidden state, cell,
 # gates (forget, input, output, change) and the cell's tanh; its sums hold the gradients of its
-# weights and biases and the cotangents of the hidden state, the cell and what is above.
+# weights and biases and the cotangents of the hidden state, the cell and the layer's output.
 LANES = 16
 CELL, FORGET, LET_IN, LET_OUT, CHANGE, SHOWN, RECORD = (LANES * row for row in range(1, 8))
 BIASES, BACK_HIDDEN, BACK_CELL, BACK, SUMS = (LANES * row for row in (4, 8, 9, 10, 11))
@@ -32,7 +32,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 @dataclass(frozen=True)
 class Tools:
-    """What the common text takes from a library."""
+    """The library functions of the common text."""
 
     np: Any
     scan: Function
@@ -96,7 +96,7 @@ def numpy_gradient(np: Any) -> Function:
     from scipy.special import expit
 
     def layer(params, x, hidden, cell):
-        """The new hidden state and cell, and what the way back needs."""
+        """The new hidden state and cell, and the values that the reverse pass needs."""
         weight, bias = params
         forget, let_out = expit(x * weight[0] + bias[0]), expit(x * weight[2] + bias[2])
         let_in, change = expit(hidden * weight[1] + bias[1]), np.tanh(hidden * weight[3] + bias[3])
@@ -106,7 +106,8 @@ def numpy_gradient(np: Any) -> Function:
         return let_out * shown, new_cell, kept
 
     def layer_back(weight, kept, back, back_cell, d_params):
-        """The cotangents of the input, the hidden state and the cell; adds the parameters'."""
+        """The cotangents of the input, the hidden state and the cell; those of the parameters are
+        added to `d_params`."""
         x, hidden, cell, forget, let_in, let_out, change, shown = kept
         inner = back_cell + back * let_out * (1.0 - shown**2)
         gates = np.stack(
@@ -153,7 +154,7 @@ def numpy_gradient(np: Any) -> Function:
 
 
 def numba_layer(numba: Any) -> tuple[Function, Function]:
-    """A layer's step. With few arrays it takes few tests of overlap before LLVM's vectors."""
+    """A step of a layer. With few arrays, LLVM needs few overlap checks before vector code."""
     njit = numba.njit(**OPTIONS)
     tanh, sigmoid = numba_functions(numba)
 
@@ -172,7 +173,7 @@ def numba_layer(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def layer_back(weights, x, old, new, sums):
-        """The cotangent of what is above becomes that of the input."""
+        """Turn the cotangent of the layer's output into that of its input."""
         for j in range(LANES):
             forget, let_in, let_out = new[FORGET + j], new[LET_IN + j], new[LET_OUT + j]
             change, shown = new[CHANGE + j], new[SHOWN + j]
@@ -198,7 +199,7 @@ def numba_layer(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_outputs(numba: Any) -> tuple[Function, Function]:
-    """The losses of all steps; back, each row of hidden states becomes its cotangent."""
+    """The losses of all steps; in reverse, each row of hidden states becomes its cotangent."""
     exp, log, _ = vector_math(numba)
     njit = numba.njit(**OPTIONS)
 
@@ -243,7 +244,7 @@ def numba_forward(numba: Any, layer: Function) -> tuple[Function, Function]:
 
     @njit
     def widened(main, extra, state, characters):
-        """With whole vectors of bits, of which the last ones are zero, and the inputs weighted."""
+        """Pad the bits with zeros to whole vectors, and weight the inputs."""
         weights = numpy.zeros((LAYERS, 8, LANES))
         tape = numpy.zeros((LAYERS, STEPS + 1, RECORD))
         for i in range(LAYERS):
@@ -257,7 +258,7 @@ def numba_forward(numba: Any, layer: Function) -> tuple[Function, Function]:
 
     @njit
     def forward(weights, tape, xs):
-        """The layers take turns, so that a processor may work at both chains at once."""
+        """Alternate the layers, so that a processor can work on both chains at once."""
         for t in range(STEPS):
             x = xs[t]
             for i in range(LAYERS):

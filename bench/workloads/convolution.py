@@ -1,6 +1,6 @@
 """A convolution as NumPy's users write it: the shifted images side by side, and one product.
 
-Who sees that they are shifts of one image need not write them to memory nine times.
+A compiler that sees that they are shifts of one image need not write them to memory nine times.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 def numba_correlate(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
     def correlate(padded, filters, results):
-        """Two results at a time, so that their eighteen factors stay in registers.
+        """Compute two results at a time, so that their eighteen factors stay in registers.
 
-        An image's padded rows are laid end to end: one long loop, and no vector ends with a row.
+        The padded rows of an image are joined to one long loop, so no vector ends at a row's end.
         """
         for f in range(0, filters.shape[0], 2):
             first, second = results[f], results[f + 1]
@@ -107,7 +107,7 @@ def numba_correlate(numba: Any) -> Function:
 def numba_filters_back(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
     def filters_back(padded, slopes, sums):
-        """The filters' cotangents of one image: nine sums at a time over all of its points."""
+        """Add the filters' cotangents for one image: nine sums at a time over all its points."""
         zero = numpy.float32(0.0)
         for f in range(FILTERS):
             slope = slopes[f, FIRST : FIRST + SPAN]
@@ -135,7 +135,7 @@ def numba_filters_back(numba: Any) -> Function:
 
 
 def numba_layout(numba: Any) -> tuple[Function, Function, Function]:
-    """Between images and the long rows of `correlate`."""
+    """Conversions between images and the long rows of `correlate`."""
     njit = numba.njit(**OPTIONS)
     zero = numpy.float32(0.0)
 
@@ -169,7 +169,7 @@ def numba_layout(numba: Any) -> tuple[Function, Function, Function]:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """Each thread takes some of the images, whose shifts it reads from the first-level cache."""
+    """Each thread takes some of the images, and reads their shifts from the first-level cache."""
     correlate, filters_back = numba_correlate(numba), numba_filters_back(numba)
     pad, crop, slopes_of = numba_layout(numba)
 
@@ -224,7 +224,7 @@ WORKLOADS = (
             "jax": jax_primal,
             "torch": torch_primal,
         },
-        # The product forward, and back by the images and by the filters.
+        # One product forward, and two back: by the images and by the filters.
         limit=Limit(
             bytes_moved=8 * (BATCH * CHANNELS * SIDE * SIDE + FILTERS * COLUMNS),
             flops=6 * FILTERS * COLUMNS * POINTS,

@@ -1,9 +1,9 @@
 """A determinant by minors: recursion in plain Python over single elements, thousands of scalars.
 
 GradBench's `det`, from cmpad's `det_by_minor` (https://github.com/gradbench/gradbench, evals/det).
-As written, the same minors are found again and again: 1,236 products for a matrix of six rows, of
-which 186 differ. Libraries of tensors take all minors of the last rows at once, as many as there
-are sets of columns.
+As written, the same minors are computed again and again: 1,236 products for a matrix of six rows,
+of which 186 differ. For tensor libraries, the text computes all minors of the last rows at once,
+one for each set of columns.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def primal(np: Any, special: Any) -> Function:
 
 
 def expansions(n: int) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
-    """For k = 2 to n, for each set of k columns: the columns, and where the sets without one are.
+    """For k = 2 to n, for each set of k columns: the columns, and the places of the sets that lack
+    one of them.
 
     The sets of k columns are in the order of `itertools.combinations`.
     """
@@ -51,7 +52,7 @@ def expansions(n: int) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
 
 
 def by_sets(np: Any, signs_of: Function) -> Function:
-    """Minors of the last row, then of the last two, and so on."""
+    """Compute minors of the last row, then of the last two, and so on."""
 
     def det_by_minors(a):
         n = a.shape[0]
@@ -82,7 +83,8 @@ def numpy_gradient(np: Any) -> Function:
 
 
 def numba_tables(n: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """All (set, column in it, sign) by the size of the set, sets as bits; where sizes begin."""
+    """All (set, column in it, sign) by the size of the set, with sets as bits; the begin of each
+    size."""
     rows, begins = [], [0]
     for k in range(1, n + 1):
         for columns in combinations(range(n), k):
@@ -93,7 +95,7 @@ def numba_tables(n: int) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def numba_minors(numba: Any, n: int) -> Function:
-    """`minors(a, found)`: of the last rows, as many as the set has columns."""
+    """`minors(a, found)` computes, for each set of k columns, the minor of the last k rows."""
     lines = ["def minors(a, found):", "    found[0] = 1.0"]
     rows, begins = numba_tables(n)
     for k in range(1, n + 1):
@@ -110,7 +112,7 @@ def numba_minors(numba: Any, n: int) -> Function:
 
 
 def numba_version(numba: Any, n: int) -> tuple[Function, Function]:
-    """Each minor once, and its cotangent once, from the whole matrix down."""
+    """Compute each minor once, and its cotangent once, from the whole matrix down."""
     minors = numba_minors(numba, n)
     rows, begins = numba_tables(n)
 

@@ -1,7 +1,7 @@
 """Loops over elements as Numba's users write them: plain Python, one text for autojit and Numba.
 
-The other peers have no way to write such loops that their users would take.  The adjoints are by
-hand, as one would write them in Fortran; Numba compiles them, and Python runs them for comparison.
+Users of the other peers would not write such loops.  The adjoints are written by hand, as in
+Fortran; Numba compiles them, and Python runs them for comparison.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def thomas_adjoint(a, b, c, d):
 
 
 def barrier_paths(p, z):
-    """The mean of paths that end early, where they reach a barrier."""
+    """The mean of paths that end early, when they reach a barrier."""
     n, m = z.shape
     total = 0.0
     start, drift, sigma, barrier = p[0], p[1], p[2], p[3]

@@ -1,4 +1,4 @@
-"""The evidence of a Gaussian process: a Cholesky factor, and what surrounds it as one loop.
+"""The evidence of a Gaussian process: a Cholesky factor, with one loop around it.
 
 The squared-exponential kernel with a length for each input; see C. Rasmussen and C. Williams,
 "Gaussian Processes for Machine Learning", 2006, equations 5.1, 5.8 and 5.9.
@@ -124,7 +124,8 @@ def numba_kernel(numba: Any) -> Function:
 def numba_version(numba: Any) -> tuple[Function, Function]:
     """LAPACK for the factor and the inverse, each of one triangle, and one loop before and after.
 
-    The loops have an eighth of a million elements: one thread, for LAPACK's are still spinning.
+    The loops have an eighth of a million elements and run in one thread, since LAPACK's threads are
+    still spinning.
     """
     from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 
@@ -160,8 +161,8 @@ def numba_version(numba: Any) -> tuple[Function, Function]:
             numpy.array(0.5 * noise * trace),
         )
 
-    # The transpose of an array in C's order is one in Fortran's, so LAPACK copies none of them,
-    # and what is the lower triangle here is the upper one there.
+    # The transpose of an array in C order is in Fortran order, so LAPACK needs no copies, and the
+    # lower triangle here is the upper one there.
     def value(log_lengths, log_signal, log_noise, xs, ys):
         kernel, factor = numpy.empty((POINTS, POINTS)), numpy.empty((POINTS, POINTS))
         fill(log_lengths, log_signal, log_noise, xs, kernel, factor)
@@ -209,7 +210,7 @@ WORKLOADS = (
             "torch": torch_primal,
             "pytensor": pytensor_primal,
         },
-        # A third of n^3 for the factor, two thirds for the inverse; an exponential a pair.
+        # A third of n^3 for the factor, two thirds for the inverse; an exponential for each pair.
         limit=Limit(flops=POINTS**3 + 50 * PAIRS),
     ),
 )

@@ -3,8 +3,8 @@
 F. Srajer, Z. Kukelova and A. Fitzgibbon, "A Benchmark of Selected Algorithmic Differentiation
 Tools on Some Problems in Computer Vision and Machine Learning", 2018. A component's covariance is
 given by its inverse's triangular factor Q: a row of `icf` holds the logarithms of the diagonal,
-then the columns below it. The text multiplies each factor with the centred points; by hand, all
-that the points say goes through two matrix products with their second moments.
+then the columns below it. The text multiplies each factor with the centred points; the version by
+hand uses the points only in two matrix products with their second moments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 @dataclass(frozen=True)
 class Tools:
-    """What the common text takes from a library.
+    """The library functions of the common text.
 
     `lower(icf, diagonals)` makes the factors, `logsumexp(terms)` is over the first axis.
     """
@@ -37,13 +37,13 @@ class Tools:
 
 
 def below_diagonal(d: int) -> tuple[Any, Any]:
-    """Rows and columns of the entries below the diagonal, column by column."""
+    """The rows and columns of the entries below the diagonal, column by column."""
     columns, rows = numpy.triu_indices(d, 1)
     return rows, columns
 
 
 def constant(d: int, k: int) -> float:
-    """What does not depend on the parameters: of the points' densities and of the prior."""
+    """The terms of the points' densities and of the prior that do not depend on the parameters."""
     freedom = d + FREEDOM + 1
     log_gammas = 0.25 * d * (d - 1) * math.log(math.pi)
     log_gammas += sum(math.lgamma(0.5 * (freedom - i)) for i in range(d))
@@ -98,7 +98,7 @@ def jax_primal(jax: Any) -> Function:
 
 
 def autograd_primal(autograd: Any) -> Function:
-    """No assignment: each entry below the diagonal is read from its place, the others masked."""
+    """A text without assignment: entries below the diagonal are gathered, the others masked."""
     np = autograd.numpy
 
     def lower(below, diagonals):
@@ -127,7 +127,7 @@ def torch_primal(torch: Any) -> Function:
 
 
 def numpy_gradient(np: Any) -> Function:
-    """With `share` the posterior of a component: the slope of its height, weighted and summed."""
+    """The slopes of the components' heights, weighted with the posterior `share` and summed."""
 
     def softmax(heights):
         share = np.exp(heights - heights.max(axis=0))
@@ -161,7 +161,8 @@ def numpy_gradient(np: Any) -> Function:
 def numba_features(numba: Any, parallel: bool) -> Function:
     @numba.njit(parallel=parallel, **OPTIONS)
     def features_of(x):
-        """Of each point: the products of its coordinates, each pair once, itself, and 1."""
+        """The features of each point: products of coordinates, each pair once, coordinates, and
+        1."""
         n, d = x.shape
         features = numpy.empty((n, d * (d + 1) // 2 + d + 1))
         for p in numba.prange(n):
@@ -310,9 +311,9 @@ def numba_from_moments(numba: Any, parallel: bool) -> Function:
 def numba_version(numba: Any, parallel: bool) -> tuple[Function, Function]:
     """With A = Q^T Q, the heights are -x^T A x / 2 + (A m)^T x and a constant.
 
-    So they are one product of the points' second moments, of which half do, and the sums that the
-    gradient needs are another; a factor's gradient is -Q S with S the weighted scatter. BLAS has
-    its own threads; the loops have some only where they last for milliseconds.
+    So they are one product of the points' second moments, of which half suffice, and the sums for
+    the gradient are another; the gradient by a factor is -Q S with S the weighted scatter. BLAS has
+    its own threads; the loops are parallel only if they last for milliseconds.
     """
     features_of = numba_features(numba, parallel)
     coefficients_of = numba_heights(numba, parallel)
@@ -356,7 +357,7 @@ def numba_version(numba: Any, parallel: bool) -> tuple[Function, Function]:
 
 def _workload(d: int, k: int, target: float) -> Workload:
     def inputs() -> Arrays:
-        """Points around the means, of which the nearest overlap."""
+        """Points around means, of which the nearest overlap."""
         rng = numpy.random.default_rng(0)
         means = rng.normal(size=(k, d))
         icf = numpy.concatenate(

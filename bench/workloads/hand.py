@@ -2,10 +2,10 @@
 
 F. Srajer, Z. Kukelova and A. Fitzgibbon, "A Benchmark of Selected Algorithmic Differentiation
 Tools on Some Problems in Computer Vision and Machine Learning", 2018. A turn and a shift of the
-hand and four angles a finger pose a skeleton; its bones' transformations are blended at each
-vertex, and the residuals are the points less their vertices. ADBench's model of a hand is not
-here: a random one has the same number of bones, vertices, correspondences and parameters. The
-third Euler angle, which is zero in every bone, is left out.
+hand and four angles per finger pose a skeleton; its bones' transformations are blended at each
+vertex, and the residuals are the points minus their vertices. ADBench's model of a hand is
+replaced by a random one with the same number of bones, vertices, correspondences and parameters.
+The third Euler angle, which is zero in every bone, is left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 def primal(np: Any, special: Any) -> Function:
     def pose(fingers):
-        """How far each bone bends and spreads: a finger's first bone neither, its second both."""
+        """The bend and spread of each bone: a finger's first bone has neither, its second both."""
         still, only_bent = np.zeros((FINGERS, 1)), np.zeros((FINGERS, 2))
         bends = np.concatenate((still, fingers[:, :1], fingers[:, 2:]), axis=1)
         spreads = np.concatenate((still, fingers[:, 1:2], only_bent), axis=1)
@@ -167,7 +167,7 @@ def numba_skeleton(numba: Any) -> Function:
 
     @njit
     def product(a, b, result):
-        """The product of two affine transformations, of which the last row is not looked at."""
+        """The product of two affine transformations, without the last row."""
         for i in range(3):
             for j in range(4):
                 result[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
@@ -221,7 +221,7 @@ def numba_bones(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def column(result, which, axis, x, y, z):
-        """Less the velocity of a place that turns about an axis."""
+        """Subtract the velocity of a place that turns about an axis."""
         result[0, which] = axis[2] * y - axis[1] * z
         result[1, which] = axis[0] * z - axis[2] * x
         result[2, which] = axis[1] * x - axis[0] * y
@@ -234,7 +234,7 @@ def numba_vertex(numba: Any) -> Function:
 
     @numba.njit(**OPTIONS)
     def vertex(transforms, origins, axes, rates, at, weights, total, result):
-        """A joint moves what its own bone and those after it carry: begin at the fingers' tips."""
+        """Add up from the fingertips: a joint moves what its own bone and later ones carry."""
         total[:] = 0.0
         carried(transforms[0], weights[0], at, total)
         carried(transforms[BONES - 1], weights[BONES - 1], at, total)
@@ -270,8 +270,8 @@ def numba_vertex(numba: Any) -> Function:
 def numba_version(numba: Any) -> tuple[Function, Function]:
     """The geometric Jacobian of a chain of joints, for bones that turn and shift only.
 
-    A joint's angle turns all that hangs on it about its axis through its origin, so no matrix is
-    differentiated. Only the vertices with a point are posed. All of it lasts too short for threads.
+    A joint's angle turns everything attached to it about its axis through its origin, so no matrix
+    is differentiated. Only the vertices with a point are posed. The work is too short for threads.
     """
     njit = numba.njit(**OPTIONS)
     turn_of, skeleton = numba_turn(numba), numba_skeleton(numba)
@@ -348,7 +348,7 @@ WORKLOADS = (
             "numpy": numpy_jacobian,
             "torch": torch_primal,
         },
-        # Of a vertex: 24 flops a bone, 15 an angle. Of a bone: two products of 63 flops and a turn.
+        # A vertex: 24 flops per bone, 15 per angle. A bone: two products of 63 flops and a turn.
         limit=Limit(
             bytes_moved=8 * (CORRESPONDENCES * (3 * PARAMETERS + BONES + 4) + 32 * BONES),
             flops=CORRESPONDENCES * (24 * BONES + 15 * 23) + 160 * BONES,

@@ -1,7 +1,7 @@
 """The heat equation: a stencil in a loop, whose state should stay in the cache and in one place.
 
-500 explicit steps on 128 x 128 points with fixed edges. The equation is linear, so its reverse
-needs nothing of the forward sweep but the final field.
+500 explicit steps on 128 x 128 points with fixed edges. The equation is linear, so the reverse
+pass needs only the final field of the forward sweep.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def autojit_primal(autojit: Any) -> Function:
 
 
 def jax_primal(jax: Any) -> Function:
-    """JAX's arrays take no assignment."""
+    """A text without assignment, which JAX's arrays do not support."""
 
     def loss(field):
         def step(u, _):
@@ -66,7 +66,7 @@ def torch_primal(torch: Any) -> Function:
 
 
 def numpy_gradient(np: Any) -> Function:
-    """The transpose of a step: each inner point gives to its neighbours what it took from them."""
+    """The transpose of a step: each inner point passes its cotangent to the points that it read."""
 
     def gradient(field):
         u = field.copy()
@@ -91,9 +91,9 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
 
     @njit
     def inside(source, target):
-        """A step of the inner points, as one loop over the rows laid end to end.
+        """A step of the inner points, as one loop over the rows joined end to end.
 
-        So no vector is cut at the end of a row; the edges within the loop come out wrong.
+        So no vector is cut at the end of a row; the edges within the loop get wrong values.
         """
         u, result = source.ravel(), target.ravel()
         for i in range(u.size - 2 * SIDE - 2):
@@ -102,7 +102,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
 
     @njit
     def collect(back, edges):
-        """Add up, over the steps, what the edges' neighbours pass on to them."""
+        """Add up, over the steps, the cotangents that the edges get from their neighbours."""
         last = back.shape[0] - 2
         for j in range(back.shape[1]):
             edges[0, j] += back[1, j]
@@ -124,7 +124,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """Two fields in turn. Inside, a step is its own transpose where the edges are zero."""
+    """Two fields in turn. With zero edges, a step of the inner points is its own transpose."""
     inside, collect, field_like = numba_sweeps(numba)
     njit = numba.njit(fastmath={"contract", "reassoc"})
 
@@ -189,7 +189,7 @@ WORKLOADS = (
             "torch_compile": UNROLLED,
             "autograd": not_written("autograd's arrays take no assignment"),
         },
-        # Six a point and step, forward and back; the fields stay in the second-level cache.
+        # Six flops per point and step, forward and back; the fields stay in the second-level cache.
         limit=Limit(flops=12 * STEPS * (SIDE - 2) ** 2),
     ),
 )

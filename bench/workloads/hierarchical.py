@@ -1,7 +1,7 @@
-"""A hierarchical logistic regression: parameters for each group, read and added to by the row.
+"""A hierarchical logistic regression: each row reads, and adds to, the parameters of its group.
 
-Its gradient is vector mathematics for each row and an addition to a computed place, which no loop
-can do as vectors at once.
+Its gradient is vector mathematics for each row, and additions to computed places, which cannot be
+vectorised.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def numba_gradient(numba: Any) -> Function:
     @numba.njit(parallel=True, **OPTIONS)
     def gradient(intercepts, slopes, log_scale, group, x, labels):
         shares = numba.get_num_threads()
-        partial = numpy.zeros((shares, 2, GROUPS + 7))  # no two share a cache line
+        partial = numpy.zeros((shares, 2, GROUPS + 7))  # threads do not share cache lines
         for k in numba.prange(shares):
             start, stop = ROWS * k // shares, ROWS * (k + 1) // shares
             share(intercepts, slopes, group, x, labels, start, stop, partial[k])
@@ -131,7 +131,7 @@ def numba_gradient(numba: Any) -> Function:
 
 
 def inputs() -> Arrays:
-    """The rows of a group follow each other, as they mostly do in a table."""
+    """Rows sorted by group, as in most tables."""
     rng = numpy.random.default_rng(0)
     group = numpy.sort(rng.integers(0, GROUPS, ROWS))
     intercepts, slopes = rng.normal(size=(2, GROUPS))

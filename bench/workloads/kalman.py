@@ -1,6 +1,6 @@
 """A Kalman filter's log-likelihood: matrices of four by four, factored in each step of a loop.
 
-Whoever hands such small matrices to a library for each product pays for 20,000 calls.
+A library call for each product of such small matrices would mean 20,000 calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOG_TWO_PI = float(numpy.log(2.0 * numpy.pi))
 def likelihood(np: Any, scan: Function) -> Function:
     """Minus the log-likelihood of observations `ys` (STEPS, SEEN).
 
-    The state moves by A x + N(0, diag(exp(log_q))), from N(mean, cov); seen is
+    The state moves by A x + N(0, diag(exp(log_q))), from N(mean, cov); the observation is
     H x + N(0, diag(exp(log_r))).
     """
 
@@ -62,7 +62,8 @@ def torch_primal(torch: Any) -> Function:
 
 
 def numpy_gradient(np: Any) -> Function:
-    """By Fisher's identity: the expected slope of the joint density, given all observations.
+    """The gradient by Fisher's identity: the expected slope of the joint density, given all
+    observations.
 
     The expectations come from the filter and the Rauch-Tung-Striebel smoother; see R. Shumway and
     D. Stoffer, "Time Series Analysis and Its Applications", 6.2 and 6.3. No step is differentiated.
@@ -80,7 +81,7 @@ def numpy_gradient(np: Any) -> Function:
         return means, covs, predicted
 
     def smoothed(a, means, covs, predicted):
-        """Means and covariances of all states, and the covariances with the state before."""
+        """Means and covariances of all states, and covariances with the previous state."""
         mean, cov = means[-1], covs[-1]
         all_means, all_covs, beside = [mean], [cov], []
         for t in range(STEPS - 1, -1, -1):
@@ -98,7 +99,7 @@ def numpy_gradient(np: Any) -> Function:
         found = filtered(a, np.diag(q), np.diag(r), h, mean, cov, ys)
         means, covs, beside = smoothed(a, *found)
         before, now = means[:-1], means[1:]
-        # Sums of E[x x'], of the state before, of both, and of the state with what is seen.
+        # Sums of E[x x'] for the state, the previous state, both, and the state with observations.
         squares = now.T @ now + covs[1:].sum(axis=0)
         squares_before = before.T @ before + covs[:-1].sum(axis=0)
         across = now.T @ before + beside.sum(axis=0)
@@ -229,7 +230,7 @@ def numba_observe_back(numba: Any, dot: Function) -> Function:
 def numba_predict_back(numba: Any, dot: Function) -> Function:
     @numba.njit(**OPTIONS)
     def predict_back(a, a_transposed, mean, moved, d_mean, d_cov, work, d_a, d_q):
-        """Turn the cotangents of the predicted state into those of the state before."""
+        """Turn the cotangents of the predicted state into those of the previous state."""
         dot(d_cov, moved, work)
         for i in range(STATES):
             d_q[i] += d_cov[i, i]
@@ -265,7 +266,7 @@ def numba_value(numba: Any, predict: Function, observe: Function) -> Function:
 def numba_filtered(numba: Any, predict: Function, observe: Function) -> Function:
     @numba.njit(**OPTIONS)
     def filtered(a, q, r, h, start, start_cov, ys):
-        """All that the way back needs, step by step."""
+        """The values that the reverse pass needs, step by step."""
         means, covs = numpy.empty((STEPS + 1, STATES)), numpy.empty((STEPS + 1, STATES, STATES))
         moved, ahead_covs = numpy.empty_like(covs), numpy.empty_like(covs)
         aheads, vs = numpy.empty_like(means), numpy.empty((STEPS, SEEN))
@@ -321,7 +322,7 @@ def inputs() -> Arrays:
     for _ in range(STEPS):
         x = transition @ x + numpy.exp(0.5 * log_q) * rng.normal(size=STATES)
         ys.append(seen @ x + numpy.exp(0.5 * log_r) * rng.normal(size=SEEN))
-    # Not quite where the data come from, so that no gradient is near to zero.
+    # These differ a little from the true parameters, so that no gradient is near zero.
     parameters = (0.97 * transition, log_q + 0.2, log_r - 0.2, 1.1 * seen)
     return *parameters, numpy.zeros(STATES), numpy.eye(STATES), numpy.array(ys)
 
@@ -343,8 +344,8 @@ WORKLOADS = (
             "torch": torch_primal,
             "torch_compile": UNROLLED,
         },
-        # Forward 500 flops a step, back some 800. A step waits for two products of four, half of
-        # them by the observation, the inverse of its covariance and the update; back for as much.
+        # 500 flops per step forward, some 800 back. A step waits for two products of four, half of
+        # them by the observation, the inverse of its covariance and the update; as much back.
         limit=Limit(flops=1300 * STEPS, chain=36 * STEPS),
     ),
 )

@@ -1,8 +1,9 @@
-"""k-means: the nearest of 100 centers for each of 10,000 points, and sums over those who chose.
+"""k-means: the nearest of 100 centers for each of 10,000 points, and sums over each center's
+points.
 
 GradBench's `kmeans` (https://github.com/gradbench/gradbench, evals/kmeans), at the middle of its
 sizes: the cost is the sum of the squared distances to the nearest center. Newton's step divides the
-gradient by the Hessian's diagonal, which is all of the Hessian, so its product with ones gives it;
+gradient by the Hessian's diagonal. The Hessian is diagonal, so its product with ones is that;
 see L. Bottou and Y. Bengio, "Convergence Properties of the K-Means Algorithms", 1994.
 """
 
@@ -21,7 +22,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 
 def primal(np: Any, special: Any) -> Function:
-    """The square of a difference by its three terms, as in GradBench's Python versions."""
+    """The square of a difference as three terms, as in GradBench's Python versions."""
 
     def cost(centers, points):
         beside = points @ centers.T
@@ -32,7 +33,7 @@ def primal(np: Any, special: Any) -> Function:
 
 
 def torch_primal(torch: Any) -> Function:
-    """`torch.min` along an axis also says where, so its gradient goes to one place."""
+    """`torch.min` along an axis also returns the index, so its gradient goes to one place."""
 
     def cost(centers, points):
         beside = points @ centers.T
@@ -72,9 +73,9 @@ def numpy_product(np: Any) -> Function:
 def numba_search(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
     def search(centers, points, turned, best, chosen):
-        """Center by center, with the points beside each other, so that every loop is a vector's.
+        """Search center by center, with contiguous points, so that every loop is vectorised.
 
-        A squared distance less the point's own square: `best` becomes the least of them.
+        `best` becomes the least squared distance minus the point's own square.
         """
         for i in range(BLOCK):
             for d in range(DIMENSIONS):
@@ -169,10 +170,10 @@ def numba_product(numba: Any) -> tuple[Function, Function]:
 
 
 def inputs() -> Arrays:
-    """Points around 100 places, of which the last, one of each place, are the centers.
+    """Points around 100 places; the last points, one for each place, are the centers.
 
-    GradBench's lie anywhere, and so, some of them, between two centers, where there is no second
-    derivative to compare with.
+    GradBench's points lie anywhere, some of them midway between two centers, where no second
+    derivative exists for the comparison.
     """
     rng = numpy.random.default_rng(0)
     places = rng.uniform(0.0, 1.0, (CENTERS, DIMENSIONS))
@@ -200,8 +201,8 @@ KMEANS = Workload(
         "torch": torch_primal,
         "pytensor": pytensor_primal,
     },
-    # The product of all points with all centers, and a sum, a comparison and a choice of each.
-    # No matrix product: eight columns are too few for BLAS to be at its rate.
+    # The product of all points with all centers, and a sum, a comparison and a choice for each.
+    # It is not a matrix product: with eight columns, BLAS does not reach its rate.
     limit=Limit(flops=POINTS * CENTERS * (2 * DIMENSIONS + 3)),
 )
 HVP_KMEANS = replace(

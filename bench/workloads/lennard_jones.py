@@ -1,4 +1,4 @@
-"""Lennard-Jones energy: all pairs by broadcasting, which a fused loop never has to store."""
+"""Lennard-Jones energy: all pairs by broadcasting, which a fused loop need not store."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def numpy_gradient(np: Any) -> Function:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """Coordinates are copied apart first, so that the loop over partners is vectorised.
+    """Each coordinate is first copied to its own array, so that the loop over partners is
+    vectorised.
 
     Each pair is visited from both ends: half of the work with scattered sums is slower.
     """
@@ -97,7 +98,7 @@ def numba_version(numba: Any) -> tuple[Function, Function]:
 
 
 def inputs() -> Arrays:
-    """A shaken cubic lattice: no pair is so near that its repulsion rules the whole sum."""
+    """A perturbed cubic lattice: no pair is so close that its repulsion dominates the sum."""
     side = 8
     lattice = numpy.stack(numpy.meshgrid(*[numpy.arange(side)] * 3, indexing="ij"), axis=-1)
     shake = numpy.random.default_rng(0).uniform(-0.1, 0.1, (ATOMS, 3))
@@ -119,7 +120,7 @@ WORKLOADS = (
             "torch": torch_primal,
             "pytensor": pytensor_primal,
         },
-        # 21 flops a pair, each pair once; a division counts as one, which flatters the limit.
+        # 21 flops per pair, each pair once; a division counts as one, so the limit is optimistic.
         limit=Limit(bytes_moved=48 * ATOMS, flops=21 * ATOMS * (ATOMS - 1) // 2),
     ),
 )

@@ -2,7 +2,7 @@
 
 GradBench's `llsq`, from cmpad's `llsq_obj`: half the sum of squares of sign(t) minus the polynomial
 in t, with t evenly spaced from -1 to 1 (https://github.com/gradbench/gradbench, evals/llsq). The
-places are an input, so that no compiler makes the powers a constant.
+places are an input, so that no compiler can turn the powers into constants.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy
 from bench.workload import Arrays, Function, Limit, Workload
 
 POINTS, TERMS = 4096, 128
-BLOCK = 256  # places that go through the powers together
+BLOCK = 256  # places that are processed together
 OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 
 def primal(np: Any, special: Any) -> Function:
-    """`coefficients[j]` is that of t**j; `np.polyval` takes the highest power first."""
+    """`coefficients[j]` belongs to t**j; `np.polyval` takes the highest power first."""
 
     def objective(coefficients, t, s):
         return 0.5 * np.sum((s - np.polyval(coefficients[::-1], t)) ** 2)
@@ -38,7 +38,7 @@ def autograd_primal(autograd: Any) -> Function:
 
 
 def torch_primal(torch: Any) -> Function:
-    """One product for all places: PyTorch has no `polyval`, and a loop of it tapes 128 steps."""
+    """One product for all places: PyTorch has no `polyval`, and a loop would tape 128 steps."""
 
     def objective(coefficients, t, s):
         return 0.5 * torch.sum((s - torch.linalg.vander(t, N=TERMS) @ coefficients) ** 2)
@@ -55,10 +55,10 @@ def numpy_gradient(np: Any) -> Function:
 
 
 def numba_sweeps(numba: Any) -> tuple[Function, Function]:
-    """Horner's rule, and the powers, eight at once for a block of places.
+    """Horner's rule, and the powers, eight at a time for a block of places.
 
-    So a number is loaded and stored once in eight operations, and the places hide the latency of
-    a chain.
+    So a number is loaded and stored once per eight operations, and the places of a block hide the
+    latency of the chain.
     """
     njit = numba.njit(**OPTIONS)
 
@@ -98,7 +98,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """Block after block of places; too short for a second thread."""
+    """Block after block of places; the work is too short for a second thread."""
     residuals, add_powers = numba_sweeps(numba)
     njit = numba.njit(**OPTIONS)
 

@@ -22,7 +22,7 @@ def primal(np: Any, special: Any) -> Function:
 
 
 def torch_primal(torch: Any) -> Function:
-    """`binary_cross_entropy_with_logits` is this loss as torch's users write it."""
+    """Use `binary_cross_entropy_with_logits`, PyTorch's name for this loss."""
 
     def log_loss(weights, bias, features, labels):
         logits = features @ weights + bias
@@ -73,7 +73,8 @@ def numba_value(numba: Any) -> Function:
 
 
 def numba_share(numba: Any) -> Function:
-    """The gradient's sums over some rows, the bias last; each block is read from memory once."""
+    """The sums of the gradient over some rows, the bias last; each block is read only once from
+    memory."""
     exp, _, _ = vector_math(numba)
 
     @numba.njit(**OPTIONS)
@@ -107,7 +108,7 @@ def numba_gradient(numba: Any) -> Function:
     @numba.njit(parallel=True, **OPTIONS)
     def gradient(weights, bias, features, labels):
         shares = numba.get_num_threads()
-        # Rows of whole cache lines: two threads never write to the same one.
+        # Rows are padded to whole cache lines, so two threads never write to the same line.
         partial = numpy.zeros((shares, COLUMNS + 14))
         rows = labels.size
         intercept = bias.item()

@@ -1,5 +1,6 @@
-"""`scan` and `while_loop` as Python loops, for libraries that trace or tape those: NumPy, autograd
-and PyTorch. A workload's text takes its loop as an argument, so all libraries run the same one.
+"""`scan` and `while_loop` as Python loops, for libraries that trace, tape or just run these: NumPy,
+autograd and PyTorch. A workload's text takes its loop as an argument, so all libraries run the same
+text.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any
 
 from bench.workload import Function, not_written
 
-# Asked for 200 steps of `recurrent.rnn_loss`, it was not done after four minutes.
+# For 200 steps of `recurrent.rnn_loss`, torch.compile had not finished after four minutes.
 UNROLLED = not_written("torch.compile unrolls a Python loop and compiles hundreds of steps")
 
 

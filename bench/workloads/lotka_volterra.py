@@ -1,6 +1,6 @@
-"""Lotka-Volterra by RK4: what does one step of a long loop of scalars cost beyond its arithmetic?
+"""Lotka-Volterra by RK4: the cost of a step of a long loop of scalars, beyond its arithmetic.
 
-10,000 steps, each of which waits for the one before. The state is a pair of scalars.
+10,000 steps, each of which waits for the previous one. The state is a pair of scalars.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def numpy_gradient(np: Any) -> Function:
     """The path step by step; each step's Jacobian by forward mode, for all steps at once."""
 
     def slope_along(theta, x, y, dx, dy):
-        """The slope, and how it moves with (x, y, theta): the rows of `dx` and `dy`."""
+        """The slope, and its derivatives along the rows of `dx` and `dy` (by x, y, theta)."""
         alpha, beta, gamma, delta = theta
         along_x = (alpha - beta * y) * dx - beta * x * dy
         along_y = delta * y * dx + (delta * x - gamma) * dy
@@ -118,7 +118,7 @@ def numba_steps(numba: Any) -> tuple[Function, Function]:
 
     @numba.njit(fastmath={"contract"})
     def fill_path(theta, start, xs, ys):
-        """Each product with the time step is taken aside, where nothing waits for it."""
+        """Products with the time step are computed aside, where nothing waits for them."""
         a, b, c, d = theta
         x, y = start
         xs[0], ys[0] = x, y
@@ -136,7 +136,7 @@ def numba_steps(numba: Any) -> tuple[Function, Function]:
 
     @numba.njit(fastmath={"contract", "reassoc"}, forceinline=True)
     def pullback(a, b, c, d, x, y, u, v):
-        """From cotangents of the next state to those of the state and of theta."""
+        """The cotangents of the state and of theta, from those of the next state."""
         px, py = x + half * x * (a - b * y), y + half * y * (d * x - c)
         qx, qy = x + half * px * (a - b * py), y + half * py * (d * px - c)
         rx, ry = x + DT * qx * (a - b * qy), y + DT * qy * (d * qx - c)
@@ -158,8 +158,9 @@ def numba_steps(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_blocks(numba: Any, pullback: Function) -> tuple[Function, Function, Function]:
-    """A block of steps backwards: Jacobians and theta's share for many steps at once, and the
-    chain of cotangents between the two, of which one step needs two multiplications in a row.
+    """A block of steps backwards: Jacobians and theta's share for many steps at once.
+
+    Between these is the chain of cotangents, with two dependent multiplications per step.
     """
     njit = numba.njit(fastmath={"contract", "reassoc"})
 
@@ -255,7 +256,7 @@ WORKLOADS = (
             "autojit": autojit_primal,
             "autograd": not_written("taping a million operations takes over a minute a call"),
         },
-        # A step forward waits for two operations a stage, a step back for two.
+        # A step forward waits for two operations per stage, a step back for two in all.
         limit=Limit(flops=150 * STEPS, chain=10 * STEPS),
     ),
 )

@@ -2,7 +2,7 @@
 
 GradBench's `lse` (https://github.com/gradbench/gradbench, evals/lse), in the stable form that
 subtracts the largest number. Its gradient is the softmax: the derivative of the largest number
-itself cancels, and only who sees that is spared another sweep.
+itself cancels, and a library that uses this saves another sweep.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.workloads.vector_math import vector_math
 
 NUMBERS = 160_000
 LANES = 32
-BLOCK = 8000  # numbers of a thread's turn; a multiple of LANES, which divides NUMBERS
+BLOCK = 8000  # numbers that a thread takes at a time; a multiple of LANES that divides NUMBERS
 OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 
@@ -55,7 +55,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
 
     @njit
     def block_largest(x):
-        """By lanes: a running maximum that may be NaN is not reordered by the compiler."""
+        """Several running maxima, since the compiler cannot reorder one that may be NaN."""
         best = x[:LANES].copy()
         for start in range(LANES, x.size, LANES):
             row = x[start : start + LANES]
@@ -82,7 +82,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """Each sweep by all threads, block after block."""
+    """Each sweep runs on all threads, block after block."""
     block_largest, total_of, shares_of = numba_sweeps(numba)
     njit = numba.njit(parallel=True, **OPTIONS)
     blocks = NUMBERS // BLOCK

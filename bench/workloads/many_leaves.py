@@ -1,11 +1,11 @@
-"""A loop whose state is a dictionary of sixty scalars: what does each of a thousand tiny operations
-cost?
+"""A loop whose state is a dictionary of sixty scalars: the cost of each of a thousand tiny
+operations.
 
-A chain of twenty nodes, each a mean, a precision and a volatility, filters a signal: prediction
-errors go up the chain, the mean above sets how volatile a node expects to be. After a program of
-the package pyhgf, for which JAX's gradient became sixty times slower:
-https://github.com/jax-ml/jax/issues/40150. By hand, the nodes are vectors; only the errors, each of
-which needs the one below, are found one by one.
+A chain of twenty nodes, each with a mean, a precision and a volatility, filters a signal:
+prediction errors go up the chain, and the mean above determines the volatility that a node expects.
+It is modelled on a program of the package pyhgf, for which JAX's gradient became sixty times
+slower: https://github.com/jax-ml/jax/issues/40150. By hand, the nodes are vectors; only the errors,
+each of which needs the one below, are computed one by one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def autojit_primal(autojit: Any) -> Function:
 
 
 def numpy_gradient(np: Any) -> Function:
-    """Forward: the state's derivatives by all 63 parameters, (NODES, 63) for each kind of leaf."""
+    """Forward mode: the state's derivatives by all 63 parameters, (NODES, 63) for each kind of
+    leaf."""
     count = 3 + 3 * NODES
 
     def errors_of(signal, mean, d_mean):
@@ -132,7 +133,7 @@ def numba_forward(numba: Any) -> Function:
 
     @numba.njit(**OPTIONS)
     def forward(parameters, state, signal, kept, after):
-        """Loops over the nodes, of which only the one of the errors goes one by one.
+        """Loops over the nodes, of which only that of the errors is sequential.
 
         Rows of `kept`: tanh of the mean above, spread, expected, error, its tanh, outside pull.
         """
@@ -148,7 +149,7 @@ def numba_forward(numba: Any) -> Function:
             expected[i] = 1.0 / (1.0 / precision[i] + spread[i])
         for i in range(NODES):
             error[i] = signal - mean[i]
-            # One by one, libm's table is there sooner than the polynomial of `tanh`.
+            # In this sequential chain, libm's table has a shorter latency than the polynomial.
             signal = passed[i] = 1.0 - 2.0 / (numpy.exp(2.0 * error[i]) + 1.0)
         for i in range(NODES):
             outside[i] = tanh(expected[i] * error[i] * error[i] - 1.0)
@@ -162,7 +163,7 @@ def numba_forward(numba: Any) -> Function:
 def numba_backward(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
     def backward(parameters, state, kept, d_state, d_expected, d_error, d_parameters):
-        """`d_state` becomes the cotangent of the state before."""
+        """Turn `d_state` into the cotangent of the previous state."""
         coupling, drift, rate = parameters[0], parameters[1], parameters[2]
         precision, volatility, above, spread = state[1], state[2], kept[0], kept[1]
         expected, error, passed, outside = kept[2], kept[3], kept[4], kept[5]
@@ -256,8 +257,8 @@ WORKLOADS = (
             "autojit": autojit_primal,
             "autograd": not_written("taping 300,000 scalars takes half a minute a call"),
         },
-        # Five exponentials or logarithms of 20 flops and 25 flops beside them, 50 flops back. A
-        # step waits for a volatility's way to the next: eight operations, and as many back.
+        # Five exponentials or logarithms of 20 flops, 25 other flops, and 50 flops back. A step
+        # waits for the chain from one volatility to the next: eight operations, and as many back.
         limit=Limit(flops=175 * NODES * STEPS, chain=16 * STEPS),
     ),
 )

@@ -1,10 +1,10 @@
-"""A network of single numbers, as micrograd has it: what do thousands of tiny operations cost?
+"""A network of single numbers, as in micrograd: the cost of thousands of tiny operations.
 
 Each neuron is a sum of weights times inputs in a Python loop, each weight one element of a vector
 (https://github.com/karpathy/micrograd). Its demo: a network 2-16-16-1, 100 points on two moons, a
 hinge loss and the squares of all parameters. There each input is a number; here it is the column of
-all points, so that 337 parameters make 1,000 operations. The second network, 10-100-100-1, sees a
-single example, all in scalars: 22,000 operations. PyTorch and JAX have the networks in matrices.
+all points, so that 337 parameters make 1,000 operations. The second network, 10-100-100-1, gets a
+single example, all in scalars: 22,000 operations. PyTorch and JAX compute the networks by matrices.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def numpy_gradient(np: Any, sizes: tuple[int, ...]) -> Function:
 
 
 def numba_column_layer(numba: Any) -> Function:
-    """A layer with the points beside each other: `x` is (ins, points)."""
+    """A layer with contiguous points: `x` is (ins, points)."""
 
     @numba.njit(**OPTIONS)
     def layer(p, x, result):
@@ -204,7 +204,7 @@ def numba_rows(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def layer_back(p, x, back, back_x, result):
-        """As for columns. A neuron that was not active passes nothing on."""
+        """As for columns. A neuron that was not active passes no cotangent on."""
         ins = x.size
         back_x[:] = 0.0
         for j in range(back.size):
@@ -266,7 +266,7 @@ def network(sizes: tuple[int, ...], rng: Any) -> numpy.ndarray:
 
 
 def moons_inputs() -> Arrays:
-    """Two half circles, one around the other's end, with noise; labels of -1 and 1."""
+    """Two interleaved half circles with noise, and labels of -1 and 1."""
     rng = numpy.random.default_rng(0)
     angle = numpy.linspace(0.0, numpy.pi, POINTS // 2)
     across = numpy.concatenate((numpy.cos(angle), 1.0 - numpy.cos(angle)))
@@ -276,7 +276,7 @@ def moons_inputs() -> Arrays:
 
 
 def wide_inputs() -> Arrays:
-    """One example, with the label that the network does not find, so that there is a slope."""
+    """One example, with a label that the network gets wrong, so that the gradient is not zero."""
     rng = numpy.random.default_rng(0)
     p, points = network(WIDE, rng), rng.normal(size=(1, WIDE[0]))
     score = score_of(numpy, WIDE)(p, points[0])
@@ -284,7 +284,7 @@ def wide_inputs() -> Arrays:
 
 
 def _workload(name: str, sizes: tuple[int, ...], count: int, **parts: Any) -> Workload:
-    # Forward, and back for the weights and, but for the first layer, for the inputs.
+    # Forward, and back for the weights and, except in the first layer, for the inputs.
     products = sum(ins * outs for ins, outs in pairwise(sizes))
     flops = count * (6 * products - 2 * sizes[0] * sizes[1])
     versions = {

@@ -1,4 +1,4 @@
-"""A small classifier: matrix products at BLAS speed, and what is lost between them."""
+"""A small classifier: matrix products at BLAS speed, and the overhead between them."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 
 def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
-    """What stands between the products: one sweep each, in place.
+    """The work between the products: one sweep each, in place.
 
-    A sweep has 20,000 elements at most: too little to be worth waking a second thread.
+    A sweep has at most 20,000 elements, too few to wake a second thread.
     """
     njit = numba.njit(**OPTIONS)
 

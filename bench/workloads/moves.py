@@ -1,7 +1,7 @@
-"""Where elements go, not what is computed of them: running sums, sums by segment, rows, order.
+"""Workloads that mostly move elements: running sums, sums by segment, gathered rows, sorting.
 
-Their derivatives are moves too: sums from the other end, a gather for the segments' sums, sums by
-row for a gather, and for sorting the way back.
+Their derivatives are moves, too: sums from the other end, a gather for sums by segment, sums by row
+for a gather, and the inverse permutation for sorting.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def numpy_cumsum(np: Any) -> Function:
 
 
 def numba_cumsum(numba: Any) -> tuple[Function, Function]:
-    """Four elements at a time: of the additions that wait for each other, one is left of four.
+    """Four elements at a time: only one of four additions waits for the previous one.
 
     SUMMED is a multiple of four.
     """
@@ -129,7 +129,7 @@ def numpy_segment(np: Any) -> Function:
 
 
 def numba_segment(numba: Any) -> tuple[Function, Function]:
-    """Each thread has sums of its own: 80 kB, which stay in its cache."""
+    """Each thread has its own sums: 80 kB, which stay in its cache."""
 
     @numba.njit(parallel=True, **OPTIONS)
     def sums_of(values, segments):
@@ -180,7 +180,7 @@ def pytensor_gather(pt: Any) -> Function:
 
 
 def numpy_gather(np: Any) -> Function:
-    """All that is picked of one row is that row: its weights may be added up first."""
+    """Add up the weights of each row first: all gathered copies of a row are equal."""
 
     def gradient(table, ids, weights):
         sums = [np.bincount(ids, column, minlength=ROWS) for column in weights.T]
@@ -192,9 +192,9 @@ def numpy_gather(np: Any) -> Function:
 def numba_sums_by_row(numba: Any) -> Function:
     @numba.njit(parallel=True, **OPTIONS)
     def sums_by_row(ids, weights, partial):
-        """Each thread has sums of its own, so that no two write to one row.
+        """Add to the sums of one thread, so that no two threads write to one row.
 
-        A length that the compiler knew would be unrolled into sixteen scalar additions.
+        If the compiler knew the length, it would unroll the loop to sixteen scalar additions.
         """
         shares, width = partial.shape[0], partial.shape[2]
         for k in numba.prange(shares):
@@ -208,7 +208,7 @@ def numba_sums_by_row(numba: Any) -> Function:
 
 
 def numba_gather(numba: Any) -> tuple[Function, Function]:
-    """The gradient reads the table once, in order, and picks no row."""
+    """The gradient reads the table once, in order, and gathers no row."""
     sums_by_row = numba_sums_by_row(numba)
     two = numpy.float32(2.0)
 
@@ -309,7 +309,7 @@ CUMSUM = Workload(
         "torch": torch_cumsum,
         "pytensor": pytensor_cumsum,
     },
-    # Running sums may be added up in any order, so nothing has to wait.
+    # Running sums can be computed in any grouping, so there is no chain.
     limit=Limit(bytes_moved=16 * SUMMED, flops=3 * SUMMED),
 )
 SEGMENT_SUM = Workload(
@@ -328,7 +328,7 @@ SEGMENT_SUM = Workload(
         "torch": torch_segment,
         "pytensor": pytensor_segment,
     },
-    # The segments are read a second time for the gradient, but need not come from memory.
+    # The segments are read a second time for the gradient, but not necessarily from memory.
     limit=Limit(bytes_moved=24 * VALUES, flops=VALUES),
 )
 GATHER = Workload(
@@ -361,7 +361,7 @@ SORT = Workload(
         "torch": torch_sort,
         "pytensor": pytensor_sort(SORTED),
     },
-    # What comparing or moving costs on the way is nobody's floor.
+    # The comparisons and moves of a sort are not part of the limit.
     limit=Limit(bytes_moved=16 * SORTED, flops=2 * SORTED),
 )
 

@@ -1,9 +1,9 @@
 """Newton's method in a loop that ends by itself: Kepler's equation, 1000 orbits together.
 
 E - e sin E = M is solved for E until the largest residual is below 1e-12. autojit differentiates
-the loop in reverse, as it stands. JAX refuses to ("Reverse-mode differentiation does not work for
-lax.while_loop"), so its text wraps the same loop in `lax.custom_root`, by which the gradient comes
-from the implicit function theorem; so do the gradients by hand.
+the loop itself in reverse mode. JAX refuses to ("Reverse-mode differentiation does not work for
+lax.while_loop"), so its text wraps the same loop in `lax.custom_root`, which computes the gradient
+by the implicit function theorem, like the gradients by hand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOLERANCE = 1e-12
 
 
 def orbits_loss(np: Any, while_loop: Function) -> Function:
-    """Squares of the eccentric anomalies, from eccentricities and mean anomalies."""
+    """The sum of squared eccentric anomalies, from eccentricities and mean anomalies."""
 
     def loss(eccentricity, mean_anomaly):
         def residual(anomaly):
@@ -78,7 +78,7 @@ def jax_primal(jax: Any) -> Function:
 
 
 def numpy_gradient(np: Any) -> Function:
-    """Bisection to the last bit, then the implicit function theorem: no step of Newton's."""
+    """Bisection to the last bit, then the implicit function theorem, without Newton's steps."""
 
     def gradient(eccentricity, mean_anomaly):
         low, high = mean_anomaly - 1.0, mean_anomaly + 1.0
@@ -125,7 +125,7 @@ def numba_parts(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """Block by block, so that orbits that are done do not wait for the slowest of all."""
+    """Block by block, so that not all orbits wait for the slowest one."""
     solve, slopes = numba_parts(numba)
 
     @numba.njit(**OPTIONS)
@@ -174,7 +174,7 @@ WORKLOADS = (
             "autojit": autojit_primal,
             "torch": torch_primal,
         },
-        # Six evaluations of sine and cosine at some 35 flops, and ten flops beside each.
+        # Six evaluations of sine and cosine at some 35 flops, with ten other flops each.
         limit=Limit(bytes_moved=32 * ORBITS, flops=6 * 45 * ORBITS),
     ),
 )

@@ -1,6 +1,6 @@
 """Layer norm, softmax and gelu in a chain: passes over each row, which could stay in the cache.
 
-Whoever writes what is between them to memory moves 16 MB each time.
+Each intermediate array that is written to memory moves 16 MB.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def numba_forward(numba: Any) -> Function:
 
     @numba.njit(**OPTIONS)
     def forward(row, scale, bias, normal, share):
-        """Fill in the normalised row and its softmax; return one over the deviation."""
+        """Fill in the normalised row and its softmax; return the reciprocal of the deviation."""
         total = numpy.float32(0.0)
         for j in range(COLUMNS):
             total += row[j]
@@ -131,7 +131,7 @@ def numba_back(numba: Any) -> Function:
 
     @numba.njit(**OPTIONS)
     def back(normal, share, inverse, scale, result, d_scale, d_bias):
-        """From the loss to the row; `result` holds the cotangents on the way."""
+        """Compute the cotangent of the row; `result` also holds intermediate cotangents."""
         inner = numpy.float32(0.0)
         for j in range(COLUMNS):
             p = share[j]
@@ -226,7 +226,7 @@ WORKLOADS = (
             "torch": torch_primal,
             "pytensor": pytensor_primal,
         },
-        # Two exponentials of about 20 flops, the error function of about 15, and some 40 beside.
+        # Two exponentials of about 20 flops, the error function of about 15, and some 40 others.
         limit=Limit(bytes_moved=8 * ROWS * COLUMNS, flops=95 * ROWS * COLUMNS),
     ),
 )

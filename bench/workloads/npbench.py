@@ -1,4 +1,4 @@
-"""Shared code of the files with NPBench's kernels.
+"""Shared code for the files with NPBench's kernels.
 
 NPBench (A. N. Ziogas, T. Ben-Nun, T. Schneider, T. Hoefler, "NPBench: a benchmarking suite for
 high-performance NumPy", ICS 2021) has 52 kernels; many come from PolyBench/C. Here they are
@@ -6,8 +6,8 @@ differentiated: the loss is the sum of a kernel's outputs, its gradient is by on
 are those of NPBench's preset S. The dtype is float64. Where the sum is constant (softmax), the loss
 is the sum of squares. The inputs are random.
 
-The sum has the cotangent 1 everywhere, so where a kernel is linear in the input its gradient needs
-less than the kernel did: by hand, matrix products become products with vectors.
+The sum has the cotangent 1 everywhere, so if a kernel is linear in the input, its gradient is
+cheaper than the kernel: by hand, matrix products become products with vectors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_ASSIGNMENT = not_written("autograd's arrays take no assignment")
 
 
 def uniform(*shapes: tuple[int, ...]) -> Callable[[], Arrays]:
-    """Arrays of these shapes, of numbers between 0 and 1."""
+    """A function that makes arrays of these shapes with numbers between 0 and 1."""
 
     def inputs() -> Arrays:
         rng = numpy.random.default_rng(0)

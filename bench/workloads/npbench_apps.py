@@ -1,7 +1,7 @@
 """NPBench's small applications: parts of neural networks, bodies in orbit, elementwise formulas.
 
-As NPBench gives them in NumPy; where that is a loop over the places of an array, the text here
-takes whole arrays. The sum of a softmax is constant, so there the squares are summed.
+The texts are NPBench's for NumPy, with whole arrays instead of loops over the places of an array.
+The sum of a softmax is constant, so its loss is the sum of squares.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def mlp_gradient(np: Any) -> Function:
 
 
 def mlp_inputs() -> Arrays:
-    """Weights of He's variance: those of NPBench, all positive, have a one-hot softmax."""
+    """Weights with He's variance: NPBench's weights are all positive and give a one-hot softmax."""
     rng = numpy.random.default_rng(0)
     parameters: list[numpy.ndarray] = []
     for rows, columns in pairwise(WIDTHS):
@@ -94,7 +94,7 @@ def mlp_inputs() -> Arrays:
 
 
 def conv2d(np: Any, special: Any) -> Function:
-    """A product of matrices for each place of the window."""
+    """A matrix product for each place of the window."""
 
     def loss(images, weights, bias):
         size = weights.shape[0]
@@ -180,7 +180,7 @@ def torch_nbody(torch: Any) -> Function:
 
 
 def nbody_gradient(np: Any) -> Function:
-    """Leapfrog backwards, with the pull of an acceleration's cotangent on the positions."""
+    """Leapfrog backwards, with the pullback of the accelerations to the positions."""
 
     def forces(position, mass):
         apart = position[None, :, :] - position[:, None, :]
@@ -230,7 +230,7 @@ def nbody_gradient(np: Any) -> Function:
 
 
 def nbody_inputs() -> Arrays:
-    """In a cube of side 8: in NPBench's unit cube bodies meet so closely that roundings grow."""
+    """Bodies in a cube of side 8: in NPBench's unit cube, close encounters amplify rounding."""
     rng = numpy.random.default_rng(42)
     mass = numpy.full((BODIES, 1), 20.0 / BODIES)
     return 8.0 * rng.uniform(size=(BODIES, 3)), rng.uniform(size=(BODIES, 3)), mass
@@ -282,7 +282,7 @@ def compute_gradient(np: Any) -> Function:
 
 
 def compute_inputs() -> Arrays:
-    """Odd half thousandths, of which none is a bound."""
+    """Odd multiples of half a thousandth, none of which equals a bound."""
     x, y = uniform((COMPUTE, COMPUTE), (COMPUTE, COMPUTE))()
     return (numpy.floor(1000.0 * x) + 0.5) / 1000.0, y
 

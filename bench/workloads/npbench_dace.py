@@ -1,11 +1,11 @@
-"""NPBench's kernels for DaCe, whose authors wrote NPBench: loops and assignments, as there.
+"""NPBench's kernels for DaCe, with loops and assignments as in NPBench, by the same authors.
 
-DaCe's automatic optimisation is worth a factor of two or more, but some graphs cannot be
-differentiated or optimised further after it, and some gradients are wrong after it (DaCe 2.0.0b1).
-Each version names the stages that it holds for, those of the fastest right gradient.
+DaCe's automatic optimisation is worth a factor of two or more, but after it some graphs cannot be
+differentiated or optimised further, and some gradients are wrong (DaCe 2.0.0b1). Each version names
+the stages that give the fastest correct gradient.
 
-Gradients are also wrong where a loop carries several arrays of which one depends on itself and on
-another: in `nbody` and `durbin` one array, `state`, holds all of them.
+Gradients are also wrong if a loop carries several arrays of which one depends on itself and on
+another: so in `nbody` and `durbin` one array, `state`, holds all of them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Version = Callable[[Any], tuple[Function, tuple[str, ...]]]
 
 
 def program(function: Function, *stages: str) -> Version:
-    """A version for DaCe: `stages` says what is optimised automatically, "forward" or "whole"."""
+    """A version for DaCe; `stages` names the graphs to optimise: "forward", "whole", or both."""
     return lambda dace: (function, stages)
 
 
 def same_program(primal: Callable[[Any, Any], Function], *stages: str) -> Version:
-    """The common text."""
+    """A version for DaCe with the common text."""
     return lambda dace: (primal(np, None), stages)
 
 
@@ -114,7 +114,7 @@ def seidel_2d(sweeps: int) -> Function:
 
 
 def hdiff(field, coefficient):
-    """No name twice: DaCe does not let a view be assigned anew."""
+    """Uses each name once: in DaCe, a view cannot be assigned again."""
     around = field[2:, 1:-1] + field[:-2, 1:-1] + field[1:-1, 2:] + field[1:-1, :-2]
     lap = 4.0 * field[1:-1, 1:-1] - around
     jump_x = lap[1:, 1:-1] - lap[:-1, 1:-1]
@@ -126,7 +126,7 @@ def hdiff(field, coefficient):
 
 
 def vadv(rate: float, layers: int) -> Function:
-    """The lower diagonal is minus the upper one, `wind`, so that neither has an array."""
+    """The lower diagonal is minus the upper one, `wind`, so neither needs an array."""
     last = layers - 1
 
     def loss(u_stage, utens_stage, wcon, u_pos, utens):
@@ -218,7 +218,7 @@ def nbody(steps: int, dt: float, softening: float, gravity: float) -> Function:
 
 
 def arc_distance(theta_1, phi_1, theta_2, phi_2):
-    """The arc tangent of a quotient: `arctan2` has no derivative in DaCe."""
+    """Uses the arc tangent of a quotient, since `arctan2` has no derivative in DaCe."""
     across = np.cos(theta_1) * np.cos(theta_2) * np.sin((phi_2 - phi_1) / 2.0) ** 2
     square = np.sin((theta_2 - theta_1) / 2.0) ** 2 + across
     return np.sum(2.0 * np.arctan(np.sqrt(square) / np.sqrt(1.0 - square)))
@@ -300,7 +300,7 @@ def durbin(r):
 
 
 def cholesky(A):
-    """By rows, as NPBench has it."""
+    """Cholesky by rows, as in NPBench."""
     A[0, 0] = np.sqrt(A[0, 0])
     for i in range(1, A.shape[0]):
         for j in range(i):

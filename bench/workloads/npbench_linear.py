@@ -1,7 +1,7 @@
 """NPBench's kernels of dense linear algebra without loops: sums of matrix products by one matrix.
 
-After PolyBench/C 4.2 (L.-N. Pouchet, T. Yuki), as NPBench gives them in NumPy. How much of a
-product is left when only the sum of its entries counts?
+The kernels are from PolyBench/C 4.2 (L.-N. Pouchet, T. Yuki), in NPBench's NumPy text. They show
+how much of a product remains if only the sum of its entries is used.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def gesummv_gradient(np: Any) -> Function:
 
 
 def gemver(np: Any, special: Any) -> Function:
-    """All three results count: the matrix with two outer products added, x and w."""
+    """The loss sums all three results: the matrix with two outer products added, x and w."""
 
     def loss(A, u1, v1, u2, v2, w, x, y, z):
         A = A + np.outer(u1, v1) + np.outer(u2, v2)
@@ -175,7 +175,7 @@ def covariance_gradient(np: Any) -> Function:
 
 
 def correlation(np: Any, special: Any) -> Function:
-    """NPBench's guard against a deviation of almost zero included."""
+    """The correlation matrix, with NPBench's guard against a deviation of almost zero."""
 
     def loss(data):
         deviation = np.std(data, axis=0)

@@ -1,8 +1,8 @@
 """NPBench's factorisations and solvers as loops over rows or columns.
 
-After PolyBench/C 4.2. The question is the loop itself: where a library has the routine (`cholesky`,
-`solve_triangular`), the text is a loop nevertheless, the same for all. NPBench's loops take ever
-longer slices of an array; a `scan` takes whole rows, with zeros where a slice would end.
+The kernels are from PolyBench/C 4.2. They measure the loop itself: even if a library has the
+routine (`cholesky`, `solve_triangular`), the text is the same loop for all. NPBench's loops take
+ever longer slices of an array; a `scan` takes whole rows, with zeros beyond the slice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bench.workloads.npbench import NO_ASSIGNMENT, kernel
 
 @dataclass(frozen=True)
 class Tools:
-    """What the common texts take from a library; `put(x, at, value)` is x with an entry changed."""
+    """The library functions of the common texts; `put(x, at, value)` is x with an entry changed."""
 
     np: Any
     scan: Function
@@ -40,7 +40,8 @@ def torch_put(x: Any, at: Any, value: Any) -> Any:
 
 
 def torch_scan(torch: Any) -> Function:
-    """Rows taken apart at once: the derivative of one row by itself is as large as the matrix."""
+    """A scan over rows that are split at once: the derivative of indexing one row is as large as
+    the matrix."""
     scan = scan_of(torch)
 
     def unbound(f: Function, init: Any, xs: Any = None, length: int | None = None) -> Any:
@@ -50,7 +51,7 @@ def torch_scan(torch: Any) -> Function:
 
 
 def trisolv(tools: Tools) -> Function:
-    """Forward substitution: what is not yet found is zero."""
+    """Forward substitution, with zeros for the unknowns not yet found."""
     np = tools.np
 
     def loss(L, b):
@@ -77,7 +78,7 @@ def trisolv_gradient(np: Any) -> Function:
 
 
 def durbin(tools: Tools) -> Function:
-    """Levinson and Durbin's recursion; the reversed slices are kept and shifted by one a step."""
+    """Levinson and Durbin's recursion; reversed slices are kept, and shifted by one per step."""
     np = tools.np
 
     def loss(r):
@@ -152,7 +153,7 @@ def cholesky_gradient(np: Any) -> Function:
 
 
 def lu(tools: Tools) -> Function:
-    """Without pivots and in place: a rank-one update of the rest for each column."""
+    """LU without pivots and in place: a rank-one update of the rest for each column."""
     np = tools.np
 
     def loss(A):
@@ -184,7 +185,7 @@ def lu_gradient(np: Any) -> Function:
 
 
 def gramschmidt(tools: Tools) -> Function:
-    """The modified method: every column found is taken out of the later ones at once."""
+    """The modified method: each column found is projected out of the later ones at once."""
     np = tools.np
 
     def loss(A):
@@ -220,7 +221,7 @@ def gramschmidt_gradient(np: Any) -> Function:
 def row(
     name: str, derivative_of: str, inputs: Any, text: Any, gradient: Any, limit: Limit, *stages: str
 ) -> Workload:
-    """`stages` as for `npbench_dace.program`."""
+    """A row of the table; `stages` as for `npbench_dace.program`."""
 
     def jax_text(jax: Any) -> Function:
         return text(Tools(jax.numpy, jax.lax.scan, lambda x, at, value: x.at[at].set(value)))
@@ -253,7 +254,7 @@ def trisolv_inputs() -> Arrays:
 
 
 def durbin_inputs() -> Arrays:
-    """Correlations that fall so fast that their Toeplitz matrix is well conditioned."""
+    """Correlations that decrease so fast that their Toeplitz matrix is well conditioned."""
     r = numpy.random.default_rng(0).uniform(size=DURBIN)
     return (0.2 * r / numpy.arange(1.0, DURBIN + 1.0) ** 1.5,)
 

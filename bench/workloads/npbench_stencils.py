@@ -1,8 +1,8 @@
 """NPBench's stencils: loops over time whose state is a field, and an operator of a weather model.
 
-After PolyBench/C 4.2 (jacobi_1d, jacobi_2d, heat_3d, seidel_2d, fdtd_2d) and the COSMO model
-(hdiff), as NPBench gives them in NumPy. All but hdiff are linear in their field: the reverse needs
-nothing of the forward sweep.
+They are from PolyBench/C 4.2 (jacobi_1d, jacobi_2d, heat_3d, seidel_2d, fdtd_2d) and the COSMO
+model (hdiff), in NPBench's NumPy text. All except hdiff are linear in their field, so the reverse
+pass needs no values of the forward sweep.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def heat_3d(u):
 
 
 def relaxation(stencil: Function, sweeps: int, np: Any, scan: Function) -> Function:
-    """Two fields in turn: the inner points of one from the other, which keeps its edges."""
+    """Two fields in turn: the inner points of one are computed from the other; edges stay."""
 
     def loss(A, B):
         inside = (slice(1, -1),) * A.ndim
@@ -59,7 +59,7 @@ def relaxation(stencil: Function, sweeps: int, np: Any, scan: Function) -> Funct
 
 
 def jax_relaxation(stencil: Function, sweeps: int, jax: Any) -> Function:
-    """JAX's arrays take no assignment."""
+    """A text without assignment, which JAX's arrays do not support."""
 
     def loss(A, B):
         inside = (slice(1, -1),) * A.ndim
@@ -107,7 +107,7 @@ def give_heat_3d(back, share):
 
 
 def relaxation_gradient(give: Transposed, sweeps: int) -> Callable[[Any], Function]:
-    """Each half step gives the inner cotangents of its result to the field that it came from."""
+    """Each half step adds the inner cotangents of its result to those of its source field."""
 
     def factory(np: Any) -> Function:
         def gradient(A, B):
@@ -225,7 +225,7 @@ def fdtd_gradient(np: Any) -> Function:
 
 
 def seidel(np: Any, scan: Function) -> Function:
-    """Gauss-Seidel sweeps over nine neighbours: in a row each point waits for the one before."""
+    """Gauss-Seidel sweeps over nine neighbours: in a row, each point waits for the previous one."""
 
     def loss(A):
         def point(left, rest):
@@ -315,10 +315,10 @@ def hdiff_gradient(np: Any) -> Function:
 
 
 def hdiff_inputs() -> Arrays:
-    """Thousandths, so chosen that no two neighbours are equal and no difference of Laplacians zero.
+    """Thousandths such that no two neighbours are equal, and no difference of Laplacians is zero.
 
-    For there the limiter jumps. Modulo 5, the differences of i**3 + j**3 are never 0, and those of
-    its Laplacian always -1.
+    At such points the limiter jumps. Modulo 5, the differences of i**3 + j**3 are never 0, and
+    those of its Laplacian always -1.
     """
     field, coefficient = uniform((HDIFF_X + 4, HDIFF_Y + 4, HDIFF_Z), (HDIFF_X, HDIFF_Y, HDIFF_Z))()
     rest = (numpy.arange(HDIFF_X + 4)[:, None] ** 3 + numpy.arange(HDIFF_Y + 4) ** 3) % 5

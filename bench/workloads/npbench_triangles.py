@@ -1,6 +1,7 @@
-"""NPBench's products with a triangle: where only half of a matrix is read or written.
+"""NPBench's products with a triangle, in which only half of a matrix is read or written.
 
-After PolyBench/C 4.2. NPBench has them as loops over rows; here they are whole arrays with `tril`.
+They are from PolyBench/C 4.2. NPBench's texts are loops over rows; these use whole arrays with
+`tril`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def syrk(np: Any, special: Any) -> Function:
 
 
 def both_triangles(np: Any, size: int) -> Any:
-    """The cotangent of x + x.T, of which the lower triangle is summed."""
+    """The cotangent of x if the lower triangle of x + x.T is summed."""
     return np.ones((size, size)) + np.eye(size)
 
 

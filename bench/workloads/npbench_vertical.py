@@ -1,8 +1,8 @@
 """NPBench's vertical advection: a tridiagonal system for each column of a weather model.
 
-After the COSMO model, as NPBench gives it in NumPy: elimination upwards and substitution downwards
-(Thomas's algorithm), a whole layer at a step. The solution is linear in the velocity that the
-gradient is by, so by hand there is one system, the transposed one.
+It is from the COSMO model, in NPBench's NumPy text: elimination upwards and substitution downwards
+(Thomas's algorithm), with a whole layer in each step. The solution is linear in the differentiated
+velocity, so the gradient by hand solves one system, the transposed one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RATE = 3.0 / 20.0
 
 
 def backwards(scan: Function, flip: Function) -> Function:
-    """A scan from the last row to the first, its results in the order of the rows."""
+    """A scan from the last row to the first, with its results in the order of the rows."""
 
     def scan_back(f: Function, init: Any, xs: Any) -> tuple[Any, Any]:
         last, found = scan(f, init, tuple(flip(x) for x in xs))
@@ -83,7 +83,7 @@ def torch_vadv(torch: Any) -> Function:
 
 
 def vadv_gradient(np: Any) -> Function:
-    """The transpose's diagonals: each entry above goes below, one row on."""
+    """Solve with the transpose: each entry above the diagonal goes below it, one row later."""
 
     def gradient(u_stage, utens_stage, wcon, u_pos, utens):
         wind = 0.125 * (wcon[1:, :, 1:] + wcon[:-1, :, 1:])

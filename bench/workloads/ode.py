@@ -1,9 +1,9 @@
-"""A chain of equations by Runge-Kutta: four short sweeps a step, none of which needs memory.
+"""A chain of equations by Runge-Kutta: four short sweeps per step, none of which needs memory.
 
 GradBench's `ode`, from cmpad's `an_ode`: y'[0] = x[0] and y'[i] = x[i] y[i - 1], over a time of 2
-(https://github.com/gradbench/gradbench, evals/ode). There y begins at zero and the last of its
-numbers is differentiated, which a hundred steps do not reach from 600 places away: that gradient is
-zero. Here y begins anywhere and its sum is differentiated.
+(https://github.com/gradbench/gradbench, evals/ode). There y begins at zero, and its last number is
+differentiated; but it is 600 places away, and a hundred steps do not reach it, so that gradient is
+zero. Here y begins at random numbers, and its sum is differentiated.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def numpy_gradient(np: Any) -> Function:
         return np.concatenate(((x * cotangent)[1:], [0.0]))
 
     def stages_of(x, y):
-        """What each of the four slopes is taken of."""
+        """The arguments of the four slopes."""
         stages = [y]
         for share in (0.5, 0.5, 1.0):
             stages.append(y + share * H * x * behind(stages[-1]))
@@ -114,7 +114,7 @@ def numba_weights(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def slopes_of(x, weights, d_weights):
-        """The weights' cotangents become those of `x`."""
+        """Turn the cotangents of the weights into those of `x`."""
         result = numpy.zeros(UNKNOWNS)
         for p in range(3, 0, -1):
             scale = H / (p + 1)
@@ -129,7 +129,7 @@ def numba_weights(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_sweeps(numba: Any) -> tuple[Function, Function]:
-    """A step and its reverse. `y` begins with four numbers more: zeros, and the one before y[0]."""
+    """A step and its reverse. `y` has four more numbers at its start: zeros, then y[-1]."""
     njit = numba.njit(**OPTIONS)
 
     @njit
@@ -161,7 +161,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """One sweep a step. A thousand numbers are too few for a second thread."""
+    """One sweep per step. A thousand numbers are too few for a second thread."""
     weights_of, slopes_of = numba_weights(numba)
     forward, backward = numba_sweeps(numba)
     njit = numba.njit(**OPTIONS)
@@ -216,7 +216,7 @@ WORKLOADS = (
             "torch": torch_primal,
             "torch_compile": UNROLLED,
         },
-        # Eight a step and unknown forward, sixteen back, with the four terms of a step in one.
+        # Eight flops per step and unknown forward, sixteen back, with the four terms in one sweep.
         limit=Limit(flops=24 * STEPS * UNKNOWNS),
     ),
 )

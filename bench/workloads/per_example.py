@@ -1,7 +1,7 @@
 """One gradient for each example: the small classifier's 64 gradients fill 120 MB.
 
-What the sum over a batch does in one matrix product is here an outer product for each example,
-and writing the results is all of the work.
+For a sum over a batch, one matrix product suffices; here there is an outer product for each
+example, and most of the time goes into writing the results.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def numpy_gradients(np: Any) -> Function:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """Products by BLAS; each thread writes the outer products of its examples."""
+    """Products by BLAS, and outer products, of which each thread writes those of its examples."""
     njit = numba.njit(**mlp.OPTIONS)
     bias_relu, mask_and_sum, softmax_row = mlp.numba_sweeps(numba)
     forward = mlp.numba_forward(numba, bias_relu)
@@ -119,7 +119,7 @@ def numba_version(numba: Any) -> tuple[Function, Function]:
 
 
 def _products() -> tuple[tuple[int, int, int], ...]:
-    """Forward of every layer, and the input gradient of all but the first."""
+    """The products forward of every layer, and for the input gradients of all but the first."""
     layers = tuple(pairwise(WIDTHS))
     forward = tuple((BATCH, rows, columns) for rows, columns in layers)
     return forward + tuple((BATCH, columns, rows) for rows, columns in layers[1:])

@@ -1,7 +1,8 @@
 """Phase retrieval: a real picture from the intensities of its Fourier transforms.
 
-Four coded diffraction patterns: the picture behind a mask of random phases, transformed, of which
-only squared magnitudes are measured. The gradient is four transforms more, back through the masks.
+There are four coded diffraction patterns: the picture behind a mask of random phases is
+transformed, and only squared magnitudes are measured. The gradient needs four more transforms, back
+through the masks.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ def primal(np: Any, special: Any) -> Function:
 
 
 def autograd_primal(np: Any) -> Function:
-    """Autograd's `fft2` takes no norm before its axes, and gives parts by functions."""
+    """A text for autograd, whose `fft2` has another signature, and which needs functions for the
+    real and imaginary parts."""
 
     def loss(picture, masks, intensities):
         field = np.fft.fft2(masks * picture) / SIDE
@@ -79,7 +81,7 @@ WORKLOADS = (
             "torch": torch_primal,
             "autograd": autograd_primal,
         },
-        # 5 n log n for each of two transforms of each pattern.
+        # 5 n log n flops for each of two transforms of each pattern.
         limit=Limit(flops=2 * MASKS * 5 * SIDE * SIDE * 14, bytes_moved=MASKS * SIDE * SIDE * 24),
     ),
 )

@@ -3,8 +3,8 @@
 A Gaussian process with a Matern-5/2 kernel at n sorted times has the covariance
 M[i, j] = p_i^T a_{i-1} ... a_{j+1} q_j below the diagonal and d_i on it; its factor has the same
 form, with w instead of q and c instead of d (Foreman-Mackey et al., 2017, arXiv:1703.09710; the
-method of `SymmQSM.cholesky` in the package tinygp). That JAX's `lax.scan` became ten times slower
-at it is https://github.com/jax-ml/jax/issues/36799.
+method of `SymmQSM.cholesky` in the package tinygp). JAX's `lax.scan` became ten times slower for
+it: https://github.com/jax-ml/jax/issues/36799.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 
 def factor_loss(np: Any, scan: Function) -> Function:
-    """Half of the log-determinant, and the squares of the factor's w.
+    """Half of the log-determinant plus the squares of the factor's w.
 
     With f the covariance of the state so far: c = sqrt(d - p f p), w = (q - a f p) / c, and
     a f a + w w is the next f.
@@ -140,7 +140,7 @@ def numba_steps(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def backward(back, f, fp, r, inverse, p, a, d_p, d_q, d_a):
-        """The cotangents of f and d; those of p, q and a are written."""
+        """Return the cotangents of f and d; write those of p, q and a."""
         sx, sy, sz = r[0] * inverse, r[1] * inverse, r[2] * inverse
         bx, by, bz = times(back, (sx, sy, sz))
         rx, ry, rz = 2.0 * (bx + sx), 2.0 * (by + sy), 2.0 * (bz + sz)
@@ -251,7 +251,7 @@ WORKLOADS = (
             "torch": torch_primal,
             "torch_compile": UNROLLED,
         },
-        # A step waits for f p, p f p, a division and two products; back for as much.
+        # A step waits for f p, p f p, a division and two products; as much back.
         limit=Limit(bytes_moved=256 * POINTS, flops=340 * POINTS, chain=18 * POINTS),
     ),
 )

@@ -1,7 +1,7 @@
-"""Recurrent networks: small matrix products in a loop, whose weights' gradients want to be one.
+"""Recurrent networks: small matrix products in a loop; the weights' gradients can be one product.
 
-A step's products have 32 rows. By hand, the inputs of all steps go through one product before the
-loop, and the weights' gradients come from one after it.
+The products of a step have 32 rows. By hand, one product before the loop handles the inputs of all
+steps, and one after it computes the weights' gradients.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
 
 @dataclass(frozen=True)
 class Tools:
-    """What the common text takes from a library; the losses from logits and labels."""
+    """The library functions of the common text; the last computes losses from logits and labels."""
 
     np: Any
     scan: Function
@@ -45,7 +45,8 @@ def rnn_loss(tools: Tools) -> Function:
 
 
 def lstm_loss(tools: Tools) -> Function:
-    """The columns of the weights: input, forget, cell and output gate, as in PyTorch."""
+    """The loss of an LSTM; the columns of the weights are the input, forget, cell and output gate,
+    as in PyTorch."""
     np, sigmoid = tools.np, tools.sigmoid
 
     def loss(w_in, w_back, b, w_out, b_out, xs, labels):
@@ -166,7 +167,7 @@ def numpy_lstm(np: Any) -> Function:
 
 
 def numba_functions(numba: Any) -> tuple[Function, Function]:
-    """Vectorisable tanh and sigmoid: correct to rounding beside one, not beside zero."""
+    """Vectorisable tanh and sigmoid, with an error relative to one, not to small results."""
     exp, _, _ = vector_math(numba)
 
     @numba.njit(**OPTIONS)
@@ -207,7 +208,7 @@ def numba_readout(numba: Any) -> tuple[Function, Function]:
 def numba_weights(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
     def weights_back(xs, hiddens, back):
-        """From the cotangents of all steps at once: two products and a sum."""
+        """The weights' gradients from the cotangents of all steps: two products and a sum."""
         columns = back.shape[2]
         flat = back.reshape(STEPS * BATCH, columns)
         inputs = xs.reshape(STEPS * BATCH, FEATURES)
@@ -257,7 +258,7 @@ def numba_rnn(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_lstm_cell(numba: Any) -> tuple[Function, Function]:
-    """What stands between the products of a step: `gates` become their activations in place."""
+    """The work between the products of a step: `gates` become their activations in place."""
     njit = numba.njit(**OPTIONS)
     tanh, sigmoid = numba_functions(numba)
 

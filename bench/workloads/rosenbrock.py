@@ -1,4 +1,4 @@
-"""Rosenbrock's function: how cheap is a call (n=10), how near to memory speed a stencil (n=1e6)?"""
+"""Rosenbrock's function: the cost of a call (n=10), and a stencil against memory speed (n=1e6)."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def numpy_gradient(np: Any) -> Function:
 def numba_loops(numba: Any) -> tuple[Function, Function]:
     """The value, and the gradient except for its two ends, of a stretch of the vector.
 
-    A serial loop from 0 to a size: with any other start, or under `prange`, Numba cannot know that
-    an index is not negative, and its check for that keeps the loop from being vectorised.
+    It is a serial loop from 0 to a size: with any other start, or under `prange`, Numba cannot know
+    that an index is not negative, and its check for that prevents vectorisation.
     """
 
     @numba.njit(fastmath={"contract", "reassoc"})
@@ -81,7 +81,7 @@ def numba_small(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_large(numba: Any) -> tuple[Function, Function]:
-    """Each thread takes a stretch, which overlaps its neighbours' by the stencil's width."""
+    """Each thread takes a stretch, which overlaps the neighbouring ones by the stencil's width."""
     value_of, interior = numba_loops(numba)
 
     @numba.njit(parallel=True)
@@ -128,7 +128,7 @@ def _workload(name: str, n: int, target: float, numba_version: Any) -> Workload:
             "torch": torch_primal,
             "pytensor": pytensor_primal,
         },
-        # Ten numbers are limited by nothing but the call.
+        # For ten numbers, only the overhead of the call is a limit.
         limit=Limit(bytes_moved=16 * n, flops=13 * n) if n > 1000 else Limit(),
     )
 

@@ -1,4 +1,4 @@
-"""Rows in order: many short sorts, of which the gradient needs the permutations, and medians."""
+"""Many short sorts, whose gradients need the permutations, and medians."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def numpy_sort(np: Any) -> Function:
 
 
 def numba_sort(numba: Any) -> tuple[Function, Function]:
-    """Rows one by one, by Numba's quicksort."""
+    """Sort rows one by one, by Numba's quicksort."""
 
     @numba.njit(parallel=True, **OPTIONS)
     def value(x):
@@ -59,7 +59,7 @@ def median_primal(np: Any, special: Any) -> Function:
 
 
 def torch_median(torch: Any) -> Function:
-    """`torch.median` is the lower of the two in the middle."""
+    """A median for PyTorch, since `torch.median` is the lower of the two middle elements."""
 
     def loss(x):
         ordered = torch.sort(x, dim=1).values
@@ -79,7 +79,7 @@ def pytensor_median(pt: Any) -> Function:
 
 
 def numpy_median(np: Any) -> Function:
-    """COLUMNS is even: half of the cotangent goes to either element in the middle."""
+    """COLUMNS is even, so half of the cotangent goes to each of the two middle elements."""
 
     def gradient(x):
         middle = [COLUMNS // 2 - 1, COLUMNS // 2]

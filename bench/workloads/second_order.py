@@ -1,7 +1,7 @@
-"""Hessians and their products with a direction: what does structure, or its absence, cost?
+"""Hessians and their products with a direction: the cost of structure, and of its absence.
 
-Rosenbrock's Hessian has three diagonals: a library that cannot see that pays for 200 columns. That
-of a logistic loss is dense, one matrix product of the features with themselves.
+Rosenbrock's Hessian has three diagonals; a library that does not see this computes 200 columns. The
+Hessian of a logistic loss is dense, a matrix product of the features with themselves.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ HESSIAN_LOGISTIC = Workload(
         "torch": torch_log_loss,
         "pytensor": pytensor_log_loss,
     },
-    # Half of the product would do, for it is symmetric; no BLAS has that for a scaled operand.
+    # Half of the symmetric product would suffice, but no BLAS has it for a scaled operand.
     limit=Limit(
         bytes_moved=8 * ROWS * (COLUMNS + 1),
         gemms=((ROWS, COLUMNS, 1), (COLUMNS, ROWS, COLUMNS)),

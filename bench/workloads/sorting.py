@@ -1,10 +1,10 @@
-"""What workloads that sort share: a function of sorted numbers, and the order of an array by a
-radix sort, for hand-written Numba.
+"""Shared code for workloads that sort: a function of sorted numbers, and an argsort by radix sort
+for hand-written Numba.
 
 Numba's own `argsort` compares one pair at a time. Here the upper half of a number's bits and its
-place are one word, which three passes over eleven bits each put in order; see D. Knuth, "The Art
-of Computer Programming", volume 3, 5.2.5. What then still stands wrong agrees in these bits, and
-an insertion moves it: by few places, unless many numbers differ in their lower halves only.
+place form one word, and three passes over eleven bits each sort the words; see D. Knuth, "The Art
+of Computer Programming", volume 3, 5.2.5. Numbers that are still out of order agree in these bits;
+an insertion sort moves them, by few places unless many numbers differ only in their lower halves.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from bench.workload import Function
 
 OPTIONS = {"error_model": "numpy"}
 DIGITS = 1 << 11
-SHIFTS = (32, 43, 54)  # of the upper half of a word; the last digit has ten bits
+SHIFTS = (32, 43, 54)  # of the digits in the upper half of a word; the last digit has ten bits
 _MASK = np.uint64(DIGITS - 1)
 _SIGN, _EVERY = np.uint64(1 << 63), np.uint64((1 << 64) - 1)
 _UPPER, _LOWER = np.uint64(0xFFFFFFFF00000000), np.uint64(0xFFFFFFFF)
 
 
 def sort_primal(np: Any, special: Any) -> Function:
-    """The weight of an element is its rank along the last axis, from 1 / n to 1."""
+    """A sum of sorted elements, weighted by their rank along the last axis, from 1 / n to 1."""
 
     def loss(x):
         ranks = np.arange(1, x.shape[-1] + 1) / x.shape[-1]
@@ -42,7 +42,7 @@ def torch_sort(torch: Any) -> Function:
 
 
 def pytensor_sort(extent: int) -> Any:
-    """PyTensor does not know the extent of the last axis."""
+    """A version for PyTensor, which does not know the extent of the last axis."""
 
     def make(pt: Any) -> Function:
         def loss(x):
@@ -55,9 +55,9 @@ def pytensor_sort(extent: int) -> Any:
 
 
 def numba_order(numba: Any) -> Function:
-    """`order(x)`: the places of a float64 array's elements in ascending order, and these.
+    """`order(x)` returns the argsort of a float64 array, and the sorted elements.
 
-    For arrays without NaN, of less than 2^32 elements.
+    The array must have no NaN, and less than 2^32 elements.
     """
     packed, sorted_by_digit, inserted = _packed(numba), _sorted_by_digit(numba), _inserted(numba)
 
@@ -78,7 +78,8 @@ def numba_order(numba: Any) -> Function:
 def _packed(numba: Any) -> Function:
     @numba.njit(parallel=True, **OPTIONS)
     def packed(x, words):
-        """Bits whose order as integers is that of the numbers, and the place in the lower half."""
+        """Fill words with bits that sort as integers like the numbers, and places in the lower
+        half."""
         bits = x.view(np.uint64)
         for i in numba.prange(x.size):
             flipped = bits[i] ^ (_EVERY if bits[i] & _SIGN else _SIGN)
@@ -90,7 +91,7 @@ def _packed(numba: Any) -> Function:
 def _sorted_by_digit(numba: Any) -> Function:
     @numba.njit(parallel=True, **OPTIONS)
     def sorted_by_digit(words, result, shift):
-        """Each thread counts its words, and then knows where it may put them."""
+        """Sort by one digit: each thread counts its words, and so knows where to write them."""
         shares, size = numba.get_num_threads(), words.size
         starts = np.zeros((shares, DIGITS), np.int64)
         for k in numba.prange(shares):
@@ -116,7 +117,7 @@ def _sorted_by_digit(numba: Any) -> Function:
 def _inserted(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
     def inserted(x, words, order, ordered):
-        """Put in order by the whole numbers what is in order but for their lower halves."""
+        """Sort numbers completely that are already sorted by their upper halves."""
         for i in range(x.size):
             place = np.int64(words[i] & _LOWER)
             value, at = x[place], i

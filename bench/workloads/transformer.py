@@ -1,6 +1,7 @@
-"""A transformer's block: twelve weights, products from 128 to 2,048 wide, and all between them.
+"""A transformer block: twelve weights, products from 128 to 2,048 wide, and the work between them.
 
-Layer norm before attention and before the perceptron, each of which is added to its input; see
+There is a layer norm before attention and before the perceptron, whose results are added to their
+inputs; see
 R. Xiong and others, "On layer normalization in the transformer architecture", 2020, figure 1 (b).
 """
 
@@ -165,7 +166,7 @@ def numba_layer_norm(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def layer_norm(x, scale, bias):
-        """The result, the rows before scale and bias, and one over each row's deviation."""
+        """The result, the rows before scale and bias, and reciprocals of the rows' deviations."""
         result, normal = numpy.empty_like(x), numpy.empty_like(x)
         inverse = numpy.empty(LENGTH, x.dtype)
         for i in range(LENGTH):
@@ -204,12 +205,12 @@ def numba_layer_norm(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_heads(numba: Any) -> tuple[Function, Function]:
-    """Each head's queries, keys and values as matrices of their own, and back again."""
+    """The conversion of each head's queries, keys and values to separate matrices, and back."""
     njit = numba.njit(**OPTIONS)
 
     @njit
     def taken_apart(mixed, bias):
-        """Queries, which come first, are divided by the root of their width on the way."""
+        """Split into heads; divide queries, which come first, by the root of their width."""
         parts = numpy.empty((3 * HEADS, LENGTH, WIDTH), mixed.dtype)
         for k in range(3 * HEADS):
             columns = slice(k * WIDTH, (k + 1) * WIDTH)
@@ -244,7 +245,7 @@ def numba_attention(numba: Any) -> tuple[Function, Function]:
 
     @njit
     def attend_back(joined, parts, shares):
-        """From the cotangent of the heads' results to that of what `attend` was given."""
+        """Compute the cotangent of the arguments of `attend` from that of the heads' results."""
         back, slopes = numpy.empty((LENGTH, WIDTH), joined.dtype), numpy.empty_like(shares[0])
         found = numpy.empty_like(parts)
         for head in range(HEADS):
@@ -287,7 +288,7 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function]:
 
 
 def numba_version(numba: Any) -> tuple[Function, Function]:
-    """BLAS and its threads for the products, which are nearly all; one thread's sweeps between."""
+    """BLAS and its threads for the products, which dominate; sweeps in one thread between them."""
     njit = numba.njit(**OPTIONS)
     layer_norm, layer_norm_back = numba_layer_norm(numba)
     attend, attend_back = numba_attention(numba)
@@ -350,7 +351,7 @@ LAYERS = ((MODEL, 3 * MODEL), (MODEL, MODEL), (MODEL, INNER), (INNER, MODEL))
 
 
 def inputs() -> Arrays:
-    """The weights in the order of the block, each norm's scale and bias before its layers."""
+    """The input and the weights in the order of the block, each norm before its layers."""
     rng = numpy.random.default_rng(0)
 
     def norm():

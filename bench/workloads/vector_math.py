@@ -1,8 +1,8 @@
 """Branch-free `exp`, `log`, normal cdf, sine and cosine for hand-written Numba loops.
 
-Numba calls libm for these, one element at a time. Written as arithmetic they are inlined and
-vectorised like the rest of the loop, which is what a hand-tuned loop would do. Accurate to a few
-ulp for ordinary arguments; no care is taken of NaN, subnormal numbers or overflow.
+Numba calls libm for these, one element at a time. Written as arithmetic, they are inlined and
+vectorised like the rest of the loop, as in a hand-tuned loop. They are accurate to a few ulp for
+ordinary arguments; NaN, subnormal numbers and overflow are not handled.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _COSINE_TERMS = tuple((-1.0) ** n / math.factorial(2 * n) for n in range(10))
 _LOG2_E = math.log2(math.e)
 # ln 2 in two parts: products of the first part with a small integer are exact.
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fefa0000p-1"), float.fromhex("0x1.cf79abc9e3b3ap-40")
-# pi / 2 likewise, in three.
+# pi / 2 in three parts.
 _QUARTERS = 2.0 / math.pi
 _HALF_PI_HIGH = float.fromhex("0x1.921fb54400000p+0")
 _HALF_PI_MIDDLE = float.fromhex("0x1.0b4611a600000p-34")
 _HALF_PI_LOW = float.fromhex("0x1.3198a2e037073p-69")
-_ROUNDER = 1.5 * 2.0**52  # adding it rounds to an integer, which stands in the low bits
+_ROUNDER = 1.5 * 2.0**52  # adding it rounds to an integer, which is then in the low bits
 _ONE_BITS = 1023 << 52
 _SQRT_HALF_BITS = int(np.float64(math.sqrt(0.5)).view(np.int64))
 _EXPONENT_MASK = -1 << 52
 
 # The error function after M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions",
-# 7.1.26, to 1.5e-7: what a float32 beside one holds.
+# 7.1.26, with an error of 1.5e-7, about the precision of a float32 near one.
 _ERF_STEP = np.float32(0.3275911 * math.sqrt(0.5))
 _ERF_TERMS = (0.0, 0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _LOG2_E_32 = np.float32(_LOG2_E)
@@ -136,7 +136,7 @@ def vector_math_32(numba: Any) -> tuple[Function, Function]:
 def largest_of_row(numba: Any) -> Function:
     """The maximum of a row whose length is a multiple of eight.
 
-    Eight running maxima become one vector; one of them would be a chain of scalar operations.
+    Eight running maxima form one vector; a single one would be a chain of scalar operations.
     """
 
     @numba.njit(fastmath={"contract"})
@@ -153,7 +153,7 @@ def largest_of_row(numba: Any) -> Function:
 
 
 def sine_cosine(numba: Any) -> Function:
-    """`both(x)`: sine and cosine of a float64, for arguments of at most some thousand."""
+    """`both(x)`: sine and cosine of a float64, for arguments up to a few thousand."""
     sine_of, cosine_of = _horner(numba, _SINE_TERMS), _horner(numba, _COSINE_TERMS)
 
     @numba.njit(fastmath={"contract"})

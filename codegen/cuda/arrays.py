@@ -1,4 +1,4 @@
-"""Arrays on a card."""
+"""The class of arrays on a card, and their copies to and from the host."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ _types: dict[Type, Type] = {}
 
 
 def interned(type: Type) -> Type:
-    """The one object for all equal types, so that they are compared by identity."""
+    """One object for all equal types, so that types can be compared by identity."""
     return _types.setdefault(type, type)
 
 
 class Operations:
-    """What arrays on a card do that is compiled: set by the floor that has ``jit``, which ``load``
-    imports."""
+    """The compiled operations of arrays on a card.
+
+    The layer that has ``jit`` sets them; ``load`` imports it.
+    """
 
     load: Callable[[], Any]
     #: ``(ufunc, method, inputs, kwargs)``, ``(function, args, kwargs)`` and ``(array, index)``.
     call_ufunc: Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]
     call_function: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     getitem: Callable[[Any, Any], Any]
-    #: A method or attribute that is none of this class: a function of NumPy's, compiled.
+    #: A method or attribute that this class lacks: NumPy's function of that name, compiled.
     attribute: Callable[[Any, str], Any]
-    #: What makes a pickled array again, of its numbers and its device.
+    #: Restores a pickled array from its numbers and its device.
     restore: Callable[[np.ndarray, str], Any]
 
 
@@ -47,24 +49,24 @@ def _operations() -> type[Operations]:
 class DeviceArray:
     """An array in the memory of a GPU.
 
-    ``autojit.device_put`` makes one, compiled functions return one where an argument was one.  It
-    is not written to: each operation makes a new one.  Its numbers come to the host where they are
-    asked for: ``np.asarray(x)``, ``autojit.device_get(x)``, ``float(x)``, ``print(x)``.  Then, and
-    not when it was launched, what has failed on the GPU is raised.
+    ``autojit.device_put`` makes one, and compiled functions return them if an argument is one.  It
+    cannot be written to: each operation makes a new array.  Its numbers are copied to the host when
+    they are needed: by ``np.asarray(x)``, ``autojit.device_get(x)``, ``float(x)``, ``print(x)``.
+    An error on the GPU is raised then, not at the launch.
     """
 
     __slots__ = ("__weakref__", "calls", "card", "memory", "pointer", "type")
 
     def __init__(self, type: Type, memory: Memory, calls: Calls | None = None) -> None:
-        #: One of :func:`interned`.
+        #: A type from :func:`interned`.
         self.type = type
         self.memory = memory
         self.pointer: int = memory.pointer
         self.card: Card = memory.card
-        #: The calls among which is the one that made it, if that may fail.
+        #: The calls that include the one that made this array, if that one may fail.
         self.calls = calls
 
-    # -- what it is ---------------------------------------------------------
+    # -- attributes ---------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -92,13 +94,13 @@ class DeviceArray:
 
     @property
     def device(self) -> str:
-        """``"cuda:0"``: where it lies."""
+        """The name of the device, for example ``"cuda:0"``."""
         return self.card.name
 
     # -- to the host --------------------------------------------------------
 
     def host(self) -> np.ndarray:
-        """A copy of it as an array of NumPy's; raises what has failed in what it comes from."""
+        """A copy as a NumPy array; raises the error if the computation has failed."""
         made = np.empty(self.shape, self.dtype)
         self.card.read(self.pointer, made)
         self.card.synchronize()
@@ -106,12 +108,12 @@ class DeviceArray:
         return shown(made) if self.dtype is BFLOAT16 else made
 
     def check(self) -> None:
-        """Raise what has failed in the calls that it comes from, as far as that is known."""
+        """Raise the error of the calls that made this array, if one is known."""
         if self.calls is not None and self.calls.error is not None:
             raise self.calls.error
 
     def block_until_ready(self) -> DeviceArray:
-        """Itself, once it is computed, for measuring times; raises what has failed."""
+        """Wait until the array is computed, for measurements, and return it; raises errors."""
         self.card.synchronize()
         self.check()
         return self
@@ -259,7 +261,7 @@ for _name, _ufunc in _UNARY.items():
 
 
 def uploaded(array: np.ndarray, card: Card) -> DeviceArray:
-    """An array of NumPy's on a card."""
+    """A copy of a NumPy array on a card."""
     from autojit.ir.core.types import canonical_dtype
 
     dtype = canonical_dtype(array.dtype)
@@ -268,7 +270,7 @@ def uploaded(array: np.ndarray, card: Card) -> DeviceArray:
 
 
 def to_host(arrays: Sequence[DeviceArray]) -> list[Any]:
-    """Arrays on a card as NumPy has them; numbers for those without axes.  Waits once."""
+    """Arrays on a card as NumPy arrays, or NumPy scalars if they have no axes.  Waits once."""
     made = [np.empty(a.shape, a.dtype) for a in arrays]
     for array, into in zip(arrays, made, strict=True):
         array.card.read(array.pointer, into)

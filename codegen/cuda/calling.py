@@ -22,11 +22,11 @@ _lock = Lock()
 
 
 class NotCaptured(Exception):
-    """A call that cannot be part of a graph for this memory."""
+    """The call cannot be part of a graph for these addresses."""
 
 
 def session_of(card: Card, opened: Libraries, stream: int) -> Session:
-    """The handles of a stream of a card."""
+    """The session, with the libraries' handles, for a stream of a card."""
     with _lock:
         found = _sessions.setdefault(card, {})
         session = found.get(stream)
@@ -36,13 +36,14 @@ def session_of(card: Card, opened: Libraries, stream: int) -> Session:
 
 
 class Calling:
-    """A call in its place, for buffers in the program's slots."""
+    """A library call of a program, for buffers in the program's slots."""
 
     def __init__(self, card: Card, call: LibraryCall, slots: Mapping[Buffer, int]) -> None:
         self.card = card
         self._call = call
         self._libraries = libraries()
-        #: Of each part: its slot, the bytes to its first scalar, and to that of the next call.
+        #: For each part: its slot, the byte offset of its first scalar, and the bytes from there to
+        #: that of the next call.
         self._places = [
             (
                 slots[p.buffer],
@@ -54,26 +55,27 @@ class Calling:
         self._sizes = [p.size * itemsize(p.buffer.dtype) for p in call.parts]
 
     def run(self, addresses: Sequence[int]) -> None:
-        """Call it on the card's stream, for these addresses in all slots."""
+        """Make all calls on the card's stream, with these addresses in the slots."""
         session = session_of(self.card, self._libraries, self.card.stream)
         with session.lock, self.card:
             for places in self._each(addresses):
                 self._once(session, places)
 
     def _each(self, addresses: Sequence[int]) -> Iterator[list[int]]:
-        """The addresses of the parts, call by call."""
+        """Yield the addresses of the parts for each call."""
         for number in range(self._call.count):
             yield [addresses[s] + first + number * step for s, first, step in self._places]
 
     @property
     def captures(self) -> bool:
-        """Whether it may be captured for a CUDA graph."""
+        """Whether the call may be captured for a CUDA graph."""
         return self._call.routine.captures
 
     def prepared(
         self, addresses: Sequence[int], stream: int, memory: list[Any]
     ) -> Callable[[], None]:
-        """A function that only launches, on another stream; what it works in goes to ``memory``."""
+        """A function that only launches, on the given stream; workspaces are appended to
+        ``memory``."""
         routine = self._call.routine
         session = session_of(self.card, self._libraries, stream)
         ready = []
@@ -95,8 +97,8 @@ class Calling:
         return launch
 
     def _once(self, session: Session, places: list[int]) -> None:
-        """One call.  What it works in goes back to the pool at once: all later work on the card
-        comes after it."""
+        """Make one call.  Its workspace goes back to the pool at once: all later work on the card
+        runs after the call."""
         routine, pool = self._call.routine, self.card.pool
         kept = session.kept(routine)
         copies = self._aligned(places)
@@ -111,8 +113,11 @@ class Calling:
             copies.clear()
 
     def _aligned(self, places: list[int]) -> list[object]:
-        """Copy what is read and does not begin where the library wants it, as part of another
-        library's array may not."""
+        """Copy parts that are read but lack the alignment that the library needs, and return the
+        copies.
+
+        Part of an array of another library may be misaligned.
+        """
         copies: list[object] = []
         for k, multiple in enumerate(self._call.routine.alignments()):
             part = self._call.parts[k]

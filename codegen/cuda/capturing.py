@@ -1,8 +1,9 @@
-"""Launches with calls of libraries among them, one by one or as a CUDA graph.
+"""Launches mixed with calls of libraries, run one by one or as a CUDA graph.
 
-A kernel is a node.  A call is captured on a stream of its own: what it launches there is not run
-but becomes a graph, which is a node of ours.  That is done for libraries that allow it: cuBLASLt,
-and cuFFT with memory that it is given (cuBLAS's guide, "CUDA Graphs Support"; cuFFT's likewise).
+Each kernel is a node of the graph.  A library call is captured on a separate stream: the kernels
+that it launches there do not run but become a child graph, which is one node of ours.  Only
+libraries that allow this are captured: cuBLASLt, and cuFFT with a workspace that it is given
+(cuBLAS's guide, "CUDA Graphs Support"; cuFFT's likewise).
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from .driver.launching import GRAPH, MOST_GRAPHS, Launcher
 if TYPE_CHECKING:
     from .driver.card import Card
 
-#: ``CU_STREAM_CAPTURE_MODE_THREAD_LOCAL``: other threads may go on allocating.
+#: ``CU_STREAM_CAPTURE_MODE_THREAD_LOCAL``: other threads may allocate meanwhile.
 _THREAD_LOCAL = 1
 #: ``CU_STREAM_NON_BLOCKING``.
 _NON_BLOCKING = 1
 
 
-#: The stream of each card on which calls are captured, one program's at a time.
+#: The stream of each card on which calls are captured, for one program at a time.
 _streams: WeakKeyDictionary[Card, int] = WeakKeyDictionary()
 _lock = Lock()
 
 
 class Interleaved:
-    """Tables of launches, and calls between them; run as a ``Launcher`` is."""
+    """Tables of launches with library calls between them, with the interface of ``Launcher``."""
 
     def __init__(
         self, card: Card, parts: Sequence[Launcher | Calling], fixed: Sequence[int]
@@ -48,7 +49,7 @@ class Interleaved:
         self._graphs = Captured(card, self._parts) if captures and count >= GRAPH else None
 
     def run(self, addresses: Sequence[int]) -> None:
-        """Launch everything on the card's stream, with these addresses; hold the lock."""
+        """Launch everything on the card's stream with these addresses; hold the lock meanwhile."""
         every = *addresses, *self._fixed
         if self._graphs is not None:
             graph = self._graphs.find(len(addresses), every)
@@ -61,21 +62,22 @@ class Interleaved:
 
 
 class Captured:
-    """The graphs of a program by the memory that they work on, as in ``driver/launching.py``."""
+    """The graphs of a program, keyed by the addresses that they use, as in
+    ``driver/launching.py``."""
 
     def __init__(self, card: Card, parts: Sequence[Launcher | Calling]) -> None:
         self._card = card
         self._parts = parts
         self._met: OrderedDict[tuple[int, ...], None] = OrderedDict()
         self._made: OrderedDict[tuple[int, ...], _Graph] = OrderedDict()
-        #: Whether a library has refused: then it is not asked again.
+        #: Whether a library has refused to be captured: then no more graphs are tried.
         self.is_refused = False
 
     def find(self, given: int, addresses: tuple[int, ...]) -> int | None:
-        """The graph for addresses that come for the second time, or None.
+        """The graph for addresses seen at least once before, or None.
 
         Args:
-            given: how many of the addresses each call gives.
+            given: the number of leading addresses that come from the call; the rest are fixed.
         """
         if self.is_refused:
             return None
@@ -111,7 +113,7 @@ class Captured:
 
 
 class _Graph:
-    """One graph, with the memory that its calls work in."""
+    """One graph, with the workspaces of its library calls."""
 
     def __init__(
         self, card: Card, parts: Sequence[Launcher | Calling], stream: int, given: int,
@@ -134,7 +136,7 @@ class _Graph:
         )
 
     def _add(self, name: str, what: int) -> None:
-        """A node after the one before."""
+        """Add a node that runs after the last one."""
         last = self._nodes[-1:]
         before = (ctypes.c_void_p * 1)(*last)
         address = ctypes.addressof(before) if last else None

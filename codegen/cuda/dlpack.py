@@ -1,4 +1,4 @@
-"""Arrays on a card for other libraries, without a copy: DLPack.
+"""DLPack gives arrays on a card to other libraries without a copy.
 
 The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .driver.card import Card
 
-#: Kinds of devices and of numbers in DLPack.
+#: DLPack's codes for devices, and for kinds of numbers.
 CPU, CUDA = 1, 2
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6, "V": 4}
 
@@ -40,7 +40,8 @@ class _Managed(ctypes.Structure):
 
 _NAME = b"dltensor"
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-#: A library of our own: others declare the functions of ``ctypes.pythonapi`` in other ways.
+#: A separate handle, because other packages declare other types for the functions of
+#: ``ctypes.pythonapi``.
 _python = ctypes.PyDLL("python", handle=ctypes.pythonapi._handle)
 _new_capsule = _python.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
@@ -50,7 +51,7 @@ _is_capsule.restype, _is_capsule.argtypes = ctypes.c_int, [ctypes.c_void_p, ctyp
 _pointer_in = _python.PyCapsule_GetPointer
 _pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
 
-#: What others have of ours, by the address of its structure, until they give it back.
+#: The exported arrays by the address of their structure, until the consumer calls the deleter.
 _exported: dict[int, Any] = {}
 
 
@@ -61,18 +62,18 @@ def _delete(address: int) -> None:
 
 @_DESTRUCTOR
 def _collected(capsule: int) -> None:
-    """A capsule that nobody has taken; who takes it gives it another name."""
+    """Release the array of a capsule that nobody consumed; a consumer renames the capsule."""
     if _is_capsule(capsule, _NAME):
         _exported.pop(_pointer_in(capsule, _NAME), None)
 
 
 def device_of(card: Card) -> tuple[int, int]:
-    """A card in DLPack's words."""
+    """The DLPack device type and number of a card."""
     return (CPU, 0) if card.is_host else (CUDA, card.ordinal)
 
 
 def exported(x: Any, stream: Any, device: Any, copy: bool | None) -> Any:
-    """A capsule with an array; work on the consumer's stream comes after ours."""
+    """A capsule with an array; later work on the consumer's stream runs after ours."""
     own = device_of(x.card)
     if copy or (device is not None and tuple(device) != own):
         raise BufferError(

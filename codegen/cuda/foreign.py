@@ -1,6 +1,6 @@
-"""Arrays of other libraries on a card, taken without a copy where they are contiguous.
+"""Arrays of other libraries on a card are used without a copy if they are contiguous.
 
-They describe themselves by CUDA's array interface, as CuPy's, PyTorch's, JAX's and Numba's do:
+They describe themselves by the CUDA array interface, as in CuPy, PyTorch, JAX and Numba:
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Foreign(NamedTuple):
-    """An array of another library's on a card, as its interface describes it."""
+    """An array of another library on a card, as its interface describes it."""
 
     type: Type
     pointer: int
@@ -33,12 +33,12 @@ class Foreign(NamedTuple):
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether something is an array on a card that another library has made."""
+    """Whether ``x`` is an array on a card that another library made."""
     return hasattr(x, "__cuda_array_interface__") and not isinstance(x, DeviceArray)
 
 
 def foreign(x: Any) -> Foreign:
-    """What an array says of itself; TypeMismatch for a dtype that programs cannot hold."""
+    """Read the interface of an array; raise TypeMismatch for a dtype that programs cannot hold."""
     found = x.__cuda_array_interface__
     if found.get("mask") is not None:
         raise TypeMismatch("an array with a mask: pass its data and its mask as two arrays")
@@ -47,14 +47,15 @@ def foreign(x: Any) -> Foreign:
 
 
 def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int | None]:
-    """An array of another library's on this card as one of ours, and the stream on which it is made
-    and used, where that is another one than ours.
+    """An array of another library on this card as a ``DeviceArray``, and the stream on which it is
+    made and used, or None if that is ours or unknown.
 
-    It is in the same memory, unless a copy is asked for, or its elements are not in the order of
-    rows, or complex ones not at multiples of their size: then they are copied now.
+    The result shares the array's memory, with these exceptions, which are copied at once: a copy is
+    requested, the elements are not in row-major order, or complex elements are not at multiples of
+    their size.
 
     Raises:
-        TargetError: for strides that are no multiples of its elements.
+        TargetError: if the strides are not multiples of the element size.
     """
     found = foreign(x)
     size = found.type.nbytes
@@ -69,8 +70,8 @@ def taken(x: Any, card: Card, *, copy: bool = False) -> tuple[DeviceArray, int |
 
 
 def _copied(found: Foreign, card: Card) -> Memory:
-    """A copy of an array in the order of rows; complex numbers are two."""
-    from .strided import copied  # which imports what makes kernels
+    """A copy of an array in row-major order; a complex number is copied as two floats."""
+    from .strided import copied  # which imports the modules that make kernels
 
     kind, shape = found.type.dtype, found.type.shape
     rows = (kind.itemsize * step for step in row_major_strides(shape))

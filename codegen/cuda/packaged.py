@@ -1,4 +1,4 @@
-"""Launches of a printed source as the driver takes them: kernels, grids, blocks."""
+"""Launches of a printed source in the form that the driver takes: kernels, grids, blocks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .mapping.vectors import WIDEST
 from .source import Launch
 from .tapes import STEPS
 
-#: Temporaries and partial results begin at multiples of so many bytes.
+#: Temporaries and partial results begin at multiples of this number of bytes.
 _ALIGNED = 256
 
-#: What a scalar that is passed by value looks like in its slot of 8 bytes.
+#: The ``struct`` formats of scalars passed by value, each in a slot of 8 bytes.
 FORMATS = {
     "bool": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q", "u8": "B7x",
     "u16": "H6x", "u32": "I4x", "u64": "Q", "f16": "e6x", "bf16": "H6x", "f32": "f4x", "f64": "d",
@@ -33,7 +33,7 @@ FORMATS = {
 
 
 def inputs_at_once(kernel: DeviceKernel) -> set[Buffer]:
-    """The inputs of which threads read several neighbours at once."""
+    """The inputs from which threads load several neighbouring elements at once."""
     every = (s for s in walk(kernel.body) if isinstance(s, Together))
     return {root for s in every if (root := memory(s.body[0].buffer)).kind == "input"}
 
@@ -42,12 +42,16 @@ def kernel_of(
     extraction: Extraction, launch: Launch, by_value: Collection[Buffer] = (),
     of_pairs: Collection[Buffer] = (), *, is_aligned: bool = True,
 ) -> Kernel:  # fmt: skip
-    """The kernel of a launch as a module of its own; some buffers are scalars passed by value, and
-    some inputs are complex numbers.
+    """The kernel of a launch as a module of its own.
 
-    All memory of ours begins at multiples of ``WIDEST`` bytes: the pool's
-    (``driver/memory.py:GRAIN``), temporaries in it, and flags of failures. Whether inputs do is up
-    to the call: where they do not, neighbours are read one by one, by another kernel.
+    Our own memory always begins at multiples of ``WIDEST`` bytes: memory from the pool
+    (``driver/memory.py:GRAIN``), temporaries in it, and failure flags. Inputs may not, depending on
+    the call. For such calls there is another kernel, which reads neighbours one by one.
+
+    Args:
+        by_value: the buffers that are scalars passed by value.
+        of_pairs: the inputs that are complex numbers.
+        is_aligned: whether the inputs begin at multiples of ``WIDEST`` bytes.
     """
     wide = inputs_at_once(launch.kernel) if is_aligned else ()
     exchanged = _exchanged(launch.kernel)
@@ -63,8 +67,10 @@ def kernel_of(
 
 
 def _exchanged(kernel: DeviceKernel) -> set[Buffer]:
-    """The buffers in which threads may read, behind a barrier, what others have written: all that
-    are written where there is one."""
+    """The buffers in which a thread may read, after a barrier, elements that others have written.
+
+    These are all written buffers if the kernel has a barrier, and none otherwise.
+    """
     every = list(walk(kernel.body))
     if not any(isinstance(s, Barrier | Combine | Swap) for s in every):
         return set()
@@ -72,16 +78,17 @@ def _exchanged(kernel: DeviceKernel) -> set[Buffer]:
 
 
 def _aligned(b: Buffer, *, is_of_pairs: bool) -> int:
-    """What addresses of a buffer are multiples of: those of arguments, of an element at least."""
+    """The alignment of a buffer in bytes; for an input, only that of one element is certain."""
     own = itemsize(b.dtype) * (2 if is_of_pairs else 1)
     return own if b.kind == "input" else WIDEST
 
 
 def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int], fitting: int = 0) -> Step:
-    """A launch of a loaded kernel, for buffers in these slots; tapes have one more, their steps.
+    """A launch of a loaded kernel, for buffers in these slots; a tape also passes its step count.
 
-    Where only so many blocks are ``fitting`` on the card at a time (0: not known), no more are
-    launched if these can do the work: the last ones would run when most of the card is idle.
+    ``fitting`` is the number of blocks that fit on the card at a time (0: not known). If the kernel
+    works with any number of blocks, no more than these are launched: the last ones would run when
+    most of the card is idle.
     """
     blocks = launch.blocks
     if fitting and launch.kernel.is_elastic:
@@ -114,14 +121,14 @@ def slot_of(number: Any, pack: Callable[[Any], bytes]) -> int:
 
 
 class Layout(NamedTuple):
-    """Where the temporaries lie in their memory, and its size in bytes."""
+    """The offsets of the temporaries in their memory, and its size in bytes."""
 
     offsets: dict[Buffer, int]
     nbytes: int
 
 
 def layout_of(temps: dict[Buffer, int], partials: Sequence[Buffer]) -> Layout:
-    """The temporaries share an arena; partial results come after it."""
+    """The layout of an arena that the temporaries share, with the partial results after it."""
     offsets = dict(temps)
     end = max((o + b.size * itemsize(b.dtype) for b, o in temps.items()), default=0)
     for b in partials:

@@ -1,4 +1,4 @@
-"""Programs compiled for a GPU, and run on it or in the CUDA simulator."""
+"""Programs are compiled for a GPU, and run on it or in the CUDA simulator."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def compile_for_cuda(
 
 
 class CudaExecutable:
-    """A program compiled for a GPU: ``call(arrays)`` gives device arrays."""
+    """A program compiled for a GPU: ``call(arrays)`` returns device arrays."""
 
     def __init__(self, program: Program, card: Card, kept: Kept | None = None) -> None:
         self.source = program
@@ -84,20 +84,20 @@ class CudaExecutable:
 
     @property
     def is_ready(self) -> bool:
-        """Whether :meth:`call` has its code."""
+        """Whether the code for :meth:`call` is compiled."""
         return self._general is not None
 
     def prepare(self) -> Bound:
-        """Compile, or load, what :meth:`call` needs."""
+        """Compile, or load, the kernels for :meth:`call`."""
         with self._lock:
             if self._general is None:
                 self._general = Bound(self, (None,) * len(self.in_types), ())
             return self._general
 
     def call(self, arrays: Sequence[Any], explain: Explain | None = None) -> list[DeviceArray]:
-        """The outputs on the card for arrays there (not copied) or on the host.
+        """The outputs, on the card, for arrays on the card (not copied) or on the host.
 
-        ``explain(error, arrays)`` adds to an error that is raised later, when they are read.
+        ``explain(error, arrays)`` adds to an error that is raised later, when the outputs are read.
         """
         bound = self.prepare()
         exact = [self._array(a, t) for a, t in zip(arrays, self.in_types, strict=True)]
@@ -116,18 +116,19 @@ class CudaExecutable:
         as_tuple: bool,
         explain: Explain | None = None,
     ) -> Callable[..., Any]:
-        """A function of inputs of these Python number types, with arrays bound to the last ones.
+        """A function of the inputs, with the captured arrays bound to the last ones.
 
-        It returns None where an argument is not just what the program was compiled for. Its
-        results are on the card if an argument, or a bound array, is there.
+        ``weak`` has the Python number type of each other input, or None for an array. The function
+        returns None if an argument is not exactly of the type that the program was compiled for.
+        Its results are on the card if an argument or a bound array is there.
         """
         return Bound(self, weak, captured, as_tuple=as_tuple, explain=explain).call
 
     def launcher(
         self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any, *, is_aligned: bool
     ) -> Launcher | Interleaved:
-        """The launches, for buffers in these slots, of which the last ones are fixed; for inputs
-        that begin at multiples of ``WIDEST`` bytes, or anywhere."""
+        """The launches, for buffers in these slots, of which the last ones are fixed.
+        ``is_aligned`` says whether inputs begin at multiples of ``WIDEST`` bytes."""
         parts: list[Launcher | Calling] = []
         for is_call, group in groupby(self.printed.launches, lambda x: isinstance(x, LibraryCall)):
             if is_call:
@@ -148,7 +149,7 @@ class CudaExecutable:
 
     @property
     def called(self) -> frozenset[Buffer]:
-        """The buffers that libraries are given, which have to be memory."""
+        """The buffers passed to libraries; they must be memory, not values."""
         calls = (x for x in self.printed.launches if isinstance(x, LibraryCall))
         return frozenset(b for call in calls for b in call.buffers)
 
@@ -163,7 +164,7 @@ class CudaExecutable:
 
     @property
     def needs_alignment(self) -> bool:
-        """Whether threads read several neighbours of an input at once."""
+        """Whether threads load several neighbouring elements of an input at once."""
         return any(inputs_at_once(x.kernel) for x in self.launches)
 
     def _step(
@@ -177,7 +178,7 @@ class CudaExecutable:
         return step_of(launch, function, slots, self.card.fitting(function, launch.threads))
 
     def _array(self, array: Any, type: Type) -> Any:
-        """An array as :class:`Bound` takes it: one of NumPy's in the exact dtype."""
+        """An array as :class:`Bound` takes it: on a card, or of NumPy in the exact dtype."""
         if isinstance(array, DeviceArray) or is_foreign(array):
             return array
         if hasattr(array, "copy_to_host"):  # numba's own, in the simulator
@@ -188,8 +189,8 @@ class CudaExecutable:
 class Bound:
     """A program with arrays bound to its last inputs, ready to be called.
 
-    ``weak`` are Python's types of those inputs that are numbers: these are passed to kernels by
-    value.  The bound arrays are copied to the card once.
+    ``weak`` has, for each other input, the Python type of a number, which is passed to kernels by
+    value, or None for an array.  The bound arrays are copied to the card once.
     """
 
     def __init__(
@@ -221,18 +222,21 @@ class Bound:
         self._tapes = Tapes(self.card, tapes) if tapes else None
         self._arena = size(code.layout.nbytes) if code.layout.offsets else 0
         self._offsets = list(code.layout.offsets.values())
-        #: For arguments that begin at multiples of ``WIDEST`` bytes, and for others; the latter
-        #: come from other libraries alone.
+        #: The launches for arguments that do not begin at multiples of ``WIDEST`` bytes, made when
+        #: first needed. Only other libraries have such arrays.
         self._unaligned: Launcher | Interleaved | None = None
         self._needs_alignment = code.needs_alignment
-        self._low = 0  # the bits of captured arrays' addresses, which may be such, too
+        self._low = 0  # the bits of captured arrays' addresses: these may be unaligned, too
         for array in self._captured:
             self._low |= array.pointer
         self._launcher = self._made_launcher(is_aligned=not self._low % WIDEST)
 
     def _by_value(self, weak: Sequence[type | None]) -> list[type | None]:
-        """The types that are passed by value; complex numbers are two values, and libraries are
-        given memory."""
+        """The types of the inputs passed by value, None for others.
+
+        Complex numbers are not passed by value, as they are two values, nor are the arguments of
+        libraries, which must be memory.
+        """
         called = self.code.called
         inputs = self.code.loops.inputs[: len(weak)]
         pairs = zip(weak, inputs, strict=True)
@@ -274,18 +278,18 @@ class Bound:
     # -- calls --------------------------------------------------------------
 
     def call(self, *leaves: Any) -> Any:
-        """The results for these arguments; None where they are not of the program's types."""
+        """The results for these arguments; None if their types are not the program's."""
         results: Any = self.run(leaves, self._explain)
         if results is None:
             return None
-        if leaves[:1] and leaves[0].__class__ is DeviceArray:  # at once, most often
+        if leaves[:1] and leaves[0].__class__ is DeviceArray:  # the most frequent case
             pass
         elif not self._stays and not any(map(_is_on_card, leaves)):
             results = to_host(results)
         return tuple(results) if self._as_tuple else results[0]
 
     def run(self, leaves: Sequence[Any], explain: Explain | None) -> Any:
-        """The same as a list of arrays on the card."""
+        """The same as :meth:`call`, with a list of arrays on the card as the result."""
         card = self.card
         low = 0
         addresses: list[int] = []
@@ -331,7 +335,7 @@ class Bound:
                 addresses.append(pointer)
                 results.append(DeviceArray(type, Memory(card, pointer, size), calls))
             if self._arena:
-                # Given back before it is used: what takes it next is launched later.
+                # Given back to the pool before it is used: its next user is launched later.
                 scratch = Memory(card, take(self._arena), self._arena)
                 start = scratch.pointer
                 addresses += [start + offset for offset in self._offsets]
@@ -346,9 +350,9 @@ class Bound:
     def _run_with(
         self, launcher: Launcher | Interleaved, tapes: Tapes, addresses: list[int]
     ) -> None:
-        """Launch with tapes that turn out to be long enough; raise what has failed.
+        """Launch until the tapes are long enough; raise the error of a failure.
 
-        It waits, so these flags are for nobody else to look at.
+        This waits for the card and checks the flags itself, so nobody else needs to.
         """
         flags, full = self._flags, self.code.printed.place_of_full_tapes
         assert flags is not None
@@ -364,7 +368,7 @@ class Bound:
             raise error
 
     def _taken(self, leaf: Any, type: Type, streams: list[int]) -> DeviceArray | None:
-        """An array of NumPy's, copied to the card, or one of another library's there."""
+        """A copy of a NumPy array, or another library's array; None if its type differs."""
         if is_foreign(leaf):
             array, stream = taken(leaf, self.card)
             if stream is not None:
@@ -379,11 +383,11 @@ class Bound:
     # -- failures -----------------------------------------------------------
 
     def _own(self, x: Any) -> Any:
-        """An array of another library's as one of ours."""
+        """An array of another library as a ``DeviceArray``; anything else unchanged."""
         return taken(x, self.card)[0] if is_foreign(x) else x
 
     def _error(self, flags: np.ndarray, calls: Calls) -> BaseException:
-        """What the flags of some calls mean."""
+        """The error for the flags of some calls."""
         error = error_for(self.code.printed.failures[int(np.flatnonzero(flags)[0])])
         if calls.explain is not None:
             arrays = None

@@ -1,7 +1,7 @@
-"""What the CUDA simulator lacks: warps, and ``math`` and ``libdevice`` as the device computes.
+"""Additions to numba's CUDA simulator: warps, and ``math`` and ``libdevice`` with device behaviour.
 
-Python's own functions raise where a device gives NaN or an infinity, and return
-float64 for float32.  NumPy's do as the device does.
+Python's own ``math`` raises errors where a device returns NaN or an infinity, and returns
+float64 for float32.  NumPy's functions behave like the device's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from .mapping.machine import Machine
 
-#: Few threads, as the simulator starts a Python thread for each.
+#: The machine has few threads because the simulator starts a Python thread for each.
 SIMULATED = Machine(
     threads=8,
     processors=4,
@@ -30,7 +30,7 @@ SIMULATED = Machine(
 
 
 class _Team:
-    """The threads of a mask, which exchange values and wait for each other."""
+    """The threads of one mask: they exchange values and wait for each other."""
 
     def __init__(self, size: int) -> None:
         self.barrier = threading.Barrier(size, timeout=60)
@@ -42,7 +42,7 @@ _making = threading.Lock()
 
 
 def _team_of(mask: Any) -> tuple[_Team, int]:
-    """The team of the thread that calls, and the thread's number."""
+    """The team of the calling thread, and the thread's number."""
     thread: Any = threading.current_thread()
     key = (id(thread._manager), thread.thread_id // 32, int(mask))
     with _making:
@@ -66,8 +66,7 @@ def _shfl_xor_sync(mask: Any, value: Any, distance: int) -> Any:
 
 
 def add_warps() -> None:
-    """Give the simulator what it lacks: threads of a warp that wait for each other, and exchange
-    registers."""
+    """Add ``syncwarp`` and ``shfl_xor_sync`` to the simulator, which lacks them."""
     from numba.cuda.simulator.kernelapi import FakeCUDAModule
 
     module: Any = FakeCUDAModule

@@ -1,4 +1,4 @@
-"""A loop program as numba.cuda Python source: device functions, kernels, and their launches."""
+"""A loop program is printed as numba.cuda Python source: device functions, kernels, launches."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .printing.words import Words
 
 @dataclass
 class Launch:
-    """One function, its arguments, and how many blocks of which shape run it.
+    """One kernel function, its arguments, and the number and shape of the blocks that run it.
 
-    ``text`` is the function's, or empty where an earlier launch has it; ``shared`` are the bytes of
-    shared memory that its statements ask for, those of functions for combining not counted.
+    ``text`` is the text of the function, or empty if an earlier launch has it. ``shared`` is the
+    number of bytes of shared memory in its statements, without that of the combining functions.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Launch:
 class Source:
     """``text`` is a module whose ``run(*buffers)`` launches everything.
 
-    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``,
-    ``tapes`` (each with its size for every step; how many steps there is room for is up to the
-    caller) and, where something can fail, the ``status``: an ``i32`` for each of ``failures``, of
-    which the first that is not zero is raised (``device_program/failures.py:error_for``).  Where
-    that is ``TAPE_IS_FULL``, the call is to be repeated with longer tapes.
+    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``, then
+    ``tapes`` (each with its size per step; the caller decides the number of steps).  If something
+    can fail, the last buffer is ``status``, with an ``i32`` for each of ``failures``: the first
+    that is not zero is raised (``device_program/failures.py:error_for``).  If it is
+    ``TAPE_IS_FULL``, the caller must repeat the call with longer tapes.
     """
 
     text: str
@@ -63,18 +63,18 @@ class Source:
 
     @property
     def place_of_full_tapes(self) -> int:
-        """The place in the status where kernels note that a tape is full."""
+        """The index in ``status`` of the flag for a full tape."""
         return self.failures.index(TAPE_IS_FULL)
 
 
 def print_source(program: LoopProgram, machine: Machine | None = None) -> Source:
-    """The source of a program lowered with the traits of CUDA."""
+    """Print a program that was lowered with the traits of CUDA."""
     machine = machine or Machine()
     return print_device_source(device_program(program, machine), machine)
 
 
 def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
-    """The source of a device program; kernels that differ in names only are one function."""
+    """Print a device program; kernels that differ only in names become one function."""
     words = Words()
     program = device.loops
     places = {failure: place for place, failure in enumerate(device.failures)}
@@ -110,7 +110,7 @@ def print_device_source(device: DeviceProgram, machine: Machine) -> Source:
 
 
 def _texts(launches: Sequence[Launch | LibraryCall]) -> list[str]:
-    """The functions, each once."""
+    """The texts of the functions, each once."""
     kernels = (launch for launch in launches if isinstance(launch, Launch))
     return [launch.text for launch in kernels if launch.text]
 
@@ -121,7 +121,7 @@ def _launch(kernel: DeviceKernel, name: str, arguments: list[Buffer], text: str)
 
 
 def _imports(texts: list[str], machine: Machine) -> str:
-    """The imports that are used; a line imports what it ends in."""
+    """The import lines that are used; the last word of each line is the imported name."""
     lines = machine.imports.splitlines(keepends=True)
     names = [(line, f"{line.split()[-1]}." if line.strip() else "") for line in lines]
     return (

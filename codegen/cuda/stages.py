@@ -16,7 +16,7 @@ from .driver.extraction import Extraction
 from .packaged import kernel_of
 from .source import Source, print_source
 
-#: The compute capability that PTX is written for unless one is given: Ampere.
+#: The default compute capability for PTX: Ampere.
 CAPABILITY = (8, 0)
 
 
@@ -27,7 +27,7 @@ def text(program: Program, stage: str, capability: tuple[int, int] = CAPABILITY)
 
 
 def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
-    """The PTX of every kernel, one after another, equal ones once.
+    """The PTX of all kernels, one after another; equal kernels appear once.
 
     Raises:
         TargetError: without numba-cuda, and in the simulator.

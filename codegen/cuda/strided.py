@@ -1,6 +1,6 @@
-"""Arrays of other libraries that are not contiguous are copied by a kernel.
+"""A kernel copies arrays of other libraries that are not contiguous.
 
-PyTorch's ``x.t()`` and ``x[::2]``, and what they broadcast, are such.
+Examples are PyTorch's ``x.t()``, ``x[::2]`` and broadcast arrays.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _known: dict[tuple[Card, str, tuple[int, ...], tuple[int, ...]], Launcher] = {}
 
 
 def lowest(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How far before its first element an array reaches.
+    """The number of elements that an array extends before its first element.
 
     >>> lowest((3, 4), (-4, 1))
     8
@@ -39,7 +39,7 @@ def lowest(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 
 
 def copying(dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> LoopProgram:
-    """The loops that copy an array, whose strides are counted in elements, in the order of rows."""
+    """The loops that copy an array to row-major order; strides are counted in elements."""
     start = lowest(shape, strides)
     span = start + 1 + sum(s * (n - 1) for n, s in zip(shape, strides, strict=True) if s > 0)
     source = Buffer("in0", dtype, span, "input")
@@ -61,7 +61,7 @@ def copied(
     card: Card, pointer: int, dtype: str, width: int, shape: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> Memory:  # fmt: skip
-    """New memory with the elements in the order of rows, for an address of the first one."""
+    """New memory with the elements in row-major order; ``pointer`` is the address of the first."""
     size = prod(shape) * width
     made = card.memory(size)
     launcher = _launcher(card, dtype, shape, strides)

@@ -1,6 +1,6 @@
-"""Memory for loops of unknown length: a tape keeps what each step needs later.
+"""Memory for loops of unknown length: a tape keeps values of each step for later use.
 
-Kernels note that a tape is full; then the caller launches them again with longer ones.
+If a tape is full, kernels set a flag; the caller then launches them again with longer tapes.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from autojit.codegen.loop_ir.values import Buffer
 from .driver.card import Card
 from .driver.memory import Memory
 
-#: What stands for the number of steps among the buffers of a program.
+#: A buffer that stands for the number of steps among the buffers of a program.
 STEPS = Buffer("steps", "i64", 1, "temp")
-#: The steps that tapes have room for at first, and the most bytes that they have together then.
+#: The number of steps that tapes have room for at first, and the most bytes that all tapes together
+#: take at first.
 STEPS_OF_TAPES, BYTES_AT_FIRST = 1024, 64 << 20
-#: Kernels have indices of 32 bits.
+#: The length that a tape may not reach: kernels have indices of 32 bits.
 LONGEST = 1 << 31
-#: They become so many times as long.
+#: The factor by which tapes become longer.
 GROWTH = 4
 
 
 class Tapes:
-    """The tapes of a program, which become longer and never shorter."""
+    """The tapes of a program, which grow but never shrink."""
 
     def __init__(self, card: Card, tapes: Sequence[Buffer]) -> None:
         self._card = card
@@ -34,7 +35,7 @@ class Tapes:
         self._memory: list[Memory] = []
 
     def slots(self) -> list[int]:
-        """Their addresses, and the number of steps that they have room for."""
+        """The addresses of the tapes, then the number of steps that they have room for."""
         if self.steps * self._longest >= LONGEST:
             raise MemoryError(
                 f"a loop has more than {self.steps // GROWTH} steps, and for its derivative a GPU "
@@ -45,6 +46,6 @@ class Tapes:
         return [*(memory.pointer for memory in self._memory), self.steps]
 
     def grow(self) -> None:
-        """Have room for more steps; what is on them is lost."""
+        """Make room for more steps; the contents are lost."""
         self._memory.clear()
         self.steps *= GROWTH

@@ -1,9 +1,9 @@
-"""What is run on a card to see that all is right, and how fast it is.
+"""Checks on a card that results are right, with measurements of speed.
 
 programs    programs of each class of kernels
-occupancy   registers of kernels, and how many threads run at a time
-comparison  what results are compared by, and times
-driver      the way to the card: copies, numbers, failures, streams, threads, graphs
-ceilings    what the card, and the way to it, reach at most
-supervised  items run in another process, which one may end or hang
+occupancy   registers of kernels, and the number of threads that run at a time
+comparison  comparison of results, and measurement of times
+driver      the driver layer: copies, numbers, failures, streams, threads, graphs
+ceilings    the highest rates that the card, and the transfers to it, reach
+supervised  items run in another process, which an item may end or hang
 """

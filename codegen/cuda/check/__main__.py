@@ -1,12 +1,12 @@
-"""Programs on the GPU against the interpreter, with times, and what the card reaches at most.
+"""Compare programs on the GPU with the interpreter, and measure times and the card's limits.
 
     python -m autojit.codegen.cuda.check
 
-For a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs small ones in the simulator.
-Each program runs twice, in memory that holds NaN before. Items that are wrong, raise, hang or end
-the process are named, and the others go on; all of it takes less than eight minutes. Where
-NVIDIA's libraries are installed, what they compute runs once by our own kernels, too. The exit
-status is 1 if one failed or was not begun. The table of samples runs the same way by
+This needs a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs small programs in the
+simulator. Each program runs twice, in memory that holds NaN before. Items that are wrong, raise,
+hang or end the process are named, and the others go on; in all this takes less than eight minutes.
+If NVIDIA's libraries are installed, their computations also run once by our own kernels. The exit
+status is 1 if an item failed or was not begun. The table of samples runs the same way by
 ``python -m tests.codegen.cuda.check_samples``.
 """
 
@@ -41,7 +41,7 @@ from .supervised import Item, run_items, supervise, this_module
 
 
 def check(program: Program, card: Card) -> Checked:
-    """Two calls against the interpreter, whose memory holds NaN before."""
+    """Compare two calls, in memory that holds NaN before, with the interpreter."""
     host = arguments(program)
     start = time.perf_counter()
     executable = compile_for_cuda(program, card.ordinal)
@@ -59,8 +59,8 @@ def check(program: Program, card: Card) -> Checked:
 
 
 class Checked(NamedTuple):
-    """The error relative to the largest element; seconds of the first call and of a later one; what
-    its kernels need of a processor."""
+    """The error relative to the largest element; the seconds of the first call and of a later one;
+    the registers and threads of its kernels, in words."""
 
     error: float
     first: float
@@ -81,19 +81,19 @@ def _checked(name: str, program: Program, card: Card) -> str:
 
 
 def _checked_alone(name: str, program: Program, card: Card) -> str:
-    """The same as if no library of NVIDIA's was installed."""
+    """The same as if none of NVIDIA's libraries was installed."""
     with served_by({}):
         return _checked(name, program, card)
 
 
 def _libraries(card: Card) -> str:
-    """Those that are installed beside the card."""
+    """The names of the installed libraries."""
     found = [] if card.is_host else [name for name in PROTOTYPES if name in libraries()]
     return ", ".join(found) or "none, all is computed by our kernels"
 
 
 def items(card: Card) -> list[Item]:
-    """All that is run, in its order: what tells most comes first, should time not last."""
+    """All items in order; the most informative come first, in case time runs out."""
     n = 12 if card.is_host else 2000
     found = [Item(f.__name__, partial(f, card)) for f in driver.ITEMS]
     for name, program in texts(12 if card.is_host else 300):
@@ -105,14 +105,14 @@ def items(card: Card) -> list[Item]:
 
 
 def names() -> list[str]:
-    """What the items are called: known without a card, which only one process may have."""
+    """The names of the items, without use of a card, which only one process may have."""
     found = [f.__name__ for f in driver.ITEMS] + [name for name, _ in texts(8)]
     found += [_ceiling(name) for name in CEILINGS]
     return found + [name for name, _ in [*programs(8), *of_ours(8)]]
 
 
 def _would_run() -> str:
-    """What is done where there is a card."""
+    """A description of the checks that would run with a card."""
     every, fixed = len(names()), len(driver.ITEMS) + len(CEILINGS)
     return (
         f"With one, {every} items run in less than eight minutes: {len(driver.ITEMS)} of the "
@@ -121,7 +121,7 @@ def _would_run() -> str:
     )
 
 
-#: What is said where there is no card.
+#: The message if there is no card.
 PURPOSE = (
     "This compiles and runs kernels, library calls and whole programs on a GPU of NVIDIA's, and\n"
     "compares each result with NumPy's: a line an item, and exit status 1 if any differs. It\n"
@@ -134,7 +134,7 @@ def _ceiling(name: str) -> str:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print a table, and give the exit status."""
+    """Print a table, and return the exit status."""
     try:
         cards_there()
         if arguments[:1] == ["--from"]:

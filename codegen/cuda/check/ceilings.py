@@ -1,4 +1,4 @@
-"""What the card, and the way to it, reach at most."""
+"""Measurements of the highest rates that the card, and the transfers to it, reach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .programs import chain, op, product, program_of
 
 
 def ceilings(card: Card) -> list[tuple[str, Callable[[], str]]]:
-    """What the card, and the way to it, reach at most: names, and what measures each."""
+    """The names of the measurements, with the function that makes each."""
     return [(name, partial(measure, card)) for name, measure in CEILINGS.items()]
 
 

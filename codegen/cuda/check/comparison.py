@@ -1,4 +1,4 @@
-"""How results are compared, and how long calls take."""
+"""Comparison of results, and measurement of the times of calls."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .programs import arguments
 
 
 def poison(card: Card, sizes: Sequence[int]) -> None:
-    """Fill the memory that the next results of these sizes will have with NaN of every width."""
-    # What is given back last is taken first.
+    """Fill the memory of the next results of these sizes with NaN of every width."""
+    # The pool returns memory first that was given back last.
     held = [uploaded(np.full(max(1, n), 0xFF, np.uint8), card) for n in sizes for _ in range(2)]
     held.clear()
 
@@ -34,7 +34,7 @@ def difference(got: Any, want: Any) -> float:
 
 
 def seconds(call: Callable[[], Any], card: Card) -> float:
-    """Seconds of a call among many, until the card is done."""
+    """The mean seconds of a call among many, until the card has finished."""
     repeats = 1 if card.is_host else 20
     card.synchronize()
     start = time.perf_counter()
@@ -45,9 +45,9 @@ def seconds(call: Callable[[], Any], card: Card) -> float:
 
 
 def timed(program: Program, card: Card) -> float:
-    """Seconds of a call, with arguments on the card."""
+    """The mean seconds of a call with arguments on the card."""
     executable = compile_for_cuda(program, card.ordinal)
     there = [uploaded(np.asarray(a), card) for a in arguments(program)]
-    for _ in range(3):  # the third runs as a graph, if there is one
+    for _ in range(3):  # the third call uses a graph, if there is one
         executable.call(there)
     return seconds(lambda: executable.call(there), card)

@@ -1,4 +1,4 @@
-"""The way to the card: copies, numbers, failures, streams, threads, graphs."""
+"""Checks of the driver layer: copies, numbers, failures, streams, threads, graphs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _double(count: int, card: Card) -> CudaExecutable:
 
 
 def copies(card: Card) -> str:
-    """Arrays that change as soon as they were given, small and large."""
+    """Upload arrays, small and large, that change at once afterwards."""
     sizes = [1, 100, 10_000] if card.is_host else [1, 1000, 100_000, 131_073, 3_000_000] * 5
     arrays = [np.arange(float(n)) + i for i, n in enumerate(sizes)]
     there = []
@@ -45,7 +45,7 @@ def copies(card: Card) -> str:
 
 
 def values(card: Card) -> str:
-    """Numbers that are passed themselves."""
+    """Pass numbers by value."""
     for dtype, weak, number in (("f8", float, 0.1), ("i8", int, -3), ("?", bool, True)):
         kind = Type(np.dtype(dtype), ())
         many = Type(np.dtype("f8"), (5,))
@@ -63,7 +63,7 @@ def values(card: Card) -> str:
 
 
 def failures(card: Card) -> str:
-    """A place out of bounds is raised when the result is read, and later calls are right."""
+    """Check that an index out of bounds raises when the result is read, and later calls work."""
     _, program = texts(8)[0]
     code, x = compile_for_cuda(program, card.ordinal), np.arange(64.0).reshape(8, 8)
     bad, good = np.array([0, 1, 99, 2, 3]), np.array([4, 3, 2, 1, 0])
@@ -76,7 +76,7 @@ def failures(card: Card) -> str:
 
 
 def streams(card: Card) -> str:
-    """Work on the stream of the thread, between work on the usual one."""
+    """Run work on the per-thread stream, between work on the usual one."""
     code, x = _double(1000, card), uploaded(np.arange(1000.0), card)
     (once,) = code.call([x])
     with card.on(2):
@@ -87,7 +87,7 @@ def streams(card: Card) -> str:
 
 
 def threads(card: Card) -> str:
-    """Four threads that call the same program."""
+    """Call the same program from four threads."""
     code, wrong = _double(1000, card), []
 
     def work(number: int) -> None:
@@ -109,7 +109,7 @@ def threads(card: Card) -> str:
 
 
 def graphs(card: Card) -> str:
-    """A program of several launches, called until it is a graph and its memory has changed."""
+    """Call a program of several launches until it is a graph, and with changing memory."""
     square = Type(np.dtype("f8"), (6, 6))
     _, program = program_of("chain", chain, square)
     code, rng = compile_for_cuda(program, card.ordinal), np.random.default_rng(0)
@@ -124,7 +124,7 @@ def graphs(card: Card) -> str:
 
 
 def about(card: Card) -> str:
-    """What the card is, and how it is given its code."""
+    """Describe the card, and the form of its code."""
     release = ctypes.c_int()
     card.library.call("cuDriverGetVersion", ctypes.addressof(release))
     code, _ = card._image(_double(10, card).kernels()[0], card.capability, None)
@@ -136,5 +136,5 @@ def about(card: Card) -> str:
     )
 
 
-#: In their order: what says most comes first.
+#: The items in order; the most informative come first.
 ITEMS = (about, copies, values, failures, streams, threads, graphs)

@@ -1,4 +1,4 @@
-"""What kernels need of a processor, as the driver has compiled them."""
+"""The registers and resident threads of kernels, as the driver has compiled them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from autojit.codegen.cuda.runtime import CudaExecutable
 
 
 class Occupancy(NamedTuple):
-    """Registers of a thread, bytes of memory that it has in their place, and how many threads of
-    the kernel a processor runs at a time."""
+    """The registers per thread, the bytes per thread that spill to memory, and the number of the
+    kernel's threads that a processor runs at a time."""
 
     registers: int
     spilled: int
@@ -17,7 +17,7 @@ class Occupancy(NamedTuple):
 
 
 def occupancies(code: CudaExecutable) -> list[Occupancy]:
-    """That of each launch of a kernel."""
+    """The occupancy of each launch of a kernel."""
     card, found = code.card, []
     for kernel, launch in zip(code.kernels(), code.launches, strict=True):
         function = card.function(kernel, None)

@@ -61,7 +61,7 @@ def _several(name: str) -> Callable[..., Sequence[Value]]:
 
 
 def _factors(a: Value, b: Value) -> list[Value]:
-    """What is determined, signs too: factors, a solution, values."""
+    """Results that are unique, including signs: factors, a solution, values."""
     square = op("dot")(a, a, contract=((1,), (1,)), batch=((), ()))
     packed, pivots = _several("lu")(square)
     solution = op("solve")(square, packed, pivots, b, transpose=False)
@@ -90,7 +90,7 @@ def _long_transform(z: Value) -> list[Value]:
 
 
 def of_ours(n: int) -> list[tuple[str, Program]]:
-    """What libraries compute where they are installed, and what is long: by our own kernels."""
+    """Programs that use libraries if these are installed, and long rows, for our own kernels."""
     made = []
     for dtype in ("f4", "f8"):
         square = Type(np.dtype(dtype), (n, n))
@@ -107,7 +107,7 @@ def of_ours(n: int) -> list[tuple[str, Program]]:
 
 
 def programs(n: int) -> list[tuple[str, Program]]:
-    """What is checked, on arrays of about n x n elements."""
+    """The programs to check, on arrays of about n x n elements."""
     made = []
     for dtype in ("f4", "f8"):
         square = Type(np.dtype(dtype), (n, n))
@@ -186,7 +186,7 @@ def texts(n: int) -> list[tuple[str, Program]]:
 
 
 def arguments(program: Program) -> list[Any]:
-    """Random arrays; integers are places below an eighth of their number."""
+    """Random arrays; integers are indices below an eighth of the array's size."""
     rng = np.random.default_rng(0)
     return [
         rng.integers(0, max(1, t.size // 8), t.shape) if t.dtype.kind == "i" else _normal(rng, t)

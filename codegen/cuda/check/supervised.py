@@ -1,7 +1,7 @@
-"""Items run one after another in another process, which is begun anew where one ends or hangs it.
+"""Items run one after another in another process, which is restarted if an item ends or hangs it.
 
-After a kernel has touched memory that is not its own, a process cannot use its card any more; and
-threads that wait for each other for ever can only be ended with their process.
+After a kernel has accessed invalid memory, a process can no longer use its card; and threads that
+wait for each other forever can only be ended with their process.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-#: Seconds in which new items are begun, and those that one may take.
+#: The seconds within which new items are begun, and the most seconds of an item.
 ALTOGETHER, OF_ITEM = 380.0, 90.0
-#: What the process says of its items, among its lines: that one begins, and has ended well or not.
+#: Lines by which the process reports its items: one begins, one has ended well, one has failed.
 _MARK = "\x1e"
 _BEGINS, _WELL, _BADLY = "begins", "well", "badly"
 
 
 class Item(NamedTuple):
-    """A name, and what runs it: it returns a line to print, and raises where something is wrong."""
+    """A name, and a function that returns a line to print, or raises if something is wrong."""
 
     name: str
     run: Callable[[], str]
 
 
 def run_items(items: Sequence[Item], is_usable: Callable[[], bool]) -> None:
-    """Run items in this process, until one leaves behind what no other can use."""
+    """Run items in this process, until one leaves it in an unusable state."""
     for item in items:
         print(f"{_MARK}{_BEGINS} {item.name}", flush=True)
         try:
@@ -53,8 +53,10 @@ def supervise(
     command: Sequence[str], names: Sequence[str], altogether: float = ALTOGETHER,
     of_item: float = OF_ITEM,
 ) -> Outcome:  # fmt: skip
-    """Run ``command N``, which runs the items from number N on by :func:`run_items`, and go on with
-    a new process behind each item that ends or hangs it."""
+    """Run ``command N``, which runs the items from number N on by :func:`run_items`.
+
+    After an item that ends or hangs the process, go on with a new process.
+    """
     end = time.monotonic() + altogether
     found, first = Outcome([], []), 0
     while first < len(names):
@@ -66,7 +68,7 @@ def supervise(
 
 
 class _Watched:
-    """One process."""
+    """One process that runs items."""
 
     def __init__(
         self, command: Sequence[str], names: Sequence[str], first: int, of_item: float
@@ -78,7 +80,7 @@ class _Watched:
         self._hung = False
 
     def run(self, end: float, found: Outcome) -> int:
-        """The number of the first item that is left."""
+        """Wait for the process; return the number of the first item that is left."""
         is_running = False
         timer = self._timer()
         assert self._process.stdout is not None
@@ -107,7 +109,7 @@ class _Watched:
         return self._number
 
     def _lost(self, code: int, found: Outcome) -> None:
-        """The process has ended within an item, or before the first."""
+        """Note that the process has ended within an item, or before the first."""
         if self._number >= len(self._names):
             return
         name = self._names[self._number]
@@ -128,5 +130,5 @@ class _Watched:
 
 
 def this_module(name: str) -> list[str]:
-    """The command that runs a module of ours."""
+    """The command that runs one of our modules."""
     return [sys.executable, "-m", name, "--from"]

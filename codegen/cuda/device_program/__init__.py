@@ -1,10 +1,11 @@
-"""What a GPU runs, as data: kernels over threads and blocks.
+"""The device program describes the work of a GPU as data: kernels over threads and blocks.
 
-    nodes     statements about threads, and the kernels and programs that they make up
-    text      their readable text
+    nodes     statements about threads, kernels, and programs
+    calls     calls of libraries
+    text      the readable text of programs
     numbers   new scalars and accumulators
-    failures  what can go wrong, and its place in the status
-    traffic   how many bytes a kernel reads and writes, counted from its statements
+    failures  the failures in kernels, and their places in the status
+    traffic   the bytes that a kernel reads and writes, counted from its statements
 
-What one thread computes is said in the statements of the loop IR.
+Statements of the loop IR describe the computation of each thread.
 """

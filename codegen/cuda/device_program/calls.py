@@ -15,38 +15,38 @@ from autojit.ir.core.affine import Affine
 
 
 class Routine(Protocol):
-    """What is called: a function of a library, with its sizes and settings."""
+    """A function of a library, with its sizes and settings."""
 
     @property
     def library(self) -> str:
-        """The library that has it."""
+        """The name of the library that has the function."""
 
     def compute(self, arrays: Sequence[np.ndarray]) -> None:
-        """Do the same to arrays of elements, from the first one that each part has."""
+        """Compute the same on arrays, each of which begins at the first element of its part."""
 
     def alignments(self) -> Sequence[int]:
-        """Multiples of how many bytes the parts have to begin at."""
+        """The required alignments of the first parts, in bytes."""
 
     @property
     def captures(self) -> bool:
-        """Whether it may be captured for a CUDA graph."""
+        """Whether the call may be captured for a CUDA graph."""
 
     def prepared(self, session: Any) -> Any:
-        """What a session keeps of it: sizes of workspaces, plans."""
+        """The objects that a session keeps for the routine: sizes of workspaces, plans."""
 
     def workspace(self, session: Any, kept: Any, addresses: Sequence[int]) -> int:
-        """The bytes on the card that it works in, for parts at these addresses."""
+        """The bytes of the workspace on the card, for parts at these addresses."""
 
     def invoke(self, session: Any, kept: Any, addresses: Sequence[int], work: int) -> None:
-        """Call it, with memory to work in on the card."""
+        """Call the function, with a workspace on the card at address ``work``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """Scalars of a buffer that a call reads (``r``), writes (``w``) or changes (``rw``).
 
-    ``step`` scalars behind them are those of the next one, where a call is repeated.  Memory
-    between the rows of a matrix counts as its own.
+    If the call is repeated, the scalars of the next call begin ``step`` scalars later.  Memory
+    between the rows of a matrix counts as part of it.
     """
 
     buffer: Buffer
@@ -63,9 +63,9 @@ class Part:
 )
 @dataclass(slots=True)
 class LibraryCall:
-    """A routine that a library runs on the card's stream, in its place among the launches.
+    """A routine that a library runs on the card's stream, in order with the launches.
 
-    It is called ``count`` times, once for each matrix of a batch.
+    It is called ``count`` times, for example once for each matrix of a batch.
     """
 
     name: str
@@ -82,7 +82,7 @@ class LibraryCall:
         return list(dict.fromkeys(p.buffer for p in self.parts))
 
     def touched(self, access: str) -> list[Access]:
-        """Where it reads (``r``) or writes (``w``)."""
+        """The accesses that read (``r``) or write (``w``)."""
         found = []
         for p in self.parts:
             if access in p.access and p.size:

@@ -1,4 +1,4 @@
-"""What can go wrong in kernels, and its places in the status that they write."""
+"""The failures in kernels, and their places in the status that kernels write."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from autojit.ir.ops.checks import error_of, failure_of
 from .calls import LibraryCall
 from .nodes import DeviceKernel, Fail
 
-#: The failures that are no checks of the user's, which come first.
+#: Failures that are not checks of the user; they come first in the status.
 OUT_OF_BOUNDS, NEGATIVE_POWER = "out of bounds", "negative power"
-#: Not the user's fault: a loop has more steps than its tapes have room for.  The launches are to be
-#: repeated with longer ones.
+#: A loop has more steps than its tapes have room for.  This is not an error of the user: the
+#: launches must be repeated with longer tapes.
 TAPE_IS_FULL = "tape is full"
 SINGULAR, NOT_POSITIVE = "singular", "not positive definite"
 NO_EIGENVALUES, NO_SVD = "no eigenvalues", "no singular values"
@@ -33,7 +33,7 @@ _ERRORS = {
 
 
 def failure_words(s: Any) -> str | None:
-    """What can go wrong in a statement: the word of a check, or one of the above."""
+    """The failure that a statement may cause: the word of a check, or one of the above; or None."""
     if isinstance(s, (Gather, ScatterInto)) and s.places:
         return OUT_OF_BOUNDS
     if isinstance(s, Fail):
@@ -49,7 +49,7 @@ def failure_words(s: Any) -> str | None:
 
 
 def failures_of(launches: Sequence[DeviceKernel | LibraryCall]) -> list[str]:
-    """All that can go wrong, in the order in which it is raised; empty if nothing can."""
+    """All possible failures, in the order of their precedence; empty if there are none."""
     kernels = [launch for launch in launches if isinstance(launch, DeviceKernel)]
     found = (failure_words(s) for kernel in kernels for s in walk(kernel.body))
     words = [w for w in dict.fromkeys(found) if w is not None]
@@ -62,7 +62,7 @@ def failures_of(launches: Sequence[DeviceKernel | LibraryCall]) -> list[str]:
 
 
 def error_for(words: str) -> Exception:
-    """What is raised."""
+    """The exception for a failure."""
     failure = failure_of(words)
     if failure is not None:
         return error_of(failure)

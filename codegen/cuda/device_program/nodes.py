@@ -1,8 +1,8 @@
-"""Statements about threads; what each thread computes is said in statements of the loop IR.
+"""Statements about threads; statements of the loop IR describe the computation of each thread.
 
-A kernel is run by ``grid`` blocks of ``threads`` threads.  All threads run the body, and the
-variables ``kernel.block`` and ``kernel.thread`` tell them apart.  A *team* is a number of threads
-of one block that share an iteration of a loop: a block, or neighbours within a warp.
+``grid`` blocks of ``threads`` threads run a kernel.  All threads run the body; they differ in the
+variables ``kernel.block`` and ``kernel.thread``.  A *team* is a set of threads of one block that
+share an iteration of a loop: a whole block, or neighbours within a warp.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .calls import LibraryCall
 )
 @dataclass(slots=True)
 class Share:
-    """``for var in range(first, stop, step): body``: a thread's share of a loop's iterations.
+    """A thread's share of a loop's iterations: ``for var in range(first, stop, step): body``.
 
     ``first`` differs from thread to thread, and all shares together are the whole loop.
     """
@@ -42,9 +42,9 @@ class Share:
 @declare(bodies=lambda s: [s.body])
 @dataclass(slots=True)
 class Together:
-    """Loads, or stores, of neighbours in a buffer, which a thread does at once.
+    """Loads, or stores, of neighbours in a buffer, which a thread makes as one access.
 
-    The first place is a multiple of their number.
+    The index of the first is a multiple of their number.
     """
 
     body: list[Any]
@@ -53,7 +53,7 @@ class Together:
 @declare(indices=lambda s: (s.value,))
 @dataclass(slots=True)
 class Let:
-    """``var = value``, for the statements behind it in the same body."""
+    """``var = value``, for the later statements of the same body."""
 
     var: Var
     value: Affine
@@ -62,7 +62,7 @@ class Let:
 @declare(indices=lambda s: (s.index,), bodies=lambda s: [s.body])
 @dataclass(slots=True)
 class When:
-    """The body where ``low <= index < high``."""
+    """The body is run if ``low <= index < high``."""
 
     index: Affine
     low: int
@@ -73,7 +73,7 @@ class When:
 @declare(in_turn=lambda s: True)
 @dataclass(slots=True)
 class Barrier:
-    """The threads of a team of ``width`` wait for each other, and see what the others stored."""
+    """The threads of a team of ``width`` wait for each other; then each sees the others' stores."""
 
     width: int
 
@@ -81,9 +81,9 @@ class Barrier:
 @declare(adds_to=lambda s: s.accumulator)
 @dataclass(slots=True)
 class Combine:
-    """The accumulators of a team become one value, the same in each of its threads.
+    """The accumulators of a team are combined; each of its threads gets the result.
 
-    The threads of a team are ``stride`` apart.  They are combined in a fixed order.
+    The threads of a team are ``stride`` apart.  The order of the combination is fixed.
     """
 
     accumulator: Accumulator
@@ -105,17 +105,19 @@ def _reach(s: Any) -> Access:
 )
 @dataclass(slots=True)
 class Atomic(ScatterInto):
-    """A ``ScatterInto`` that several threads may do at the same place, in any order: ``add`` or
-    ``maximum``, of numbers that are not NaN."""
+    """An atomic ``ScatterInto``: several threads may update the same place, in any order.
 
-    #: Whether hardly any iteration comes to it.
+    It is ``add``, or ``maximum`` of numbers that are not NaN.
+    """
+
+    #: Whether hardly any iteration reaches it.
     is_rare: bool = False
 
 
 @declare(uses=lambda s: (s.condition,))
 @dataclass(slots=True)
 class Fail:
-    """The call fails where the condition holds; it goes on, so that no thread waits for another."""
+    """The call fails if the condition holds; the thread runs on, so that no other waits for it."""
 
     condition: Scalar
     words: str
@@ -123,7 +125,7 @@ class Fail:
 
 @dataclass(slots=True)
 class DeviceKernel:
-    """A function of the device, and how many threads run it."""
+    """A function of the device, with the number of threads that run it."""
 
     name: str
     doc: str
@@ -132,29 +134,36 @@ class DeviceKernel:
     block: Var
     thread: Var
     body: list[Any]
-    #: The buffers that it is given, in the order of its parameters.
+    #: The buffers that are passed, in the order of the parameters.
     buffers: list[Buffer]
-    #: Memory of a block, and of a thread.
+    #: The buffers of each block, and of each thread.
     shared: list[Buffer] = field(default_factory=list)
     locals: list[Buffer] = field(default_factory=list)
-    #: Threads that exchange registers; wider teams combine through shared memory.
+    #: The number of threads that can exchange registers; wider teams combine through shared memory.
     warp: int = 32
 
     @property
     def lanes(self) -> int:
-        """How many threads there are in all."""
+        """The number of threads in all blocks."""
         return self.grid * self.threads
 
     def stride(self, s: Share) -> int | None:
-        """How many iterations of a loop the threads of a block begin with, where the blocks share
-        it evenly: the next ones are the next block's, and the step is that times the blocks."""
+        """The number of iterations with which the threads of a block begin, if the blocks share a
+        loop evenly; else None.
+
+        The next iterations are those of the next block, and the step is this number times the
+        number of blocks.
+        """
         found = s.first.stride(self.block)
         return found if found and found * self.grid == s.step else None
 
     @property
     def is_elastic(self) -> bool:
-        """Whether fewer blocks do the same, if each takes more steps: blocks tell apart only where
-        the shares of loops begin, and there is more than one step."""
+        """Whether fewer blocks can do the same work, if each takes more steps.
+
+        This holds if blocks differ only in the first iterations of their shares of loops, and if
+        there is more than one step.
+        """
         several = False
         for s in walk(self.body):
             if not any(self.block in index.variables() for index in indices_of(s)):
@@ -167,13 +176,13 @@ class DeviceKernel:
 
 @dataclass(slots=True)
 class DeviceProgram:
-    """The launches of a loop program in their order."""
+    """The launches of a loop program, in order."""
 
     loops: LoopProgram
     launches: list[DeviceKernel | LibraryCall]
-    #: Memory besides that of the loop program: partial results.
+    #: Buffers of partial results, in addition to those of the loop program.
     partials: list[Buffer]
-    #: Buffers with a number of scalars for each step of a loop: as long as memory is given to them.
+    #: Buffers with some scalars for each step of a loop; the caller chooses the number of steps.
     tapes: list[Buffer]
-    #: What can go wrong, by the words that say so; their numbers are places of the status.
+    #: The names of the possible failures; their indices are their places in the status.
     failures: list[str]

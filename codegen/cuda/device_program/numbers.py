@@ -1,4 +1,4 @@
-"""New scalars and accumulators, whose numbers are none of the lowering's."""
+"""New scalars and accumulators, with numbers that the lowering does not use."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def accumulator(dtype: str, combine: str = "add", identity: Any = 0) -> Accumula
 
 
 def constant_scalar(value: Any, dtype: str) -> Constant:
-    """A statement that defines a number."""
+    """A statement that defines a constant."""
     return Constant(scalar(dtype), value)
 
 
 def loaded(buffer: Buffer, index: Affine, guard: Scalar | None = None) -> Load:
-    """A statement that reads an element."""
+    """A statement that loads an element."""
     return Load(scalar(buffer.dtype), buffer, index, guard)
 
 
@@ -38,5 +38,5 @@ def computed(name: str, *args: Scalar, dtype: str = "") -> Compute:
 
 
 def within(index: Affine, low: int, high: int) -> InRange:
-    """A statement that says whether an index is in a range."""
+    """A statement that tests whether an index is in a range."""
     return InRange(scalar("bool"), index, low, high)

@@ -1,4 +1,4 @@
-"""The readable text of device programs: that of loop programs, with statements about threads."""
+"""The readable text of device programs is that of loop programs, with statements about threads."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def print_device_program(program: DeviceProgram) -> str:
 
 
 def _call(call: LibraryCall, names: BufferNames) -> list[str]:
-    """What is called, and what it reads (``r``) and writes (``w``) from which scalar on."""
+    """The lines of a call, with the ranges of scalars that it reads (``r``) and writes (``w``)."""
     again = f", {call.count} times" if call.count > 1 else ""
     lines = [f"  call {call.name}{again}: {call.routine}"]
     for p in call.parts:

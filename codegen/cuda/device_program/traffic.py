@@ -1,7 +1,7 @@
-"""How many bytes a kernel has to move between the processors and memory, from its statements.
+"""Estimates the bytes that a kernel must move between processors and memory, from its statements.
 
 An element of global memory counts once for reading and once for writing, however often a kernel
-touches it: neighbours read it from a cache, or the same team has read it before.
+touches it: repeated reads are from a cache, or by the same team.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .nodes import DeviceKernel
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that are read, and that are written."""
+    """The numbers of bytes that are read and written."""
 
     read: int
     written: int
@@ -32,7 +32,7 @@ class Traffic:
 
 
 def traffic(kernel: DeviceKernel) -> Traffic:
-    """The bytes that a kernel moves, at most."""
+    """The most bytes that a kernel moves."""
     read: dict[Buffer, int] = defaultdict(int)
     written: dict[Buffer, int] = defaultdict(int)
     for s in walk(kernel.body):
@@ -48,7 +48,7 @@ def traffic(kernel: DeviceKernel) -> Traffic:
 
 
 def _elements(access: Access) -> int:
-    """How many elements an access may touch: the values of the variables in its index."""
+    """The number of elements that an access may touch, for all values of its index variables."""
     return prod(v.extent for v in access.index.variables()) * access.size
 
 

@@ -1,15 +1,17 @@
-"""The card: memory, copies, launches, graphs, through the functions of CUDA's driver.
+"""The card: memory, copies, launches and graphs through the functions of CUDA's driver.
 
-prototypes   the functions that are called, as ``cuda.h`` declares them
-library      where they come from: the driver, or Python functions in its place
-simulated    such functions, over numba's CUDA simulator
+prototypes   the driver functions that are called, as ``cuda.h`` declares them
+library      the source of these functions: the driver, or Python functions in its place
+simulated    Python functions in the driver's place, over numba's CUDA simulator
 memory       memory on a card, and the pool that it comes from
 uploads      copies to a card from memory that may change at once
-forks        processes in which the driver does not work
+forks        forked processes, in which the driver does not work
 card         a card: context, copies, events, kernels, failures
-extraction   one kernel of a generated module, with what it needs
-assembly     PTX to machine code, or to PTX that an older driver knows
+failures     flags of failures in kernels
+extraction   one kernel of a generated module, with the definitions that it uses
+assembly     PTX to machine code, or to PTX of a version that an older driver knows
 compiler     kernels to PTX by numba-cuda
-entry        a table of launches run by one call, in machine code
-launching    a program's table, or its CUDA graph
+entry        a table of launches that one call runs, in machine code
+launching    a program's table of launches, or its CUDA graphs
+cards        the cards of this machine
 """

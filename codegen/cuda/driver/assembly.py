@@ -1,8 +1,9 @@
-"""PTX to what a driver takes: machine code by nvJitLink, or PTX of a version that it knows.
+"""PTX is turned into code that a driver takes: machine code by nvJitLink, or PTX of a version that
+the driver knows.
 
-NVVM writes the PTX of its own release, and a driver refuses what is newer than itself
-(CUDA_ERROR_UNSUPPORTED_PTX_VERSION). Machine code for the card is taken by every driver of the same
-major release and by later ones:
+NVVM writes the PTX of its own release, and a driver refuses PTX newer than itself
+(CUDA_ERROR_UNSUPPORTED_PTX_VERSION). Every driver of the same major release, or a later one, takes
+machine code for the card:
 https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html.
 """
 
@@ -13,17 +14,17 @@ from functools import cache
 
 from autojit.codegen.loop_ir.errors import TargetError
 
-#: Minor numbers of PTX 8 by those of CUDA 12, where the two differ: table "PTX Release History" of
-#: NVIDIA's "PTX ISA". PTX 9 has the minor numbers of CUDA 13.
+#: Minor version of PTX 8 for each minor version of CUDA 12 for which the two differ: table "PTX
+#: Release History" of NVIDIA's "PTX ISA". PTX 9 has the minor versions of CUDA 13.
 _MINOR_OF_8 = {6: 5, 7: 6, 8: 7, 9: 8}
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)$", re.MULTILINE)
 _TARGET = re.compile(r"^\.target sm_(\d+)", re.MULTILINE)
 
 
 def assembles(driver: int) -> bool:
-    """Whether machine code is made here for a driver (12040 is that of CUDA 12.4).
+    """Whether we make machine code for a driver (12040 is that of CUDA 12.4).
 
-    >>> assembles(0)  # a driver of no release
+    >>> assembles(0)  # an unknown driver
     False
     """
     linker = _linker()
@@ -32,7 +33,7 @@ def assembles(driver: int) -> bool:
 
 @cache
 def _linker() -> int | None:
-    """The major release of nvJitLink; None where it is not installed."""
+    """The major release of nvJitLink; None if it is not installed."""
     try:
         from cuda.bindings import nvjitlink
 
@@ -42,8 +43,9 @@ def _linker() -> int | None:
 
 
 def is_for(text: str, capability: tuple[int, int]) -> bool:
-    """Whether PTX is for just these cards: for those newer than NVVM it is that of the newest that
-    NVVM knows, which the driver translates.
+    """Whether PTX targets exactly this capability.
+
+    For cards newer than NVVM, the PTX targets the newest that NVVM knows; the driver translates it.
 
     >>> is_for(".target sm_90", (9, 0)), is_for(".target sm_121", (13, 0))
     (True, False)
@@ -53,9 +55,9 @@ def is_for(text: str, capability: tuple[int, int]) -> bool:
 
 
 def lowered(text: str, driver: int) -> str:
-    """PTX under the newest version that a driver knows, if it says a newer one.
+    """PTX with its version lowered to the newest that a driver knows.
 
-    Its instructions stay. The driver compares them with the version, and refuses newer ones.
+    Its instructions stay: the driver checks them against the version, and refuses newer ones.
 
     >>> lowered(".version 9.5", 12040), lowered(".version 9.5", 13050)
     ('.version 8.4', '.version 9.5')
@@ -77,7 +79,7 @@ def assembled(text: str, capability: tuple[int, int]) -> bytes:
     """The machine code of PTX for cards of a capability.
 
     Raises:
-        TargetError: with nvJitLink's words, where it refuses the PTX.
+        TargetError: with nvJitLink's message, if it refuses the PTX.
     """
     from cuda.bindings import nvjitlink
 

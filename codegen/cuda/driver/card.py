@@ -1,4 +1,4 @@
-"""A card: context, memory, copies, events, kernels, and what has failed on it."""
+"""A card: context, memory, copies, events, kernels, and failures."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from .uploads import Uploads
 
 
 class Card:
-    """One GPU.  All work of ours on it runs in the order of :attr:`stream`.
+    """One GPU.  All our work on it runs in the order of :attr:`stream`.
 
-    ``with card:`` makes its context that of the thread.  It is the card's primary context, which
+    ``with card:`` makes the card's context current in the thread.  It is the primary context, which
     PyTorch, CuPy and Numba use as well.
     """
 
@@ -44,15 +44,15 @@ class Card:
         self.library = library
         self.ordinal = ordinal
         self.name = f"cuda:{ordinal}"
-        #: Whether its memory is the host's: in the simulator.
+        #: Whether its memory is the host's, as in the simulator.
         self.is_host = library.is_host
-        #: ``(kernel, capability, kept) -> code`` that the driver loads, and the name of its kernel.
+        #: ``(kernel, capability, kept) -> (code for the driver, name of the kernel in it)``.
         self._image = make_image
         self._device = library.asked("cuDeviceGet", ctypes.c_int, ordinal)
         self.context = library.asked("cuDevicePrimaryCtxRetain", ctypes.c_void_p, self._device)
         self.stream: int = LEGACY_STREAM
-        #: Whether memory is allocated in the order of a stream: not by Windows' older drivers, nor
-        #: on parts of a card that virtual machines have.
+        #: Whether memory can be allocated in the order of a stream. It cannot with older drivers on
+        #: Windows, nor on the shares of a card that virtual machines get.
         self._has_pools = bool(self._attribute(MEMORY_POOLS))
         self.pool = Pool(self._allocate, self._free, self.wait)
         self.failures = Failures(self._allocate_on_host)
@@ -69,7 +69,7 @@ class Card:
     def __exit__(self, *error: object) -> None:
         self.library.asked("cuCtxPopCurrent_v2", ctypes.c_void_p)
 
-    # -- what it is ---------------------------------------------------------
+    # -- attributes ---------------------------------------------------------
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -77,17 +77,17 @@ class Card:
 
     @property
     def processors(self) -> int:
-        """How many processors run blocks."""
+        """The number of multiprocessors."""
         return self._attribute(PROCESSORS)
 
     @property
     def resident(self) -> int:
-        """How many threads a processor holds at a time."""
+        """The number of threads that a multiprocessor holds at a time."""
         return self._attribute(RESIDENT)
 
     @property
     def model(self) -> str:
-        """What its maker calls it."""
+        """The model name of the card."""
         words = ctypes.create_string_buffer(128)
         self.library.call("cuDeviceGetName", ctypes.addressof(words), 128, self._device)
         return words.value.decode()
@@ -105,7 +105,7 @@ class Card:
             return int(self.library.asked(name, ctypes.c_uint64, size, *given))
 
     def _allocate_on_host(self, size: int) -> int:
-        """Memory of the host that the card reads and writes at the same address, for good."""
+        """Allocate host memory that the card accesses at the same address; it is never freed."""
         with self:
             flags = PORTABLE_AND_MAPPED
             return int(self.library.asked("cuMemHostAlloc", ctypes.c_void_p, size, flags))
@@ -114,14 +114,14 @@ class Card:
         if self.library.tried("cuCtxPushCurrent_v2", self.context):
             if self._has_pools:
                 self.library.tried("cuMemFreeAsync", pointer, self.stream)
-            else:  # what was launched may still use it
+            else:  # launched work may still use the memory
                 self.library.tried("cuStreamSynchronize", self.stream)
                 self.library.tried("cuMemFree_v2", pointer)
             found = ctypes.c_void_p()
             self.library.tried("cuCtxPopCurrent_v2", ctypes.addressof(found))
 
     def memory(self, nbytes: int) -> Memory:
-        """New memory, with anything in it."""
+        """New uninitialized memory."""
         size = self.pool.rounded(nbytes)
         return Memory(self, self.pool.take(size), size)
 
@@ -132,7 +132,7 @@ class Card:
         return made
 
     def write(self, pointer: int, array: np.ndarray) -> None:
-        """Copy a C-contiguous array to the card; it may be changed afterwards."""
+        """Copy a C-contiguous array to the card; the array may be changed afterwards."""
         if array.nbytes:
             self._uploads.write(pointer, array)
 
@@ -141,8 +141,10 @@ class Card:
             self.library.call("cuMemcpyHtoDAsync_v2", pointer, address, nbytes, self.stream)
 
     def read(self, pointer: int, into: np.ndarray) -> None:
-        """Copy to a C-contiguous array, once what was launched before is done; it is there, and may
-        go, after :meth:`synchronize`."""
+        """Start a copy to a C-contiguous array, which runs after earlier launches.
+
+        The array must exist until :meth:`synchronize` returns; only then is the copy complete.
+        """
         if into.nbytes:
             with self:
                 self.library.call(
@@ -150,7 +152,7 @@ class Card:
                 )
 
     def copy(self, pointer: int, nbytes: int) -> Memory:
-        """New memory with what is elsewhere on the card."""
+        """New memory with a copy of other memory on the card."""
         made = self.memory(nbytes)
         if nbytes:
             with self:
@@ -162,12 +164,12 @@ class Card:
     # -- order --------------------------------------------------------------
 
     def synchronize(self) -> None:
-        """Wait for all that was launched; raise what has failed in it."""
+        """Wait for all launched work; raise the first error in it."""
         self.wait()
         self.failures.check()
 
     def wait(self) -> None:
-        """Wait for all that was launched."""
+        """Wait for all launched work."""
         before = self._uploads.count
         self._wait()
         self._uploads.done(before)
@@ -177,11 +179,11 @@ class Card:
             self.library.call("cuStreamSynchronize", self.stream)
 
     def wait_for(self, stream: int) -> None:
-        """Work of ours from now on comes after what is on another stream now."""
+        """Make our later work run after the present work on another stream."""
         self._order(first=stream, then=self.stream)
 
     def release_to(self, stream: int) -> None:
-        """Work on another stream from now on comes after ours until now."""
+        """Make later work on another stream run after our present work."""
         self._order(first=self.stream, then=stream)
 
     def _order(self, first: int, then: int) -> None:
@@ -195,9 +197,9 @@ class Card:
 
     @contextmanager
     def on(self, stream: int) -> Iterator[None]:
-        """Work inside of the block goes to this stream, after what was launched before.
+        """Use this stream inside of the block, in order after earlier launches.
 
-        Not while other threads launch work on the card: theirs would have no place in the order.
+        No other thread may launch work on the card meanwhile: its order would be undefined.
         """
         with self._lock:
             before = self.stream
@@ -213,7 +215,7 @@ class Card:
     # -- kernels ------------------------------------------------------------
 
     def function(self, kernel: Kernel, kept: Kept | None) -> int:
-        """A kernel, compiled and loaded once."""
+        """The driver's handle of a kernel, which is compiled and loaded once."""
         with self._lock:
             found = self._functions.get(kernel.key)
             if found is None:
@@ -225,15 +227,17 @@ class Card:
             return found
 
     def fitting(self, function: int, threads: int) -> int:
-        """How many blocks of so many threads of a kernel run at the same time: as many as have room
-        for their registers and shared memory."""
+        """The number of blocks of a kernel that run at the same time, each of ``threads`` threads.
+
+        Their registers and shared memory limit it.
+        """
         name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
         with self:
             of_each = self.library.asked(name, ctypes.c_int, function, threads, 0)
         return int(of_each) * self.processors
 
     def registers(self, function: int) -> tuple[int, int]:
-        """The registers of a thread of a kernel, and the bytes of memory that it has instead."""
+        """The registers per thread of a kernel, and the bytes per thread that spill to memory."""
         name = "cuFuncGetAttribute"
         with self:
             found = [
@@ -243,7 +247,7 @@ class Card:
         return found[0], found[1]
 
     def work(self, count: int, nodes: int) -> Work:
-        """So many launches at an address, as the entry takes them."""
+        """The structure for :mod:`.entry`, with ``count`` launches at the address ``nodes``."""
         names = "cuLaunchKernel", "cuGraphLaunch", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"
         functions = map(self.library.address, names)
         return Work(*functions, self.context, self.stream, None, count, nodes)

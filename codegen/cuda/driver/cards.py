@@ -16,12 +16,12 @@ from .compiler import ENTRY, SIMULATE, Kept, Kernel, load_cuda
 from .library import Library, of_driver, of_python
 from .prototypes import ORDINAL
 
-#: ``(kernel, capability, kept) -> code and the name of the kernel in it``.
+#: ``(kernel, capability, kept) -> (code, name of the kernel in it)``.
 Image = Callable[[Kernel, tuple[int, int], Kept | None], tuple[bytes, bytes]]
 
 
 class _Machine:
-    """What is opened when a card is first asked for."""
+    """The driver and the cards, opened at the first use."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -40,7 +40,7 @@ def is_simulated() -> bool:
 
 
 def image_for(driver: int) -> Image:
-    """What makes code for a driver of a release: 12040 is that of CUDA 12.4."""
+    """A function that makes code for a driver of a release: 12040 is CUDA 12.4."""
 
     def image(
         kernel: Kernel, capability: tuple[int, int], kept: Kept | None
@@ -70,7 +70,7 @@ def _open() -> tuple[Library, Image]:
 
 
 def _count(library: Library) -> int:
-    """How many cards a driver has; 0 also where it finds none."""
+    """The number of cards of a driver; 0 also if the driver reports that there is none."""
     try:
         library.call("cuInit", 0)
         return int(library.asked("cuDeviceGetCount", ctypes.c_int))
@@ -87,12 +87,12 @@ def _library() -> tuple[Library, Image]:
 
 
 def count() -> int:
-    """How many cards there are; TargetError if there is none."""
+    """The number of cards; raises TargetError if there is none."""
     return _count(_library()[0])
 
 
 def card(ordinal: int = 0) -> Card:
-    """A card by its number; TargetError if it is not there."""
+    """A card by its number; raises TargetError if there is no such card."""
     found = _machine.cards.get(ordinal)
     if found is not None:
         return found
@@ -110,13 +110,13 @@ def card(ordinal: int = 0) -> Card:
 
 
 def opened() -> list[Card]:
-    """The cards that have been used."""
+    """The cards used so far."""
     return list(_machine.cards.values())
 
 
 @contextmanager
 def driven_by(library: Library, image: Any) -> Iterator[None]:
-    """Other functions in the place of the driver's inside of the block, for tests."""
+    """Replace the driver's functions inside of the block, for tests."""
     before = _machine.opened, _machine.cards
     _machine.opened, _machine.cards = (library, image), {}
     try:
@@ -126,7 +126,7 @@ def driven_by(library: Library, image: Any) -> Iterator[None]:
 
 
 def holder(pointer: int) -> int:
-    """The number of the card whose memory an address is in."""
+    """The number of the card whose memory contains an address."""
     if not pointer:
         return 0
     with card() as first:

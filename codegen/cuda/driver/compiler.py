@@ -1,7 +1,8 @@
-"""Kernels to code that a card loads: PTX by numba-cuda, then machine code, without a card.
+"""Kernels are compiled to code that a card loads: PTX by numba-cuda, then machine code.
 
-A kernel takes the bare addresses of its buffers; their sizes are part of its code.  Compiled
-kernels are kept by their text, so that equal ones are compiled once, and on disk.
+No card is needed for that.  A kernel takes the bare addresses of its buffers; their sizes are part
+of its code.  Compiled kernels are cached by their text, so that equal ones are compiled once, and
+also on disk.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ ENTRY = "autojit_kernel"
 
 
 class Parameter(NamedTuple):
-    """A buffer of a kernel: its dtype, its elements, whether its one element is passed itself in
-    the place of its address, whether it has so many elements for each of a number of steps,
-    which is passed after its address, what its address is a multiple of, if that is known, and
-    whether threads read in it what others have written before a barrier."""
+    """A buffer of a kernel.
+
+    ``dtype`` and ``size`` describe its elements.  If ``by_value``, its one element is passed
+    instead of its address.  If ``per_step``, it has ``size`` elements for each step, and the number
+    of steps is passed after its address.  Its address is a multiple of ``aligned``.  If
+    ``exchanged``, threads read elements that others have written before a barrier.
+    """
 
     dtype: str
     size: int
@@ -44,7 +48,7 @@ class Parameter(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A kernel as its own module, its buffers, and what these are called in it."""
+    """A kernel as its own module, its buffers, and their names in it."""
 
     text: str
     buffers: tuple[Parameter, ...]
@@ -52,12 +56,12 @@ class Kernel(NamedTuple):
 
     @property
     def words(self) -> int:
-        """How many words a launch passes."""
+        """The number of 8-byte words that a launch passes."""
         return len(self.buffers) + sum(b.per_step for b in self.buffers)
 
     @property
     def key(self) -> str:
-        """The same for kernels with equal code, in every process, whatever buffers are called."""
+        """A key that is equal, in every process, for kernels that differ only in buffer names."""
         return _key(self)
 
 
@@ -69,17 +73,17 @@ def _key(kernel: Kernel) -> str:
 
 
 class Kept(Protocol):
-    """Where code is kept between processes."""
+    """A store for code between processes."""
 
     def load(self, kernel: Kernel, capability: tuple[int, int], form: str) -> bytes | None:
-        """The code of a kernel, if it is there; ``form`` is ``"ptx"`` or ``"cubin"``."""
+        """The code of a kernel, or None; ``form`` is ``"ptx"`` or ``"cubin"``."""
 
     def store(self, kernel: Kernel, capability: tuple[int, int], form: str, code: bytes) -> None:
-        """Keep it."""
+        """Store the code of a kernel."""
 
 
 class Count:
-    """How many kernels were compiled, and loaded from disk, in this process."""
+    """The numbers of kernels compiled, and loaded from disk, in this process."""
 
     compiled = 0
     loaded = 0
@@ -97,21 +101,21 @@ def load_cuda() -> Any:
         raise TargetError(
             f'device="cuda" needs numba-cuda, which is not installed:\n    {_INSTALL}\n{SIMULATE}'
         ) from None
-    with quiet():  # about versions of the toolkit
+    with quiet():  # numba-cuda warns about versions of the toolkit
         from numba import cuda
     return cuda
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without warnings: of the simulator's NumPy about NaN, of numba about small grids."""
+    """Suppress warnings: NumPy's about NaN in the simulator, and Numba's about small grids."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def run_source(text: str, name: str) -> dict[str, Any]:
-    """The names that a source defines; its lines are shown in tracebacks."""
+    """Execute a source, and return the names that it defines; tracebacks show its lines."""
     file = f"<autojit cuda {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": f"autojit_cuda_{name}"}
@@ -122,8 +126,11 @@ def run_source(text: str, name: str) -> dict[str, Any]:
 def image(
     kernel: Kernel, capability: tuple[int, int], kept: Kept | None = None, driver: int = 0
 ) -> bytes:
-    """The code of a kernel for cards of a capability, as a driver takes it (12040 is that of
-    CUDA 12.4): machine code, or PTX, which the driver translates; PTX as it is for driver 0."""
+    """The code of a kernel for cards of a capability, in a form that the driver takes.
+
+    It is machine code, or PTX, which the driver translates.  ``driver`` is the driver's version:
+    12040 is that of CUDA 12.4; for 0, the result is PTX with its version unchanged.
+    """
     with _lock:
         key = kernel.key, capability, driver
         if key not in _images:
@@ -150,7 +157,7 @@ def _image(
 
 
 def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
-    """The PTX of a kernel, in which it is called ``autojit_kernel``."""
+    """The PTX of a kernel, which is named ``autojit_kernel`` in it."""
     cuda = load_cuda()
     namespace = run_source(kernel.text, kernel.key[:12])
     entry = _entry(namespace[NAME].py_func, kernel.buffers)
@@ -169,13 +176,14 @@ def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
 
 
 def _named(text: str) -> str:
-    """PTX in which the kernel has our name in the place of Numba's."""
+    """The PTX with our name for the kernel in the place of Numba's."""
     mangled = text.split(".visible .entry ", 1)[1].split("(", 1)[0].strip()
     return text.replace(mangled, ENTRY)
 
 
 def _entry(function: Any, buffers: Sequence[Parameter]) -> Any:
-    """A kernel that takes addresses, or numbers, and calls the function with arrays of these."""
+    """A kernel that takes addresses, or numbers, and calls the function with arrays made of
+    them."""
     from numba import cuda
 
     names, arrays = [], []
@@ -194,8 +202,11 @@ def _entry(function: Any, buffers: Sequence[Parameter]) -> Any:
 
 @cache
 def _intrinsics() -> tuple[Any, Any]:
-    """``array_at(pointer, size, steps)``: an array of so many elements for each step;
-    ``array_of(number)``: one of one element.  Neither is more than a type once LLVM has seen it."""
+    """The intrinsics that make arrays in a kernel.
+
+    ``array_at(pointer, size, steps)`` is an array with ``size`` elements for each step;
+    ``array_of(number)`` is an array of one element.  LLVM optimizes both away.
+    """
     from numba import types
     from numba.cuda.cgutils import alloca_once_value
     from numba.cuda.extending import intrinsic
@@ -208,7 +219,7 @@ def _intrinsics() -> tuple[Any, Any]:
             return _array(context, builder, signature.return_type, arguments[0], count)
 
         if not isinstance(size, types.IntegerLiteral):
-            return None  # Numba asks first without what is written
+            return None  # Numba first tries types without literal values
         return types.Array(pointer.dtype, 1, "C")(pointer, size, types.intp), code
 
     @intrinsic
@@ -225,7 +236,7 @@ def _intrinsics() -> tuple[Any, Any]:
 
 
 def _array(context: Any, builder: Any, kind: Any, pointer: Any, count: Any) -> Any:
-    """Numba's structure of an array."""
+    """Numba's structure for an array."""
     from numba import types
     from numba.cuda.np import arrayobj
 
@@ -257,9 +268,9 @@ def _signature(buffers: Sequence[Parameter]) -> tuple[Any, ...]:
 
 @contextmanager
 def _device_of(capability: tuple[int, int]) -> Iterator[None]:
-    """Device functions compile for this capability.
+    """Compile device functions for this capability.
 
-    Numba takes theirs from the present device, also in ``compile_ptx``, which needs none.
+    Numba takes it from the current device, even in ``compile_ptx``, which needs no device.
     """
     from unittest import mock
 
@@ -272,15 +283,18 @@ def _device_of(capability: tuple[int, int]) -> Iterator[None]:
 
 @contextmanager
 def _buffers_apart(buffers: Sequence[Parameter]) -> Iterator[None]:
-    """Kernels say that no two of their buffers overlap, as is so: each has memory of its own while
-    a kernel runs, but for arguments, which are not written; and what addresses are multiples of.
+    """Mark the buffers of kernels as ``noalias``, and declare their alignment.
 
-    That of threads which exchange numbers in it is not said: LLVM takes a barrier for a call that
-    is not given the buffer, and so cannot change it, and would read from registers behind it what
-    was read before (``BasicAAResult::getModRefInfo``: a ``noalias`` argument that does not escape).
+    No two buffers overlap: each has its own memory while a kernel runs, except arguments, which are
+    never written.
 
-    LLVM then reads what a kernel does not write by ``ld.global.nc``, and reads ahead of writes; it
-    reads and writes both parts of a complex number, and other neighbours, at once.
+    A buffer in which threads exchange numbers is not marked.  LLVM sees a barrier as a call that
+    does not get the buffer and so cannot change it; after the barrier it would reuse values loaded
+    before (``BasicAAResult::getModRefInfo``: a ``noalias`` argument that does not escape).
+
+    With these marks, LLVM loads from buffers that a kernel does not write by ``ld.global.nc``, and
+    moves loads ahead of stores.  It loads and stores both parts of a complex number, and other
+    neighbours, at once.
     """
     from unittest import mock
 

@@ -1,5 +1,4 @@
-"""A table of launches run by one call, in machine code: a launch from there takes the driver's time
-alone."""
+"""One call of machine code runs a table of launches, so that each takes only the driver's time."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from .prototypes import KernelNode
 
 
 class Work(ctypes.Structure):
-    """What one call does: launches of a table in turn, or one of a graph.
+    """The argument of a call: launches in a table, which run in turn, or one graph to launch.
 
     ``launch``, ``launch_graph``, ``push`` and ``pop`` are the addresses of the driver's functions.
     """
@@ -88,8 +87,8 @@ end:
 
 @cache
 def launch() -> Callable[[int], int]:
-    """The function that does the :class:`Work` at an address, and returns the first CUresult that
-    is not success, or 0."""
+    """The compiled function: it runs the :class:`Work` at an address, and returns the first
+    CUresult that is not success, or 0."""
     from autojit.codegen.cpu.host.engine import Compiled
 
     assert ctypes.sizeof(KernelNode) == 72  # as _NODE lays it out

@@ -1,6 +1,6 @@
-"""One kernel of a generated module, with what it needs, as a module of its own.
+"""One kernel of a generated module, with the definitions that it uses, becomes a separate module.
 
-Kernels that are equal but for their names have equal modules, so that they are compiled once.
+Kernels that differ only in name have equal modules, so they are compiled once.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-#: What a kernel is called in its own module.
+#: The name of every kernel in its own module.
 NAME = "kernel"
 
 
@@ -17,7 +17,7 @@ class Extraction:
 
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines(keepends=True)
-        #: Top-level definitions in order, by the names that they give.
+        #: Top-level statements in order, by the names that they define.
         self._given: dict[str, ast.stmt] = {}
         for node in ast.parse(text).body:
             for name in _names_given(node):

@@ -1,4 +1,4 @@
-"""What fails in kernels: flags in the host's memory, which are read when the host waits anyway."""
+"""Kernels report failures by flags in host memory, which are read when the host waits anyway."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from autojit.ir.core.locks import Lock
 
-#: Bytes of one program's flags, on cache lines of their own, and of what is allocated at once.
+#: Bytes of one program's flags, on cache lines of their own, and bytes of one allocation.
 _CELL, _PAGE = 256, 4096
 #: The most flags of a program, which are 32-bit integers.
 MOST = _CELL // 4
 
 
 class Calls:
-    """The calls of a program from one look at its flags to the next.
+    """The calls of a program between two checks of its flags.
 
-    Results refer to it: once a call of these has failed, whoever reads one of them is told.
+    Their results refer to this object: if one of the calls has failed, reading any of the results
+    raises the error.
     """
 
     __slots__ = ("arguments", "error", "explain", "number")
@@ -27,13 +28,13 @@ class Calls:
     def __init__(self) -> None:
         self.error: BaseException | None = None
         self.number = 0
-        #: What adds to the error, as the last call has it.
+        #: The last call's function that adds to the error.
         self.explain: Any = None
-        #: Those of the call, as long as there is one.
+        #: The arguments of the call, as long as there is only one.
         self.arguments: Sequence[Any] | None = None
 
     def note(self, arguments: Sequence[Any], explain: Any) -> None:
-        """Another call."""
+        """Note another call."""
         self.number += 1
         self.explain = explain
         self.arguments = arguments if self.number == 1 else None
@@ -43,8 +44,8 @@ class Flags:
     """The flags of one program.
 
     Args:
-        count: how many there are, at most ``MOST``.
-        explain: ``(flags, calls) -> error`` where some are set.
+        count: the number of flags, at most ``MOST``.
+        explain: ``(flags, calls) -> error``, called if flags are set.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Flags:
         assert count <= MOST
         self._owner = owner
         self._explain = explain
-        #: What kernels write to: the same address on the host and on every card.
+        #: The address that kernels write to; it is the same on the host and on every card.
         self.address = owner.cell()
         raw = (ctypes.c_int32 * count).from_address(self.address)
         self._values = np.frombuffer(memoryview(raw), np.int32)
@@ -64,26 +65,26 @@ class Flags:
         self.calls = Calls()
 
     def launched(self) -> Calls:
-        """Note that the program was launched; the calls that its results belong to."""
+        """Note that the program was launched; return the calls that its results belong to."""
         self._owner.pending.add(self)
         return self.calls
 
     def is_set(self, place: int) -> bool:
-        """Whether kernels that are done have noted this failure."""
+        """Whether finished kernels have set this flag."""
         return bool(self._values[place])
 
     def clear(self) -> None:
-        """Forget what kernels have noted."""
+        """Reset all flags."""
         self._values[:] = 0
 
     def check(self) -> BaseException | None:
-        """The error of the calls until now, which are done."""
+        """The error of the calls so far, which have finished; None if they have not failed."""
         calls, self.calls = self.calls, Calls()
         if self._values.any():
             found = self._values.copy()
             self.clear()
             calls.error = self._explain(found, calls)
-        calls.arguments = None  # which are not kept from here on
+        calls.arguments = None  # so that they can be freed
         return calls.error
 
     def __del__(self) -> None:
@@ -94,10 +95,10 @@ class Failures:
     """The programs on a card that may have failed since the host last waited."""
 
     def __init__(self, allocate: Callable[[int], int]) -> None:
-        #: Gives so many bytes of the host's memory that the card can write to.
+        #: Allocates bytes of host memory that the card can write to.
         self._allocate = allocate
         self._lock = Lock()
-        #: Kept until then: results may outlive the program.
+        #: The flags of launched programs, kept until the next check: results may outlive a program.
         self.pending: set[Flags] = set()
         self.unused: list[int] = []
 
@@ -110,7 +111,7 @@ class Failures:
             return self.unused.pop()
 
     def check(self) -> None:
-        """Raise the first error of what was launched; the host has waited for it."""
+        """Raise the first error of the launched programs, for which the host has waited."""
         if not self.pending:
             return
         found, self.pending = self.pending, set()

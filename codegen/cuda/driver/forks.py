@@ -1,6 +1,6 @@
-"""Processes that were forked: CUDA's driver does not work in one whose parent has started it.
+"""CUDA's driver does not work in a forked process whose parent has started the driver.
 
-Every call there gives CUDA_ERROR_NOT_INITIALIZED, whose words do not say why.
+Every call there returns CUDA_ERROR_NOT_INITIALIZED, whose message does not give the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from autojit.codegen.loop_ir.errors import TargetError
 
 
 class _Process:
-    """What this process has done, or its parent."""
+    """Whether the driver was started, and whether that was before a fork."""
 
     has_started = False
     is_fork = False
@@ -23,7 +23,7 @@ def started() -> None:
 
 
 def refuse() -> None:
-    """Raise TargetError where the driver was started before this process was forked."""
+    """Raise TargetError if the driver was started before this process was forked."""
     if _Process.is_fork:
         raise TargetError(
             "the GPU was used before this process was forked, and CUDA's driver does not work in a "

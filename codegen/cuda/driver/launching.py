@@ -1,4 +1,4 @@
-"""A program's launches: a table that one call runs, or a CUDA graph."""
+"""The launches of a program are a table that one call runs, or a CUDA graph."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .prototypes import KernelNode
 if TYPE_CHECKING:
     from .card import Card
 
-#: From so many launches on, the second call with the same memory makes a graph of them.
+#: The fewest launches for a graph, which is made at the second call with the same memory.
 GRAPH = 3
-#: So many graphs are kept of a program, each for other memory: results go to and fro between two
-#: or three places.
+#: The most graphs kept of a program, each for other addresses: results alternate between two or
+#: three places.
 MOST_GRAPHS = 4
 
 
 class Step(NamedTuple):
-    """One launch: a kernel of a card, its grid and block, and the numbers of its parameters in the
-    program's slots."""
+    """One launch: a kernel of a card, its grid and block, and the slot numbers of its
+    parameters."""
 
     function: int
     grid: tuple[int, int, int]
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 class Launcher:
     """The launches of a program, whose kernels take addresses in memory.
 
-    The addresses lie in slots: those that each call gives, then those that stay.
+    The addresses lie in slots: first those that each call passes, then the fixed ones.
     """
 
     def __init__(self, card: Card, steps: Sequence[Step], given: int, fixed: Sequence[int]) -> None:
@@ -46,7 +46,7 @@ class Launcher:
         self._slots = (ctypes.c_uint64 * max(1, count))(*[0] * given, *fixed)
         self._pack = struct.Struct(f"{given}Q").pack_into
         start = ctypes.addressof(self._slots)
-        #: Arrays of pointers to the slots, one a launch.
+        #: Arrays of pointers to the slots, one for each launch.
         self._pointers = [
             (ctypes.c_void_p * max(1, len(s.parameters)))(*[start + 8 * p for p in s.parameters])
             for s in steps
@@ -63,7 +63,7 @@ class Launcher:
         self.steps = list(steps)
 
     def run(self, addresses: Sequence[int]) -> None:
-        """Launch everything on the card's stream, with these addresses; hold the lock."""
+        """Launch everything on the card's stream with these addresses; hold the lock meanwhile."""
         self._pack(self._slots, 0, *addresses)
         if self._graphs is not None:
             self._work.graph = self._graphs.find(tuple(addresses))
@@ -75,35 +75,34 @@ class Launcher:
             self.card.library.check(code, "cuGraphLaunch" if self._work.graph else "cuLaunchKernel")
 
     def fill(self, addresses: Sequence[int]) -> None:
-        """Put addresses into the slots, and launch nothing; hold the lock."""
+        """Write addresses to the slots without a launch; hold the lock meanwhile."""
         self._pack(self._slots, 0, *addresses)
 
     def node(self, number: int) -> Any:
-        """A launch with the parameters as they are in the slots."""
+        """A launch as a graph node; its parameters are read from the slots."""
         return self._nodes[number]
 
 
 class Graphs:
-    """The graphs of a program by the memory that they work on.
+    """The graphs of a program, keyed by the addresses that they use.
 
-    A launch reads its parameters when a graph is made.  Memory comes round again (see ``Pool``),
-    so a graph each for the last few places serves a loop without changing any.
+    The parameters of a launch are read when a graph is made.  The pool returns the same memory
+    again (see ``Pool``), so graphs for the last few addresses serve a loop without updates.
     """
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
-        #: Calls with memory that had no graph, once.
         self._seen: tuple[int, ...] | None = None
         self._made: OrderedDict[tuple[int, ...], _Graph] = OrderedDict()
         self._met: OrderedDict[tuple[int, ...], None] = OrderedDict()
 
     def find(self, addresses: tuple[int, ...]) -> int | None:
-        """The graph for these addresses, which are in the slots; None for the table."""
+        """The graph for these addresses, which are in the slots already; None to use the table."""
         found = self._made.get(addresses)
         if found is not None:
             self._made.move_to_end(addresses)
             return found.executable
-        if addresses not in self._met:  # memory that may never come again is not worth one
+        if addresses not in self._met:  # no graph for addresses that may never return
             self._met[addresses] = None
             while len(self._met) > 4 * MOST_GRAPHS:
                 self._met.popitem(last=False)
@@ -118,7 +117,7 @@ class Graphs:
 
 
 class _Graph:
-    """One graph, made of the launches as they are now."""
+    """One graph, made of the launches with the addresses that are in the slots now."""
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
@@ -132,7 +131,7 @@ class _Graph:
             )
 
     def _add(self) -> list[int]:
-        """The nodes, each after the one before."""
+        """Add a node for each launch, which runs after the one before it."""
         nodes: list[int] = []
         for number in range(len(self._launcher.steps)):
             before = (ctypes.c_void_p * 1)(nodes[-1] if nodes else None)
@@ -146,7 +145,7 @@ class _Graph:
         return nodes
 
     def update(self) -> None:
-        """Take the parameters that are in the slots now, for launches to come."""
+        """Use the addresses that are in the slots now for later launches."""
         with self._launcher.card:
             for number, node in enumerate(self._added):
                 self._library.call(

@@ -1,4 +1,4 @@
-"""Where the functions of CUDA's driver come from: its library, or Python functions in its place."""
+"""The functions of CUDA's driver come from its library, or from Python functions in its place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autojit.codegen.loop_ir.errors import TargetError
 
 from .prototypes import DEINITIALIZED, OUT_OF_MEMORY, PROTOTYPES, SUCCESS, c_types
 
-#: What a Python function in the place of one of the driver's returns where it has raised.
+#: The result code of a Python function in the driver's place that has raised an exception.
 RAISED = 999
 
 _NAMES = ("nvcuda.dll",) if os.name == "nt" else ("libcuda.so.1", "libcuda.so")
@@ -22,26 +22,28 @@ class DriverError(TargetError):
 
 
 class Library:
-    """The functions, each of which raises where it fails.
+    """The driver's functions, with failures raised as exceptions.
 
-    ``address(name)`` is for machine code that calls them itself, and asks :meth:`check`.
+    ``address(name)`` is for machine code that calls a function directly; its result code must then
+    be passed to :meth:`check`.
     """
 
     def __init__(self, functions: Mapping[str, Any], *, is_host: bool = False) -> None:
-        #: Whether the memory that it gives is the host's.
+        #: Whether the memory that the library allocates is the host's.
         self.is_host = is_host
-        #: What a Python function has raised, until it is raised again by who called it.
+        #: Exceptions from Python functions, until the caller raises them again.
         self.raised: list[BaseException] = []
         self._functions = functions
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function; DriverError unless it returns CUDA_SUCCESS."""
+        """Call a function; raise DriverError unless it returns CUDA_SUCCESS."""
         code = self._functions[name](*arguments)
         if code:
             self.check(code, name)
 
     def asked(self, name: str, kind: Any, *arguments: Any) -> Any:
-        """What a function writes where its first argument points to, of a type of ctypes."""
+        """Call a function, and return the value that it writes to the address in its first
+        argument; ``kind`` is the value's ctypes type."""
         found = kind()
         self.call(name, ctypes.addressof(found), *arguments)
         return found.value
@@ -51,7 +53,7 @@ class Library:
         return ctypes.cast(self._functions[name], ctypes.c_void_p).value or 0
 
     def check(self, code: int, name: str) -> None:
-        """Raise what a result means; ``name`` is the function that gave it."""
+        """Raise the error for a result code; ``name`` is the function that returned it."""
         if code == SUCCESS:
             return
         if self.raised:
@@ -63,7 +65,7 @@ class Library:
         raise DriverError(f"CUDA's driver failed in {name}: {self._words(code)}")
 
     def tried(self, name: str, *arguments: Any) -> bool:
-        """Call a function at the end of things; whether the driver is still there."""
+        """Call a clean-up function, ignoring errors; False if the driver is shut down already."""
         code = int(self._functions[name](*arguments))
         return code != DEINITIALIZED
 
@@ -77,9 +79,9 @@ class Library:
 
 
 def of_python(functions: Mapping[str, Callable[..., Any]], *, is_host: bool) -> Library:
-    """A library of Python functions: they return None, and may raise.
+    """A library of Python functions, which return None and may raise.
 
-    Pointers are given to them as addresses.
+    They receive pointers as addresses.
     """
     made: dict[str, Any] = {}
     library = Library(made, is_host=is_host)
@@ -106,7 +108,7 @@ def _callback(
 
 
 def of_driver() -> Library | None:
-    """CUDA's driver; None where there is none."""
+    """CUDA's driver, or None if it is not installed."""
     for name in _NAMES:
         try:
             loaded = ctypes.CDLL(name)
@@ -127,6 +129,6 @@ def of_driver() -> Library | None:
 
 
 def write(address: int | None, value: int, kind: Any = ctypes.c_uint64) -> None:
-    """Put a number where an address points to, as the driver's functions answer."""
+    """Write a number to an address, as the driver's functions return their results."""
     assert address is not None
     kind.from_address(address).value = value

@@ -6,14 +6,14 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-#: Sizes are multiples of so many bytes, as the driver has them.
+#: Sizes are multiples of this number of bytes, as in the driver.
 GRAIN = 512
-#: The most bytes that are kept for later calls while nobody has them.
+#: The most bytes of unused memory that are kept for later calls.
 KEPT = 1 << 30
 
 
 class Memory:
-    """Bytes on a card, given back to the pool when nobody refers to them any more."""
+    """Bytes on a card, given back to the pool when the object is no longer referenced."""
 
     __slots__ = ("card", "keep", "nbytes", "pointer")
 
@@ -21,7 +21,7 @@ class Memory:
         self.card = card
         self.pointer = pointer
         self.nbytes = nbytes
-        #: Whose memory it is, where it does not come from the pool.
+        #: The owner of the memory if it does not come from the pool.
         self.keep = keep
 
     def __del__(self) -> None:
@@ -30,11 +30,11 @@ class Memory:
 
 
 class Pool:
-    """Memory by size, the latest first, on top of the driver's own pool.
+    """Unused memory by size, last in first out, on top of the driver's own pool.
 
-    All work of ours on a card runs in the order of one stream.  So memory may be given out again
-    at once: what was launched before has it first, and nothing waits.  In the steady state of a
-    loop the driver is not asked.  ``wait`` waits for what was launched.
+    All our work on a card runs in the order of one stream.  So memory can be reused at once,
+    without waiting: work launched earlier uses it first.  In the steady state of a loop the driver
+    is not called.  ``wait`` waits for launched work.
     """
 
     def __init__(
@@ -48,12 +48,13 @@ class Pool:
         self._wait = wait
         self._unused: dict[int, list[int]] = {}
         self.kept = 0
-        #: The most that is kept; not asked of the module, which may be gone when memory goes.
+        #: The most bytes kept. This is an attribute because the module may be gone when memory is
+        #: freed at exit.
         self.most = KEPT
 
     @staticmethod
     def rounded(nbytes: int) -> int:
-        """The size that is allocated for so many bytes.
+        """The size that is allocated for ``nbytes`` bytes.
 
         >>> [Pool.rounded(n) for n in (0, 512, 513)]
         [512, 512, 1024]
@@ -61,7 +62,7 @@ class Pool:
         return max(GRAIN, -(-nbytes // GRAIN) * GRAIN)
 
     def take(self, size: int) -> int:
-        """An address with so many bytes, a multiple of GRAIN."""
+        """The address of ``size`` bytes; ``size`` is a multiple of GRAIN."""
         try:  # one operation of a list: safe from other threads, and from `give` in between
             pointer = self._unused[size].pop()
         except (KeyError, IndexError):
@@ -73,15 +74,15 @@ class Pool:
         try:
             return self._allocate(size)
         except MemoryError:
-            gc.collect()  # arrays in circles of references
+            gc.collect()  # frees arrays in reference cycles
             self.trim(0)
-            self._wait()  # the driver has it back then
+            self._wait()  # only then does the driver have the memory back
             return self._allocate(size)
 
     def give(self, pointer: int, size: int) -> None:
-        """Memory that nobody has any more.
+        """Take back memory that is no longer used.
 
-        The collector may call this within any other line, so it takes no lock.
+        The garbage collector may call this in the middle of any line, so it takes no lock.
         """
         found = self._unused.get(size)
         if found is None:
@@ -92,7 +93,7 @@ class Pool:
             self.trim(self.most // 2)
 
     def trim(self, most: int) -> None:
-        """Give memory back to the driver until so many bytes are kept."""
+        """Give memory back to the driver until at most ``most`` bytes are kept."""
         for size in list(self._unused):
             found = self._unused[size]
             while found and self.kept > most:

@@ -1,6 +1,6 @@
-"""The functions of CUDA's driver that are called, as ``cuda.h`` declares them.
+"""The prototypes of the driver functions that are called, as ``cuda.h`` declares them.
 
-The names are those in the library: ``cuda.h`` maps ``cuMemcpyHtoDAsync`` to ``…_v2``.
+The names are those in the library; for example, ``cuda.h`` maps ``cuMemcpyHtoDAsync`` to ``…_v2``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-#: The types of the parameters, without names and ``const``; all functions return a CUresult.
+#: The types of the parameters, without names and ``const``.  All functions return a CUresult.
 PROTOTYPES: dict[str, tuple[str, ...]] = {
     "cuInit": ("unsigned int",),
     "cuDriverGetVersion": ("int *",),
@@ -79,7 +79,7 @@ _C_TYPES: dict[str, Any] = {
 
 
 def c_types(name: str) -> list[Any]:
-    """The types of a function's parameters for ctypes; pointers and handles are addresses.
+    """The ctypes types of a function's parameters; pointers and handles are addresses.
 
     >>> c_types("cuMemFreeAsync") == [ctypes.c_uint64, ctypes.c_void_p]
     True
@@ -88,7 +88,7 @@ def c_types(name: str) -> list[Any]:
 
 
 class KernelNode(ctypes.Structure):
-    """``CUDA_KERNEL_NODE_PARAMS_v2``: a launch as the node of a graph."""
+    """``CUDA_KERNEL_NODE_PARAMS_v2``, a launch as a node of a graph."""
 
     _fields_ = (
         ("function", ctypes.c_void_p),
@@ -102,19 +102,19 @@ class KernelNode(ctypes.Structure):
     )
 
 
-#: Attributes of a card: its capability, the processors that run blocks, the threads that each of
-#: them holds, and whether memory is allocated in the order of a stream.
+#: Attributes of a card: its compute capability, the number of multiprocessors, the threads that
+#: each of them holds, and whether memory can be allocated in the order of a stream.
 MAJOR, MINOR, PROCESSORS, RESIDENT, MEMORY_POOLS = 75, 76, 16, 39, 115
-#: Attributes of a kernel: the registers of a thread, and the bytes of memory that it has instead.
+#: Attributes of a kernel: the registers per thread, and the bytes per thread that spill to memory.
 REGISTERS, SPILLED = 4, 3
-#: Attribute of a pointer: the number of the card whose memory it is.
+#: Attribute of a pointer: the number of the card that the memory is on.
 ORDINAL = 9
 #: Flags of host memory: the card may read and write it, in every context.
 PORTABLE_AND_MAPPED = 3
-#: Flag of an event: it takes no time.
+#: Flag of an event: it does not measure time.
 NO_TIMING = 2
-#: The stream in whose order all others run that do not say otherwise, CuPy's and PyTorch's among
-#: them.
+#: The legacy default stream: all streams synchronize with it unless they are created as
+#: non-blocking; CuPy and PyTorch use it by default.
 LEGACY_STREAM = 1
-#: What the functions return: all well; no memory; no card; the driver has been shut down.
+#: Result codes: success, out of memory, no card, the driver has been shut down.
 SUCCESS, OUT_OF_MEMORY, NO_DEVICE, DEINITIALIZED = 0, 2, 100, 4

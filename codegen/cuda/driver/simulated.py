@@ -1,6 +1,6 @@
 """The driver's functions over numba's CUDA simulator: memory is the host's, kernels run as Python.
 
-What uses them is the code that uses a card: the pool, tables of launches, graphs, failures.
+So the code above the driver runs unchanged: the pool, tables of launches, graphs, failures.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from .prototypes import (
     KernelNode,
 )
 
-#: What new memory holds: NaN in floats of every width, so that reads before writes show.
+#: The byte that fills new memory: NaN in floats of every width, so that reads before writes show.
 _POISON = 0xFF
-#: What the card is said to be: an A100 of NVIDIA's.
+#: The attributes that the card reports: those of an NVIDIA A100.
 _ATTRIBUTES = {MAJOR: 8, MINOR: 0, PROCESSORS: 108, RESIDENT: 2048, MEMORY_POOLS: 1}
 
-#: The release of CUDA that the driver is said to be of: 12.4.
+#: The release that the driver reports: CUDA 12.4.
 _VERSION = 12040
 
 
 def slots(parameters: int, count: int) -> list[int]:
-    """The addresses that a launch passes, by the array of pointers to them."""
+    """The addresses that a launch passes, from its array of pointers to them."""
     pointers = (ctypes.c_void_p * count).from_address(parameters)
     return [ctypes.c_uint64.from_address(p or 0).value for p in pointers]
 
 
 class HostMemory:
-    """The driver's functions for memory, with the host's in the place of a card's."""
+    """The driver's functions for memory, which use host memory."""
 
     def __init__(self) -> None:
         self._arrays: dict[int, np.ndarray] = {}
@@ -83,12 +83,13 @@ class HostMemory:
 
 
 class Handles:
-    """Contexts, streams and events, which are nothing here; graphs as lists of launches."""
+    """Contexts, streams and events, which do nothing here; graphs as lists of launches."""
 
     def __init__(self, launch: Callable[..., None]) -> None:
         self._launch = launch
         self._serial = itertools.count(1)
-        #: The nodes of graphs, with their parameters, by the graph or what was made of it.
+        #: The node numbers of each graph; the parameters of each node; and for each executable
+        #: graph, the parameters of its nodes.
         self._graphs: dict[int, list[int]] = {}
         self._nodes: dict[int, Any] = {}
         self._executables: dict[int, dict[int, Any]] = {}
@@ -161,7 +162,7 @@ class Handles:
 
     def cuGraphLaunch(self, executable: int, stream: int) -> None:
         for function, grid, block, values in self._executables[executable].values():
-            # As the driver does, from parameters that were read when the node was made.
+            # Like the driver, use the parameters that were read when the node was made.
             kept = (ctypes.c_uint64 * max(1, len(values)))(*values)
             start = ctypes.addressof(kept)
             places = [start + 8 * i for i in range(len(values))]
@@ -178,7 +179,7 @@ class Handles:
 
 
 class Simulator(HostMemory, Handles):
-    """All of them."""
+    """All driver functions of the simulator."""
 
     def __init__(self) -> None:
         HostMemory.__init__(self)
@@ -192,7 +193,7 @@ class Simulator(HostMemory, Handles):
     def image(
         self, kernel: Kernel, capability: tuple[int, int], kept: Kept | None
     ) -> tuple[bytes, bytes]:
-        """What stands for a kernel's code, and its name."""
+        """A key in the place of a kernel's code, and the kernel's name."""
         key = kernel.key.encode()
         self._kernels[key] = kernel
         return key + b"\0", ENTRY.encode()

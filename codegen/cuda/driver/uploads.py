@@ -1,8 +1,8 @@
-"""Copies to a card from memory that may change, or go, as soon as the call has returned.
+"""Copies to a card from memory that may change, or be freed, as soon as the call has returned.
 
-``cuMemcpyHtoDAsync`` promises no such thing: from pageable memory it "might be synchronous", from
-pinned memory it is not (CUDA Driver API, "API synchronization behavior").  So what is small is
-copied to pinned memory of ours first, and what is large is waited for.
+``cuMemcpyHtoDAsync`` does not allow this: from pageable memory it "might be synchronous", from
+pinned memory it is not (CUDA Driver API, "API synchronization behavior").  So a small array is
+first copied to pinned memory of ours; for a large one, the call waits.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 
 from autojit.ir.core.locks import Lock
 
-#: The most bytes that are copied twice, and the bytes of pinned memory.  A copy of 1 MB within the
-#: host's memory takes about as long as a wait for the card, 100 microseconds.
+#: The largest array in bytes that is copied twice, and the size of the pinned memory.  A copy of
+#: 1 MB within host memory takes about as long as a wait for the card, 100 microseconds.
 SMALL, PINNED = 1 << 20, 8 << 20
 
 
 class Uploads:
-    """The pinned memory of a card, given out from its beginning to its end.
+    """The pinned memory of a card, used from its beginning to its end.
 
-    It begins again once the card has been waited for.
+    Use begins again at its start after a wait for the card.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class Uploads:
         wait: Callable[[], None],
         allocate: Callable[[int], int],
     ) -> None:
-        #: ``copy(pointer, address, nbytes)`` in the order of the card's work, ``wait()`` for all of
-        #: it, and ``allocate(nbytes)`` of pinned memory.
+        #: ``copy(pointer, address, nbytes)`` copies in the order of the card's work, ``wait()``
+        #: waits for all work, and ``allocate(nbytes)`` returns pinned memory.
         self._copy, self._wait, self._allocate = copy, wait, allocate
         self._lock = Lock()
         self._start = 0
         self._used = 0
-        #: How many copies there were.
+        #: The number of copies so far.
         self.count = 0
 
     def write(self, pointer: int, array: np.ndarray) -> None:
@@ -54,7 +54,7 @@ class Uploads:
             self.count += 1
 
     def done(self, count: int) -> None:
-        """The card has been waited for, when there were so many copies."""
+        """Note a wait for the card that began when ``count`` copies had been made."""
         with self._lock:
             if count == self.count:
                 self._used = 0

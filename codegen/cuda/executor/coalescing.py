@@ -1,8 +1,8 @@
-"""How many sectors of memory warps touch, and how often banks of shared memory keep them waiting.
+"""Counts of the sectors of memory that warps touch, and of their turns at banks of shared memory.
 
-A read or a write of a warp takes as many sectors of 32 bytes as its threads touch. Shared memory
+A load or store of a warp transfers each sector of 32 bytes that its threads touch. Shared memory
 has 32 banks of 4 bytes: threads that touch different words of one bank take turns (CUDA C++
-Programming Guide, "Device Memory Accesses" and "Shared Memory"). Caches are not looked at.
+Programming Guide, "Device Memory Accesses" and "Shared Memory"). Caches are ignored.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ SECTOR, ROW_OF_BANKS, WARP = 32, 128, 32
 
 @dataclass
 class Coalescing:
-    """What the kernels of a run touch, by name: sectors, how often warps ask for some, and turns at
-    banks."""
+    """Counts for the kernels of a run, by name: sectors, requests of warps, and turns at banks."""
 
     sectors: dict[str, int] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
     turns: dict[str, int] = field(default_factory=dict)
-    #: Atomic updates of global memory, one for each thread, which wait for each other at one place.
+    #: Atomic updates of global memory, counted for each thread; updates of one place wait for each
+    #: other.
     atomics: dict[str, int] = field(default_factory=dict)
 
-    #: What was touched within :meth:`as_one`.
+    #: The accesses within :meth:`as_one`.
     _parts: list[tuple[str, np.ndarray, np.ndarray, int]] | None = None
 
     @contextmanager
     def as_one(self) -> Iterator[None]:
-        """What a thread touches inside of the block is one access."""
+        """Count all accesses inside of the block as one access of each thread."""
         parts: list[tuple[str, np.ndarray, np.ndarray, int]] = []
         self._parts = parts
         try:
@@ -45,7 +45,8 @@ class Coalescing:
             self.touch(kernel, threads, elements, width)
 
     def touch(self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int) -> None:
-        """Threads by their numbers touch elements of so many bytes in global memory."""
+        """Count an access of threads, by their numbers, to elements of ``width`` bytes in global
+        memory."""
         if self._parts is not None:
             self._parts.append((kernel, threads, elements, width))
             return
@@ -58,7 +59,8 @@ class Coalescing:
         self, kernel: str, threads: np.ndarray, elements: np.ndarray, width: int,
         *, is_atomic: bool = False,
     ) -> None:  # fmt: skip
-        """Threads touch elements of shared memory: 16 at a time if these have 8 bytes.
+        """Count an access of threads to shared memory: 16 threads at a time if elements have 8
+        bytes.
 
         Atomic updates of one element take turns, too.
         """

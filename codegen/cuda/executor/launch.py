@@ -1,8 +1,8 @@
-"""A kernel run by all of its threads at once.
+"""All threads of a kernel are run at once.
 
-A scalar is an array over the threads, and a statement is run for those that come to it: in a loop
-for those that are still in it, in a branch for those that take it.  That is one of the orders in
-which a device may run threads; the check for races says that there is no other result.
+A scalar is an array over the threads, and a statement is run for all threads that reach it: in a
+loop, those that are still in it; in a branch, those that take it.  This is one of the orders in
+which a device may run threads; the check for races ensures that the others have the same result.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def run_blocks(
 
 
 class _Launch(Threads):
-    """Runs the statements."""
+    """Runs the statements of a kernel."""
 
     def body(self, statements: list[Any], at: Lanes) -> None:
         if not len(at):
@@ -118,7 +118,7 @@ class _Launch(Threads):
         self.define(s.result, self.read(s, self.address(s, at), at), at)
 
     def store(self, s: Any, at: Lanes) -> None:
-        """A Store, or combining with what is there."""
+        """Run a Store, or a statement that combines a value with an element."""
         array, cells = self.cells(s.buffer, self.address(s, at), at)
         value = self.of(s.value, at)
         combine = getattr(s, "combine", "set")
@@ -181,7 +181,7 @@ class _Launch(Threads):
             rows = evaluate(a.combine, [rows[:, :half], rows[:, half:]], a.dtype)
         values[teams] = rows
         if s.stride > 1 or s.width > self.kernel.warp:
-            self.block_epoch[at] += 1  # it goes through shared memory
+            self.block_epoch[at] += 1  # through shared memory, with a barrier
 
     def barrier(self, s: Barrier, at: Lanes) -> None:
         self.teams(s.width, 1, at)
@@ -201,7 +201,7 @@ class _Launch(Threads):
             at = at[self.vars[s.var][at] < s.stop]
 
     def together(self, s: Together, at: Lanes) -> None:
-        """One access of each thread: all of its elements are counted as one."""
+        """Run one access of each thread; its elements are counted as one access."""
         first, count = self.index(s.body[0].index, at), len(s.body)
         if (first % count).any():
             raise LaunchError(f"{count} neighbours do not begin at a multiple of that")
@@ -249,7 +249,7 @@ class _Launch(Threads):
         found[everyone] = counts[everyone]
 
     def is_full(self, tape: Buffer, step: int) -> bool:
-        """Whether a tape has no room for a step."""
+        """Whether a tape has no room for this step."""
         root = root_of(tape)
         return len(self.arrays[root]) < (step + 1) * root.size
 
@@ -271,7 +271,7 @@ class _Launch(Threads):
         self.trips.setdefault(s.trips, np.zeros(self.count, int))[at] = array[cells]
 
     def nothing(self, s: Any, at: Lanes) -> None:
-        """Memory of tapes is the program's."""
+        """Do nothing: the program owns the memory of tapes."""
 
 
 _HANDLERS: dict[type, Callable[[_Launch, Any, Lanes], None]] = {

@@ -1,8 +1,8 @@
-"""Which thread touched an element, to find two that meet without a barrier between them.
+"""The last threads that touched each element are recorded, to find races.
 
-Threads of different blocks never wait for each other within a launch: an element that one of them
-writes may be touched by no other block.  Threads of one block are in order where a barrier of the
-block, or of their team, stands between them.
+Threads of different blocks never wait for each other within a launch: if one of them writes an
+element, no other block may touch it.  Accesses by threads of one block are ordered if a barrier of
+the block, or of their team, is between them.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Instead of a thread: no one, and several.
+#: Values in the place of a thread's number: no thread, and several threads.
 NOBODY, SEVERAL = -1, -2
 
 
 class RaceError(AssertionError):
-    """Two threads touch an element, at least one writes, and nothing orders them."""
+    """Two threads touch an element, at least one of them writes, and nothing orders them."""
 
 
 @dataclass
 class Touching:
-    """The threads that touch elements now: their numbers, blocks and teams, and the barriers that
-    each has passed, of its block and of its team."""
+    """The threads that touch elements now: their numbers, blocks and teams, and the numbers of
+    barriers that each has passed, of its block and of its team."""
 
     lane: np.ndarray
     block: np.ndarray
@@ -32,7 +32,7 @@ class Touching:
 
 
 class _Last:
-    """Who touched each element last, in one way."""
+    """The last thread that touched each element in one way: read, write or atomic update."""
 
     def __init__(self, size: int) -> None:
         self.lane = np.full(size, NOBODY)
@@ -42,7 +42,7 @@ class _Last:
         self.team_epoch = np.zeros(size, int)
 
     def others(self, cells: np.ndarray, now: Touching) -> np.ndarray:
-        """Where another thread touched the element, with nothing that orders the two."""
+        """Whether another thread touched each element, with nothing that orders the two."""
         lane, block = self.lane[cells], self.block[cells]
         another = (lane != NOBODY) & (lane != now.lane)
         same_epoch = self.block_epoch[cells] == now.block_epoch
@@ -52,7 +52,8 @@ class _Last:
         return result
 
     def note(self, cells: np.ndarray, now: Touching) -> None:
-        """These threads have touched the elements; several since a barrier are ``SEVERAL``."""
+        """Note that these threads touch the elements; ``SEVERAL`` stands for several threads since
+        a barrier."""
         earlier = self.lane[cells] != NOBODY
         elsewhere = earlier & (self.block[cells] != now.block)
         meanwhile = earlier & (self.block_epoch[cells] == now.block_epoch) & ~elsewhere
@@ -65,7 +66,8 @@ class _Last:
         self.block[cells] = np.where(elsewhere, SEVERAL, now.block)
         self.block_epoch[cells] = now.block_epoch
         self.team_epoch[cells] = now.team_epoch
-        # Of several that touch an element at once, the last is noted: then they differ from it.
+        # If several threads touch an element at once, the assignments above keep the last one, so
+        # the others differ from it.
         differs = self.lane[cells] != now.lane
         self.lane[cells[differs]] = SEVERAL
         others = self.team[cells] != now.team
@@ -81,13 +83,13 @@ class Shadow:
         self._readers, self._writers, self._atomic = _Last(size), _Last(size), _Last(size)
 
     def read(self, cells: np.ndarray, now: Touching) -> int | None:
-        """An element that another thread writes, if there is one."""
+        """Note a read; return an element that another thread writes, or None."""
         bad = self._writers.others(cells, now) | self._atomic.others(cells, now)
         self._readers.note(cells, now)
         return _first(cells, bad)
 
     def write(self, cells: np.ndarray, now: Touching) -> int | None:
-        """An element that another thread touches, if there is one."""
+        """Note a write; return an element that another thread touches, or None."""
         bad = self._writers.others(cells, now) | self._readers.others(cells, now)
         bad |= self._atomic.others(cells, now)
         self._writers.note(cells, now)
@@ -95,7 +97,8 @@ class Shadow:
         return _first(cells, bad)
 
     def add(self, cells: np.ndarray, now: Touching) -> int | None:
-        """An element that another thread touches otherwise than by adding atomically."""
+        """Note an atomic update; return an element that another thread touches in another way, or
+        None."""
         bad = self._writers.others(cells, now) | self._readers.others(cells, now)
         self._atomic.note(cells, now)
         return _first(cells, bad)

@@ -1,4 +1,4 @@
-"""All launches of a device program, one after another."""
+"""All launches of a device program are run, one after another."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .launch import run_blocks
 
 Caller = Callable[[LibraryCall, Memory], None]
 
-#: Threads that are run at a time; the blocks of a launch do not know of each other.
+#: The number of threads that are run at a time; the blocks of a launch are independent.
 AT_A_TIME = 1 << 15
-#: The steps that tapes have room for at first.
+#: The number of steps that tapes have room for at first.
 LENGTH_OF_TAPES = 4
 
 
@@ -32,12 +32,15 @@ def execute(
     counter: Coalescing | None = None,
     call: Caller | None = None,
 ) -> list[np.ndarray]:
-    """The outputs of a program, flat, for arrays of its inputs; a counter is told what is touched.
+    """The outputs of a program, flat, for arrays of its inputs; ``counter`` counts the accesses.
 
-    Calls of libraries are computed by NumPy and LAPACK, or done by ``call(node, memory)``.
-    Temporaries, partial results and shared memory are poisoned before they are written.  Raises
-    what the kernels check, ``RaceError`` where two threads meet, and ``LaunchError`` where threads
-    of a team do not all come to a barrier.
+    NumPy and LAPACK compute library calls, or ``call(node, memory)`` does.  Temporaries, partial
+    results and shared memory are poisoned before they are written.
+
+    Raises:
+        RaceError: if two threads race.
+        LaunchError: if not all threads of a team come to a barrier.
+        Exception: the error of a check in a kernel.
     """
     steps = LENGTH_OF_TAPES
     while True:
@@ -50,7 +53,7 @@ def execute(
 
 
 def parts_of(call: LibraryCall, memory: Memory, number: int) -> list[np.ndarray]:
-    """What one of the calls of a node is given: the scalars of each part."""
+    """The arguments of call ``number`` of a node: the scalars of each part."""
     found = []
     for p in call.parts:
         start = p.offset + number * p.step
@@ -59,7 +62,7 @@ def parts_of(call: LibraryCall, memory: Memory, number: int) -> list[np.ndarray]
 
 
 def computed(call: LibraryCall, memory: Memory) -> None:
-    """Do what a library does."""
+    """Compute library calls by NumPy and LAPACK."""
     for number in range(call.count):
         call.routine.compute(parts_of(call, memory, number))
 
@@ -71,7 +74,7 @@ def _run(
     counter: Coalescing | None,
     call: Caller | None,
 ) -> tuple[list[np.ndarray], str | None]:
-    """The outputs, and what went wrong, with tapes for so many steps."""
+    """The outputs, and the failure or None, with tapes for ``steps`` steps."""
     loops = program.loops
     inputs = [flat(a, b) for a, b in zip(arrays, loops.inputs, strict=True)]
     memory = Memory(loops, [np.array(a) for a in inputs])

@@ -1,4 +1,4 @@
-"""The threads of some blocks: what each has in its registers, and what they touch in memory."""
+"""The threads of some blocks: the registers of each, and their memory accesses."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from autojit.ir.core.affine import Affine, Var
 from .coalescing import Coalescing
 from .races import RaceError, Shadow, Touching
 
-#: The numbers of threads that come to a statement.
+#: The numbers of the threads that reach a statement.
 Lanes = np.ndarray
 
 
 class LaunchError(AssertionError):
-    """A kernel does what a device cannot: it waits for threads that never come."""
+    """A kernel does something that a device cannot, such as waiting for threads that never come."""
 
 
 class Threads:
@@ -50,7 +50,7 @@ class Threads:
         lanes = np.arange(self.count)
         self.local_block = lanes // kernel.threads
         self.block = blocks[self.local_block]
-        #: The number of a thread in the whole launch.
+        #: The number of each thread in the whole launch.
         self.number = self.block * kernel.threads + lanes % kernel.threads
         self.vars: dict[Var, np.ndarray] = {
             kernel.block: self.block,
@@ -65,7 +65,7 @@ class Threads:
         self.team_epoch = np.zeros(self.count, int)
         self.private = {b: poisoned(b.dtype, self.count * b.size) for b in kernel.locals}
         self.shared = {b: poisoned(b.dtype, len(blocks) * b.size) for b in kernel.shared}
-        #: Where buffers are for these blocks: some change places.
+        #: The memory of each buffer for these blocks, which may swap buffers.
         self.arrays = dict(memory.arrays)
         self.swapping: Lanes | None = None
         self.current: Any = None
@@ -91,7 +91,7 @@ class Threads:
             self.status[self.places[words]] = True
 
     def cells(self, buffer: Buffer, index: np.ndarray, at: Lanes) -> tuple[np.ndarray, np.ndarray]:
-        """Where elements lie: the array, and places in it."""
+        """The array with the elements of a buffer, and the places of the elements in it."""
         root = root_of(buffer)
         if root in self.private or root in self.shared:
             if len(index) and (index.min() < 0 or index.max() >= root.size):
@@ -137,7 +137,7 @@ class Threads:
         return array[cells]
 
     def address(self, s: Any, at: Lanes) -> np.ndarray:
-        """An index with its computed places; the first element stands for what is out of bounds."""
+        """The value of an index with its computed places; a place out of bounds counts as 0."""
         total = self.index(s.index, at)
         for p in getattr(s, "places", ()):
             place = self.of(p.scalar, at).astype(np.int64)
@@ -147,7 +147,7 @@ class Threads:
         return total
 
     def teams(self, width: int, stride: int, at: Lanes) -> np.ndarray:
-        """The threads by teams, all of which have to be there."""
+        """The threads that are here, by teams; raise LaunchError if some of a team are missing."""
         count = self.kernel.threads
         everyone = np.arange(self.count).reshape(-1, count // (width * stride), width, stride)
         teams = everyone.swapaxes(2, 3).reshape(-1, width)

@@ -1,4 +1,4 @@
-"""The scalar vocabulary on arrays of scalars, one a thread."""
+"""The scalar vocabulary on arrays with one scalar for each thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.ir.core.types import dtype_from_name
 
 
 def evaluate(name: str, args: Sequence[np.ndarray], dtype: str) -> np.ndarray:
-    """A word applied to arrays.
+    """Apply a word to arrays.
 
     >>> evaluate("select", [np.array([True, False]), np.ones(2), np.zeros(2)], "f64")
     array([1., 0.])
@@ -32,7 +32,7 @@ def evaluate(name: str, args: Sequence[np.ndarray], dtype: str) -> np.ndarray:
 
 
 def converted(x: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """Scalars in another dtype; floats beyond an integer's range saturate, NaN gives 0.
+    """Convert scalars to another dtype; floats beyond an integer's range saturate, NaN becomes 0.
 
     >>> converted(np.array([1e30, np.nan, -2.9]), np.dtype("i4"))
     array([2147483647,          0,         -2], dtype=int32)

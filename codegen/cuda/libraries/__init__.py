@@ -1,20 +1,20 @@
 """NVIDIA's libraries: products by cuBLASLt, factorizations by cuSOLVER, transforms by cuFFT.
 
-They are loaded where they are installed, and their functions are called by address, on the card's
-stream, in their place among the launches.
+They are loaded if they are installed. Their functions are called through ctypes, on the card's
+stream, in order with the launches.
 
 prototypes   the functions that are called, as their headers declare them
-finding      where the libraries are: wheels, a toolkit, the system
-session      what is open of them on one stream: handles, plans, errors
-routines     routines of cuSOLVER and cuBLAS: sizes, the call, what it computes
+finding      the search for the libraries: wheels, a toolkit, the system
+session      handles, plans and errors of the libraries on one stream
+routines     routines of cuSOLVER and cuBLAS: sizes, the call, a reference for its results
 gemm         products by cuBLASLt
 transforms   transforms by cuFFT
-reference    the same by NumPy and LAPACK
+reference    the same computations by NumPy and LAPACK
 layouts      row-major operands as column-major ones
-epilogues    what a product's call does besides
-plans        a step of linear algebra as loops of ours and calls
-factors      such plans for LU, Cholesky, QR, and solving
-spectral     and for eigenvalues, singular values and transforms
-cost         estimates of time, of ours and of theirs
-choice       which of the two a step gets
+epilogues    a bias that a product's call adds
+plans        a step of linear algebra as our loops and library calls
+factors      plans for LU, Cholesky, QR, and solving
+spectral     plans for eigenvalues, singular values and transforms
+cost         estimates of time for our kernels and for the libraries
+choice       the choice between the two for a step
 """

@@ -1,4 +1,4 @@
-"""Whether a library computes a step: it is installed, takes the layout, and is faster."""
+"""A library computes a step if it is installed, takes the layout, and is faster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PLANS: dict[str, Callable[[Plan], None]] = {
     "pinv": spectral.pseudo_inverse,
     "fourier": spectral.fourier,
 }
-#: The libraries that each needs besides cuSOLVER.
+#: The libraries that a step needs if these are not cuSOLVER alone.
 _NEEDS = {
     "triangular_solve": ("cublas",), "cholesky_tangent": ("cublas",),
     "cholesky_cotangent": ("cublas",), "fourier": ("cufft",),
@@ -60,7 +60,7 @@ def for_factorization(
     if plan is None or not _is_taken(s):
         return None
     needed = _NEEDS.get(s.name, ("cusolver",))
-    if s.name == "eig":  # there is no kernel of ours
+    if s.name == "eig":  # we have no kernel for it
         _require(needed, installed, s)
         return _planned(plan, s, name)
     calls = spectral.calls_of_transform(s) if s.name == "fourier" else None
@@ -96,7 +96,7 @@ def _is_taken(s: Factorization) -> bool:
 
 
 def _has(needed: Collection[str], installed: Container[str], step: Any, seconds: Seconds) -> bool:
-    """Whether the libraries are there; a remark where they are not."""
+    """Whether the libraries are installed; add a remark if one is not."""
     missing = [library for library in needed if library not in installed]
     notes = remarks.current()
     if missing and notes is not None:

@@ -1,12 +1,12 @@
-"""What cuBLASLt does with a product before it is stored: it adds a bias.
+"""cuBLASLt adds a bias to a product before it stores the result.
 
     t0 = in0 @ in1                       out0 = in0 @ in1 + in2, by one call
     for i in 0..300:               ->
       for j in 0..200:
         out0[200*i + j] = t0[200*i + j] + in2[j]
 
-Its activations are not used: ``cublasLt.h`` does not say what they make of NaN, nor which formula
-of GELU it has.  Where one follows, the bias is a part of that loop of ours.
+Its activations are not used: ``cublasLt.h`` does not say what they return for NaN, nor which
+formula of GELU they use.  If an activation follows, our loop for it also adds the bias.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autojit.ir.core import affine
 
 from .gemm import Gemm
 
-#: Elements whose products PyTorch, too, has cuBLASLt add a bias to (``gemm_and_bias``).
+#: The dtypes with a bias by cuBLASLt; PyTorch uses it for them, too (``gemm_and_bias``).
 _BIASED = ("f32", "f64")
 
 
@@ -33,10 +33,10 @@ def with_bias(
     call: LibraryCall, product: MatrixProduct, after: Any, loops: LoopProgram,
     uses: Mapping[Buffer, int],
 ) -> LibraryCall | None:  # fmt: skip
-    """The call that does what the next step does, too; None where that is not to add a bias.
+    """The call that includes the next step; None if that step does not just add a bias.
 
-    ``uses`` says how many steps touch a buffer.  Temporaries are to be placed again: the target may
-    lie where an operand does, which other tiles still read.
+    ``uses`` has the number of steps that touch each buffer.  Temporaries must be placed again: the
+    target may share memory with an operand, which other tiles still read.
     """
     routine, c = call.routine, product.c
     assert isinstance(routine, Gemm)
@@ -62,7 +62,7 @@ def with_bias(
 
 
 def _bias_and_target(body: list[Any], product: MatrixProduct) -> tuple[Load, Store] | None:
-    """The loads of a bias, and the stores, of loops that do nothing but add one."""
+    """The load of the bias and the store, if the loops only add a bias; else None."""
     if len(body) != 1 or not _is_map(body[0], product.m) or len(body[0].body) != 1:
         return None
     rows, inner = body[0], body[0].body[0]

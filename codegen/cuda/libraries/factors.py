@@ -13,17 +13,20 @@ from .routines import Geqrf, Getrf, Getrs, Orgqr, Potrf, Trsm
 
 
 def zero_of(code: Code, array: Array) -> Number:
-    """A zero of an array's elements."""
+    """A zero with the parts of an array's elements."""
     return tuple(code.constant(0.0, array.buffer.dtype) for _ in range(array.parts))
 
 
 def turned_copy(code: Code, source: Array, target: Array, m: int, n: int) -> None:
-    """The transpose of an m x n matrix."""
+    """Copy the transpose of an m x n matrix."""
     code.copy(source.transposed, target, n, m)
 
 
 def cholesky(plan: Plan) -> None:
-    """The upper triangle of the column-major matrix is the lower one of ours, and U is L."""
+    """Compute the Cholesky factor.
+
+    The upper triangle of the column-major matrix is our lower one, so cuSOLVER's U is our L.
+    """
     s, n = plan.step, plan.step.n
     info = plan.temp("i32", 1)
 
@@ -53,7 +56,7 @@ def cholesky(plan: Plan) -> None:
 
 
 def lu(plan: Plan) -> None:
-    """Of the transpose, since LAPACK exchanges rows of column-major matrices."""
+    """Compute LU after a transposed copy, since LAPACK exchanges rows of column-major matrices."""
     s, n = plan.step, plan.step.n
     work, info = plan.temp(s.dtype, n, n), plan.temp("i32", 1)
 
@@ -74,7 +77,7 @@ def lu(plan: Plan) -> None:
 
 
 def solve(plan: Plan) -> None:
-    """With the factors of LU; a zero on the diagonal of U fails."""
+    """Solve with the factors of LU; a zero on the diagonal of U fails."""
     s, n, k = plan.step, plan.step.n, plan.step.k
     factors, sides = plan.temp(s.dtype, n, n), plan.temp(s.dtype, k, n)
     rows, info = plan.temp("i64", n), plan.temp("i32", 1)
@@ -112,7 +115,7 @@ def solve(plan: Plan) -> None:
 
 
 def triangular_solve(plan: Plan) -> None:
-    """``t x = b`` is ``xᵀ tᵀ = bᵀ``, and the column-major matrices are these transposes."""
+    """Solve ``t x = b`` as ``xᵀ tᵀ = bᵀ``: the column-major matrices are these transposes."""
     s, n, k = plan.step, plan.step.n, plan.step.k
     lower, unit, transpose = s.params["lower"], s.params["unit"], s.params["transpose"]
     *outer, row, column = s.inputs[0].strides
@@ -133,7 +136,7 @@ def triangular_solve(plan: Plan) -> None:
 
 
 def qr(plan: Plan) -> None:
-    """Of the transpose in memory; Q is made of the vectors that are left below R."""
+    """Compute QR after a transposed copy; Q is made from the Householder vectors below R."""
     s, m, n = plan.step, plan.step.m, plan.step.n
     columns = m if "complete" in s.params else n
     work, made = plan.temp(s.dtype, n, m), plan.temp(s.dtype, columns, m)
@@ -191,7 +194,7 @@ def _lower(code: Code, source: Array, target: Array, n: int) -> None:
 
 
 def _both(code: Code, x: Array, target: Array, n: int) -> None:
-    """The symmetric part."""
+    """Write the symmetric part."""
     with code.loop(n) as i, code.loop(n) as j:
         total = code.add(code.load(x, i, j), code.load(x, j, i))
         code.store(target, (i, j), code.scale(total, code.constant(0.5, x.buffer.dtype)))

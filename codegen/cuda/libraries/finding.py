@@ -1,4 +1,4 @@
-"""Where NVIDIA's libraries are: wheels from PyPI, a CUDA toolkit, or the system."""
+"""NVIDIA's libraries are searched in wheels from PyPI, a CUDA toolkit, and the system."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from autojit.ir.core.locks import Lock
 
 from .prototypes import PROTOTYPES, c_types
 
-#: The releases that have all functions, the latest first: those of CUDA 13, then of CUDA 12.
+#: The releases of each library that have all functions: that of CUDA 13, then of CUDA 12.
 _RELEASES = {
     "cublasLt": (13, 12),
     "cublas": (13, 12),
     "cusolver": (12, 11),
     "cufft": (12, 11),
 }
-#: The file of those that are a part of another.
+#: The file of each library that is a part of another one.
 _FILES = {"cusolverEig": "cusolver"}  # fmt: skip
-#: The wheel of each, without the suffix that names CUDA's release.
+#: The wheel of each library, without the suffix for CUDA's release.
 _WHEELS = {
     "cublasLt": "nvidia-cublas", "cublas": "nvidia-cublas", "cusolver": "nvidia-cusolver",
     "cufft": "nvidia-cufft",
@@ -32,7 +32,7 @@ _WHEELS = {
 
 
 def installing(library: str) -> str:
-    """How to install a library."""
+    """The command that installs a library."""
     return f"pip install {_WHEELS[_FILES.get(library, library)]}"
 
 
@@ -44,7 +44,7 @@ def _names(library: str) -> list[str]:
 
 
 def _folders() -> Iterator[Path]:
-    """Folders of wheels, then of toolkits."""
+    """Yield folders of wheels, then of toolkits."""
     for entry in sys.path:
         wheels = Path(entry or ".") / "nvidia"
         if wheels.is_dir():
@@ -58,7 +58,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _places(library: str) -> Iterator[str]:
-    """Paths that there are, then names that the system looks up."""
+    """Yield paths that exist, then names for the system to look up."""
     names = _names(library)
     for folder in _folders():
         for name in names:
@@ -81,14 +81,14 @@ def _load(library: str) -> dict[str, Any] | None:
 
 
 class Libraries:
-    """The libraries of this machine, each loaded when first asked for."""
+    """The libraries of this machine, each loaded at its first use."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._loaded: dict[str, Mapping[str, Any] | None] = {}
 
     def found(self, library: str) -> Mapping[str, Any] | None:
-        """Functions by name, or None where the library is not installed."""
+        """The functions of a library by name, or None if it is not installed."""
         with self._lock:
             if library not in self._loaded:
                 self._loaded[library] = _load(library)
@@ -103,12 +103,12 @@ class Libraries:
         return functions
 
     def __contains__(self, library: object) -> bool:
-        """Whether a library is installed: then it is loaded, too."""
+        """Whether a library is installed; this loads it."""
         return isinstance(library, str) and self.found(library) is not None
 
 
 class _Machine:
-    """The libraries that are called."""
+    """The libraries in use."""
 
     def __init__(self) -> None:
         self.libraries = Libraries()
@@ -118,13 +118,13 @@ _machine = _Machine()
 
 
 def libraries() -> Libraries:
-    """Those of this machine."""
+    """The libraries of this machine."""
     return _machine.libraries
 
 
 @contextmanager
 def served_by(others: Any) -> Iterator[None]:
-    """Other functions in their place inside of the block, for tests."""
+    """Replace the libraries inside of the block, for tests."""
     before, _machine.libraries = _machine.libraries, others
     try:
         yield

@@ -1,4 +1,4 @@
-"""Products of matrices by cuBLASLt."""
+"""Matrix products by cuBLASLt."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ from .prototypes import (
 from .routines import Routine
 from .session import Session
 
-#: The most memory that an algorithm may work in: what NVIDIA recommends for Hopper
-#: (``cublasSetWorkspace``); other cards' algorithms ask for less.
+#: The largest workspace of an algorithm: NVIDIA's recommendation for Hopper
+#: (``cublasSetWorkspace``); algorithms for other cards need less.
 MOST_WORKSPACE = 32 << 20
-#: Alignments above make no difference.
+#: The alignment in bytes above which differences do not matter.
 MOST_ALIGNED = 256
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A column-major matrix: its rows and columns as they lie in memory, and the elements from one
-    column, and from one matrix, to the next.  ``turned`` is taken as its transpose."""
+    """A column-major matrix: its rows and columns in memory, and the number of elements from one
+    column (``leading``), and from one matrix (``step``), to the next.
+
+    If ``turned``, its transpose is used.
+    """
 
     rows: int
     columns: int
@@ -49,7 +52,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Gemm(Routine):
-    """``d = op(a) op(b)`` for a batch: (a, b, d), and a bias, one for each row, if it has one."""
+    """``d = op(a) op(b)`` for a batch, with an optional bias for each row: (a, b, d[, bias])."""
 
     a: Stored
     b: Stored
@@ -89,9 +92,9 @@ class Gemm(Routine):
 
 @dataclass
 class Prepared:
-    """Descriptors of a product, and the algorithms that were found, by the alignment of operands.
+    """Descriptors of a product, and the algorithms found so far, by the alignments of operands.
 
-    They stay as long as the session, which ends with the process.
+    They are kept as long as the session, which ends with the process.
     """
 
     product: int
@@ -121,16 +124,16 @@ class Prepared:
             self.layouts.append(made)
 
     def chosen(self, session: Session, addresses: Sequence[int]) -> HeuristicResult:
-        """The algorithm that cuBLASLt takes for the fastest at these alignments."""
+        """The algorithm that cuBLASLt estimates to be the fastest for these alignments."""
         key = tuple(map(alignment, addresses))
         found = self.algorithms.get(key)
         if found is None:
-            self.set_bias(session, addresses)  # whose alignment counts, too
+            self.set_bias(session, addresses)  # its alignment matters, too
             found = self.algorithms[key] = self._asked(session, (*key[:3], key[2]))
         return found
 
     def set_bias(self, session: Session, addresses: Sequence[int]) -> None:
-        """Say where the bias is, if there is one."""
+        """Set the address of the bias, if there is one."""
         for address in addresses[3:]:
             name = "cublasLtMatmulDescSetAttribute"
             session.set("cublasLt", name, self.product, BIAS_POINTER, ctypes.c_void_p(address))
@@ -158,7 +161,7 @@ class Prepared:
 
 
 def alignment(address: int) -> int:
-    """The largest power of two that divides an address, as far as it matters.
+    """The largest power of two that divides an address, at most ``MOST_ALIGNED``.
 
     >>> alignment(0x7f0000000040), alignment(0x7f0000000008)
     (64, 8)

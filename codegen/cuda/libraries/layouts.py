@@ -1,4 +1,4 @@
-"""Row-major operands as libraries take them: column-major, with a leading dimension."""
+"""Row-major operands are described to libraries as column-major, with a leading dimension."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .prototypes import DATA_TYPES
 
 
 def stored(rows: int, columns: int, strides: Sequence[int], step: int) -> Stored | None:
-    """How a matrix with these strides is stored, or None where libraries cannot read it.
+    """The storage of a matrix with these strides, or None if libraries cannot read it.
 
-    What is read is the transpose: of a row-major matrix that is just what lies in memory.
+    Libraries read the transpose: the memory of a row-major matrix is its column-major transpose.
 
     >>> stored(2, 3, (3, 1), 6)
     Stored(rows=3, columns=2, leading=3, step=6, turned=False)
@@ -36,7 +36,7 @@ def stored(rows: int, columns: int, strides: Sequence[int], step: int) -> Stored
 
 
 def step_of(batch: Sequence[int], strides: Sequence[int]) -> int | None:
-    """The elements from one matrix to the next, or None where they are not equally far apart.
+    """The number of elements from one matrix to the next, or None if the distances differ.
 
     >>> step_of((2, 3), (12, 4)), step_of((2, 3), (0, 0)), step_of((2, 3), (0, 4))
     (4, 0, None)
@@ -54,7 +54,7 @@ def step_of(batch: Sequence[int], strides: Sequence[int]) -> int | None:
 
 
 def product_call(product: MatrixProduct, name: str) -> LibraryCall | None:
-    """A product as a call of cuBLASLt, or None where it cannot be one.
+    """A product as a call of cuBLASLt, or None if this is impossible.
 
     ``c = a b`` is ``cᵀ = bᵀ aᵀ``, and the transpose of a row-major matrix is column-major.
     """
@@ -94,7 +94,7 @@ def _part(operand: Operand, kept: Stored, batch: int, parts: int) -> Part:
 
 
 def whole(operand: Operand, dtype: str, count: int, access: str) -> Part:
-    """A contiguous result, whose matrices have so many elements."""
+    """The part of a contiguous result whose matrices have ``count`` elements each."""
     parts = parts_of(dtype)
     size = count * parts
     return Part(operand.buffer, operand.offset.constant * parts, size, access, size)

@@ -1,4 +1,4 @@
-"""A step of linear algebra as loops of ours and calls of libraries, in their order."""
+"""A step of linear algebra becomes a sequence of our loops and library calls."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class Temp:
 
     @property
     def size(self) -> int:
-        """Scalars of one matrix."""
+        """The number of scalars of one matrix."""
         return prod(self.shape) * parts_of(self.dtype)
 
     def at(self, number: Affine) -> Array:
-        """That of one matrix."""
+        """The array of one matrix."""
         strides = row_major_strides(self.shape)
         return Array(self.buffer, number * prod(self.shape), strides, parts_of(self.dtype))
 
     def part(self, access: str) -> Part:
-        """All of it, matrix by matrix."""
+        """All memory as a part of a call, matrix by matrix."""
         return Part(self.buffer, 0, self.size, access, self.size)
 
 
 @dataclass(frozen=True)
 class Loops:
-    """Loops over the elements of all matrices, a thread each; or, where ``serial``, what is looked
-    at for each matrix."""
+    """Loops over the elements of all matrices, with a thread for each; or, if ``serial``, the work
+    on each matrix, such as checks."""
 
     batch: list[Var]
     body: list[Any]
@@ -54,7 +54,7 @@ class Loops:
 
 @dataclass
 class View:
-    """What loops work on at one matrix: the code, inputs, results, and temporaries."""
+    """One matrix, as loops see it: the code, inputs, outputs, and temporaries."""
 
     code: Code
     number: Affine
@@ -62,7 +62,7 @@ class View:
     outputs: list[Array]
 
     def of(self, temp: Temp) -> Array:
-        """The part of a temporary."""
+        """The array of a temporary for this matrix."""
         return temp.at(self.number)
 
 
@@ -71,7 +71,7 @@ Work = Loops | LibraryCall | MatrixProduct
 
 @dataclass
 class Plan:
-    """Written step by step."""
+    """The loops and calls of a step, appended one after the other."""
 
     step: Factorization
     name: str
@@ -79,17 +79,17 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """The matrices."""
+        """The number of matrices."""
         return prod(self.step.batch)
 
     def temp(self, dtype: str, *shape: int) -> Temp:
-        """Memory for each matrix."""
+        """New memory for each matrix."""
         scalar = {"c64": "f32", "c128": "f64"}.get(dtype, dtype)
         size = self.count * prod(shape) * parts_of(dtype)
         return Temp(Buffer("work", scalar, size, "temp"), dtype, shape)
 
     def loops(self, write: Callable[[View], None], *, serial: bool = False) -> None:
-        """Loops that ``write`` writes for one matrix."""
+        """Add loops; ``write`` writes them for one matrix."""
         s = self.step
         batch = [Var(extent) for extent in s.batch]
         number, below = Affine(0), self.count
@@ -111,14 +111,15 @@ class Plan:
             self.work.append(Loops([], body))
 
     def call(self, routine: Routine, doc: str, *parts: Part, count: int | None = None) -> None:
-        """A call for each matrix, or so many."""
+        """Add a call, made for each matrix, or ``count`` times."""
         doc = f"{doc} by {TITLES[routine.library]}."
         times = self.count if count is None else count
         made = LibraryCall(self.name, doc, routine, list(parts), times, self.step.origins)
         self.work.append(made)
 
     def product(self, a: Temp, b: Temp, c: Temp | int, *, turned: bool = False) -> None:
-        """``c = a b``, or ``aᵀ b``; a number is that of a result."""
+        """Add ``c = a b``, or ``c = aᵀ b`` if ``turned``; an integer ``c`` is the number of a
+        result."""
         s = self.step
         (m, k), (_, n) = a.shape[::-1] if turned else a.shape, b.shape
         strides = (1, a.shape[1]) if turned else (a.shape[1], 1)
@@ -136,13 +137,13 @@ class Plan:
         )
 
     def result(self, number: int, shape: Sequence[int], access: str) -> Part:
-        """A result of so many elements a matrix."""
+        """A result, with elements of this shape for each matrix, as a part of a call."""
         s = self.step
         dtype = s.elements[len(s.inputs) + number]
         return whole(s.outputs[number], dtype, prod(shape), access)
 
 
-#: What libraries are called.
+#: The names of the libraries.
 TITLES = {
     "cublasLt": "cuBLASLt", "cublas": "cuBLAS", "cusolver": "cuSOLVER",
     "cusolverEig": "cuSOLVER (of CUDA 12.8 or later)", "cufft": "cuFFT",

@@ -1,7 +1,7 @@
-"""The functions of NVIDIA's libraries that are called, as their headers declare them.
+"""The prototypes of the functions that are called in NVIDIA's libraries.
 
 They are those of CUDA 12 and 13: ``cublasLt.h``, ``cublas_v2.h``, ``cusolverDn.h`` with its 64-bit
-interface, and ``cufft.h``.  Enumerators are the numbers that these headers give them.
+interface, and ``cufft.h``.  Enumerators have the values of these headers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PLAN = (
     "size_t *",
 )  # fmt: skip
 
-#: Types of parameters, without names and ``const``, by library and function.
+#: The types of parameters, without names and ``const``, by library and function.
 PROTOTYPES: dict[str, dict[str, tuple[str, ...]]] = {
     "cublasLt": {
         "cublasLtCreate": ("cublasLtHandle_t *",),
@@ -95,7 +95,7 @@ PROTOTYPES: dict[str, dict[str, tuple[str, ...]]] = {
            for name in ("Sorgqr", "Dorgqr", "Cungqr", "Zungqr")},
         **{f"cusolverDn{name}": _ORGQR for name in ("Sorgqr", "Dorgqr", "Cungqr", "Zungqr")},
     },
-    # Of the same library, since CUDA 12.8.
+    # In the same library as the others of cuSOLVER, but only since CUDA 12.8.
     "cusolverEig": {
         "cusolverDnXgeev_bufferSize": (*_GEEV, *_SIZES),
         "cusolverDnXgeev": (*_GEEV, *_WORK),
@@ -131,7 +131,7 @@ _C_TYPES: dict[str, Any] = {
 
 
 def c_types(library: str, name: str) -> list[Any]:
-    """The types of a function's parameters for ctypes; pointers and handles are addresses.
+    """The ctypes types of a function's parameters; pointers and handles are addresses.
 
     >>> c_types("cufft", "cufftSetStream") == [ctypes.c_int, ctypes.c_void_p]
     True
@@ -139,11 +139,12 @@ def c_types(library: str, name: str) -> list[Any]:
     return [_C_TYPES.get(each, ctypes.c_void_p) for each in PROTOTYPES[library][name]]
 
 
-#: ``cudaDataType`` of elements.
+#: The ``cudaDataType`` of each dtype.
 DATA_TYPES = {"f16": 2, "bf16": 14, "f32": 0, "f64": 1, "c64": 4, "c128": 5}
-#: ``cublasComputeType_t``: float32 stays float32, without tf32; short floats add up in float32.
+#: ``cublasComputeType_t``: float32 is computed in float32, without tf32; float16 and bfloat16 are
+#: accumulated in float32.
 COMPUTE_TYPES = {"f16": 68, "bf16": 68, "f32": 68, "c64": 68, "f64": 70, "c128": 70}
-#: The letter of a type in names of functions.
+#: The letter of each dtype in the names of functions.
 LETTERS = {"f32": "S", "f64": "D", "c64": "C", "c128": "Z"}
 #: ``cublasOperation_t``, ``cublasFillMode_t``, ``cublasSideMode_t``, ``cublasDiagType_t``.
 NO_TRANSPOSE, TRANSPOSE = 0, 1
@@ -158,7 +159,7 @@ BATCH_COUNT, BATCH_OFFSET = 5, 6
 MAX_WORKSPACE, MIN_ALIGNMENT = 1, (5, 6, 7, 8)
 #: ``CUBLASLT_EPILOGUE_BIAS``.
 ADDS_BIAS = 4
-#: ``cufftType``, by the element given and the one made; directions.
+#: ``cufftType`` and the function by input and output dtypes; then the directions.
 TRANSFORMS = {
     ("f32", "c64"): (42, "cufftExecR2C"), ("c64", "f32"): (44, "cufftExecC2R"),
     ("c64", "c64"): (41, "cufftExecC2C"), ("f64", "c128"): (106, "cufftExecD2Z"),
@@ -168,7 +169,7 @@ FORWARD, INVERSE = -1, 1
 
 
 class HeuristicResult(ctypes.Structure):
-    """``cublasLtMatmulHeuristicResult_t``: a way to compute a product, and the memory it takes."""
+    """``cublasLtMatmulHeuristicResult_t``, an algorithm for a product, and its workspace size."""
 
     _fields_ = (
         ("algorithm", ctypes.c_uint64 * 8),

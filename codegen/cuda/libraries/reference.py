@@ -1,4 +1,4 @@
-"""What the routines compute, by NumPy and LAPACK: matrices are column-major, as theirs are."""
+"""NumPy and LAPACK compute the same as the routines, on column-major matrices as well."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def matrix(flat: np.ndarray, rows: int, columns: int, leading: int) -> np.ndarray:
-    """A column-major matrix in the elements from the first one on.
+    """A column-major matrix that begins at the first element.
 
     >>> matrix(np.arange(6.0), 2, 2, 3).tolist()
     [[0.0, 3.0], [1.0, 4.0]]
@@ -30,7 +30,7 @@ def _lapack(name: str, a: np.ndarray) -> Any:
 
 
 def potrf(a: np.ndarray, info: np.ndarray, *, upper: bool) -> None:
-    """One triangle becomes the Cholesky factor; the other stays as it is."""
+    """Replace one triangle by the Cholesky factor; the other stays unchanged."""
     factor, info[0] = _lapack("potrf", a)(a.copy(), lower=not upper, clean=0)
     keep = np.triu if upper else np.tril
     other = np.tril(a, -1) if upper else np.triu(a, 1)
@@ -38,7 +38,7 @@ def potrf(a: np.ndarray, info: np.ndarray, *, upper: bool) -> None:
 
 
 def getrf(a: np.ndarray, pivots: np.ndarray, info: np.ndarray) -> None:
-    """L and U; pivots count from 1."""
+    """Replace a matrix by L and U; pivots count from 1."""
     a[...], found, info[0] = _lapack("getrf", a)(a.copy())
     pivots[: len(found)] = found + 1
 
@@ -52,19 +52,19 @@ def getrs(
 
 
 def geqrf(a: np.ndarray, factors: np.ndarray, info: np.ndarray) -> None:
-    """R, and below it Householder's vectors."""
+    """Replace a matrix by R, and below it the Householder vectors."""
     a[...], found, _, info[0] = _lapack("geqrf", a)(a.copy())
     factors[: len(found)] = found
 
 
 def orgqr(a: np.ndarray, factors: np.ndarray, info: np.ndarray) -> None:
-    """Q, from what ``geqrf`` has left."""
+    """Replace the results of ``geqrf`` by Q."""
     name = "ungqr" if a.dtype.kind == "c" else "orgqr"
     a[...], _, info[0] = _lapack(name, a)(a.copy(), factors)
 
 
 def syevd(a: np.ndarray, values: np.ndarray, info: np.ndarray, *, lower: bool) -> None:
-    """Eigenvalues, ascending, and eigenvectors in the place of the matrix."""
+    """Compute eigenvalues, ascending, and eigenvectors, which replace the matrix."""
     if not np.isfinite(np.tril(a) if lower else np.triu(a)).all():
         a[...], values[: len(a)], info[0] = np.nan, np.nan, 0
         return
@@ -73,7 +73,7 @@ def syevd(a: np.ndarray, values: np.ndarray, info: np.ndarray, *, lower: bool) -
 
 
 def geev(a: np.ndarray, values: np.ndarray, vectors: np.ndarray, info: np.ndarray) -> None:
-    """Eigenvalues and right eigenvectors; the matrix is lost."""
+    """Compute eigenvalues and right eigenvectors; the matrix is overwritten."""
     if not np.isfinite(a).all():
         a[...], values[: len(a)], vectors[...], info[0] = np.nan, np.nan, np.nan, 0
         return
@@ -84,7 +84,7 @@ def geev(a: np.ndarray, values: np.ndarray, vectors: np.ndarray, info: np.ndarra
 def gesvd(
     a: np.ndarray, values: np.ndarray, u: np.ndarray, vt: np.ndarray, info: np.ndarray
 ) -> None:
-    """Singular values and vectors; the matrix is lost."""
+    """Compute singular values and vectors; the matrix is overwritten."""
     few = min(a.shape)
     if not np.isfinite(a).all():
         a[...], values[:few], u[...], vt[...], info[0] = np.nan, np.nan, np.nan, np.nan, 0
@@ -97,7 +97,7 @@ def gesvd(
 def trsm(
     a: np.ndarray, b: np.ndarray, *, right: bool, upper: bool, transposed: bool, unit: bool
 ) -> None:
-    """``op(a) x = b``, or ``x op(a) = b``; one triangle of a is read."""
+    """Solve ``op(a) x = b``, or ``x op(a) = b``; only one triangle of a is read."""
     from scipy.linalg import get_blas_funcs
 
     solve = get_blas_funcs(("trsm",), (a, b))[0]
@@ -108,12 +108,12 @@ def trsm(
 
 
 def gemm(a: np.ndarray, b: np.ndarray, d: np.ndarray, bias: np.ndarray | None = None) -> None:
-    """A product; a bias has a number for each row."""
+    """Compute a product; a bias has one number for each row."""
     d[...] = a @ b if bias is None else a @ b + bias[: len(d), None]
 
 
 def transform(x: np.ndarray, y: np.ndarray, length: int, *, inverse: bool) -> None:
-    """The transforms of the rows of ``x``, without a factor."""
+    """Transform the rows of ``x``, without a factor."""
     if x.dtype.kind == "f":
         y[...] = np.fft.rfft(x, length)
     elif y.dtype.kind == "f":

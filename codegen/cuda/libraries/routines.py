@@ -1,6 +1,7 @@
-"""Routines of cuSOLVER and cuBLAS as nodes of device programs: sizes, the call, what it computes.
+"""Routines of cuSOLVER and cuBLAS as nodes of device programs: sizes, the call, a reference.
 
-Matrices are column-major, one behind the other, with leading dimensions as they are stored.
+Matrices are column-major, one after the other, with the leading dimensions of their storage.  The
+parentheses in the classes' docstrings list the parts of a call.
 """
 
 from __future__ import annotations
@@ -31,48 +32,48 @@ from .session import Session, Solving
 
 
 def element_size(dtype: str) -> int:
-    """Bytes of an element."""
+    """The bytes of an element."""
     return int(dtype_from_name(dtype).itemsize)
 
 
 @dataclass(frozen=True)
 class Routine:
-    """One that works on elements of a dtype."""
+    """A routine that works on elements of a dtype."""
 
     dtype: str
     library: ClassVar[str] = "cusolver"
     captures: ClassVar[bool] = False
 
     def alignments(self) -> Sequence[int]:
-        """Elements may lie wherever their dtype may."""
+        """No alignment beyond that of the dtype is needed."""
         return ()
 
     def workspace(self, session: Session, kept: Any, addresses: Sequence[int]) -> int:
-        """The bytes on the card that it works in."""
+        """The bytes of its workspace on the card."""
         return int(kept.nbytes)
 
     @property
     def kind(self) -> int:
-        """The dtype as libraries name it."""
+        """The ``cudaDataType`` of the dtype."""
         return DATA_TYPES[self.dtype]
 
     @property
     def real(self) -> int:
-        """The dtype of lengths and values."""
+        """The ``cudaDataType`` of singular values and eigenvalues."""
         return DATA_TYPES[{"c64": "f32", "c128": "f64"}.get(self.dtype, self.dtype)]
 
     def elements(self, scalars: np.ndarray) -> np.ndarray:
-        """Scalars as elements, of which complex ones have two."""
+        """Scalars viewed as elements; a complex element has two scalars."""
         return scalars.view(dtype_from_name(self.dtype))
 
     def matrix(self, scalars: np.ndarray, rows: int, columns: int) -> np.ndarray:
-        """Elements as a column-major matrix without room between its columns."""
+        """Elements viewed as a column-major matrix without gaps between its columns."""
         return reference.matrix(self.elements(scalars), rows, columns, max(1, rows))
 
 
 @dataclass(frozen=True)
 class Potrf(Routine):
-    """The upper factor U of ``UᴴU``, in the place of the upper triangle: (matrix, info)."""
+    """The upper factor U of ``UᴴU``, which replaces the upper triangle: (matrix, info)."""
 
     n: int
 
@@ -139,7 +140,7 @@ class Getrs(Routine):
 
 @dataclass(frozen=True)
 class Geqrf(Routine):
-    """R, and Householder's vectors below it: (m x n matrix, factors τ, info)."""
+    """R, and the Householder vectors below it: (m x n matrix, factors τ, info)."""
 
     m: int
     n: int
@@ -160,7 +161,7 @@ class Geqrf(Routine):
 
 @dataclass(frozen=True)
 class Orgqr(Routine):
-    """Q's first columns, from ``k`` of Householder's vectors: (m x n matrix, factors τ, info)."""
+    """The first columns of Q, from ``k`` Householder vectors: (m x n matrix, factors τ, info)."""
 
     m: int
     n: int
@@ -193,7 +194,7 @@ class Orgqr(Routine):
 
 @dataclass(frozen=True)
 class Syevd(Routine):
-    """Eigenvalues and eigenvectors: (Hermitian matrix, which they replace, values, info)."""
+    """Eigenvalues, and eigenvectors, which replace the matrix: (Hermitian matrix, values, info)."""
 
     n: int
     lower: bool
@@ -218,10 +219,10 @@ class Syevd(Routine):
 
 @dataclass(frozen=True)
 class Geev(Routine):
-    """Eigenvalues and eigenvectors of a complex matrix, which is lost:
+    """Eigenvalues and eigenvectors of a complex matrix, which is overwritten:
     (matrix, values, vectors, info).
 
-    Vectors have the length 1 and a real largest element, as LAPACK's.
+    Vectors have length 1 and a real largest element, as in LAPACK.
     """
 
     n: int
@@ -262,7 +263,7 @@ class Geev(Routine):
 
 @dataclass(frozen=True)
 class Gesvd(Routine):
-    """Singular values and vectors of a matrix with no more columns than rows, which is lost:
+    """Singular values and vectors of a matrix with no more columns than rows, which is overwritten:
     (matrix, values, U, Vᴴ, info)."""
 
     m: int
@@ -271,7 +272,7 @@ class Gesvd(Routine):
 
     @property
     def columns(self) -> int:
-        """The columns of U."""
+        """The number of columns of U."""
         return self.m if self.full else self.n
 
     def compute(self, arrays: Sequence[np.ndarray]) -> None:
@@ -296,7 +297,7 @@ class Gesvd(Routine):
 
 @dataclass(frozen=True)
 class Trsm(Routine):
-    """``x op(a) = b`` for rows of b, which x replaces: (triangle, right-hand sides)."""
+    """The solution x of ``x op(a) = b``, which replaces b: (triangle, right-hand sides)."""
 
     n: int
     rows: int

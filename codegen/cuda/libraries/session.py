@@ -1,4 +1,4 @@
-"""What is open of the libraries on one stream of a card: handles, plans, algorithms."""
+"""A session has the libraries' handles, plans and algorithms for one stream of a card."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autojit.ir.core.locks import Lock
 
 from .prototypes import DATA_TYPES
 
-#: What statuses mean, by library.
+#: The meaning of statuses, by library.
 _STATUSES: dict[str, dict[int, str]] = {
     "cublas": {
         1: "not initialized", 3: "no memory", 7: "invalid value", 8: "not for this card",
@@ -33,11 +33,11 @@ _STATUSES: dict[str, dict[int, str]] = {
 _STATUSES["cublasLt"], _STATUSES["cusolverEig"] = _STATUSES["cublas"], _STATUSES["cusolver"]
 _NO_MEMORY = {"cublas": 3, "cublasLt": 3, "cusolver": 2, "cusolverEig": 2, "cufft": 2}
 
-#: How handles are made.
+#: The functions that make handles.
 _CREATE = {
     "cublasLt": "cublasLtCreate", "cublas": "cublasCreate_v2", "cusolver": "cusolverDnCreate",
 }  # fmt: skip
-#: How they are told of the stream; cuBLASLt is told with each product.
+#: The functions that set the stream of a handle; cuBLASLt gets it with each product.
 _SET_STREAM = {"cublas": "cublasSetStream_v2", "cusolver": "cusolverDnSetStream"}
 
 
@@ -52,7 +52,7 @@ class Opened(Protocol):
 
 
 class Solving:
-    """The memory that a routine of cuSOLVER works in: bytes on the card, and the host's."""
+    """The workspaces of a routine of cuSOLVER, on the card and on the host."""
 
     def __init__(self, nbytes: int, on_host: int) -> None:
         self.nbytes = nbytes
@@ -61,15 +61,15 @@ class Solving:
 
     @property
     def host(self) -> int | None:
-        """The address of the host's."""
+        """The address of the workspace on the host."""
         return None if self._memory is None else ctypes.addressof(self._memory)
 
 
 class Session:
-    """Handles of one stream, made when first used; the card's context is current when it is used.
+    """Handles for one stream, made at their first use; the card's context must be current.
 
-    Handles are not shared among streams: what is launched through one runs on its stream.  They
-    live as long as the process, since libraries may be gone before their handles at its end.
+    Handles are not shared among streams: work launched through a handle runs on its stream.  They
+    are never destroyed, since libraries may be unloaded before their handles when the process ends.
     """
 
     def __init__(self, opened: Opened, stream: int) -> None:
@@ -82,7 +82,7 @@ class Session:
         self._numbers: dict[tuple[str, int], Any] = {}
 
     def kept(self, routine: Any) -> Any:
-        """What is kept of a routine, made once for all equal ones."""
+        """The prepared objects of a routine, made once for all equal routines."""
         found = self._kept.get(routine)
         if found is None:
             found = self._kept[routine] = routine.prepared(self)
@@ -91,39 +91,41 @@ class Session:
     # -- calls ----------------------------------------------------------------------------
 
     def call(self, library: str, name: str, *arguments: Any) -> None:
-        """Call a function; LibraryError unless it succeeds, MemoryError where none is left."""
+        """Call a function; raise LibraryError if it fails, MemoryError if no memory is left."""
         status = self.opened[library][name](*arguments)
         if status:
             raise self.failed(library, name, status)
 
     def failed(self, library: str, name: str, status: int) -> BaseException:
-        """The error of a status."""
+        """The error for a status."""
         if status == _NO_MEMORY[library]:
             return MemoryError(f"the GPU has no memory left for {name}")
         words = _STATUSES[library].get(status, "unknown")
         return LibraryError(f"{name} failed: {words} (status {status})")
 
     def asked(self, library: str, name: str, *arguments: Any) -> int:
-        """The pointer that a function writes where its first argument points to."""
+        """Call a function, and return the pointer that it writes to the address in its first
+        argument."""
         found = ctypes.c_void_p()
         self.call(library, name, ctypes.addressof(found), *arguments)
         return found.value or 0
 
     def asked_int(self, library: str, name: str, *arguments: Any) -> int:
-        """The ``int`` that a function writes where its last argument points to."""
+        """Call a function, and return the ``int`` that it writes to the address in its last
+        argument."""
         found = ctypes.c_int()
         self.call(library, name, *arguments, ctypes.addressof(found))
         return found.value
 
     def set(self, library: str, name: str, of: int, attribute: int, value: Any) -> None:
-        """Set an attribute of a descriptor to a number of ctypes."""
+        """Set an attribute of a descriptor to a ctypes number."""
         size = ctypes.sizeof(value)
         self.call(library, name, of, attribute, ctypes.addressof(value), size)
 
     # -- handles --------------------------------------------------------------------------
 
     def handle(self, library: str) -> int:
-        """The handle of a library, on this stream."""
+        """The handle of a library for this stream."""
         found = self._handles.get(library)
         if found is None:
             found = self.asked(library, _CREATE[library])
@@ -134,7 +136,7 @@ class Session:
 
     @property
     def solver(self) -> tuple[int, int]:
-        """The handle of cuSOLVER, and its settings, which are the usual ones."""
+        """The handle of cuSOLVER, and its parameters, which are the defaults."""
         handle = self.handle("cusolver")
         found = self._handles.get("parameters")
         if found is None:
@@ -142,7 +144,7 @@ class Session:
         return handle, found
 
     def solving(self, name: str, *given: Any, library: str = "cusolver") -> Solving:
-        """The memory that a routine of the 64-bit interface works in."""
+        """The workspaces of a routine of the 64-bit interface."""
         device, host = ctypes.c_size_t(), ctypes.c_size_t()
         sizes = ctypes.addressof(device), ctypes.addressof(host)
         self.call(library, f"{name}_bufferSize", *self.solver, *given, *sizes)
@@ -152,14 +154,16 @@ class Session:
         self, name: str, given: tuple[Any, ...], kept: Solving, work: int, info: int,
         library: str = "cusolver",
     ) -> None:  # fmt: skip
-        """Call such a routine; the status of the matrix is written to ``info`` on the card."""
+        """Call a routine of the 64-bit interface; it writes the matrix's status to ``info`` on the
+        card."""
         memory = work or None, kept.nbytes, kept.host, kept.on_host
         self.call(library, name, *self.solver, *given, *memory, info)
 
     # -- numbers --------------------------------------------------------------------------
 
     def scale(self, dtype: str) -> int:
-        """The type of factors of products: the elements', but float32 for short floats."""
+        """The type of the scalar factors of a product: that of its elements, but float32 for
+        float16 and bfloat16."""
         return DATA_TYPES["f32" if dtype in ("f16", "bf16") else dtype]
 
     def one(self, dtype: str) -> int:

@@ -23,7 +23,7 @@ def _real(dtype: str) -> str:
 
 
 def _check(plan: Plan, info: Temp, values: Temp, words: str) -> None:
-    """What did not converge fails, and so does what is not a number."""
+    """Add checks that fail if the routine did not converge, or returned NaN."""
 
     def write(v: View) -> None:
         code = v.code
@@ -36,7 +36,7 @@ def _check(plan: Plan, info: Temp, values: Temp, words: str) -> None:
 
 
 def eigh(plan: Plan) -> None:
-    """The columns of the column-major matrix become eigenvectors."""
+    """Compute eigenvectors, which replace the columns of the column-major matrix."""
     s, n = plan.step, plan.step.n
     work, info = plan.temp(s.dtype, n, n), plan.temp("i32", 1)
     values = plan.temp(_real(s.dtype), n)
@@ -53,7 +53,8 @@ def eigh(plan: Plan) -> None:
 
 
 def eig(plan: Plan) -> None:
-    """In complex numbers whatever the matrix is, as the results are."""
+    """Compute eigenvalues in complex numbers, since the results are complex even for real
+    matrices."""
     s, n = plan.step, plan.step.n
     dtype = s.elements[-1]
     work, vectors = plan.temp(dtype, n, n), plan.temp(dtype, n, n)
@@ -80,10 +81,10 @@ def eig(plan: Plan) -> None:
 
 
 def _singular(plan: Plan, *, full: bool) -> tuple[Temp, Temp, Temp]:
-    """U, the values, and Vᴴ, row-major.
+    """Compute U, the values, and Vᴴ, row-major.
 
-    cuSOLVER takes matrices with no more columns than rows.  Of a wide one it gets the transpose,
-    which lies in memory as it is: then Vᴴ and U lie there, too, in the other's place.
+    cuSOLVER takes matrices with no more columns than rows.  For a wide matrix it gets the
+    transpose, which needs no copy in another order; then Vᴴ takes the place of U, and U that of Vᴴ.
     """
     s, m, n = plan.step, plan.step.m, plan.step.n
     few, info = min(m, n), plan.temp("i32", 1)
@@ -116,7 +117,7 @@ def _singular(plan: Plan, *, full: bool) -> tuple[Temp, Temp, Temp]:
 
 
 def svd(plan: Plan) -> None:
-    """All vectors where they are asked for."""
+    """Compute singular values and vectors; all vectors if ``full`` is among the parameters."""
     found = _singular(plan, full="full" in plan.step.params)
 
     def after(v: View) -> None:
@@ -127,7 +128,7 @@ def svd(plan: Plan) -> None:
 
 
 def pseudo_inverse(plan: Plan) -> None:
-    """``V s⁺ Uᴴ``: a product of vectors, of which one are scaled."""
+    """Compute ``V s⁺ Uᴴ``, a product of the vectors, of which one side is scaled."""
     s, m, n = plan.step, plan.step.m, plan.step.n
     few, dtype = min(m, n), _real(s.dtype)
     u, values, vh = _singular(plan, full=False)
@@ -155,9 +156,10 @@ def pseudo_inverse(plan: Plan) -> None:
 
 
 def _split(s: Factorization) -> int | None:
-    """How many of the outer axes are calls of their own: all other lines are equally far apart.
+    """The number of outer axes that need separate calls, so that all other lines are equally
+    spaced.
 
-    cuFFT takes such lines in one plan.  None where there is no such number.
+    cuFFT takes equally spaced lines in one plan.  None if there is no such number.
     """
     lines = *s.batch, s.m
     operands = s.outputs if s.params["kind"] == "half" else (*s.inputs, *s.outputs)
@@ -173,7 +175,7 @@ def _split(s: Factorization) -> int | None:
 
 
 def calls_of_transform(s: Factorization) -> int | None:
-    """How many calls of cuFFT a transform is; None where it cannot be made of any."""
+    """The number of calls of cuFFT for a transform; None if cuFFT cannot compute it."""
     lines = *s.batch, s.m
     split = _split(s)
     if split is None or s.params["length"] > LARGEST:
@@ -186,7 +188,10 @@ def calls_of_transform(s: Factorization) -> int | None:
 
 
 def fourier(plan: Plan) -> None:
-    """Lines of one plan; a spectrum that becomes real is copied, since it would be lost."""
+    """Transform the lines by one plan.
+
+    A spectrum with a real result is copied before, since cuFFT overwrites it.
+    """
     s, length, scale = plan.step, plan.step.params["length"], plan.step.params["scale"]
     (x,), (y,) = s.inputs, s.outputs
     given, made = s.elements
@@ -220,7 +225,7 @@ def fourier(plan: Plan) -> None:
 
 
 def _spectrum(code: Code, v: View, copied: Temp, length: int) -> None:
-    """Half a spectrum; the first number, and the last of an even length, are real."""
+    """Copy half a spectrum; the first number, and for even lengths the last one, are made real."""
     rows, points = copied.shape
     with code.loop(rows) as i, code.loop(points) as k:
         real, imaginary = code.load(v.inputs[0], i, k)

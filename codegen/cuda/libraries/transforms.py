@@ -14,14 +14,14 @@ from .prototypes import FORWARD, INVERSE, TRANSFORMS
 from .routines import Routine, element_size
 from .session import Session
 
-#: Sizes and strides are 32-bit integers.
+#: The largest size or stride: they are 32-bit integers.
 LARGEST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Where the numbers of a transform lie: the elements from one to the next, and from one line
-    to the next."""
+    """The layout of the numbers of transforms: ``points`` in a line, ``stride`` elements from one
+    to the next, ``step`` elements from one line to the next."""
 
     points: int
     stride: int
@@ -30,9 +30,9 @@ class Lines:
 
 @dataclass(frozen=True)
 class Transform(Routine):
-    """Transforms along ``count`` lines, without a factor: (given, made).
+    """Transforms along ``count`` lines, without a factor: (input, output).
 
-    A spectrum that becomes real numbers is lost.
+    If the output is real, the input is overwritten.
     """
 
     made: str
@@ -45,7 +45,8 @@ class Transform(Routine):
     captures: ClassVar[bool] = True
 
     def alignments(self) -> Sequence[int]:
-        """All begin where a complex number may (cuFFT's guide, section "Data Layout")."""
+        """Both must have the alignment of a complex number (cuFFT's guide, section "Data
+        Layout")."""
         size = max(element_size(self.dtype), element_size(self.made))
         return size, size
 
@@ -80,7 +81,7 @@ def _lines(flat: np.ndarray, count: int, lines: Lines) -> np.ndarray:
 
 
 class Plan:
-    """A plan, and the bytes that it works in; it stays as long as the session."""
+    """A plan, and the size of its workspace; it is kept as long as the session."""
 
     def __init__(self, session: Session, t: Transform) -> None:
         made, size = ctypes.c_int(), ctypes.c_size_t()
@@ -96,6 +97,6 @@ class Plan:
             t.target.stride, t.target.step, kind, t.count, ctypes.addressof(size),
         )  # fmt: skip
         session.call("cufft", "cufftSetStream", self.plan, session.stream)
-        # One byte where it wants none: without auto-allocation a plan that was given no work area
-        # answers CUFFT_NO_WORKSPACE, and whether it takes a null one is not said.
+        # At least one byte: without auto-allocation, a plan without a work area returns
+        # CUFFT_NO_WORKSPACE, and the guide does not say whether it accepts a null pointer.
         self.nbytes = max(1, int(size.value))

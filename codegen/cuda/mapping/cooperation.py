@@ -1,4 +1,4 @@
-"""Statements that the threads of a team run together.
+"""Statements are rewritten so that the threads of a team run them together.
 
     for i in 0..8:        # in turn      for i in 0..8:
       for j in 0..100:              ->     share j from lane, below 100, by 32:
@@ -8,9 +8,9 @@
                                            when lane in 0..1:
                                              y[i] = s
 
-Scalars are computed by every thread.  Loops whose iterations are independent, or only add up in
-accumulators, are shared; what writes memory otherwise is done by the first thread.  A barrier
-stands wherever a thread may touch what another has touched since the last one, and one writes.
+Every thread computes the scalars.  Loops are shared if their iterations are independent or only add
+to accumulators.  The first thread runs all other statements that write memory.  A barrier is put
+wherever two threads may have touched the same memory since the last barrier, one of them writing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .teams import Team
 
 
 def iterations(nest: Nest, first: Affine, step: int, body: list[Any]) -> Share:
-    """The iterations of a nest, from the thread's first one on; its loops are one."""
+    """The iterations of a nest as one shared loop, from the thread's first one on."""
     if len(nest.loops) == 1:
         (loop,) = nest.loops
         return Share(loop.var, first + loop.start, loop.stop, step, body)
@@ -50,7 +50,7 @@ def iterations(nest: Nest, first: Affine, step: int, body: list[Any]) -> Share:
 
 
 def positions(nest: Nest, number: Affine) -> list[Let]:
-    """The variables of a nest's loops, from the number of the iteration."""
+    """Definitions of a nest's loop variables by the number of the iteration."""
     lets, below = [], nest.count
     for loop in nest.loops:
         extent = loop.stop - loop.start
@@ -64,7 +64,7 @@ def positions(nest: Nest, number: Affine) -> list[Let]:
 
 @dataclass
 class _Since:
-    """Memory that was touched since the last barrier."""
+    """Memory touched since the last barrier."""
 
     read: set[Buffer] = field(default_factory=set)
     written: set[Buffer] = field(default_factory=set)
@@ -77,7 +77,7 @@ class _Since:
         self.written |= other.written
 
     def meets(self, other: _Since) -> bool:
-        """Whether one has written what the other touches."""
+        """Whether one has written memory that the other touches."""
         return bool(self.written & (other.read | other.written) or self.read & other.written)
 
 
@@ -86,22 +86,22 @@ class Cooperation:
 
     def __init__(self, team: Team, block: int, warp: int) -> None:
         self.team = team
-        #: Whether combining is a barrier of the whole block, too.
+        #: Whether combining includes a barrier of the whole block.
         self.combining_waits = team.width == block and block > warp
         self.since = _Since()
-        #: The shared loops that touch a local buffer, and None for what the team does otherwise.
+        #: The shared loops that touch a local buffer; None stands for statements outside of them.
         self._users: dict[Buffer, set[Any]] = defaultdict(set)
 
     def shared_locals(self) -> list[Buffer]:
-        """The local buffers that more than one thread touches."""
+        """The local buffers that more than one thread may touch."""
         return [b for b, users in self._users.items() if len(users) > 1 or None in users]
 
     def wrote(self, body: list[Any]) -> None:
-        """Threads of the team have run these statements already."""
+        """Note that threads of the team have run these statements already."""
         self.since.add(_touched(body))
 
     def body(self, statements: list[Any]) -> list[Any]:
-        """What each thread of the team runs."""
+        """The statements that each thread of the team runs."""
         if self.team.width == 1:
             return [_alone(s) for s in statements]
         made: list[Any] = []
@@ -120,12 +120,12 @@ class Cooperation:
             self._first(s, made)
 
     def _first(self, s: Any, made: list[Any]) -> None:
-        """A statement that the first thread runs."""
+        """Add a statement that only the first thread runs."""
         self._wait_for(_touched([s]), made)
         made.append(When(self.team.lane, 0, 1, [s]))
 
     def _wait_for(self, touched: _Since, made: list[Any], user: Any = None) -> None:
-        """A barrier, if what is touched now has been touched by others."""
+        """Add a barrier if others may have touched this memory; then note the memory."""
         for buffer in touched.read | touched.written:
             if buffer.kind == "local":
                 self._users[buffer].add(user)
@@ -151,12 +151,12 @@ class Cooperation:
                 made.append(iterations(nest, self.team.lane, self.team.width, inner))
 
     def _again(self, body: list[Any]) -> list[Any]:
-        """The body of a loop whose steps run in turn: the next one begins as this one has ended."""
+        """The body of a sequential loop, with a barrier at its end if the next step needs one."""
         before = self.since.copy()
         made = self.body(body)
         if self.since.meets(_touched(body)):
             self._barrier(made)
-        self.since.add(before)  # it may not run at all
+        self.since.add(before)  # the loop may run no step
         return made
 
     def _finish(self, s: Finish, made: list[Any]) -> None:
@@ -196,13 +196,13 @@ class Cooperation:
         made.append(replace(s, body=self._again(s.body)))
 
     def _swap(self, s: Swap, made: list[Any]) -> None:
-        # What was written under one name is read under the other.
+        # Memory written under one name is read under the other.
         self._wait_for(_touched([s]), made)
         self._barrier(made)
         made.append(s)
 
     def _everyone(self, s: Any, made: list[Any]) -> None:
-        """A statement that sets what each thread has for itself."""
+        """Add a statement that every thread runs for itself."""
         self._wait_for(_touched([s]), made)
         made.append(s)
 
@@ -232,7 +232,7 @@ _HANDLERS: dict[type, Callable[[Cooperation, Any, list[Any]], None]] = {
 
 
 def _alone(s: Any) -> Any:
-    """A statement as one thread runs it: products are loops, and loops run over all their range."""
+    """A statement for one thread: matrix products become loops, and loops run their full range."""
     if isinstance(s, Loop):
         body = [x for inner in s.body for x in _expanded(inner)]
         return replace(s, body=body, only=None, lower=None, upper=None)
@@ -252,12 +252,12 @@ def _expanded(s: Any) -> list[Any]:
 
 
 def alone(body: list[Any]) -> list[Any]:
-    """Statements as one thread runs them."""
+    """Statements in the form for one thread."""
     return [x for s in body for x in _expanded(s)]
 
 
 def require_known(body: list[Any]) -> None:
-    """Raise TargetError for what is no statement of the loop IR."""
+    """Raise TargetError for an object that is no statement of the loop IR."""
     for s in walk(body):
         if type(s) not in EFFECTS:
             raise TargetError(

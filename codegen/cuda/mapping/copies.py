@@ -1,4 +1,4 @@
-"""Few places that all threads update: each block updates copies of its own, in shared memory.
+"""If all threads update few places, each block updates its own copies, in shared memory.
 
     share n from …:                          share k from thread, below 100, by 256:
       y[p[n]] += 1    # atomic                 own[k] = 0
@@ -9,12 +9,12 @@
                                              share k from thread, below 100, by 256:
                                                y[k] += own[k]    # atomic
 
-Threads that update one place at the same time wait for each other, and those of a card wait longer
-than those of a block.  If there is room, neighbouring threads have copies of their own, side by
-side, so that they use different banks of shared memory.
+Threads that update the same place wait for each other, and the threads of a card wait longer than
+those of a block.  If there is room, neighbouring threads get separate copies, side by side, so that
+they use different banks of shared memory.
 
-Legal where nothing in the kernel touches the buffer but atomic updates of one kind: they may be
-done in any order, and grouped in any way that the order allows.
+Legal where only atomic updates of one kind touch the buffer in the kernel: their order and grouping
+are free.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from autojit.ir.core.types import dtype_from_name
 from .staging import MOST_BYTES
 from .teams import power_below
 
-#: Updates by a block for each place of its copies.  With fewer, clearing the copies and adding them
-#: up is as much work as the updates.
+#: The fewest updates by a block for each place of its copies.  With fewer, clearing and summing the
+#: copies is as much work as the updates.
 LEAST_OF_PLACE = 4
 
 
 def with_copies(kernel: DeviceKernel) -> DeviceKernel:
-    """The kernel with copies of what its threads update most; itself where there is nothing."""
+    """The kernel with copies of its most updated buffers; the same kernel if there are none."""
     updates, found, left = _updates(kernel), dict[Buffer, tuple[Buffer, int]](), MOST_BYTES
     left -= sum(b.size * itemsize(b.dtype) for b in kernel.shared)
     for buffer, (_, count) in updates.items():
@@ -69,7 +69,8 @@ def with_copies(kernel: DeviceKernel) -> DeviceKernel:
 
 
 def _updates(kernel: DeviceKernel) -> dict[Buffer, tuple[str, int]]:
-    """What only atomic updates of one kind touch: the kind, and how many there are in all."""
+    """The buffers that only atomic updates of one kind touch, with the kind and the number of
+    updates."""
     ways: dict[Buffer, set[str]] = {}
     counts: dict[Buffer, int] = {}
 
@@ -123,7 +124,7 @@ def _rewritten(
 
 
 def _moved(s: Atomic, found: dict[Buffer, tuple[Buffer, int]], lane: Affine) -> Atomic:
-    """An update of the copy that a thread of a warp has."""
+    """The same update of the copy for this lane of a warp."""
     if memory(s.buffer) not in found:
         return s
     own, several = found[memory(s.buffer)]
@@ -135,7 +136,7 @@ def _moved(s: Atomic, found: dict[Buffer, tuple[Buffer, int]], lane: Affine) -> 
 def _added(
     buffer: Buffer, own: Buffer, several: int, at: Affine, combine: str, identity: Any
 ) -> list[Any]:
-    """All copies of an element, added to it unless nothing was."""
+    """Statements that combine all copies of an element into it, unless they hold the identity."""
     r, total = Var(several), scalar(own.dtype)
     a = accumulator(own.dtype, combine, identity)
     load = loaded(own, at * several + affine.of(r))
@@ -150,7 +151,7 @@ def _added(
 
 
 def _identity(combine: str, dtype: str) -> Any:
-    """What changes nothing."""
+    """The identity of an update."""
     if combine == "add":
         return 0
     kind = dtype_from_name(dtype)

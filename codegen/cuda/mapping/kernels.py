@@ -1,4 +1,4 @@
-"""Kernels of the loop program as kernels of the device."""
+"""Kernels of the loop program become kernels of the device."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from .vectors import in_vectors
 
 
 class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
-    """Decides who runs what of one kernel of the loop program."""
+    """Maps the work of one kernel of the loop program to threads."""
 
     def launch(self) -> list[DeviceKernel]:
-        """The launches that together do what the kernel says."""
+        """The launches that together do the work of the kernel."""
         if not self.kernel.body:
             return []
         found = parts(self.kernel)
@@ -62,7 +62,10 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
     # -- the functions ------------------------------------------------------
 
     def one_block(self, name: str, body: list[Any]) -> None:
-        """A kernel that runs in turn: by one thread, or by a block if its loops are long."""
+        """Add a kernel that runs sequentially: by one thread, or by a block if its loops are long.
+
+        Loops over many elements, and prefix sums, are shared by more threads.
+        """
         found = by_lanes(body)
         if found is not None and found[0].extent >= max(self.machine.row, self._inside(found[1])):
             self._lanes(name, *found)
@@ -88,12 +91,12 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         self.add(name, "One block does everything.", 1, width, write, of_block)
 
     def _inside(self, body: list[Any]) -> int:
-        """The iterations of the longest loop of a body whose iterations do not run in turn."""
+        """The iterations of the longest loop of a body that is not sequential."""
         loops = (s for s in walk(body) if isinstance(s, Loop) and s.role != "sequence")
         return max((s.stop - s.start for s in loops), default=0)
 
     def _lanes(self, name: str, lane: Var, body: list[Any]) -> None:
-        """A kernel whose threads each run all steps for one element."""
+        """Add a kernel whose threads each run all steps for one element."""
 
         def write(block: Var, thread: Var) -> list[Any]:
             first, step = self.units(block, thread, 1)
@@ -104,8 +107,10 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         self.add(name, doc, -(-lane.extent // threads), threads, write)
 
     def width_of_matrix(self, count: int, body: list[Any]) -> int:
-        """The threads for each of so many matrices: one if they are small, or many and no longer
-        than a warp; else a block."""
+        """The number of threads for each of ``count`` matrices.
+
+        It is 1 if they are small, or many and no longer than a warp; otherwise that of a block.
+        """
         length, machine = self._inside(body), self.machine
         many = count >= machine.most_threads // machine.warp and length <= machine.warp
         return 1 if length < machine.row or many else block_for(length, machine)
@@ -113,7 +118,7 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
     def matrices(
         self, batch: list[Var], body: list[Any], in_block: Collection[Buffer] = ()
     ) -> list[DeviceKernel]:
-        """The work on each matrix of a batch; ``in_block`` are buffers of the block."""
+        """The launches for each matrix of a batch; ``in_block`` has buffers in shared memory."""
         if not body:
             return []
         body = alone(body)
@@ -140,7 +145,7 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
     # -- maps -----------------------------------------------------------------
 
     def _can_set(self, found: Parts) -> bool:
-        """Whether threads may set numbers at places that they compute, and there are many."""
+        """Whether threads may set numbers at computed places, and there are many updates."""
         every = [n for loop in found.loops for n in nests(loop, atomic=True)]
         many = sum(n.count for n in every) > self.machine.warp
         return many and not found.begins and is_simple(found, every)
@@ -161,7 +166,7 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         widths = [self._width_with(rows, every[0], widths[0])] if rows else widths
         every, widths = (every, widths) if found.atomic else self._in_vectors(every, widths)
         threads = self.threads(widths)
-        if rows and bytes_of(rows) <= self.most:  # as many teams as have room
+        if rows and bytes_of(rows) <= self.most:  # as many teams as fit
             threads = min(threads, widths[0] * power_below(self.most // bytes_of(rows)))
         blocks = max(self.blocks(n.count * w, threads) for n, w in zip(every, widths, strict=True))
 
@@ -178,7 +183,7 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         self._after(found)
 
     def _in_vectors(self, every: list[Nest], widths: list[int]) -> tuple[list[Nest], list[int]]:
-        """The nests whose iterations are a thread's with several iterations as one; the widths."""
+        """The nests and their widths, with several iterations as one where the width is 1."""
         made: list[Nest] = []
         wide: list[int] = []
         for nest, width in zip(every, widths, strict=True):
@@ -190,7 +195,10 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         return made, wide
 
     def _split(self, found: Parts, nest: Nest) -> bool:
-        """Whether few rows are long, so that what follows their reductions is for all blocks."""
+        """Split a kernel of few long rows into two, if it is one; return whether it was split.
+
+        All blocks then share the work that follows the reductions.
+        """
         first = None if found.atomic or found.after else first_reduction(nest)
         if first is None or longest(first.rest) <= self.machine.threads:
             return False
@@ -211,20 +219,21 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
     ) -> list[Any]:
         made = []
         for nest, width in zip(every, widths, strict=True):
-            # A team that is narrower than the block is one of several in it.
             team = team_of(thread, width)
             first, step = self.units(block, thread, width)
             body = [*live(nest.between, nest.body), *nest.body]
             body = Cooperation(team, thread.extent, self.machine.warp).body(body)
             body = made_atomic(body) if atomic else body
             if width > 1 and any(b.kind == "shared" for b in written(body)):
-                body.append(Barrier(width))  # the next iteration may touch the same
+                body.append(Barrier(width))  # the next iteration may touch the same memory
             made.append(iterations(nest, first, step, body))
         return made
 
     def _width_with(self, rows: dict[Buffer, int], nest: Nest, width: int) -> int:
-        """How many threads share an iteration whose rows are to lie in shared memory: a block, if
-        the rows of several teams would be too much."""
+        """The number of threads that share an iteration with rows in shared memory.
+
+        It is a whole block if the rows of several teams would not fit.
+        """
         slots, wide = self.threads([width]) // width, block_for(longest(nest.body), self.machine)
         fits = bytes_of(rows) * slots <= self.most
         return width if fits or bytes_of(rows) > self.most else max(width, wide)
@@ -250,7 +259,7 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         self, found: Parts, every: list[Nest], widths: list[int], blocks: int, threads: int,
         partials: list[Buffer],
     ) -> None:  # fmt: skip
-        """Each block reduces its share; if there is one block, it finishes."""
+        """Add a launch in which each block reduces its share; a single block also finishes."""
         totals = [b.accumulator for b in found.begins]
         last = [] if partials else found.after
         scalars = live(found.scalars, [*found.loops, *last])

@@ -1,16 +1,16 @@
-"""Loops whose steps run in turn, for each of many elements: a thread an element.
+"""Sequential loops over many elements are run with one thread per element.
 
     for i in 0..9:        # in turn       share l from thread, below 100, by 256:
       for j in 0..100:              ->      for i in 0..9:        # in turn
         c[j] = f(c[j], x[100*i + j])          c[l] = f(c[l], x[100*i + l])
 
-That is what `vmap` of a `scan` is.  The loops over elements become the thread's own element, and no
-thread waits for another.
+`vmap` of a `scan` has this form.  Each thread handles one element of the inner loops, and no thread
+waits for another.
 
-Legal where all that is written has an owner: of every buffer that is written, all indices are
-``c*j + inner + outer``, ``0 <= inner < c``, with ``outer`` a multiple of ``c*count``, so that the
-element of index ``n`` is touched by thread ``n // c % count`` alone.  What is not in a loop over
-the elements is computed by every thread from what is not written.
+Legal where each written element has one owner.  For every written buffer, all indices must be
+``c*j + inner + outer`` with ``0 <= inner < c`` and ``outer`` a multiple of ``c*count``, so that
+only thread ``n // c % count`` touches the element with index ``n``.  Every thread computes the
+statements outside of the loops over elements, from buffers that are not written.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .structure import is_pure
 
 
 def by_lanes(body: list[Any]) -> tuple[Var, list[Any]] | None:
-    """The variable of the element that a thread has, and what it does.
+    """The variable for the element of a thread, and the statements of the thread.
 
-    None where that is not legal, or there are no such loops.
+    None if this is not legal, or if there are no such loops.
     """
     counts = {s.stop - s.start for loop in _sequences(body) for s in loop.body if _is_map(s)}
     for count in sorted(counts, reverse=True):
@@ -54,11 +54,12 @@ def _is_map(s: Any) -> bool:
 
 
 class _Rewriting:
-    """Puts the thread's element in the place of loops over all of them."""
+    """Replaces loops over all elements by the thread's own element."""
 
     def __init__(self, lane: Var) -> None:
         self.lane = lane
-        #: What is touched for one element, with the ranges of variables; and for all of them.
+        #: The accesses for one element, with the ranges of variables and whether they write; and
+        #: the accesses outside of loops over elements.
         self.touched: list[tuple[Access, Bounds, bool]] = []
         self.everywhere: list[tuple[Access, bool]] = []
         self.swapped: list[tuple[Buffer, Buffer]] = []
@@ -94,7 +95,7 @@ class _Rewriting:
         self.everywhere += [(a, a.buffer in changed) for a in accesses(s)]
 
     def _element(self, s: Loop) -> list[Any] | None:
-        """The iteration of a loop that is the thread's, or its part of a loop over more."""
+        """The thread's iteration of a loop, or its part of a loop with more iterations."""
         count, extent = self.lane.extent, s.stop - s.start
         if s.start:
             return None
@@ -129,7 +130,7 @@ class _Rewriting:
     # -- owners -----------------------------------------------------------------------------
 
     def is_legal(self) -> bool:
-        """Whether all that is written has an owner."""
+        """Whether each written element has one owner."""
         written = {memory(a.buffer) for a, _, changed in self.touched if changed}
         written |= {b for pair in self.swapped for b in pair}
         if any(self._is_shared(access, changed, written) for access, changed in self.everywhere):
@@ -145,12 +146,14 @@ class _Rewriting:
         return all(len(found) <= 1 and None not in found for found in widths.values())
 
     def _is_shared(self, access: Access, changed: bool, written: set[Buffer]) -> bool:
-        """Whether what every thread touches is not its own copy, and somebody writes it."""
+        """Whether an access by every thread touches a written buffer, or itself writes one that is
+        not local."""
         root = memory(access.buffer)
         return root in written or (changed and root.kind != "local")
 
     def _width(self, access: Access, bounds: Bounds) -> int | None:
-        """How many neighbouring scalars of a buffer one thread has; None where that is not so."""
+        """The number of neighbouring scalars of a buffer that a thread owns; None if the access may
+        leave them."""
         index, count = access.index, self.lane.extent
         if access.is_rest or index.stride(self.lane) is None:
             return None

@@ -1,4 +1,4 @@
-"""Launches of one kernel of the loop program, and how many threads they have."""
+"""The launches of one kernel of the loop program, and their numbers of threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .staging import MOST_BYTES
 
 
 class Launches:
-    """The launches of a kernel, as they are made."""
+    """A list of the launches of a kernel, with helpers that make them."""
 
     def __init__(
         self, kernel: Kernel, machine: Machine, private: Collection[Buffer] = (),
@@ -28,7 +28,8 @@ class Launches:
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.machine = machine
-        #: The temporaries that no other kernel touches, and the bytes of them that a block keeps.
+        #: The temporaries that no other kernel touches, and the bytes of them that a block may keep
+        #: in shared memory.
         self.private = private
         self.most = most
         self.launches: list[DeviceKernel] = []
@@ -38,8 +39,11 @@ class Launches:
         write: Callable[[Var, Var], list[Any]],
         of_block: Collection[Buffer] = (),
     ) -> None:  # fmt: skip
-        """A kernel; ``write`` is given the variables of the block and of the thread, and puts local
-        buffers that all threads of a block use into ``of_block``."""
+        """Add a kernel.
+
+        ``write`` is called with the variables of the block and of the thread.  It adds to
+        ``of_block`` the local buffers that all threads of a block use.
+        """
         block, thread = Var(grid), Var(threads)
         body = write(block, thread)
         used = dict.fromkeys(memory(b) for s in walk(body) for b in buffers_named(s))
@@ -53,7 +57,8 @@ class Launches:
         self.launches.append(with_copies(made))
 
     def threads(self, widths: list[int]) -> int:
-        """The threads of a block: those of a team that is a block, or as many as usual."""
+        """The threads of a block: those of the widest team if it exceeds a warp, else the usual
+        number."""
         widest = max(widths)
         return widest if widest > self.machine.warp else self.machine.threads
 
@@ -64,13 +69,13 @@ class Launches:
         return affine.of(block) * slots + slot, block.extent * slots
 
     def blocks(self, count: int, threads: int = 0) -> int:
-        """Blocks for so many threads, at most as many as run at the same time."""
+        """The number of blocks for ``count`` threads, at most as many as run at the same time."""
         threads = threads or self.machine.threads
         needed = -(-count // threads)
         return max(1, min(needed, self.machine.most_threads // threads))
 
     def fill(self, name: str, fill: Fill) -> None:
-        """A kernel that gives a buffer's elements one value."""
+        """Add a kernel that sets elements of a buffer to one value."""
         if not fill.count:
             return
         n, blocks = Var(fill.count), self.blocks(fill.count)
@@ -85,12 +90,12 @@ class Launches:
         self.add(name, doc, blocks, self.machine.threads, write)
 
     def partial(self, a: Accumulator, size: int) -> Buffer:
-        """A buffer of values that blocks leave to a later launch."""
+        """A buffer of partial results that blocks leave to a later launch."""
         return Buffer("partial", a.dtype, size, "temp")
 
 
 def left_by_block(a: Accumulator, partial: Buffer, block: Var, thread: Var) -> list[Any]:
-    """The total of a block's threads, which its first thread leaves to a later launch."""
+    """Statements that store the total of a block's threads for a later launch."""
     total = scalar(a.dtype)
     store = Store(partial, affine.of(block), total)
     return [Combine(a, thread.extent), Finish(total, a), When(affine.of(thread), 0, 1, [store])]

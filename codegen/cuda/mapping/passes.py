@@ -1,6 +1,6 @@
-"""Reductions that several blocks share: rows and columns in two passes.
+"""Several blocks share a reduction: rows and columns are reduced in two passes.
 
-Few long rows: what follows a reduction becomes a kernel of its own, which all blocks share.
+If there are few long rows, the work after a reduction becomes a second kernel for all blocks.
 
     for i in 0..4:                       for i in 0..4:
       m = max of row i                     m = max of row i
@@ -8,8 +8,9 @@ Few long rows: what follows a reduction becomes a kernel of its own, which all b
         y[i, j] = x[i, j] - m            for i in 0..4, j in 0..1000000:
                                            y[i, j] = x[i, j] - saved[i]
 
-Legal where iterations of the nest are independent, since then all first halves may come before all
-second ones; and where what the second half computes again reads nothing that the first one writes.
+Legal where iterations of the nest are independent, since all first halves then may run before all
+second halves; and where the values that the second half recomputes do not depend on memory that the
+first half writes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class Passes(Launches):
     # -- reductions of rows and columns in two passes -----------------------------
 
     def in_passes(self, found: Parts, nest: Nest) -> bool:
-        """Whether several blocks share each of the first reductions of a nest, and write so."""
+        """Add launches in which several blocks share each first reduction of a nest, if it pays.
+
+        Return whether they were added.
+        """
         first = None if found.atomic or found.after else first_reduction(nest)
         if first is None or not first.count:
             return False
@@ -66,7 +70,7 @@ class Passes(Launches):
         return rows > 1
 
     def _split_rows(self, found: Parts, nest: Nest, first: Reduced, split: int) -> None:
-        """``split`` blocks reduce a row, and leave a value each."""
+        """Add launches in which ``split`` blocks reduce each row, and leave one value each."""
         threads, totals = self.machine.threads, [b.accumulator for b in first.begins]
         partials = [self.partial(a, nest.count * split) for a in totals]
         grid = nest.count * split
@@ -92,7 +96,7 @@ class Passes(Launches):
         self._second_pass(found, nest, first, partials, split, place, along=True)
 
     def _reduce(self, first: Reduced, lane: Affine, step: int) -> list[Any]:
-        """The loops of a reduction, shared."""
+        """The loops of a reduction, shared by threads."""
         return [
             iterations(inner, lane, step, [*live(inner.between, inner.body), *alone(inner.body)])
             for loop in first.loops
@@ -100,7 +104,7 @@ class Passes(Launches):
         ]
 
     def _columns(self, found: Parts, nest: Nest, first: Reduced, split: int) -> None:
-        """Blocks of warps side by side: a thread has a column, and a part of its rows."""
+        """Add launches whose blocks reduce groups of columns: a thread has a part of a column."""
         machine, totals = self.machine, [b.accumulator for b in first.begins]
         slots, high = machine.warp, machine.threads // machine.warp
         groups = -(-nest.count // slots)
@@ -133,7 +137,7 @@ class Passes(Launches):
         self, found: Parts, nest: Nest, first: Reduced, partials: list[Buffer], split: int,
         place: Callable[[Affine, Affine], Affine], *, along: bool,
     ) -> None:  # fmt: skip
-        """What the blocks have left is combined in its order, and the rest of each row follows."""
+        """Add a launch that combines the blocks' values in order, and does the rest of each row."""
         machine, s = self.machine, Var(split)
         u = Var(nest.count)
         adding: list[Any] = []
@@ -160,7 +164,7 @@ class Passes(Launches):
 
 
 def halves(kernel: Kernel, nest: Nest, first: Reduced, scalars: list[Any]) -> list[Kernel]:
-    """The kernel as two, the first of which ends with the first reduction; or nothing."""
+    """The kernel as two, the first of which ends with the first reduction; or an empty list."""
     ends = [k for k, s in enumerate(first.rest) if isinstance(s, Loop | Begin)]
     if not ends or any(loop.start or loop.role != "map" for loop in nest.loops):
         return []

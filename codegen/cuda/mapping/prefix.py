@@ -1,14 +1,14 @@
-"""Sums and extremes so far: loops in turn that all blocks share.
+"""Prefix sums and extremes: all blocks share a sequential loop.
 
     for i in 0..100000:  # in turn
       s = carry[0] + x[i]                block b reduces its part of x
-      y[i] = s                     ->    one thread turns these into what precedes each part
+      y[i] = s                     ->    one thread turns these into the carry before each part
       carry[0] = s                       block b runs through its part again, 256 elements at a time
 
-Legal where a carry changes by one associative word and an operand that no carry is part of, where
-carries are used by nothing else, and where no step touches what another step writes.  Sums of
-floats are added in another order, which is always the same.  Products of floats stay in turn: parts
-of them may be infinite where the whole is not.
+Legal where a carry is combined by one associative word with an operand that does not depend on
+carries, where nothing else uses carries, and where no step touches memory that another step writes.
+Sums of floats are added in a different order, which is always the same.  Products of floats stay
+sequential: partial products may be infinite although the whole is not.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORDS = ("add", "mul", "maximum", "minimum")
 
 
 def identity_of(word: str, dtype: str) -> Any:
-    """What changes nothing.
+    """The identity of a word.
 
     >>> identity_of("add", "f64"), identity_of("minimum", "i8")
     (0.0, 127)
@@ -69,19 +69,19 @@ class Carry:
 
 @dataclass
 class Prefix:
-    """A loop of such steps, with what comes before and after it."""
+    """A loop of such steps, with the statements before and after it."""
 
     before: list[Any]
     loop: Loop
     after: list[Any]
     carries: list[Carry]
-    #: What computes operands, and what is done with results.
+    #: The statements that compute operands, and those that use results.
     values: list[Any]
     uses: list[Any]
 
 
 def prefix_of(body: list[Any]) -> Prefix | None:
-    """The parts of a kernel that is such a loop; None of others."""
+    """The parts of a kernel with such a loop; None for other kernels."""
     at = [k for k, s in enumerate(body) if isinstance(s, Loop) and s.role == "sequence"]
     if len(at) != 1 or body[at[0]].start:
         return None
@@ -102,7 +102,7 @@ def prefix_of(body: list[Any]) -> Prefix | None:
 
 
 def _carries(body: list[Any]) -> list[Carry]:
-    """The carries of a loop's body; none if one of them is anything else."""
+    """The carries of a loop's body; an empty list if one of them has another form."""
     defined = {s.result.number: s for s in body if is_pure(s)}
     stores = [s for s in body if isinstance(s, Store) and memory(s.buffer).kind == "local"]
     loads = [s for s in body if isinstance(s, Load) and memory(s.buffer).kind == "local"]
@@ -123,7 +123,7 @@ def _carries(body: list[Any]) -> list[Carry]:
 
 
 def _is_associative(s: Compute) -> bool:
-    """Whether the order of operands does not matter, but for the rounding of sums."""
+    """Whether the grouping of operands does not matter, except for the rounding of sums."""
     return s.result.dtype[0] in ("iu" if s.name == "mul" else "iuf")
 
 
@@ -134,7 +134,7 @@ def _is_of_carry(s: Any, carries: list[Carry]) -> bool:
 
 
 def _is_apart(loop: Loop, carries: list[Carry]) -> bool:
-    """Whether steps have only the carries in common: no step touches what another writes."""
+    """Whether no step touches memory that another step writes, except the carries."""
     written: dict[Buffer, list[Affine]] = {}
     read = set()
     for s in loop.body:
@@ -165,7 +165,8 @@ class PrefixSums(Launches):
     """Writes the three launches of a prefix."""
 
     def prefix(self, name: str, found: Prefix) -> None:
-        """Parts are reduced, then what precedes each is found, then each is run through again."""
+        """Add launches that reduce parts, compute the carry before each part, and run each part
+        again."""
         machine, count = self.machine, found.loop.stop
         blocks = max(1, min(machine.most_blocks, count // (machine.threads * LEAST_OF_THREAD)))
         tiles = -(-count // (blocks * machine.threads))
@@ -257,7 +258,10 @@ class PrefixSums(Launches):
         self.add(name, doc, blocks, threads, write, of_block)
 
     def _scanned(self, found: Prefix, rows: list[Buffer], lane: Affine) -> list[Any]:
-        """Each element of shared rows becomes all up to it: twice as many with each round."""
+        """Statements that replace each element of shared rows by the combination of all up to it.
+
+        Each round doubles the number of combined elements.
+        """
         made: list[Any] = []
         distance = 1
         while distance < self.machine.threads:

@@ -1,9 +1,9 @@
-"""Matrix products in tiles that a block keeps in shared memory.
+"""Matrix products are computed in tiles that a block keeps in shared memory.
 
-Tiles are right for every layout, and several times slower than cuBLAS on large matrices, to which
-these products can go without a change to the loop program.
+Tiles work for every layout, but are several times slower than cuBLAS on large matrices; products
+can use cuBLAS without a change to the loop program.
 
-An elementwise kernel that follows a product is done by the product's threads.
+The product's threads also run an elementwise kernel that follows it.
 
     t0 = in0 @ in1                           block over tiles of the product:
     for i in 0..300:                           a0 += …    # the sum of element (i, j)
@@ -12,12 +12,12 @@ An elementwise kernel that follows a product is done by the product's threads.
         s1 = in2[j]                            out0[200*i + j] = max(s0 + s1, 0)
         out0[200*i + j] = max(s0 + s1, 0)
 
-The product is neither written nor read again, and there is one launch instead of two.
+The product is not written to memory and read again, and there is one launch instead of two.
 
-Legal where each iteration reads one element of the product, each a different one, and is
-independent of the others: it computes scalars, loads and stores.  Other blocks still read the
-operands while a block stores, so no stored buffer may be an operand, and temporaries are placed
-again: a stored one may lie where an operand does, which was dead in the next step.
+Legal where each iteration reads one element of the product, each a different one, and iterations
+are independent, with only scalars, loads and stores.  Other blocks still read the operands while a
+block stores, so no stored buffer may be an operand.  Temporaries are placed again, since a stored
+temporary may share memory with an operand that was dead in the next step.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from .vectors import MOST_FUNCTIONS, MOST_SCALARS
 
 
 class Finishing:
-    """What is done with each element of a product before it is stored."""
+    """The elementwise statements for each element of a product."""
 
     def __init__(self, product: MatrixProduct, nest: Nest, scalars: list[Any], keeps: bool) -> None:
         self.product, self.nest = product, nest
         self.body = [*scalars, *nest.between, *nest.body]
-        #: Whether the product itself is stored, too, since later steps read it.
+        #: Whether the product itself is also stored, because later steps read it.
         self.keeps = keeps
 
     @property
     def buffers(self) -> list[Buffer]:
-        """What is read and written besides the product."""
+        """The buffers that are read and written besides the product."""
         found = [memory(s.buffer) for s in self.body if isinstance(s, Load | Gather | Store)]
         return [b for b in dict.fromkeys(found) if b is not self.product.c]
 
     def statements(self, totals: list[Accumulator], place: list[Affine]) -> list[Any]:
-        """What a thread does that has the sums of an element.
+        """The statements of the thread that has the sums of an element.
 
         Args:
             totals: an accumulator for each part of the element.
@@ -88,9 +88,9 @@ class Finishing:
 def finishing(
     product: MatrixProduct, after: Any, loops: LoopProgram, uses: Mapping[Buffer, int]
 ) -> Finishing | None:
-    """What the next step does with the elements of a product; None where it is not of this form.
+    """The elementwise statements of the step after a product; None if it has another form.
 
-    ``uses`` says how many steps touch a buffer.
+    ``uses`` has the number of steps that touch each buffer.
     """
     nest, scalars = _one_nest(after)
     if nest is None or product.c_offset.variables():
@@ -121,7 +121,7 @@ def _is_whole(loop: Any) -> bool:
 
 
 def _is_plain(body: list[Any]) -> bool:
-    """Whether a body is short, computes scalars and stores, and has no memory of its own."""
+    """Whether a body is short, has only scalars and stores, and no local buffers."""
     for s in body:
         local = hasattr(s, "buffer") and memory(s.buffer).kind == "local"
         if local or not (is_pure(s) or type(s) is Store):
@@ -139,7 +139,7 @@ def _reads_own(body: list[Any], nest: Nest, product: MatrixProduct) -> bool:
 
 
 def _part_of(s: Load, nest: Nest, product: MatrixProduct) -> int | None:
-    """Which part of its own element an iteration reads; None where it reads another's."""
+    """The part of its own element that an iteration reads; None if it reads another element."""
     n, count = Var(nest.count), product.parts
     first = (affine.of(n) + product.c_offset) * count
     part = Whole(nest, n)(s.index) - first
@@ -151,8 +151,8 @@ def _part_of(s: Load, nest: Nest, product: MatrixProduct) -> int | None:
 def in_tiles(
     product: MatrixProduct, name: str, machine: Machine, then: Finishing | None = None
 ) -> list[DeviceKernel]:
-    """The launch of one product, and of what is done with its elements ``then``; none if the
-    result is empty."""
+    """The launch of one product, with the elementwise statements ``then``; none if the result is
+    empty."""
     m, n, k, tile = product.m, product.n, product.k, machine.tile
     across, down = -(-n // tile), -(-m // tile)
     grid = across * down * prod(product.batch)
@@ -174,7 +174,8 @@ def in_tiles(
 
 
 class _Tiled:
-    """The kernel of a tiled product: a thread an element, tiles of operands in shared memory."""
+    """Writes the kernel of a tiled product: one thread per element, operand tiles in shared
+    memory."""
 
     def __init__(
         self, product: MatrixProduct, machine: Machine, across: int, down: int, grid: int,
@@ -216,7 +217,7 @@ class _Tiled:
         return [*self._lets(), *total.begin(), *loop, inside]
 
     def _stored(self, total: ProductSum, place: list[Affine]) -> list[Any]:
-        """What is done with an element."""
+        """The statements that store an element, or use it otherwise."""
         product, then = self.product, self.then
         made: list[Any] = []
         if then is None or then.keeps:
@@ -225,7 +226,7 @@ class _Tiled:
         return made if then is None else [*made, *then.statements(total.accumulators, place)]
 
     def _lets(self) -> list[Any]:
-        """Where a thread is: in its tile, in the result, and in the batch."""
+        """The definitions of a thread's place in its tile, in the result, and in the batch."""
         tile, block = self.tile, affine.of(self.block)
         y, x = affine.divide(affine.of(self.thread), tile, {})
         matrix, number = affine.divide(block, self.across * self.down, {})
@@ -243,7 +244,8 @@ class _Tiled:
     def _fetch(
         self, buffer: Buffer, index: Affine, target: list[Buffer], *limits: tuple[Affine, int]
     ) -> list[Any]:
-        """One element of a tile for each thread, or zero outside of the matrix."""
+        """Statements by which each thread loads one element of a tile, or 0 outside of the
+        matrix."""
         tests = [within(value, 0, limit) for value, limit in limits]
         both: Compute = computed("and", *(t.result for t in tests))
         loads, parts = element(buffer, index, len(target), both.result)

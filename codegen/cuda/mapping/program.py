@@ -1,4 +1,4 @@
-"""From a loop program to the launches that run it."""
+"""A loop program becomes a list of launches."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .machine import Machine
 from .products import finishing, in_tiles
 from .teams import block_for
 
-#: Bytes of shared memory that combining takes at most, besides a kernel's own: each of a few words
-#: has one number of 8 bytes for each of at most 32 warps, and the status some.
+#: The most bytes of shared memory for combining, besides the kernel's own buffers: each of a few
+#: words has one number of 8 bytes for each of at most 32 warps, and the status takes some.
 OF_COMBINING = 2 << 10
 
 
@@ -73,7 +73,7 @@ def device_program(loops: LoopProgram, machine: Machine | None = None) -> Device
 def _placed_again(
     loops: LoopProgram, launches: Sequence[DeviceKernel | LibraryCall]
 ) -> LoopProgram:
-    """A loop program whose temporaries are placed by the launches that touch them."""
+    """The loop program with a new placement of temporaries, by the launches that touch them."""
     temps, arena = places(
         [[b for b in map(memory, k.buffers) if b in loops.temps] for k in launches]
     )
@@ -84,7 +84,7 @@ def _product_and(
     step: MatrixProduct, name: str, machine: Machine, after: Any, loops: LoopProgram,
     uses: Mapping[Buffer, int],
 ) -> tuple[Sequence[DeviceKernel | LibraryCall], bool]:  # fmt: skip
-    """A product, and whether its launch does what the next step does, too."""
+    """The launches of a product, and whether they include the next step."""
     made = _product(step, name, machine)
     if made and isinstance(made[0], LibraryCall):
         call = with_bias(made[0], step, after, loops, uses)
@@ -96,7 +96,7 @@ def _product_and(
 def _product(
     step: MatrixProduct, name: str, machine: Machine
 ) -> Sequence[DeviceKernel | LibraryCall]:
-    """A product: a call of a library where that is faster, else our own kernel."""
+    """The launches of a product: a call of a library if that is faster, else our own kernel."""
     call = for_product(step, name, machine.libraries, machine.processors, machine.tile)
     return in_tiles(step, name, machine) if call is None else [call]
 
@@ -104,7 +104,7 @@ def _product(
 def _matrices(
     step: Factorization, name: str, machine: Machine
 ) -> Sequence[DeviceKernel | LibraryCall]:
-    """Linear algebra on a batch: by libraries, or by our own kernels."""
+    """The launches of linear algebra on a batch: by libraries, or by our own kernels."""
     given = machine.libraries, machine.processors, machine.threads
     work = for_factorization(step, name, *given)
     if work is None:
@@ -116,7 +116,7 @@ def _matrices(
 
 
 def _mapped(work: Work, name: str, machine: Machine) -> Sequence[DeviceKernel | LibraryCall]:
-    """A part of what a library does a part of."""
+    """The launches of one part of a step that a library does in part."""
     if isinstance(work, LibraryCall):
         return [work]
     if isinstance(work, MatrixProduct):
@@ -127,7 +127,8 @@ def _mapped(work: Work, name: str, machine: Machine) -> Sequence[DeviceKernel | 
 
 
 def _alone(step: Factorization, name: str, machine: Machine) -> list[DeviceKernel]:
-    """A block or a thread a matrix, a block a tile of what is sorted, or a thread an element."""
+    """The launches of our own kernels: a block or thread per matrix, a block per tile of a sort, or
+    a thread per element."""
     near = machine.shared - OF_COMBINING
     if step.name in ("sort", "argsort") and step.is_some and _has_tiles(step, near, machine):
         return _sorted(step, name, near, machine)

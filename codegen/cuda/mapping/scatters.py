@@ -1,12 +1,12 @@
-"""Updates at computed places that give the same bits in every run, whatever order threads have.
+"""Updates at computed places give the same bits in every run, whatever the order of threads.
 
-Of numbers that are set, the last iteration's stays:
+If elements are set, the value of the last iteration must stay:
 
     reduces i in 0..n:                 fill last with -1
       y[p[i]] = x[i]             ->    for i in 0..n: last[p[i]] = max(last[p[i]], i)    # atomic
                                        for i in 0..n: if last[p[i]] == i: y[p[i]] = x[i]
 
-Sums of floats are split so that additions are exact, and then their order does not matter:
+Sums of floats are split so that all additions are exact; then their order does not matter:
 
     reduces i in 0..n:                 fill peak and sum with 0
       y[p[i]] += x[i]            ->    for i in 0..n:
@@ -16,15 +16,15 @@ Sums of floats are split so that additions are exact, and then their order does 
                                          sum[p[i]] += (s + x[i]) - s    # atomic
                                        for d in 0..m: y[d] += sum[d]
 
-``(s + x) - s`` is x rounded to a multiple of ``2**-53 s``.  n of them add up to less than s, and
-all multiples below s are float64 numbers (Rump, Ogita and Oishi, "Accurate floating-point
+``(s + x) - s`` is x rounded to a multiple of ``2**-53 s``.  The sum of n such numbers is less than
+s, and all multiples below s are float64 numbers (Rump, Ogita and Oishi, "Accurate floating-point
 summation, part I", 2008; Demmel and Nguyen, "Fast reproducible floating-point summation", 2013).
-What is rounded off is summed in the same way, as often as the dtype needs it.  Numbers that are not
-finite are added to y itself: they give the same in any order.
+The rounded-off remainders are summed in the same way, as often as the dtype needs.  Numbers that
+are not finite are added to y directly: their sum is the same in any order.
 
-Legal where an iteration computes scalars, stores them, and does these updates, perhaps in loops;
-where it touches what it updates in no other way; and where nothing reads what is stored, since
-the first of the passes does not store.
+Legal where an iteration only computes scalars, stores them, and does these updates, perhaps in
+loops; where it touches the updated buffers in no other way; and where nothing reads the stored
+buffers, since the first of the passes does not store.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ from .cooperation import iterations
 from .launches import Launches
 from .structure import COMBINING, Nest, Parts, is_pure, live
 
-#: Sums of floats go to memory that is cleared before and added to the result behind: three passes
-#: over the result, and two over the updates where there was one.  With fewer updates an element the
-#: passes over the result cost more than those over the updates.
+#: The fewest updates per element for split sums.  These go to memory that is cleared before and
+#: added to the result afterwards: three passes over the result, and two over the updates instead of
+#: one.  With fewer updates, the passes over the result cost more than those over the updates.
 LEAST_OF_ELEMENT = 4
-#: Bits that are kept of each number: those of the dtype, and two more.
+#: The bits kept of each number: those of the dtype, and two more.
 _BITS = {"f32": 26, "f64": 55}
 _LARGEST = {"f32": float(np.finfo(np.float32).max), "f64": float(np.finfo(np.float64).max)}
-#: Above this, float64 numbers are scaled, so that no power of two overflows.
+#: The peak above which float64 numbers are scaled so that no power of two overflows; the factor.
 _HUGE, _SCALE = 2.0**900, 2.0**-200
 _UNIT = 2.0**-53
 
 
 def is_simple(found: Parts, every: list[Nest]) -> bool:
-    """Whether iterations are of the form above."""
+    """Whether iterations have the form that the module describes."""
     inside = [s for n in every for s in walk(n.body)]
     updated = {memory(s.buffer) for s in inside if isinstance(s, COMBINING)}
     others = [s for s in inside if not isinstance(s, COMBINING)]
@@ -94,7 +94,7 @@ def is_simple(found: Parts, every: list[Nest]) -> bool:
 
 
 class _Update:
-    """One update of an iteration, and the statements before it that it needs."""
+    """One update of an iteration."""
 
     def __init__(self, statement: ScatterInto | AccumulateInto) -> None:
         self.statement = statement
@@ -102,7 +102,7 @@ class _Update:
         self.places = getattr(statement, "places", ())
 
     def read(self, buffer: Buffer) -> Any:
-        """A statement that reads what another buffer has in its place."""
+        """A statement that reads another buffer at the place of the update."""
         if not self.places:
             return loaded(buffer, self.statement.index)
         result = scalar(buffer.dtype)
@@ -115,18 +115,21 @@ class _Update:
         return Atomic(buffer, *place, combine, value, is_rare=is_rare)
 
 
-#: What an iteration may have besides scalars and updates.
+#: The statements that an iteration may have besides scalars and updates.
 _OTHERS = (Store, Loop, Begin, Accumulate, Finish)
 
-#: What an iteration does instead of an update with this number.
+#: A function that returns the replacement of an update, given the update's number.
 _Instead = Callable[[_Update, Affine], list[Any]]
 
 
 class Scatters(Launches):
-    """Writes updates in passes."""
+    """Writes updates in several passes."""
 
     def in_order(self, found: Parts, every: list[Nest]) -> bool:
-        """Whether updates are written so."""
+        """Add launches whose updates do not depend on the order, if it is possible and pays.
+
+        Return whether they were added.
+        """
         if not is_simple(found, every):
             return False
         count = sum(n.count * _updates_of(n.body) for n in every)
@@ -187,7 +190,7 @@ class Scatters(Launches):
     def _pass(
         self, name: str, found: Parts, every: list[Nest], instead: _Instead, *, stores: bool
     ) -> None:  # fmt: skip
-        """A launch over all iterations, with something else in the place of the updates."""
+        """Add a launch over all iterations, with replacements for the updates."""
         blocks = max(self.blocks(n.count) for n in every)
 
         def write(block: Var, thread: Var) -> list[Any]:
@@ -218,7 +221,7 @@ class Scatters(Launches):
         return [*live(pure, last), *last]
 
     def _cleared(self, name: str, values: dict[Buffer, Any]) -> None:
-        """Launches that fill buffers, one for all of a size."""
+        """Add launches that fill buffers, one for all buffers of a size."""
         for size in dict.fromkeys(b.size for b in values):
             n, body = Var(size), []
             for buffer, value in values.items():
@@ -237,7 +240,7 @@ class Scatters(Launches):
 
 
 def _rewritten(body: list[Any], number: Affine, instead: _Instead, *, stores: bool) -> list[Any]:
-    """Statements with something else in the place of updates, the first of which has a number."""
+    """The statements with replacements for the updates, which are numbered from ``number`` on."""
     made: list[Any] = []
     for s in body:
         if isinstance(s, COMBINING):
@@ -254,31 +257,31 @@ def _rewritten(body: list[Any], number: Affine, instead: _Instead, *, stores: bo
 
 
 def _updates_of(body: list[Any]) -> int:
-    """The updates in one run of some statements."""
+    """The number of updates in one run of the statements."""
     loops = (s for s in body if isinstance(s, Loop))
     inside = sum((s.stop - s.start) * _updates_of(s.body) for s in loops)
     return inside + sum(isinstance(s, COMBINING) for s in body)
 
 
 def _choice(condition: Scalar, body: list[Any], otherwise: list[Any]) -> list[Any]:
-    """Statements where a condition holds, and others where it does not."""
+    """A branch: ``body`` if the condition holds, else ``otherwise``."""
     number = computed("convert", condition, dtype="i32")
     return [number, Branch(number.result, [otherwise, body])]
 
 
 class _Split:
-    """The parts of the sums of one buffer."""
+    """The split sums for one buffer."""
 
     def __init__(self, buffer: Buffer, count: int) -> None:
         self.buffer = buffer
-        #: The power of two above the number of updates, and two more.
+        #: The exponent of the least power of two that is at least the number of updates plus two.
         self.headroom = ceil(log2(count + 2))
         parts = ceil(_BITS[buffer.dtype] / (52 - self.headroom))
         self.peak = Buffer("peak", buffer.dtype, buffer.size, "temp")
         self.sums = [Buffer("sum", "f64", buffer.size, "temp") for _ in range(parts)]
 
     def measured(self, u: _Update) -> list[Any]:
-        """The largest magnitude of each place."""
+        """Statements that update the largest magnitude at a place."""
         size = computed("abs", u.statement.value)
         largest, zero = self._constant(_LARGEST), constant_scalar(0.0, self.buffer.dtype)
         finite = computed("le", size.result, largest.result, dtype="bool")
@@ -286,7 +289,7 @@ class _Split:
         return [size, largest, zero, finite, known, u.atomic(self.peak, "maximum", known.result)]
 
     def added(self, u: _Update) -> list[Any]:
-        """Each part of a number is added to its own sum."""
+        """Statements that add each part of a number to its own sum."""
         code, value = _Code(), u.statement.value
         largest = code.have(self._constant(_LARGEST))
         finite = code.compute("le", code.compute("abs", value), largest, dtype="bool")
@@ -306,7 +309,7 @@ class _Split:
         return [*code.body, *_choice(finite, inner.body, beside)]
 
     def total(self, at: Affine) -> list[Any]:
-        """The sums of an element are added to it."""
+        """Statements that add the sums of an element to it."""
         code = _Code()
         peak, old = code.have(loaded(self.peak, at)), code.have(loaded(self.buffer, at))
         total = code.have(loaded(self.sums[-1], at))
@@ -326,15 +329,14 @@ class _Split:
         return constant_scalar(values[self.buffer.dtype], self.buffer.dtype)
 
     def _scale(self, code: _Code, peak: Scalar) -> Scalar | None:
-        """What numbers are multiplied by, so that none overflows; None for 1."""
+        """The factor that prevents overflow; None for 1."""
         if self.buffer.dtype != "f64":
             return None
         is_huge = code.compute("gt", peak, code.number(_HUGE), dtype="bool")
         return code.compute("select", is_huge, code.number(_SCALE), code.number(1.0))
 
     def _power(self, code: _Code, x: Scalar) -> Scalar:
-        """The least power of two that is not below a number: Rump, Ogita and Oishi's algorithm
-        3.6."""
+        """The least power of two that is at least x, by algorithm 3.6 of Rump, Ogita and Oishi."""
         q = code.compute("mul", x, code.number(1 / _UNIT))
         power = code.compute("abs", code.compute("sub", code.compute("add", q, x), q))
         is_one = code.compute("eq", power, code.number(0.0), dtype="bool")
@@ -342,7 +344,7 @@ class _Split:
 
 
 class _Code:
-    """Statements, as they are written."""
+    """A list of statements, and methods that append to it."""
 
     def __init__(self) -> None:
         self.body: list[Any] = []

@@ -1,4 +1,4 @@
-"""Rows that only one team reads and writes lie in shared memory.
+"""Rows that only one team reads and writes are kept in shared memory.
 
     share i from …:                    share i from …:
       share j from lane …:               share j from lane …:
@@ -6,8 +6,8 @@
       …                                  …
         … = t[100*i + j]                   … = row[100*slot + j]
 
-Legal where no other kernel touches the buffer, and where iteration n of the nest touches elements
-``c*n`` to ``c*n + c - 1`` alone.
+Legal where no other kernel touches the buffer, and iteration n of the nest touches only elements
+``c*n`` to ``c*n + c - 1``.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from autojit.ir.core.affine import Affine, Bounds
 
 from .structure import Nest
 
-#: Bytes of rows a block may keep: eight blocks of 256 threads then fill a processor of any card
+#: The most bytes of rows per block: eight blocks of 256 threads then fill a processor of any card
 #: (64 KiB for the 1,024 threads of 7.5, 100 for the 1,536 of 8.6 and 12.0, 164 and more elsewhere).
 MOST_BYTES = 16 << 10
 
 
 def rows_of(nest: Nest, private: Collection[Buffer]) -> dict[Buffer, int]:
-    """The buffers of which each iteration of a nest has a row for itself, with its length."""
+    """The buffers in which each iteration of a nest has its own row, with the row's length."""
     touched: dict[Buffer, list[tuple[Any, Access, Bounds]]] = {}
     _collect(nest.body, {}, touched)
     if any(loop.start for loop in nest.loops):
@@ -58,7 +58,7 @@ def _collect(
 
 
 def _width(nest: Nest, access: Access, bounds: Bounds) -> int | None:
-    """The length of the row that an iteration touches; None where it is not its own."""
+    """The length of the row that an iteration touches; None if it is not the iteration's own."""
     index, below = access.index, 1
     long = [loop for loop in nest.loops if loop.stop > 1]
     if not long:
@@ -78,14 +78,14 @@ def _inside(nest: Nest, index: Affine) -> Affine:
 
 
 def bytes_of(rows: dict[Buffer, int]) -> int:
-    """The memory of one iteration's rows."""
+    """The bytes of one iteration's rows."""
     return sum(width * itemsize(b.dtype) for b, width in rows.items())
 
 
 def in_shared_memory(
     nest: Nest, rows: dict[Buffer, int], slots: int, slot: Affine
 ) -> tuple[Nest, list[Buffer]]:
-    """The nest with its rows in shared memory, a place for each of the teams of a block."""
+    """The nest with its rows in shared memory, one slot for each team of a block."""
     shared = {
         b: Buffer(f"{b.name}_rows", b.dtype, slots * width, "shared") for b, width in rows.items()
     }

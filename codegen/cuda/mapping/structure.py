@@ -1,4 +1,4 @@
-"""Which loops of a nest run at the same time."""
+"""The structure of a kernel: nests of loops, and the parts around them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ ATOMIC = ("f32", "f64", "i32", "i64", "u32", "u64")
 
 @dataclass
 class Nest:
-    """Loops run through as one, the scalars between them, and what an iteration does."""
+    """Loops that are run as one, the scalars between them, and the body of an iteration."""
 
     loops: list[Loop]
     between: list[Any]
     body: list[Any]
-    #: How many iterations of the loop program are one of the last loop's.
+    #: The number of the loop program's iterations in one iteration of the last loop.
     at_once: int = 1
 
     @property
@@ -42,7 +42,7 @@ class Nest:
 
 
 class Whole:
-    """Puts the number of an iteration in the place of what its variables add up to.
+    """Rewrites an index of the loop variables as one of the number of the iteration, if possible.
 
     In a nest over (4, 5), ``10*i + 2*j + 1`` is ``2*n + 1``.
     """
@@ -72,9 +72,9 @@ def is_pure(statement: Any) -> bool:
 
 
 def nests(loop: Loop, *, atomic: bool = False) -> list[Nest]:
-    """A loop with the loops perfectly inside of it; one nest for each segment of a split loop.
+    """A loop with its perfectly nested loops; one nest for each segment of a split loop.
 
-    A loop that combines into buffers is run by one thread unless that is ``atomic``.
+    Loops that combine into buffers become part of a nest only if ``atomic``.
     """
     inner = [s for s in loop.body if isinstance(s, Loop)]
     together = (
@@ -105,21 +105,21 @@ def combines_into(body: list[Any]) -> bool:
 
 @dataclass
 class Parts:
-    """What comes before the loops of a kernel, the loops, and what comes after."""
+    """The statements before the loops of a kernel, the loops, and the statements after them."""
 
     scalars: list[Any]
     fills: list[Fill]
     begins: list[Begin]
     loops: list[Loop]
     after: list[Any]
-    #: Whether iterations combine into buffers, where others may do so at the same time; and whether
-    #: they set what is there instead of adding to it.
+    #: Whether iterations combine into buffers at the same time as others; and whether they set
+    #: elements instead of adding to them.
     atomic: bool
     sets: bool = False
 
 
 def parts(kernel: Kernel) -> Parts | None:
-    """The parts, or None if one block has to run the kernel as it stands."""
+    """The parts of a kernel, or None if one block has to run it unchanged."""
     if any(EFFECTS[type(s)].in_turn(s) for s in kernel.body if type(s) in EFFECTS):
         return None
     positions = [i for i, s in enumerate(kernel.body) if isinstance(s, Loop)]
@@ -143,11 +143,11 @@ def parts(kernel: Kernel) -> Parts | None:
     return Parts(scalars, fills, begins, loops, after, bool(into))
 
 
-# -- what statements use --------------------------------------------------------
+# -- scalars that statements use ------------------------------------------------
 
 
 def live(definitions: list[Any], users: list[Any]) -> list[Any]:
-    """Those of the definitions that the users need, directly or not, in order."""
+    """The definitions that the users need, directly or not, in order."""
     needed = {s.number for statement in walk(users) for s in used(statement)}
     kept = []
     for definition in reversed(definitions):
@@ -158,7 +158,7 @@ def live(definitions: list[Any], users: list[Any]) -> list[Any]:
 
 
 def innermost(body: list[Any]) -> int:
-    """How many iterations of innermost loops a body runs, at least one."""
+    """The number of iterations of innermost loops that a body runs, at least one."""
     return sum((s.stop - s.start) * innermost(s.body) for s in body if isinstance(s, Loop)) or 1
 
 
@@ -166,7 +166,7 @@ def innermost(body: list[Any]) -> int:
 
 
 def made_atomic(body: list[Any]) -> list[Any]:
-    """Statements whose combining is atomic."""
+    """The statements, with atomic updates in the place of combining ones."""
     return [_made(s) for s in body]
 
 

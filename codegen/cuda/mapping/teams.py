@@ -1,4 +1,4 @@
-"""How many threads share an iteration of a nest of loops, and how many blocks a reduction."""
+"""The number of threads that share an iteration, and of blocks that share a reduction."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from autojit.ir.core.affine import Affine, Var
 from .machine import Machine
 from .structure import COMBINING, Nest, combines_into, is_pure, nests
 
-#: A warp has a row of up to so many elements for itself: each thread has 32 of them.
+#: The longest row for a single warp, whose threads then have 32 elements each.
 LONGEST_OF_WARP = 1024
-#: With fewer elements a thread, the threads of a split reduction would mostly be starting.
+#: The fewest elements per thread of a split reduction; with fewer, starting threads dominates.
 LEAST_OF_THREAD = 8
 
 
 @dataclass(frozen=True)
 class Team:
-    """``width`` threads of a block, ``stride`` apart, with the thread's place among them."""
+    """``width`` threads of a block, ``stride`` apart; ``lane`` is the thread's place among them."""
 
     width: int
     lane: Affine
@@ -31,12 +31,12 @@ class Team:
 
 
 def team_of(thread: Var, width: int) -> Team:
-    """The team of so many neighbours that a thread is in."""
+    """The team of ``width`` neighbours that contains a thread."""
     return Team(width, affine.divide(affine.of(thread), width, {})[1])
 
 
 def longest(body: list[Any]) -> int:
-    """Iterations of the longest loop in an iteration, loops perfectly inside of it with it."""
+    """The iterations of the longest loop in a body; perfectly nested loops count as one."""
     return max((n.count for s in body if isinstance(s, Loop) for n in nests(s)), default=0)
 
 
@@ -45,7 +45,8 @@ def _innermost_vars(body: list[Any]) -> set[Var]:
 
 
 def reads_along(nest: Nest) -> int:
-    """Loads of neighbours by the inner loops, less those by the nest's own last loop.
+    """The number of loads that are contiguous along inner loops, minus the number that are
+    contiguous along the nest's own last loop.
 
     Neighbouring complex numbers are two scalars apart.
     """
@@ -60,7 +61,8 @@ def reads_along(nest: Nest) -> int:
 
 
 def can_share(nest: Nest) -> bool:
-    """Whether threads can share an iteration: nothing in it is one thread's own, or in turn."""
+    """Whether threads can share an iteration: it has no local buffers, updates or sequential
+    parts."""
     for s in walk(nest.body):
         if isinstance(s, (*COMBINING, Fill)) or any(a.buffer.kind == "local" for a in accesses(s)):
             return False
@@ -68,17 +70,17 @@ def can_share(nest: Nest) -> bool:
 
 
 def _chooses(s: Any) -> bool:
-    """Whether a statement is a branch between statements without loops, for one thread."""
+    """Whether a statement is a branch whose bodies have no loops, so that one thread runs it."""
     if not isinstance(s, Branch):
         return False
     return not any(EFFECTS[type(x)].bodies(x) for body in s.bodies for x in body)
 
 
 def width_of(nest: Nest, machine: Machine) -> int:
-    """How many threads share an iteration of a nest.
+    """The number of threads that share an iteration of a nest.
 
-    One where neighbouring threads read neighbours if each has its own iteration.  Otherwise a few
-    threads of a warp, a warp, or a block, by the length of its loops.
+    It is 1 if neighbouring threads then read neighbours.  Otherwise it is a few threads of a warp,
+    a warp, or a block, depending on the length of the inner loops.
     """
     length = longest(nest.body)
     if length < machine.row or not can_share(nest):
@@ -95,12 +97,12 @@ def width_of(nest: Nest, machine: Machine) -> int:
 
 
 def block_for(length: int, machine: Machine) -> int:
-    """As many threads in a block as a loop has use for."""
+    """The number of threads in a block for a loop of this length."""
     return max(machine.warp, min(machine.threads, _power(length)))
 
 
 def power_below(n: int) -> int:
-    """The largest power of two that is not above a number.
+    """The largest power of two that is at most n.
 
     >>> power_below(8), power_below(7)
     (8, 4)
@@ -117,7 +119,7 @@ def _power(n: int) -> int:
 
 @dataclass
 class Reduced:
-    """The first reduction of an iteration: what precedes it, its loops, and the rest."""
+    """The first reduction of an iteration: the statements before it, its loops, and the rest."""
 
     before: list[Any]
     begins: list[Begin]
@@ -130,7 +132,7 @@ class Reduced:
 
 
 def first_reduction(nest: Nest) -> Reduced | None:
-    """The parts of an iteration that begins with a reduction into accumulators, if it does."""
+    """The parts of an iteration that begins with a reduction into accumulators, or None."""
     before: list[Any] = []
     begins: list[Begin] = []
     loops: list[Loop] = []
@@ -158,7 +160,7 @@ def first_reduction(nest: Nest) -> Reduced | None:
 
 
 def split_of_rows(nest: Nest, found: Reduced, machine: Machine) -> int:
-    """How many blocks share a row, where there are fewer rows than blocks that run at a time."""
+    """The number of blocks that share a row; more than 1 only if there are few rows."""
     if reads_along(nest) < 0 or nest.count >= machine.processors:
         return 1
     most = machine.most_blocks // max(1, nest.count)
@@ -166,8 +168,10 @@ def split_of_rows(nest: Nest, found: Reduced, machine: Machine) -> int:
 
 
 def split_of_columns(nest: Nest, found: Reduced, machine: Machine) -> int:
-    """How many blocks share columns, a warp's width of them, where few threads would read all;
-    0 where a thread has a column for itself."""
+    """The number of blocks that share a group of columns as wide as a warp.
+
+    It is 0 if there are enough columns for a thread each, or if rows are contiguous.
+    """
     if reads_along(nest) >= 0 or nest.count >= machine.most_threads:
         return 0
     rows = machine.threads // machine.warp

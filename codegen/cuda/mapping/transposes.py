@@ -1,16 +1,16 @@
-"""Arrays that are read across their rows go through tiles in shared memory.
+"""Arrays that are read across their rows are staged in tiles in shared memory.
 
     share i, j from …:                  block over tiles of 32 x 32 (i0, j0):
       y[n*i + j] = x[m*j + i]     ->      tile[33*b + a] = x[m*(j0 + b) + i0 + a]    # a: neighbours
                                           barrier
                                           y[n*(i0 + a) + j0 + b] = tile[33*b + a]    # b: neighbours
 
-Neighbouring threads read and write neighbours: 32 elements take 8 sectors of 32 bytes (float64)
-for 32.  Rows of tiles have one element more than there are banks, so that columns are read without
-conflicts.
+Neighbouring threads then read and write neighbours: 32 elements (float64) take 8 sectors of 32
+bytes instead of 32.  Rows of tiles have one element more than there are banks, so columns are read
+without conflicts.
 
-Legal where each iteration is its own: scalars, loads and stores; and what is read in tiles is
-not written.
+Legal where iterations are independent, with only scalars, loads and stores, and where the arrays
+read in tiles are not written.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Transposes(Launches):
     """Writes elementwise kernels in tiles."""
 
     def in_tiles_of(self, found: Parts, nest: Nest) -> bool:
-        """Whether a nest reads across rows, and is written so."""
+        """Add a launch in tiles if a nest reads across rows; return whether it was added."""
         if found.atomic or not all(is_pure(s) or isinstance(s, Store) for s in nest.body):
             return False
         across = self._across(nest)
@@ -51,7 +51,7 @@ class Transposes(Launches):
         return True
 
     def _across(self, nest: Nest) -> Loop | None:
-        """The loop over neighbours of what is read across rows, if it and the last one are long."""
+        """The outer loop along which loads are contiguous, if it and the last loop are long."""
         least = self.machine.warp // 2
         if nest.loops[-1].stop - nest.loops[-1].start < least:
             return None
@@ -62,7 +62,7 @@ class Transposes(Launches):
 
 
 def _turned(nest: Nest, across: Loop) -> list[Load]:
-    """The loads of neighbours by an outer loop, which are far from each other by the last one."""
+    """The loads that are contiguous along an outer loop, but not along the last one."""
     last, written = nest.loops[-1].var, {memory(b) for s in nest.body for b in changed_buffers(s)}
 
     def is_turned(s: Any) -> bool:
@@ -75,7 +75,7 @@ def _turned(nest: Nest, across: Loop) -> list[Load]:
 
 
 class _Tiles:
-    """The kernel: a block a tile."""
+    """Writes the kernel, with one block per tile."""
 
     def __init__(
         self, launches: Launches, found: Parts, nest: Nest, across: Loop, turned: list[Load]
@@ -101,7 +101,7 @@ class _Tiles:
         self.launches.add(kernel.name, doc, prod(extents), self.threads, self._body, shared)
 
     def _outer(self) -> list[Loop]:
-        """The loops of a nest, those of a tile over its tiles."""
+        """The loops of a nest, of which the two loops of a tile run over tiles."""
         return [
             Loop(Var(self.counts[n.var]), 0, self.counts[n.var], [], "map")
             if n.var in self.counts
@@ -124,7 +124,7 @@ class _Tiles:
     def _element(
         self, at: dict[Var, Affine], a: Affine, b: Affine, body: list[Any]
     ) -> list[Any]:  # fmt: skip
-        """Statements about element (a, b) of the tile, where there is one."""
+        """Statements about element (a, b) of the tile, which run only if it exists."""
         made, lets = body, []
         inside: list[tuple[Affine, Loop]] = []
         for loop, place in ((self.across, a), (self.along, b)):

@@ -1,4 +1,4 @@
-"""Neighbours that one thread reads and writes at once.
+"""One thread loads and stores several neighbours at once.
 
     share n from first, below 999:        share q from first, below 249:
       s0 = x[n]                             together:
@@ -8,11 +8,11 @@
                                           share n from first + 996, below 999:
                                             …
 
-A read of 16 bytes is one instruction, and so is the arithmetic that finds its place.
+A load of 16 bytes is one instruction, and its address is computed once.
 
-Legal where iterations are independent, or only add up: those of a thread are mixed, statement by
-statement. What is ``Together`` begins at a multiple of its size: that is checked for the index, and
-promised of the memory (``packaged.py``).
+Legal where iterations are independent, or only add to accumulators: the iterations of a thread are
+interleaved, statement by statement. The accesses in ``Together`` begin at a multiple of their total
+size: this is checked for the index, and ``packaged.py`` guarantees it for the memory.
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ from autojit.ir.core.affine import Affine, Var
 
 from .structure import Nest, Whole
 
-#: Bytes that a thread reads or writes by one instruction, at most (PTX ISA, "ld": ``.v4.b32``).
+#: The most bytes that one instruction loads or stores (PTX ISA, "ld": ``.v4.b32``).
 WIDEST = 16
-#: With more functions of many instructions in an iteration it computes longer than it waits for
-#: memory; with more scalars, those of four iterations are more than fit into its registers.
+#: Limits for an iteration. With more functions of many instructions, a thread computes longer than
+#: it waits for memory; with more scalars, those of four iterations do not fit into its registers.
 MOST_FUNCTIONS, MOST_SCALARS = 4, 24
 
 _PLAIN = (Constant, IndexValue, InRange, Accumulate, Compute, Load, Gather, Store)
 
 
 def in_vectors(nest: Nest, body: list[Any], threads: int) -> list[Nest]:
-    """The nest with several iterations as one, and what is left over; itself alone where that is
-    not legal, or does not pay.
+    """The nest with several iterations as one, and a nest of the iterations left over.
+
+    If this is not legal, or does not pay, the result is the nest alone.
 
     Args:
-        body: what an iteration does, with the scalars between the loops.
-        threads: how many share the iterations.
+        body: the statements of an iteration, with the scalars between the loops.
+        threads: the number of threads that share the iterations.
     """
     as_it_is = [Nest(nest.loops, [], body)]
     if nest.count <= threads or not _is_plain(body):
@@ -77,11 +78,11 @@ def in_vectors(nest: Nest, body: list[Any], threads: int) -> list[Nest]:
 
 
 def _is_plain(body: list[Any]) -> bool:
-    """Whether a body runs straight through, and is short."""
+    """Whether a body has no loops or branches, and is short."""
     for s in body:
         if not isinstance(s, _PLAIN) or getattr(s, "guard", None) is not None:
             return False
-        if hasattr(s, "buffer") and memory(s.buffer).kind == "local":  # the iteration's own
+        if hasattr(s, "buffer") and memory(s.buffer).kind == "local":  # private to the iteration
             return False
         if isinstance(s, Compute) and (is_check(s.name) or s.name == "pow"):
             return False
@@ -90,7 +91,7 @@ def _is_plain(body: list[Any]) -> bool:
 
 
 def _flat(nest: Nest, body: list[Any]) -> Nest | None:
-    """A nest of one loop, where all places are told by the number of the iteration."""
+    """The nest as one loop, if all indices are functions of the number of the iteration."""
     if len(nest.loops) == 1:
         return Nest(nest.loops, [], body)
     n = Var(nest.count)
@@ -103,8 +104,10 @@ def _flat(nest: Nest, body: list[Any]) -> Nest | None:
 
 
 def _lanes(body: list[Any], var: Var) -> int:
-    """How many neighbours along a variable are read and written at once; 1 where something else
-    than neighbours is touched along it."""
+    """The number of neighbours along a variable to load and store at once.
+
+    It is 1 if any access along the variable is not contiguous and aligned.
+    """
     touching = [s for s in body if isinstance(s, Load | Store)]
     along = [s for s in touching if s.index.stride(var) != 0]
     sizes = [itemsize(s.buffer.dtype) for s in along]
@@ -116,7 +119,7 @@ def _lanes(body: list[Any], var: Var) -> int:
 
 
 def _is_aligned(s: Load | Store, var: Var, count: int) -> bool:
-    """Whether the place is that of neighbours, the first a multiple of their number."""
+    """Whether an access is contiguous along a variable, from a multiple of ``count`` on."""
     if memory(s.buffer).kind in ("shared", "tape") or s.index.stride(var) != 1:
         return False
     rest = s.index.without(var)
@@ -135,7 +138,7 @@ def _widened(nest: Nest, count: int, left: int) -> list[Nest]:
 
 
 def _repeated(body: list[Any], var: Var, places: list[Affine]) -> list[Any]:
-    """The statements for each place of a variable, side by side; once what is the same for all."""
+    """The statements for each place of a variable, interleaved; once if equal for all places."""
     names: list[dict[int, Scalar]] = [{} for _ in places]
     made: list[Any] = []
     for s in body:
@@ -156,7 +159,7 @@ def _is_same(s: Any, changing: dict[int, Scalar]) -> bool:
 
 
 def _renamed(s: Any, known: dict[int, Scalar]) -> Any:
-    """A statement on the scalars of one place, which defines a new one there."""
+    """A statement with the scalars of one place; its result is new and noted in ``known``."""
 
     def change(x: Any) -> Any:
         if isinstance(x, Scalar):

@@ -1,18 +1,18 @@
-"""Linear algebra, sorting and Fourier transforms as loops: correct for every size and layout.
+"""Linear algebra, sorting and Fourier transforms as loops, correct for every size and layout.
 
-    builder     loop nests written by functions, with numbers that may be complex
+    builder     helpers that write loop nests, with numbers that may be complex
     products    matrix products as plain loops
-    triangular  LU, Cholesky, and solving with triangles
+    triangular  LU, Cholesky, and triangular solves
     cholesky    the derivative of the Cholesky factor
     orthogonal  QR
-    jacobi      vectors made orthogonal by rotations
+    jacobi      orthogonalization of vectors by rotations
     spectral    eigenvalues of Hermitian matrices, singular values, pseudo-inverses
-    ordering    argsort: ranks within short runs, then runs merged
-    merging     the same by blocks, in shared memory
-    butterflies transforms of a few numbers, and passes of them
-    fourier     transforms in passes, as convolutions, and as sums
+    ordering    sorting: ranks within short runs, then merges of runs
+    merging     sorting by blocks, in shared memory
+    butterflies Fourier transforms of a few numbers, and passes of them
+    fourier     Fourier transforms in passes, as convolutions, and as sums
     expansion   the loops of a statement
 
-Libraries of NVIDIA's are faster for large matrices (see ``libraries``); these loops need none, and
-work in the body of a loop or a branch, too.
+NVIDIA's libraries are faster for large matrices (see ``libraries``).  These loops need no library,
+and also work in the body of a loop or a branch.
 """

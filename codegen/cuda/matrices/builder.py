@@ -1,4 +1,4 @@
-"""Loop nests written by functions.
+"""Helpers write loop nests, statement by statement.
 
 with code.loop(n) as i:
     x = code.load(a, i, i)
@@ -53,7 +53,7 @@ class Array:
 
     @staticmethod
     def of(operand: Operand, batch: Sequence[Affine], dtype: str) -> Array:
-        """An operand of elements of a dtype."""
+        """The array of an operand whose elements have this dtype."""
         offset = operand.offset
         for index, stride in zip(batch, operand.strides, strict=False):
             offset = offset + index * stride
@@ -65,7 +65,7 @@ class Array:
         return Array(self.buffer, self.offset, self.strides[::-1], self.parts)
 
     def place(self, index: Sequence[Index]) -> Affine:
-        """Where the first part of an element lies."""
+        """The place of the first part of an element, counted in scalars."""
         total = self.offset
         for i, stride in zip(index, self.strides, strict=True):
             total = total + _affine(i) * stride
@@ -77,28 +77,28 @@ def _affine(i: Index) -> Affine:
 
 
 class Code:
-    """Statements, written one after another."""
+    """A list of statements, and methods that append to it."""
 
     def __init__(self, matrices: int = 1, matrix: Affine = Affine(0)) -> None:  # noqa: B008
         self.body: list[Any] = []
-        #: What is done once for all matrices, before.
+        #: Statements that run once for all matrices, before the others.
         self.before: list[Any] = []
-        #: How many matrices are worked on at the same time, and the number of this one.
+        #: The number of matrices worked on at the same time, and the index of this one.
         self.matrices, self.matrix = matrices, matrix
-        #: The bytes that the rows of one iteration of a loop may take in shared memory, where loops
-        #: over all elements are launches of their own.
+        #: The bytes that the rows of one iteration of a loop may take in shared memory, if each
+        #: loop over all elements is a separate launch.
         self.shared = 0
-        #: The bytes of shared memory that are left for a matrix that a block works on, and what is
-        #: there.
+        #: The bytes of shared memory left for the block that works on a matrix, and the buffers
+        #: already placed there.
         self.near = 0
         self.in_block: list[Buffer] = []
 
     def workspace(self, dtype: str, parts: int, *shape: int) -> Array:
-        """Memory to work in, for this matrix."""
+        """A workspace for this matrix, in shared memory if there is room."""
         return self.room(dtype, parts, *shape) or self._apart(dtype, parts, *shape)
 
     def room(self, dtype: str, parts: int, *shape: int) -> Array | None:
-        """Shared memory of the block that works on this matrix, if there is room."""
+        """Shared memory of the block that works on this matrix; None if there is no room."""
         size = prod(shape) * parts
         if size * itemsize(dtype) > self.near:
             return None
@@ -114,7 +114,7 @@ class Code:
 
     @contextmanager
     def once(self) -> Iterator[None]:
-        """What is written inside is done once for all matrices."""
+        """Run the statements written inside once for all matrices."""
         outside = self.body, self.matrices, self.matrix
         self.body, self.matrices, self.matrix = [], 1, Affine(0)
         yield
@@ -125,7 +125,7 @@ class Code:
 
     @contextmanager
     def loop(self, count: int, role: str = "map") -> Iterator[Affine]:
-        """What is written inside is done for each number below ``count``."""
+        """Run the statements written inside for each number below ``count``."""
         var, outside = Var(max(1, count)), self.body
         self.body = []
         yield affine.of(var)
@@ -135,7 +135,7 @@ class Code:
 
     @contextmanager
     def when(self, condition: Scalar) -> Iterator[None]:
-        """What is written inside is done where the condition holds."""
+        """Run the statements written inside if the condition holds."""
         number = self.compute("convert", condition, dtype="i64")
         outside, self.body = self.body, []
         yield
@@ -145,25 +145,25 @@ class Code:
     # -- scalars ------------------------------------------------------------------------------
 
     def compute(self, name: str, *args: Scalar, dtype: str = "") -> Scalar:
-        """A word of the vocabulary; the dtype is that of the operands unless given."""
+        """Compute a word of the vocabulary; the dtype defaults to that of the last operand."""
         result = scalar(dtype or args[-1].dtype)
         self.body.append(Compute(result, name, args))
         return result
 
     def constant(self, value: Any, dtype: str) -> Scalar:
-        """A number."""
+        """A constant."""
         result = scalar(dtype)
         self.body.append(Constant(result, value))
         return result
 
     def number(self, index: Affine, dtype: str = "i64") -> Scalar:
-        """The value of an index."""
+        """The value of an index expression."""
         result = scalar(dtype)
         self.body.append(IndexValue(result, index))
         return result
 
     def within(self, index: Affine, low: int, high: int) -> Scalar:
-        """Whether an index is in a range."""
+        """Whether an index is in ``low..high``."""
         result = scalar("bool")
         self.body.append(InRange(result, index, low, high))
         return result
@@ -173,7 +173,7 @@ class Code:
         return self.compute(name, x, y, dtype="bool")
 
     def fail(self, condition: Scalar, words: str) -> None:
-        """The call fails where the condition holds."""
+        """Make the call fail with this message if the condition holds."""
         self.body.append(Fail(condition, words))
 
     # -- numbers ------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class Code:
         return self.compute("abs", x[0]) if len(x) == 1 else self.compute("hypot", *x)
 
     def div(self, x: Number, y: Number) -> Number:
-        """A quotient; complex divisors are scaled, so that no square is too large."""
+        """A quotient; complex divisors are scaled, so that squares do not overflow."""
         if len(x) == 1:
             return self.over(x, y[0])
         size = self.compute("maximum", *(self.compute("abs", part) for part in y))
@@ -223,26 +223,26 @@ class Code:
     # -- memory -------------------------------------------------------------------------------
 
     def load(self, array: Array, *index: Index) -> Number:
-        """An element."""
+        """Load an element."""
         place = array.place(index)
         results = tuple(scalar(array.buffer.dtype) for _ in range(array.parts))
         self.body += [Load(r, array.buffer, place + k, None) for k, r in enumerate(results)]
         return results
 
     def load_where(self, condition: Scalar, array: Array, *index: Index) -> Number:
-        """An element, or 0 where the condition does not hold."""
+        """Load an element, or 0 if the condition does not hold."""
         place = array.place(index)
         made = [loaded(array.buffer, place + k, condition) for k in range(array.parts)]
         self.body += made
         return tuple(each.result for each in made)
 
     def store(self, array: Array, index: Sequence[Index], value: Number) -> None:
-        """Set an element."""
+        """Store an element."""
         place = array.place(index)
         self.body += [Store(array.buffer, place + k, part) for k, part in enumerate(value)]
 
     def copy(self, source: Array, target: Array, *counts: int) -> None:
-        """All elements of one array to another."""
+        """Copy all elements of one array to another."""
         outside, loops = self.body, []
         for count in counts:
             loops.append(Var(max(1, count)))
@@ -255,7 +255,7 @@ class Code:
         self.body += made
 
     def load_row(self, array: Array, row: Scalar, rows: int, *rest: Index) -> Number:
-        """An element in a row that is computed."""
+        """Load an element in a row whose number is computed."""
         places, index = self._computed(array, row, rows, rest)
         results = tuple(scalar(array.buffer.dtype) for _ in range(array.parts))
         self.body += [
@@ -266,7 +266,7 @@ class Code:
     def store_row(
         self, array: Array, row: Scalar, rows: int, rest: Sequence[Index], value: Number
     ) -> None:
-        """Set an element in a row that is computed."""
+        """Store an element in a row whose number is computed."""
         places, index = self._computed(array, row, rows, rest)
         self.body += [
             ScatterInto(array.buffer, index + k, places, "set", part)
@@ -296,7 +296,7 @@ class Code:
 
     @contextmanager
     def sums(self, count: int, dtype: str, parts: int) -> Iterator[tuple[Affine, Sums]]:
-        """Sums over a loop, one a part."""
+        """Write a loop with sums, one for each part of a number."""
         made = Sums(self, [self.begin(dtype, "add", 0.0) for _ in range(parts)])
         with self.loop(count, "reduce") as i:
             yield i, made
@@ -305,7 +305,7 @@ class Code:
 
 @dataclass
 class Sums:
-    """Sums that a loop adds to; ``totals`` has them behind the loop."""
+    """Sums that a loop adds to; after the loop, ``totals`` has their values."""
 
     code: Code
     accumulators: list[Accumulator]

@@ -1,8 +1,9 @@
-"""Fourier transforms of a few numbers in registers, and the passes that longer ones are made of.
+"""Fourier transforms of a few numbers in registers, and the passes of longer transforms.
 
-A pass of radix r reads r numbers a thread, turns them, transforms them, and writes them where the
-next pass reads neighbours: the self-sorting algorithm of Stockham as Govindaraju et al. have it
-("High Performance Discrete Fourier Transforms on Graphics Processors", 2008, figure 2).
+In a pass of radix r, each thread reads r numbers, multiplies them by twiddle factors, transforms
+them, and writes them to the places where the next pass reads neighbours.  This is the self-sorting
+algorithm of Stockham in the form of Govindaraju et al. ("High Performance Discrete Fourier
+Transforms on Graphics Processors", 2008, figure 2).
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from .builder import Array, Code, Number
 
 #: The largest prime whose transform is written out.
 LARGEST = 13
-#: Powers of two go by passes of 8: its 16 numbers and as many turned ones fit in the registers that
-#: a thread has where the processor is full (64 of 32 bits) without spilling those of float32.
+#: Radices by preference.  Powers of two use passes of 8: in float32, 16 numbers and 16 products
+#: with twiddle factors fit without spills into the registers that a thread has on a full processor
+#: (64 of 32 bits).
 _RADICES = (8, 4, 2, 3, 5, 7, 11, 13)
 
 
 def radices_of(n: int) -> tuple[int, ...] | None:
-    """The radices of the passes of a transform; None where a prime is too large.
+    """The radices of the passes of a transform; None if a prime factor is too large.
 
     >>> radices_of(1024), radices_of(30), radices_of(34)
     ((8, 8, 8, 2), (2, 3, 5), None)
@@ -40,7 +42,8 @@ def radices_of(n: int) -> tuple[int, ...] | None:
 def root(code: Code, number: Scalar, period: int, dtype: str) -> Number:
     """``exp(-2πi number/period)`` for a number from 0 to the period.
 
-    The angle is taken from the nearest quarter of the circle, so it is exact but for one rounding.
+    The angle is measured from the nearest multiple of a quarter turn, so only one rounding affects
+    it.
     """
     one = code.constant(period, "i64")
     eighths = code.compute("mul", code.constant(8, "i64"), number)
@@ -114,7 +117,8 @@ def _turned(code: Code, x: Number, k: int, n: int, sign: int) -> Number:
 
 
 def _odd(code: Code, x: Sequence[Number], sign: int) -> list[Number]:
-    """Of n = 2h + 1 numbers: those at k and n - k share their products with sines and cosines."""
+    """The transform of an odd count n; numbers k and n - k share products with sines and
+    cosines."""
     n, dtype = len(x), x[0][0].dtype
     half = n // 2
     sums = [code.add(x[k], x[n - k]) for k in range(1, half + 1)]
@@ -140,8 +144,10 @@ def one_pass(
     code: Code, n: int, radix: int, done: int, table: Array | None, sign: int, j: Affine,
     load: Callable[[Affine], Number], store: Callable[[Affine, Number], None],
 ) -> None:  # fmt: skip
-    """Work ``j`` of ``n / radix`` of a pass; the passes before it have transformed ``done``
-    numbers."""
+    """Do work item ``j`` of the ``n / radix`` items of a pass.
+
+    ``done`` is the product of the radices of the earlier passes.
+    """
     block, at = affine.divide(j, done, {})
     values = [load(j + q * (n // radix)) for q in range(radix)]
     if table is not None and done > 1:

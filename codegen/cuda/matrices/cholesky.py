@@ -1,4 +1,4 @@
-"""The derivative of the Cholesky factor, in both directions."""
+"""The derivative of the Cholesky factor, in forward and reverse mode."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def halved(code: Code, x: Array, i: Affine, j: Affine, n: int) -> Number:
 def cholesky_cotangent(
     code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]
 ) -> None:
-    """The symmetric part of ``L⁻ᵀ Φ(Lᵀ G) L⁻¹``; of both, the lower triangle is read."""
+    """The symmetric part of ``L⁻ᵀ Φ(Lᵀ G) L⁻¹``; only lower triangles of L and G are read."""
     (factor, g), (result,), n = inputs, outputs, s.n
     dtype = result.buffer.dtype
     inner, work = code.workspace(dtype, 1, n, n), code.workspace(dtype, 1, n, n)

@@ -1,4 +1,4 @@
-"""The loops of a statement about whole matrices."""
+"""Statements about whole matrices are expanded to loops."""
 
 from __future__ import annotations
 
@@ -34,15 +34,18 @@ _WRITERS: dict[str, Writer] = {
     "sort": ordering.sort,
     "fourier": fourier.fourier,
 }
-#: Those that work on their first result in place, row after row or column after column.
+#: The factorizations that work on their first result in place, by rows or columns.
 _IN_PLACE = ("lu", "solve", "triangular_solve", "cholesky", "qr")
-#: Those whose loops run over all elements at once: a thread an element, on the whole device.
+#: The operations whose loops run over all elements: one thread per element, on the whole device.
 OF_ELEMENTS = ("argsort", "sort", "fourier")
 
 
 class Written(NamedTuple):
-    """What is done once, the variables of the batch, what is done for one matrix, and the buffers
-    of a block in it."""
+    """The loops of a statement.
+
+    ``once`` runs once for all matrices, and ``body`` for each matrix; ``batch`` has the variables
+    of the batch, ``in_block`` the buffers of ``body`` in a block's shared memory.
+    """
 
     once: list[Any]
     batch: list[Var]
@@ -50,15 +53,19 @@ class Written(NamedTuple):
     in_block: Sequence[Buffer] = ()
 
     def around(self, body: list[Any]) -> list[Any]:
-        """A part of the work on one matrix in the loops over the batch."""
+        """Put a part of the work on one matrix into the loops over the batch."""
         for var in reversed(self.batch):
             body = [Loop(var, 0, var.extent, body, "map")]
         return body
 
 
 def written(s: Factorization, shared: int = 0, near: int = 0) -> Written:
-    """The work on a batch of matrices; of shared memory iterations may take so many bytes, and
-    ``near`` bytes are for a block that works on a matrix."""
+    """The work on a batch of matrices.
+
+    Args:
+        shared: the bytes of shared memory that the rows of an iteration may take.
+        near: the bytes of shared memory for a block that works on a matrix.
+    """
     writer = _WRITERS.get(s.name)
     if writer is None:
         ops = [op for origin in s.origins for op in origin.ops()]
@@ -87,7 +94,8 @@ def written(s: Factorization, shared: int = 0, near: int = 0) -> Written:
 def _write(
     writer: Writer, code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]
 ) -> None:
-    """The work on one matrix; what it changes again and again lies in shared memory meanwhile."""
+    """Write the work on one matrix; a result changed in place lies in shared memory meanwhile, if
+    there is room."""
     columns = {"qr": s.m if "complete" in s.params else s.n, "cholesky": s.n, "lu": s.n}
     shape = s.m if s.name == "qr" else s.n, columns.get(s.name, s.k)
     given = outputs[0].buffer.dtype, outputs[0].parts
@@ -100,7 +108,7 @@ def _write(
 
 
 def expanded(s: MatrixProduct | Factorization) -> list[Any]:
-    """The loops over the batch, with the work on one matrix inside; no loop where there is none."""
+    """The loops over the batch, with the work on one matrix inside; no loops for an empty batch."""
     if isinstance(s, MatrixProduct):
         return as_loops(s)
     made = written(s)
@@ -108,6 +116,6 @@ def expanded(s: MatrixProduct | Factorization) -> list[Any]:
 
 
 def steps_of_elements(s: Factorization, shared: int) -> list[list[Any]]:
-    """Each loop over all elements by itself, with the loops over the batch around it."""
+    """Each loop over all elements separately, inside the loops over the batch."""
     made = written(s, shared)
     return [*([each] for each in made.once), *(made.around([each]) for each in made.body)]

@@ -1,14 +1,14 @@
-"""Fourier transforms in passes of a few numbers a thread.
+"""Fourier transforms in passes, in which each thread transforms a few numbers.
 
     table of exp(-2πi k/n)          once for all lines
     for each line:
       for j in 0..n/8:              8 numbers, n/8 apart, are transformed in registers
-      for j in 0..n/64:             and so on, until n numbers are
+      for j in 0..n/64:             and so on, until all n numbers are transformed
 
-Where the passes of a line fit in shared memory they are one launch, which reads a line once and
-writes it once; else each pass is one.  A length with a prime factor above 13 is a convolution of
-a longer power of two (Bluestein, "A linear filtering approach to the computation of the discrete
-Fourier transform", 1970), or, if it is short, sums.
+If a line fits in shared memory, all passes are one launch, which reads and writes each line once;
+otherwise each pass is a launch.  A length with a prime factor above 13 becomes a convolution whose
+length is a larger power of two (Bluestein, "A linear filtering approach to the computation of the
+discrete Fourier transform", 1970), or, if it is short, plain sums.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from autojit.ir.core.affine import Affine
 from .builder import Array, Code, Number
 from .butterflies import one_pass, radices_of, root, turns
 
-#: Lengths with a large prime factor up to this one are sums: a convolution of 256 or more points,
-#: forth and back, is not less work, and takes ten launches.
+#: The largest length that is computed by sums if it has a large prime factor.  A convolution of 256
+#: or more points, forth and back, is not less work, and takes ten launches.
 LONGEST_SUM = 64
 
 
 def with_near_lines(s: Factorization) -> Factorization:
-    """The same transforms, the matrices' rows being those lines that lie next to each other."""
+    """The same transforms, with the axis of the closest lines as the rows of each matrix."""
     (x,), (y,) = s.inputs, s.outputs
     extents = *s.batch, s.m
     steps = [abs(d) for d in x.strides[:-1]]
@@ -47,7 +47,7 @@ def with_near_lines(s: Factorization) -> Factorization:
 
 
 def passes_of(s: Factorization, shared: int) -> tuple[int, int]:
-    """How many launches a transform takes, and how many numbers are read and written for each."""
+    """The number of launches of a transform, and how often each number is read and written."""
     n = s.params["length"]
     radices = radices_of(n)
     if radices is None and n <= LONGEST_SUM:
@@ -66,19 +66,19 @@ def passes_of(s: Factorization, shared: int) -> tuple[int, int]:
 
 
 def _padded(n: int) -> int:
-    """The length of a convolution."""
+    """The length of the convolution for a transform of length n."""
     return 1 << (2 * n - 2).bit_length()
 
 
 class _Line(NamedTuple):
-    """How the numbers of a line are read and written, with the line's number."""
+    """Functions that read and write numbers of a line, by the line's number."""
 
     load: Callable[[Affine, Affine], Number]
     store: Callable[[Affine, Affine, Number], None]
 
 
 def fourier(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """The transforms of the rows of a matrix."""
+    """Transform the rows of a matrix."""
     n = s.params["length"]
     made = _Transforms(code, s, inputs[0], outputs[0])
     radices = radices_of(n)
@@ -91,7 +91,7 @@ def fourier(code: Code, s: Factorization, inputs: list[Array], outputs: list[Arr
 
 
 class _Transforms:
-    """Writes the transforms of one step."""
+    """Writes the transforms of one statement."""
 
     def __init__(self, code: Code, s: Factorization, x: Array, y: Array) -> None:
         self.code, self.rows = code, s.m
@@ -99,13 +99,13 @@ class _Transforms:
         self.x, self.y, self.scale = x, y, s.params["scale"]
         self.dtype = y.buffer.dtype
         self.sign = -1 if self.kind in ("forward", "real") else 1
-        #: Whether neighbours are numbers of different lines.
+        #: Whether neighbours in memory belong to different lines.
         self.across = s.m > 1 and abs(x.strides[-2]) < abs(x.strides[-1])
 
-    # -- what is given, and made ------------------------------------------------------------
+    # -- numbers of the input and of the result ---------------------------------------------
 
     def given(self, row: Affine, k: Affine, inside: Scalar | None = None) -> Number:
-        """Number k of a line as a complex one; 0 where it is not inside."""
+        """Load number k of a line as a complex number; 0 if ``inside`` is false."""
         code, n = self.code, self.n
         if self.kind != "half":
             x = _loaded(code, inside, self.x, row, k)
@@ -122,7 +122,7 @@ class _Transforms:
         return real, code.compute("select", alone, code.constant(0.0, self.dtype), imaginary)
 
     def keep(self, row: Affine, k: Affine, value: Number, factor: float = 1.0) -> None:
-        """Number k of a line of the result, if it has one."""
+        """Store number k of a line of the result, if the result has such a number."""
         code, kept = self.code, self.n // 2 + 1 if self.kind == "real" else self.n
         factor *= self.scale
         if factor != 1:
@@ -135,7 +135,7 @@ class _Transforms:
             code.store(self.y, (row, k), value)
 
     def room(self, n: int) -> Array:
-        """Memory for n numbers of each line, in the order of the lines' own."""
+        """Memory for n numbers of each line, laid out like the lines themselves."""
         if self.across:
             return self.code.workspace(self.dtype, 2, n, self.rows).transposed
         return self.code.workspace(self.dtype, 2, self.rows, n)
@@ -146,7 +146,7 @@ class _Transforms:
         self, n: int, radices: tuple[int, ...], table: Array | None, sign: int, line: _Line,
         rows: int, rooms: list[Array],
     ) -> list[Callable[[Affine, Affine], None]]:  # fmt: skip
-        """The passes of a transform: what each does for work j of a line."""
+        """The passes of a transform, each a function that does work item j of a line."""
         made: list[Callable[[Affine, Affine], None]] = []
         done = 1
         source, target = line.load, line.store
@@ -164,7 +164,8 @@ class _Transforms:
         self, rows: int, counts: list[int], works: list[Callable[[Affine, Affine], None]],
         *, fused: bool, across: bool,
     ) -> None:  # fmt: skip
-        """Passes over all lines, one after another or, for each line, together."""
+        """Write passes over all lines: one pass after another, or all passes for each line if
+        ``fused``."""
         code = self.code
         if fused:
             with code.loop(rows) as row:
@@ -181,12 +182,12 @@ class _Transforms:
                     work(row, j)
 
     def is_fused(self, n: int, rooms: int) -> bool:
-        """Whether the passes of a line meet in shared memory."""
+        """Whether the passes of a line exchange numbers in shared memory."""
         fits = rooms * n * 2 * itemsize(self.dtype) <= self.code.shared
         return rooms > 0 and not self.across and fits
 
     def passes(self, radices: tuple[int, ...]) -> None:
-        """A length of small primes."""
+        """Transform a length that has only small prime factors."""
         code, n = self.code, self.n
         table = None
         if len(radices) > 1:
@@ -200,7 +201,7 @@ class _Transforms:
         self.run(self.rows, counts, works, fused=fused, across=self.across)
 
     def sums(self) -> None:
-        """A short length with a large prime: n products a number."""
+        """Transform a short length with a large prime factor, by n products for each number."""
         code, n = self.code, self.n
         with code.once():
             table = turns(code, n, self.dtype)
@@ -213,8 +214,11 @@ class _Transforms:
             self.keep(row, k, sums.totals)
 
     def convolution(self) -> None:
-        """``Σ x_j w^(jk) = c_k Σ (x_j c_j) conj(c_(k-j))`` with ``c_k = exp(±πi k²/n)``, since
-        ``2jk = j² + k² - (k-j)²``: a product of two spectra."""
+        """Transform a length with a large prime factor by a convolution.
+
+        ``Σ x_j w^(jk) = c_k Σ (x_j c_j) conj(c_(k-j))`` with ``c_k = exp(±πi k²/n)``, since
+        ``2jk = j² + k² - (k-j)²``. The convolution is a product of two spectra.
+        """
         code, n, m = self.code, self.n, _padded(self.n)
         radices = radices_of(m)
         assert radices is not None
@@ -252,7 +256,7 @@ class _Transforms:
         self.run(self.rows, counts * 2, works, fused=fused, across=self.across)
 
     def _chirp(self) -> Array:
-        """``exp(sign πi k²/n)``."""
+        """The array of ``exp(sign πi k²/n)``."""
         code, n = self.code, self.n
         chirp = code.workspace(self.dtype, 2, n)
         with code.loop(n) as k:
@@ -261,7 +265,7 @@ class _Transforms:
         return chirp
 
     def _weights(self, chirp: Array, m: int) -> Callable[[Affine, Affine], Number]:
-        """The conjugates of the chirp from both ends on."""
+        """A function that loads the conjugate chirp, placed at both ends of m numbers."""
         code, n = self.code, self.n
 
         def load(row: Affine, k: Affine) -> Number:

@@ -1,8 +1,9 @@
-"""Vectors made orthogonal by rotations of two at a time (Hestenes' one-sided Jacobi method).
+"""Rotations of pairs make vectors orthogonal (Hestenes' one-sided Jacobi method).
 
-A step turns disjoint pairs, each by a thread: in round r these are the pairs (r + i, r - i) modulo
-the odd number of vectors, so that n rounds meet every pair once.  Where that number is even, one
-more takes part that is not there.  Sweeps go on until no pair turns.
+A step rotates disjoint pairs, with one thread each.  In round r these are the pairs
+(r + i, r - i) modulo the number n of vectors, which must be odd; n rounds then meet every pair
+once.  If the number of vectors is even, a dummy vector is added.  Sweeps are repeated until no pair
+needs a rotation.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from autojit.ir.core.types import dtype_from_name
 
 from .builder import Array, Code, Number
 
-#: Sweeps after which the method is said not to converge.  Matrices of order 1,000 take about 12
+#: The number of sweeps after which the method fails.  Matrices of order 1,000 take about 12
 #: (Drmač, Veselić: "New fast and accurate Jacobi SVD algorithm", 2008).
 SWEEPS = 40
 
 
 def precision(dtype: str) -> float:
-    """The distance from 1 to the next number."""
+    """The distance from 1 to the next larger number."""
     return float(np.finfo(dtype_from_name(dtype)).eps)
 
 
 def least_square(dtype: str) -> float:
-    """Squares of lengths below have lost digits: such vectors count as nothing.
+    """The square of a length below which a vector counts as 0, because digits are lost.
 
-    The largest element is 1, so that this is far below an error of rounding.
+    The largest element is 1, so this is far below a rounding error.
     """
     return float(np.finfo(dtype_from_name(dtype)).tiny) / precision(dtype)
 
@@ -39,11 +40,11 @@ def least_square(dtype: str) -> float:
 def orthogonalised(
     code: Code, vectors: Array, also: Array, count: int, length: int, words: str
 ) -> None:
-    """Turn the rows of ``vectors`` until each two are orthogonal, and those of ``also`` with them.
+    """Rotate the rows of ``vectors`` until they are orthogonal, and the rows of ``also`` likewise.
 
-    The largest element is about 1.  Two are orthogonal if their product is at most ε √length times
-    that of their lengths, as in LAPACK's ``gesvj``.  What is not a number, or does not converge,
-    fails with ``words``.
+    The largest element must be about 1.  Two rows count as orthogonal if their product is at most
+    ε √length times that of their lengths, as in LAPACK's ``gesvj``.  NaN, or no convergence, fails
+    with the message ``words``.
     """
     _require_numbers(code, vectors, count, length, words)
     odd = count | 1
@@ -86,7 +87,7 @@ def _turn(
     code: Code, vectors: Array, also: Array, pair: tuple[Affine, Affine],
     lengths: tuple[int, int], turned: Array, number: Affine,
 ) -> None:  # fmt: skip
-    """One pair x, y becomes ``c x - s ȳ, s x + c ȳ``, where ȳ is y with the phase of x's."""
+    """Replace a pair x, y by ``c x - s ȳ, s x + c ȳ``, where ȳ is y with the phase of x."""
     p, q = pair
     dtype = vectors.buffer.dtype
     with code.sums(lengths[0], dtype, 2 + vectors.parts) as (i, sums):
@@ -115,7 +116,7 @@ def _turn(
 
 
 def _angle(code: Code, xx: Scalar, yy: Scalar, size: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine: the tangent is the smaller root of ``t² + 2 ζ t = 1``."""
+    """The cosine and sine of the angle; the tangent is the smaller root of ``t² + 2 ζ t = 1``."""
     dtype = size.dtype
     one = code.constant(1.0, dtype)
     twice = code.compute("add", size, size)
@@ -128,7 +129,7 @@ def _angle(code: Code, xx: Scalar, yy: Scalar, size: Scalar) -> tuple[Scalar, Sc
 
 
 def places_of(code: Code, keys: Array, count: int, *, descending: bool) -> Array:
-    """Where each number comes in their order; equal ones stay in theirs, and NaN is infinite."""
+    """The rank of each number in a stable order, in which NaN counts as infinite."""
     places = code.workspace("i64", 1, count)
     with code.loop(count) as j:
         mine = _ordered(code, keys, j)
@@ -150,10 +151,10 @@ def _ordered(code: Code, keys: Array, j: Affine) -> Scalar:
 
 
 def completed(code: Code, vectors: Array, count: int, length: int) -> None:
-    """Rows of zeros become vectors of length 1 that are orthogonal to all others.
+    """Replace rows of zeros by vectors of length 1 that are orthogonal to all others.
 
-    Each is the unit vector that is farthest from those, without its parts along them, which are
-    taken away twice (Parlett, "The Symmetric Eigenvalue Problem", 1980, section 6.9).
+    Each starts as the unit vector farthest from the span of the others.  Its components along them
+    are subtracted twice (Parlett, "The Symmetric Eigenvalue Problem", 1980, section 6.9).
     """
     dtype, parts = vectors.buffer.dtype, vectors.parts
     new = code.workspace(dtype, parts, length)
@@ -179,7 +180,7 @@ def completed(code: Code, vectors: Array, count: int, length: int) -> None:
 
 
 def _farthest(code: Code, vectors: Array, within: Array, count: int, length: int) -> Scalar:
-    """The number of the unit vector of which the least lies in the span of the rows."""
+    """The number of the unit vector with the smallest component in the span of the rows."""
     dtype = vectors.buffer.dtype
     with code.loop(length) as i:
         with code.sums(count, dtype, 1) as (c, sums):

@@ -1,17 +1,17 @@
-"""The order of elements by blocks: tiles in shared memory, then merges of tiles.
+"""Blocks sort elements: first tiles in shared memory, then merges of sorted runs.
 
-A block sorts a tile of a row as ``ordering`` does, in its shared memory.  Sorted runs are merged
-two by two; a block writes a tile of the merged run:
+A block sorts a tile of a row like ``ordering``, but in its shared memory.  Sorted runs are merged
+in pairs; each block writes one tile of the merged run:
 
     the run's elements:   A = 1 3 5 7 | B = 2 2 4 8        tiles of 4: 1 2 2 3 | 4 5 7 8
 
-How many of the first ``d`` elements are of A is found by bisection, for the first and the last
-place of the tile (Odeh, Green, Mwassi, Shmueli and Birk, "Merge path: parallel merging made
-simple", 2012).  Then both parts are read into shared memory, merged there and written.  So each
-pass reads and writes all elements once, neighbours by neighbours.
+Bisection finds how many of the first ``d`` elements come from A, for the first and the last place
+of the tile (Odeh, Green, Mwassi, Shmueli and Birk, "Merge path: parallel merging made simple",
+2012).  Then both parts are read into shared memory, merged there and written.  So each pass reads
+and writes every element once, and neighbouring threads access neighbours.
 
-Rows end with elements that come after all others, so that all tiles are equally long: NaN, or the
-largest integer.  Equal elements keep their order, so what is added stays behind.
+Rows are padded, so that all tiles are equally long, with values that come after all others: NaN,
+or the largest integer.  Equal elements keep their order, so the padding stays at the end.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from autojit.ir.core.types import dtype_from_name
 from .builder import Array, Code
 from .ordering import Run, before, ordered, passes_of
 
-#: The most bytes of a block's tiles: two blocks of 1,024 threads then have room on a processor.
+#: The most bytes of a block's tiles: two blocks of 1,024 threads then fit on a processor.
 MOST_BYTES = 32 << 10
 
 
 class Stage(NamedTuple):
-    """The work of a block for each tile, its variables, and the shared memory of the block."""
+    """The work of a block on each tile, the variables of rows and tiles, and its shared memory."""
 
     batch: list[Var]
     body: list[Any]
@@ -45,14 +45,17 @@ class Stage(NamedTuple):
 
 
 def tile_of(s: Factorization, near: int) -> int:
-    """The elements of a tile: a power of two, or a row that is shorter."""
+    """The number of elements of a tile: a power of two, or that of a shorter row.
+
+    ``near`` is the number of bytes of shared memory per block.
+    """
     each = itemsize(s.inputs[0].buffer.dtype) + (4 if s.name == "argsort" else 0)
     most = min(near - 32, MOST_BYTES) // (2 * each)
     return int(min(s.m, 1 << (most.bit_length() - 1)))
 
 
 def stages(s: Factorization, near: int) -> list[Stage]:
-    """The launches that sort each row, with so many bytes of shared memory a block."""
+    """The launches that sort each row, with ``near`` bytes of shared memory per block."""
     batch = [Var(extent) for extent in s.batch]
     number = Affine(0)
     for var in batch:
@@ -63,7 +66,7 @@ def stages(s: Factorization, near: int) -> list[Stage]:
     result = Array.of(s.outputs[0], here, s.outputs[0].buffer.dtype)
     n, tile = s.m, tile_of(s, near)
     merges = max(0, (-(-n // tile) - 1).bit_length())
-    # The last pass writes the first run, whose keys nobody needs where places are asked for.
+    # The last pass writes to the first run. For an argsort it does not write the keys.
     runs = [Run(result, None)]
     if s.name == "argsort":
         keys = whole.workspace(dtype, 1, n) if merges > 1 else None
@@ -80,7 +83,7 @@ def stages(s: Factorization, near: int) -> list[Stage]:
 
 
 def _target(runs: Sequence[Run], left: int) -> Run:
-    """Where a pass writes that so many follow."""
+    """The run that a pass writes to if ``left`` passes follow it."""
     found = runs[left % len(runs)]
     return Run(None, found.places) if not left and found.places is not None else found
 
@@ -98,7 +101,7 @@ class _Stages:
         return code, Var(-(-self.n // self.tile))
 
     def _room(self, code: Code, dtype: str) -> Run:
-        """A tile in shared memory, with places where these are asked for."""
+        """A tile in shared memory, for an argsort with places."""
         keys = code.room(dtype, 1, self.tile)
         places = code.room("i32", 1, self.tile) if self.with_places else None
         assert keys is not None
@@ -107,7 +110,7 @@ class _Stages:
     # -- tiles ------------------------------------------------------------------------------
 
     def tiles(self, x: Array, target: Run) -> Stage:
-        """Each tile by itself."""
+        """Sort each tile separately."""
         code, tile = self._begin()
         first, passes = affine.of(tile) * self.tile, passes_of(self.tile)
         rooms = [self._room(code, x.buffer.dtype) for _ in range(2)]
@@ -133,7 +136,7 @@ class _Stages:
     # -- merges -----------------------------------------------------------------------------
 
     def merge(self, source: Run, target: Run, width: int) -> Stage:
-        """Runs of ``width`` become runs of twice as many."""
+        """Merge pairs of runs of ``width`` elements."""
         code, tile = self._begin()
         return Stage(
             [*self.batch, tile], _Merge(self, code, source, width, tile).written(target),
@@ -142,13 +145,13 @@ class _Stages:
 
 
 class _Merge:
-    """Writes one merge; places are those in the run that a pair of runs becomes."""
+    """Writes one merge; places are counted within the merged run."""
 
     def __init__(self, stages: _Stages, code: Code, source: Run, width: int, tile: Var) -> None:
         self.stages, self.code, self.source = stages, code, source
         self.n, self.tile, self.width = stages.n, stages.tile, width
         pair, here = affine.divide(affine.of(tile), 2 * width // self.tile, {})
-        #: Where the pair of runs begins, and where the tile begins in it.
+        #: The begin of the pair of runs, and that of the tile within it.
         self.begin, self.start = pair * (2 * width), here * self.tile
 
     def written(self, target: Run) -> list[Any]:
@@ -173,18 +176,18 @@ class _Merge:
         return code.body
 
     def _length(self, first: int, most: int) -> Scalar:
-        """The elements from a place on, at most so many, that there are."""
+        """The number of elements from place ``first`` to the row's end, at most ``most``."""
         code = self.code
         left = code.number(self.begin * -1 + (self.n - first))
         zero, limit = code.constant(0, "i64"), code.constant(most, "i64")
         return code.compute("minimum", code.compute("maximum", left, zero), limit)
 
     def _end(self, k: Affine, total: Scalar) -> Scalar:
-        """Where the tile begins (0), and where it ends (1)."""
+        """The place where the tile begins (``k`` = 0) or ends (1)."""
         return self.code.compute("minimum", self.code.number(self.start + k * self.tile), total)
 
     def _of_first(self, keys: Array, d: Scalar) -> Scalar:
-        """How many of the first ``d`` elements are the first run's."""
+        """The number of elements of the first run among the first ``d`` merged ones."""
         code = self.code
         first, second = self._length(0, self.width), self._length(self.width, self.width)
         zero = code.constant(0, "i64")
@@ -192,7 +195,7 @@ class _Merge:
         high = code.compute("minimum", d, first)
 
         def is_before(middle: Scalar) -> Scalar:
-            """Whether an element of the first run is among them."""
+            """Whether element ``middle`` of the first run is among them."""
             start = code.number(self.begin)
             mine = code.load_row(keys, code.compute("add", start, middle), self.n)
             last = code.compute("sub", d, code.constant(1, "i64"))
@@ -203,14 +206,14 @@ class _Merge:
         return _bisected(code, low, high, self.width, is_before)
 
     def _read(self, read: Run, low: Scalar, count: Scalar, both: Scalar) -> None:
-        """Both parts of the tile, one behind the other."""
+        """Read both parts of the tile to shared memory, one after the other."""
         code = self.code
         with code.loop(self.tile) as q:
             place = code.number(q)
             with code.when(code.compare("lt", place, both)):
                 is_first = code.compare("lt", place, count)
                 one = code.compute("add", code.number(self.begin + q), low)
-                # The second part begins at start - low of its run, and lies behind count others.
+                # The second part begins at start - low of its run, and is put after count others.
                 other = code.number(self.begin + self.width + self.start + q)
                 other = code.compute("sub", other, code.compute("add", low, count))
                 row = code.compute("select", is_first, one, other)
@@ -221,8 +224,10 @@ class _Merge:
                     code.store(here, (q,), (_as(code, value, here),))
 
     def _ranked(self, read: Run, made: Run, count: Scalar, both: Scalar) -> None:
-        """Each element at its place in the tile: those of the other part that come first are
-        found by bisection."""
+        """Store each element at its place in the tile.
+
+        Bisection finds the number of elements of the other part that come before it.
+        """
         code, keys = self.code, read.keys
         assert keys is not None
         with code.loop(self.tile) as q:
@@ -238,12 +243,12 @@ class _Merge:
                 ) -> Scalar:
                     other = code.load_row(keys, middle, self.tile)
                     ahead = before(code, other, mine)
-                    # Of equal ones, the first run's come first.
+                    # If elements are equal, those of the first run come first.
                     level = code.compute("not", before(code, mine, other))
                     return code.compute("select", is_first, ahead, level)
 
                 found = _bisected(code, low, high, self.tile, is_before)
-                # Its place, without the others: q - count in the second part.
+                # In the second part, q counts all elements of the first part: subtract these.
                 rank = code.compute("sub", code.compute("add", place, found), count)
                 for here, there in zip(read, made, strict=True):
                     if here is not None and there is not None:
@@ -263,7 +268,10 @@ def _as(code: Code, value: Scalar, array: Array) -> Scalar:
 
 
 def _bisected(code: Code, low: Scalar, high: Scalar, most: int, is_before: Any) -> Scalar:
-    """The first number from ``low`` on that is not before, or ``high``; ``most`` of them."""
+    """The first number in ``low..high`` for which ``is_before`` is false, or ``high``.
+
+    ``most`` bounds the length of the range.
+    """
     ends = [Array(Buffer(name, "i64", 1, "local"), Affine(0), (1,), 1) for name in ("low", "high")]
     for end, value in zip(ends, (low, high), strict=True):
         code.store(end, (0,), (value,))
@@ -280,7 +288,7 @@ def _bisected(code: Code, low: Scalar, high: Scalar, most: int, is_before: Any) 
 
 
 def _largest(dtype: str) -> Any:
-    """What comes after all others."""
+    """The value that comes after all others."""
     if dtype == "bool":
         return True
     return np.nan if dtype[0] in "fb" else int(np.iinfo(dtype_from_name(dtype)).max)

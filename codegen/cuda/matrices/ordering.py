@@ -1,10 +1,11 @@
-"""The order of elements: ranks within short runs, then runs merged two by two.
+"""Elements are sorted by ranks within short runs, then by merges of pairs of runs.
 
-Within a run each element counts those before it.  A merge finds the place of an element by
-bisection in the other run.  Each element has a thread of its own, and takes its place along, so
-that a step of the bisection reads once.  Equal elements keep their order, and NaN comes last.
+The rank of an element in a run is the number of elements before it.  A merge finds the place of an
+element by bisection in the other run.  Each element has its own thread, and its key moves along
+with its original place, so that a step of the bisection reads once.  Equal elements keep their
+order, and NaN comes last.
 
-``merging`` does so in shared memory, for rows of more than a few elements.
+``merging`` does this in shared memory, for rows of more than a few elements.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from autojit.ir.core.affine import Affine
 
 from .builder import Array, Code, Number
 
-#: Runs of so many elements are ordered by counting.
+#: The length of the runs that are sorted by counting.
 RUN = 32
 
 
 class Run(NamedTuple):
-    """Elements in the order so far, where they are needed, and their places, likewise."""
+    """Elements in their present order, and their original places; either is None if not needed."""
 
     keys: Array | None
     places: Array | None
@@ -37,14 +38,14 @@ def argsort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Arr
     if not passes:
         ordered(code, x, [Run(None, result)], n, 0)
         return
-    # The last pass writes the first run, and no keys any more.
+    # The last pass writes to the first run, without keys.
     first = code.workspace(x.buffer.dtype, 1, n) if passes > 1 else None
     second = Run(code.workspace(x.buffer.dtype, 1, n), code.workspace("i64", 1, n))
     ordered(code, x, [Run(first, result), second], n, passes)
 
 
 def sort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """The elements in their order; nobody asks for their places."""
+    """The sorted elements, without places."""
     (x,), (result,), n = inputs, outputs, s.m
     passes = passes_of(n)
     spare = [code.workspace(x.buffer.dtype, 1, n)] if passes else []
@@ -52,16 +53,16 @@ def sort(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]
 
 
 def passes_of(n: int) -> int:
-    """How many times runs are merged."""
+    """The number of merge passes for n elements."""
     return max(0, ceil(log2(max(1, n) / RUN)))
 
 
 def ordered(
     code: Code, x: Array, runs: list[Run], n: int, passes: int, *, keeps_keys: bool = False
 ) -> None:
-    """Order into the first of two runs by way of both.
+    """Sort into the first of two runs, with passes that alternate between both.
 
-    Where places are asked for, nobody needs its keys any more unless ``keeps_keys`` says so.
+    If it has places, the last pass writes its keys only if ``keeps_keys``.
     """
     _ranks(code, x, runs[passes % len(runs)], n)
     for number in range(passes):
@@ -82,7 +83,7 @@ def before(code: Code, x: Number, y: Number) -> Scalar:
 
 
 def _put(code: Code, target: Run, rank: Scalar, n: int, key: Number, place: Scalar | None) -> None:
-    """An element at its place among the others."""
+    """Store an element at its rank among the others."""
     if target.keys is not None:
         code.store_row(target.keys, rank, n, (), key)
     if target.places is not None and place is not None:
@@ -90,7 +91,7 @@ def _put(code: Code, target: Run, rank: Scalar, n: int, key: Number, place: Scal
 
 
 def _ranks(code: Code, x: Array, target: Run, n: int) -> None:
-    """The places within each run of ``RUN``."""
+    """Sort each run of ``RUN`` elements by counting."""
     with code.loop(n) as i:
         mine = code.load(x, i)
         run, at = affine.divide(i, RUN, {})
@@ -113,7 +114,7 @@ def _ranks(code: Code, x: Array, target: Run, n: int) -> None:
 
 
 def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
-    """Runs of ``width`` become runs of twice as many."""
+    """Merge pairs of runs of ``width`` elements."""
     keys = source.keys
     assert keys is not None
     with code.loop(n) as i:
@@ -122,7 +123,7 @@ def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
         mine = code.load(keys, i)
         place = None if source.places is None else code.load(source.places, i)[0]
         is_right = code.compute("convert", code.number(side), dtype="bool")
-        # The other run begins at 2 * width * pair + width * (1 - side), and may be short.
+        # The other run begins at 2 * width * pair + width * (1 - side), and may be shorter.
         begin = code.number(pair * (2 * width) + side * -width + width)
         zero, most = code.constant(0, "i64"), code.constant(width, "i64")
         left = code.compute("sub", code.constant(n, "i64"), begin)
@@ -138,7 +139,7 @@ def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
             middle = code.compute("floor_divide", code.compute("add", a, b), two)
             with code.when(code.compare("lt", a, b)):
                 other = code.load_row(keys, code.compute("add", begin, middle), n)
-                # Of equal ones, the left run's come first.
+                # If elements are equal, those of the left run come first.
                 ahead = before(code, other, mine)
                 not_behind = code.compute("not", before(code, mine, other))
                 first = code.compute("or", ahead, code.compute("and", is_right, not_behind))

@@ -1,4 +1,4 @@
-"""QR by Householder's reflections."""
+"""QR by Householder reflections."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def qr(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) 
 
 
 def _reflection(code: Code, work: Array, vectors: Array, factors: Array, k: Affine, m: int) -> None:
-    """The v and τ with ``(1 - τ v vᴴ)ᴴ x = β e``, where x is column k from its element x₀ on.
+    """Compute v and τ with ``(1 - τ v vᴴ)ᴴ x = β e``, where x is column k from row k on.
 
-    With the length l of x, β is -copysign(l, re x₀), so that no two equal numbers cancel, v is
-    (x - βe) / (x₀ - β) and τ is (β - x₀) / β (LAPACK's ``larfg``).  Where all is zero below a real
-    x₀, τ is 0.
+    Let x₀ be the first element of x, and l its length.  Then β is -copysign(l, re x₀), which avoids
+    cancellation, v is (x - βe) / (x₀ - β) and τ is (β - x₀) / β (LAPACK's ``larfg``).  If x₀ is
+    real and all elements below it are 0, τ is 0.
     """
     dtype = vectors.buffer.dtype
     zero, one = code.constant(0.0, dtype), code.constant(1.0, dtype)
@@ -65,7 +65,7 @@ def _reflect(
     code: Code, matrix: Array, vectors: Array, factors: Array, k: Affine, m: int, columns: int,
     *, adjoint: bool,
 ) -> None:  # fmt: skip
-    """Each column c becomes ``c - τ v (vᴴ c)``, with the conjugate of τ if ``adjoint``."""
+    """Replace each column c by ``c - τ v (vᴴ c)``, with the conjugate of τ if ``adjoint``."""
     with code.loop(columns) as j:
         with code.sums(m, matrix.buffer.dtype, matrix.parts) as (i, sums):
             sums.add(code.mul(code.conj(code.load(vectors, k, i)), code.load(matrix, i, j)))

@@ -1,4 +1,4 @@
-"""Matrix products as plain loops."""
+"""Matrix products are written as plain loops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def place_in(operand: Operand, batch: list[Affine], row: Affine, column: Affine)
 
 
 def _multiplied(a: list[Scalar], b: list[Scalar]) -> tuple[list[Any], list[Scalar]]:
-    """The product of two numbers, in parts."""
+    """The product of two numbers, by parts."""
     if len(a) == 1:
         made = computed("mul", a[0], b[0])
         return [made], [made.result]
@@ -36,7 +36,7 @@ def _multiplied(a: list[Scalar], b: list[Scalar]) -> tuple[list[Any], list[Scala
 
 @dataclass
 class ProductSum:
-    """The accumulators of one element of the result, a part each."""
+    """The accumulators of one element of the result, one for each part."""
 
     accumulators: list[Accumulator]
 
@@ -66,7 +66,7 @@ class ProductSum:
 def element(
     buffer: Buffer, index: Affine, parts: int, guard: Scalar | None = None
 ) -> tuple[list[Any], list[Scalar]]:
-    """An element of a buffer, in parts."""
+    """An element of a buffer, by parts."""
     made = [loaded(buffer, index * parts + part, guard) for part in range(parts)]
     return list(made), [load.result for load in made]
 

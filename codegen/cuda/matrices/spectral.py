@@ -1,4 +1,4 @@
-"""Eigenvalues of Hermitian matrices, singular values, and what is made of them."""
+"""Eigenvalues of Hermitian matrices, singular values, and pseudo-inverses."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from .jacobi import completed, least_square, orthogonalised, places_of
 
 
 def eigh(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """``a + c`` with c = 2 ‖a‖ has positive eigenvalues: it is orthogonalised by turning its
-    columns, and the turns are the eigenvectors.
+    """Eigenvalues and eigenvectors by one-sided Jacobi rotations.
 
-    Then an eigenvalue is vᴴ (a + c) v - c, with an error of ε c.
+    ``a + c`` with c = 2 ‖a‖ has positive eigenvalues. Rotations make its columns orthogonal, and
+    the product of the rotations has the eigenvectors. An eigenvalue is then vᴴ (a + c) v - c, with
+    an error of ε c.
     """
     (a,), (values, vectors), n = inputs, outputs, s.n
     dtype = values.buffer.dtype
@@ -54,7 +55,7 @@ def eigh(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]
 
 
 def _triangle(code: Code, a: Array, n: int, *, lower: bool) -> Array:
-    """The Hermitian matrix of which one triangle is read."""
+    """The whole Hermitian matrix, from one triangle."""
     whole = code.workspace(a.buffer.dtype, a.parts, n, n)
     zero = code.constant(0.0, a.buffer.dtype)
     with code.loop(n) as i, code.loop(n) as j:
@@ -78,7 +79,7 @@ def _identity(code: Code, dtype: str, parts: int, n: int) -> Array:
 
 
 def _largest(code: Code, a: Array, m: int, n: int) -> Scalar:
-    """The largest part of an element, or 1 where there is none."""
+    """The largest magnitude of a part of any element, or 1 if all are 0."""
     dtype = a.buffer.dtype
     most = code.begin(dtype, "maximum", 0.0)
     with code.loop(m, "reduce") as i:
@@ -96,7 +97,7 @@ def _largest(code: Code, a: Array, m: int, n: int) -> Scalar:
 
 @dataclass(frozen=True)
 class _Factors:
-    """Of the longer side vectors as rows, as many of the shorter one, and the values, in order."""
+    """The singular vectors of the longer and the shorter side, as rows, and the ordered values."""
 
     long: Array
     short: Array
@@ -104,7 +105,7 @@ class _Factors:
 
 
 def svd(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """``a = U diag(s) Vᴴ``, by turning the columns of a, or of aᴴ, until they are orthogonal."""
+    """``a = U diag(s) Vᴴ``, by rotating the columns of a, or of aᴴ, until they are orthogonal."""
     (a,), (u, values, vh), m, n = inputs, outputs, s.m, s.n
     few, many = min(m, n), max(m, n)
     count = many if "full" in s.params else few
@@ -121,7 +122,10 @@ def svd(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array])
 
 
 def _factors(code: Code, a: Array, m: int, n: int, count: int) -> _Factors:
-    """The factors; vectors of values that are nothing, and those added up to ``count``, are 0."""
+    """The factors, with ``count`` vectors of the longer side.
+
+    The vectors of the longer side for negligible values, and additional ones, are 0.
+    """
     few, many, dtype, parts = min(m, n), max(m, n), a.buffer.dtype, a.parts
     work = code.workspace(dtype, parts, few, many)
     largest = _largest(code, a, m, n)
@@ -157,7 +161,7 @@ def _factors(code: Code, a: Array, m: int, n: int, count: int) -> _Factors:
 
 
 def pseudo_inverse(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """``V s⁺ Uᴴ``, where values up to ``rtol`` times the largest are nothing."""
+    """``V s⁺ Uᴴ``, where values up to ``rtol`` times the largest count as 0."""
     (a,), (x,), m, n = inputs, outputs, s.m, s.n
     few, dtype = min(m, n), a.buffer.dtype
     found = _factors(code, a, m, n, few)

@@ -1,6 +1,7 @@
-"""LU, Cholesky, and solving with triangles.
+"""LU, Cholesky, and triangular solves.
 
-Matrices are worked on in place, a column at a time; what a column changes is changed at once.
+Matrices are changed in place, a column at a time; each step updates the rest of the matrix at once
+(the right-looking variants).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .builder import Array, Code, Number
 
 
 def lu(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """Gaussian elimination with partial pivoting, as LAPACK's ``getrf`` picks pivots."""
+    """Gaussian elimination with partial pivoting; pivots are chosen as in LAPACK's ``getrf``."""
     (a,), (packed, pivots), n = inputs, outputs, s.n
     code.copy(a, packed, n, n)
     with code.loop(n, "sequence") as k:
@@ -37,7 +38,10 @@ def lu(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) 
 
 
 def _pivot_row(code: Code, a: Array, k: Affine, n: int) -> Any:
-    """The first row from k on whose element in column k is the largest, by its parts."""
+    """The first row, from k on, with the largest element in column k.
+
+    The size of a complex element is the sum of the magnitudes of its parts.
+    """
     dtype = a.buffer.dtype
 
     def size(i: Affine) -> Any:
@@ -62,7 +66,7 @@ def _pivot_row(code: Code, a: Array, k: Affine, n: int) -> Any:
 
 
 def _exchange(code: Code, a: Array, k: Affine, row: Any, n: int, columns: int) -> None:
-    """Row k and another one change places."""
+    """Exchange row k and another one."""
     with code.loop(columns) as j:
         mine, other = code.load(a, k, j), code.load_row(a, row, n, j)
         code.store(a, (k, j), other)
@@ -70,7 +74,7 @@ def _exchange(code: Code, a: Array, k: Affine, row: Any, n: int, columns: int) -
 
 
 def permutation(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """Rows in the order that exchanges leave them in."""
+    """The order of rows after the exchanges in ``pivots``."""
     (pivots,), (rows,), n = inputs, outputs, s.m
     with code.loop(n) as i:
         code.store(rows, (i,), (code.number(i),))
@@ -83,7 +87,7 @@ def permutation(code: Code, s: Factorization, inputs: list[Array], outputs: list
 
 
 def solve(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """Solving with the factors of LU."""
+    """Solve with the factors of LU."""
     (packed, pivots, b), (x,), n, columns = inputs, outputs, s.n, s.k
     with code.loop(n) as i:
         diagonal = code.load(packed, i, i)
@@ -113,7 +117,7 @@ def _exchange_all(
 def triangular_solve(
     code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]
 ) -> None:
-    """Solving with a triangle."""
+    """Solve with a triangular matrix."""
     (t, b), (x,), n, columns = inputs, outputs, s.n, s.k
     turned, lower = s.params["transpose"], s.params["lower"]
     code.copy(b, x, n, columns)
@@ -124,7 +128,7 @@ def triangular_solve(
 def substitute(
     code: Code, t: Array, x: Array, n: int, columns: int, *, lower: bool, unit: bool
 ) -> None:
-    """A triangle solved in place, an unknown after the other."""
+    """Solve with a triangle in place, one unknown after the other."""
     with code.loop(n, "sequence") as step:
         i = step if lower else step * -1 + (n - 1)
         if not unit:
@@ -139,7 +143,7 @@ def substitute(
 
 
 def cholesky(code: Code, s: Factorization, inputs: list[Array], outputs: list[Array]) -> None:
-    """The lower factor, a column after the other."""
+    """The lower Cholesky factor, one column after the other."""
     (a,), (factor,), n = inputs, outputs, s.n
     dtype = factor.buffer.dtype
     with code.loop(n) as i, code.loop(n) as j:

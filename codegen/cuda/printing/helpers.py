@@ -1,8 +1,8 @@
-"""Device functions that the source defines where Python and libdevice have none.
+"""Device functions for words that Python and libdevice lack.
 
-A template is printed once for each dtype that needs it: ``$name`` is the function,
-``$t`` the NumPy type of its operands.  Results are those of NumPy, with NaN, signed
-zeros and divisors of zero.
+A template is printed once for each dtype that needs it: ``$name`` is the name of the function,
+``$t`` the NumPy type of its operands.  Results equal NumPy's, also for NaN, signed zeros and
+division by zero.
 """
 
 from __future__ import annotations
@@ -187,13 +187,13 @@ def $name(index, extent, status):
     return 0
 """
 
-#: The threads of a team, as bits of its warp.
+#: The threads of a team, as a mask of bits of its warp.
 _MASK = """
 def $name():
     return np.uint32($bits) << np.uint32(cuda.threadIdx.x % 32 // $width * $width)
 """
 
-#: Threads of one warp exchange their values, at half the distance each time.
+#: Threads of one warp exchange values, each time at half the distance.
 _TEAM = """
 def $name(value):
     x = value
@@ -205,7 +205,7 @@ def $name(value):
     return x
 """
 
-#: The warps of a block leave a value each in shared memory, and all threads combine them in order.
+#: Each warp of a block stores one value in shared memory; all threads combine these in order.
 _BLOCK = """
 def $name(value):
     shared = cuda.shared.array($warps, $t)
@@ -221,7 +221,7 @@ def $name(value):
     return x
 """
 
-#: Each thread combines the values of those that are $stride apart.
+#: Each thread combines the values of the threads that are $stride apart.
 _COLUMNS = """
 def $name(value):
     shared = cuda.shared.array($size, $t)
@@ -251,7 +251,7 @@ def $name(x):
 
 
 def _carrier(dtype: str) -> str:
-    """The dtype in which a scalar goes from thread to thread: there are four."""
+    """The dtype in which threads exchange a scalar, one of four."""
     if dtype in ("f32", "f64"):
         return dtype
     return "i64" if dtype in ("i64", "u64") else "i32"
@@ -259,19 +259,19 @@ def _carrier(dtype: str) -> str:
 
 def numpy_type(dtype: str) -> str:
     """The NumPy type of a scalar dtype, as source."""
-    if dtype in ("bool", "bf16"):  # bfloat16 is its bits
+    if dtype in ("bool", "bf16"):  # bfloat16 is represented by its bits
         return "np.bool_" if dtype == "bool" else "np.uint16"
     names = {"f": "float", "i": "int", "u": "uint"}
     return f"np.{names[dtype[0]]}{dtype[1:]}"
 
 
 def libdevice(name: str, dtype: str) -> str:
-    """A function of libdevice: those of float32 end in f."""
+    """A function of libdevice; the name for float32 ends in f."""
     return f"libdevice.{name}f" if dtype == "f32" else f"libdevice.{name}"
 
 
 def family(dtype: str) -> dict[str, str]:
-    """The helpers that operands of a dtype have."""
+    """The templates for operands of a dtype."""
     return {"f": _FLOAT, "i": _INTEGER, "u": _UNSIGNED, "b": {}}[dtype[0]]
 
 
@@ -289,7 +289,7 @@ class Helpers:
         return self._define(f"{word}_{dtype}", text, fields)
 
     def special(self, function: str) -> str:
-        """The function for one of scipy.special, of float64."""
+        """The function for one of scipy.special, in float64."""
         return self._define(f"special_{function}", TEXTS[function], {})
 
     def saturate(self, old: str, new: str) -> str:
@@ -306,18 +306,18 @@ class Helpers:
         return self._define(f"{old}_to_{new}", _SATURATE, fields)
 
     def of_bfloat16(self, *, widens: bool) -> str:
-        """The function from the bits of bfloat16 to float32, or back to the nearest."""
+        """The function from the bits of bfloat16 to float32, or back with rounding to nearest."""
         if widens:
             return self._define("widened_bf16", _WIDENED, {})
         return self._define("narrowed_bf16", _NARROWED, {})
 
     def mask(self, width: int) -> str:
-        """The function that tells which threads of a warp are in a team."""
+        """The function that returns the mask of a team's threads in a warp."""
         fields = {"bits": (1 << width) - 1, "width": width}
         return self._define(f"team_of_{width}", _MASK, fields)
 
     def team(self, word: str, dtype: str, combined: str, width: int) -> str:
-        """The function that combines a value of every thread of a team within a warp."""
+        """The function that combines the values of a team's threads within a warp."""
         carried = _carrier(dtype)
         fields = {
             "combined": combined, "half": width // 2, "mask": self.mask(width),
@@ -326,7 +326,8 @@ class Helpers:
         return self._define(f"team_{word}_{dtype}_{width}", _TEAM, fields)
 
     def block(self, word: str, dtype: str, combined: str, threads: int, width: int) -> str:
-        """The function that combines a value of every thread of a block, for all of them."""
+        """The function that combines the values of a block's threads; all of them get the
+        result."""
         team = self.team(word, dtype, combined, width)
         fields = {
             "t": numpy_type(dtype), "combined": combined, "team": team, "width": width,
@@ -335,7 +336,7 @@ class Helpers:
         return self._define(f"block_{word}_{dtype}_{threads}", _BLOCK, fields)
 
     def columns(self, word: str, dtype: str, combined: str, width: int, stride: int) -> str:
-        """The function that combines a value of every so many threads of a block."""
+        """The function that combines the values of threads that are ``stride`` apart in a block."""
         fields = {
             "t": numpy_type(dtype), "combined": combined, "width": width, "stride": stride,
             "size": width * stride,

@@ -1,4 +1,4 @@
-"""One kernel as a Python function."""
+"""A kernel is printed as a Python function."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from .helpers import numpy_type
 from .statements import Statements
 from .words import Words
 
-#: The name of what notes that something went wrong.
+#: The name of the array in which kernels set flags of failures.
 STATUS = "status"
 _SMALL = 1 << 31
 
 
 def is_small(kernel: DeviceKernel) -> bool:
-    """Whether indices and loop variables of a kernel fit into 32 bits, also a step later."""
+    """Whether indices and loop variables of a kernel fit into 32 bits, even one step past the
+    end."""
     if any(b.size >= _SMALL for b in [*kernel.buffers, *kernel.locals, *kernel.shared]):
         return False
     ends = [s.stop + s.step for s in walk(kernel.body) if isinstance(s, Share)]
@@ -33,7 +34,7 @@ def function_text(
     kernel: DeviceKernel, name: str, words: Words, places: dict[str, int],
     buffer: Callable[[Buffer], str],
 ) -> tuple[str, bool]:  # fmt: skip
-    """The function, and whether the status is its last parameter."""
+    """The text of the function, and whether the status is its last parameter."""
     lines = Statements(kernel, words, buffer, places, is_small(kernel))
     lines.line(f'"""{kernel.doc}"""')
     for where, buffers in (("local", kernel.locals), ("shared", kernel.shared)):
@@ -50,10 +51,10 @@ def function_text(
 
 
 def _body_with_own_status(lines: Statements, count: int) -> None:
-    """The statements of a kernel with a loop that ends where something has failed.
+    """Print the statements of a kernel with a loop that ends after a failure.
 
-    Each of its steps asks, and the status is the host's memory, about a microsecond away: the block
-    has its own meanwhile.
+    Each step of the loop reads the status, which is in host memory, about a microsecond away. So
+    each block has its own copy until the end.
     """
     before = len(lines.lines)
     lines.body(lines.kernel.body)
@@ -73,7 +74,7 @@ def _body_with_own_status(lines: Statements, count: int) -> None:
 
 
 def key_of(kernel: DeviceKernel, words: Words, places: dict[str, int]) -> str:
-    """What two kernels have in common that may be one function: all but names."""
+    """A key that is equal for kernels that differ only in names, and so can be one function."""
     names = BufferNames()
     for n, b in enumerate([*kernel.buffers, *kernel.locals, *kernel.shared]):
         names.names[b] = f"b{n}"

@@ -28,7 +28,7 @@ class Lines:
         self.is_elastic = kernel.is_elastic
         self.words = words
         self.name = buffer
-        #: Where in the status each failure is noted.
+        #: The place of each failure in the status.
         self.places = places
         #: The type of loop variables, and of indices.
         self.integer, self.unsigned = (
@@ -38,14 +38,14 @@ class Lines:
         self._indent = 1
         self._scalars: dict[int, str] = {}
         self._count = 0
-        #: How many first places of neighbours have a name.
+        #: The number of variables for the first index of neighbours so far.
         self._firsts = 0
         self._vars = {kernel.block: "cuda.blockIdx.x", kernel.thread: "cuda.threadIdx.x"}
         #: The ranges of variables.
         self._bounds = {kernel.block: (0, kernel.grid - 1), kernel.thread: (0, kernel.threads - 1)}
         self._accumulators: dict[int, str] = {}
         self._trips: dict[Trips, str] = {}
-        #: Whether something can go wrong as it runs, which is noted in the array `status`.
+        #: Whether the kernel may fail, in which case it sets a flag in the array `status`.
         self.can_fail = False
 
     # -- lines and names ----------------------------------------------------
@@ -55,7 +55,7 @@ class Lines:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Lines under a header."""
+        """Indent lines under a header."""
         self.line(header)
         self._indent += 1
         before = len(self.lines)
@@ -65,7 +65,7 @@ class Lines:
         self._indent -= 1
 
     def first_thread(self) -> AbstractContextManager[None]:
-        """Lines that the first thread of a block runs."""
+        """Let only the first thread of a block run the lines."""
         alone = self.kernel.threads == 1
         return nullcontext() if alone else self.block("if cuda.threadIdx.x == 0:")
 
@@ -73,7 +73,7 @@ class Lines:
         return self._scalars[s.number]
 
     def define(self, s: Scalar, text: str) -> None:
-        """``s0 = text``"""
+        """Add the line ``s0 = text``."""
         name = self._scalars.get(s.number)
         if name is None or not name.startswith("s"):
             name = self._scalars[s.number] = f"s{self._count}"
@@ -81,7 +81,7 @@ class Lines:
         self.line(f"{name} = {text}")
 
     def buffer(self, buffer: Buffer) -> str:
-        """The name of the memory that a buffer lies in."""
+        """The name of the memory of a buffer."""
         return self.name(memory(buffer))
 
     def var(self, v: Var) -> str:
@@ -96,7 +96,7 @@ class Lines:
         return self._trips.setdefault(t, f"trips{len(self._trips)}")
 
     def value(self, index: Affine) -> str:
-        """An index expression."""
+        """The source of an index expression."""
         parts = []
         for atom, c in index.terms:
             word = self.var(atom) if isinstance(atom, Var) else self.quotient(atom)
@@ -106,11 +106,11 @@ class Lines:
         return " + ".join(parts).replace("+ -", "- ")
 
     def quotient(self, q: Quotient) -> str:
-        """A division of a number that is not negative."""
+        """The source of a division of a number that is not negative."""
         return f"{self.integer}({self.divided(q)})"
 
     def divided(self, q: Quotient) -> str:
-        """The same, unsigned."""
+        """The same as an unsigned number."""
         sign, operand = "%" if q.remainder else "//", self.value(q.operand)
         match q.operand:
             case Affine(0, ((Quotient() as inner, 1),)):
@@ -118,17 +118,18 @@ class Lines:
         return f"{self.unsigned}({operand}) {sign} {self.unsigned}({q.divisor})"
 
     def cast(self, index: Affine) -> str:
-        """An index expression as a number of the type of loop variables."""
+        """The source of an index expression in the type of loop variables."""
         match index:
             case Affine(0, ((Quotient() as only, 1),)):
                 return self.quotient(only)
         return f"{self.integer}({self.value(index)})"
 
     def index(self, index: Affine) -> str:
-        """The place of an element.
+        """The source of the index of an element.
 
-        Parts of complex numbers are told as those of the one in 64 bits: so LLVM sees that they are
-        neighbours, and that the first begins at a multiple, whatever it knows of variables.
+        The index of a part of a complex number is written as 2 times the complex index, in 64 bits.
+        So LLVM sees that the parts are neighbours, and that the first index is a multiple of 2,
+        whatever it knows about variables.
         """
         if not index.terms:
             return self.value(index)

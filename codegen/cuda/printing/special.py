@@ -1,20 +1,20 @@
-"""Functions of scipy.special on a GPU: NVIDIA's libdevice has some, and digamma is here.
+"""Functions of scipy.special on a GPU: some from NVIDIA's libdevice, and digamma (``psi``).
 
-SciPy computes them in float64, for float32 operands too, and so do these.  They are as accurate as
-the functions of CUDA's mathematical library: a few units in the last place.
+They compute in float64 even for float32 operands, as SciPy does.  They are as accurate as CUDA's
+mathematical library: a few units in the last place.
 
-``gammaln(-inf)`` is made SciPy's ``-inf``.  Bessel functions of libdevice are left out: their
-errors reach 1e-12.
+``gammaln(-inf)`` is ``-inf``, as in SciPy.  The Bessel functions of libdevice are left out, because
+their errors reach 1e-12.
 
-``psi(x)`` is ``psi(x + n) - 1/x - ... - 1/(x + n - 1)`` with ``x + n >= 10``, where the asymptotic
-series has eight terms (Abramowitz and Stegun, 6.3.18).  Below 0 it is ``psi(1 - x)`` less
-``pi / tan(pi x)`` (6.3.7).  The error is 1e-15 of the largest term, so near its roots digits are
-lost that SciPy has.
+``psi(x)`` is ``psi(x + n) - 1/x - ... - 1/(x + n - 1)`` with ``x + n >= 10``, for which the
+asymptotic series has eight terms (Abramowitz and Stegun, 6.3.18).  Below 0 it is ``psi(1 - x)``
+minus ``pi / tan(pi x)`` (6.3.7).  The error is 1e-15 of the largest term, so near roots it has
+fewer correct digits than SciPy's.
 """
 
 from __future__ import annotations
 
-#: The names of libdevice, by those of SciPy.
+#: The names in libdevice, by the names in SciPy.
 _LIBDEVICE = {
     "erfcinv": "erfcinv", "erfcx": "erfcx", "erfinv": "erfinv", "exp10": "exp10",
     "gamma": "tgamma", "ndtri": "normcdfinv",

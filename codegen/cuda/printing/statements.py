@@ -1,9 +1,9 @@
-"""Statements of device kernels as lines of Python, as one thread runs them.
+"""Statements of device kernels are printed as Python lines for one thread.
 
-Loop variables are 32-bit integers where all indices of a kernel fit: numba computes in 64 bits, and
-the casts let LLVM compute in 32.  Indices are unsigned, since numba looks at the sign of others and
-counts from the end of an array.  Loops are ``while`` loops: those over ``range`` count their
-iterations beforehand, by a division in 64 bits.
+Loop variables are 32-bit integers if all indices of a kernel fit: Numba computes in 64 bits, and
+the casts let LLVM compute in 32.  Indices are unsigned, since Numba tests the sign of signed ones,
+which may count from the end of an array.  Loops are ``while`` loops: a loop over ``range`` first
+counts its iterations, by a division in 64 bits.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Statements(Lines):
 
     def index_value(self, s: IndexValue) -> None:
         index = self.value(s.index)
-        if s.result.dtype[0] in "iu":  # through int64: NumPy refuses a Python int out of range
+        if s.result.dtype[0] in "iu":  # via int64: NumPy refuses a Python int out of range
             index = f"np.int64({index})"
         text = index if s.result.dtype == "i64" else f"{numpy_type(s.result.dtype)}({index})"
         self.define(s.result, text)
@@ -120,7 +120,7 @@ class Statements(Lines):
         self.define(s.result, text)
 
     def place(self, s: Gather | ScatterInto) -> str:
-        """The index of a computed place, with every part of it checked."""
+        """The index of a computed place, with each part checked."""
         if not s.places:
             return self.index(s.index)
         self.can_fail = True
@@ -173,7 +173,7 @@ class Statements(Lines):
         self.line(f"{name} = {self.words.expression(a.combine, args, a.dtype, a.dtype)}")
 
     def finish(self, s: Finish) -> None:
-        # A copy: the accumulator may begin again before the last use of its value.
+        # This is a copy: the accumulator may be reset before the last use of its value.
         self.define(s.result, self.accumulator(s.accumulator))
 
     def swap(self, s: Swap) -> None:
@@ -193,10 +193,10 @@ class Statements(Lines):
         self, var: Var, first: Affine, stop: int, step: int, body: list[Any],
         stride: int | None = None,
     ) -> None:  # fmt: skip
-        """A loop, or a condition where there is at most one iteration.
+        """Print a loop, or an ``if`` for at most one iteration.
 
         Args:
-            stride: where given, the step is that times the blocks, however many these are.
+            stride: if given, the step is ``stride`` times the number of blocks at run time.
         """
         name = self.var(var)
         low, high = first.range(self._bounds)
@@ -215,8 +215,10 @@ class Statements(Lines):
             self.line(f"{name} = {self.integer}({name} + {by})")
 
     def together(self, s: Together) -> None:
-        """The first place as a multiple in 64 bits, and small numbers: LLVM sees that these are
-        neighbours, and what the first is a multiple of."""
+        """Print the first index as a multiple in 64 bits, and the others as offsets from it.
+
+        So LLVM sees that they are neighbours, and the alignment of the first.
+        """
         first, count, index = f"at{self._firsts}", len(s.body), s.body[0].index
         self._firsts += 1
         terms = tuple((atom, c // count) for atom, c in index.terms)
@@ -256,7 +258,7 @@ class Statements(Lines):
         self.line(f"{trips} = {step}")
 
     def _stop(self, s: Repeat, step: str) -> None:
-        """End the loop where tapes have no room for the step, or a statement in it has failed."""
+        """End the loop if tapes have no room for the step, or a statement in it has failed."""
         for tape in s.tapes:
             with self.block(f"if {step} >= {self.buffer(tape)}.size // {max(1, tape.size)}:"):
                 self.failed(TAPE_IS_FULL)
@@ -267,7 +269,7 @@ class Statements(Lines):
             return
         self.can_fail = True
         together = self.kernel.threads > 1
-        if together:  # all threads see the same
+        if together:  # so that all threads see the same status
             self.line("cuda.syncthreads()")
         self.line(f"failed = {' or '.join(failed)}")
         if together:
@@ -307,7 +309,7 @@ class Statements(Lines):
             self.line(f"cuda.syncwarp({self.words.helpers.mask(s.width)}())")
 
     def combine(self, s: Combine) -> None:
-        """The accumulators of a team's threads become one value, the same in each of them."""
+        """Combine the accumulators of a team's threads; each of them gets the result."""
         a = s.accumulator
         if s.width == 1:
             return
@@ -316,7 +318,7 @@ class Statements(Lines):
         self.line(f"{name} = {function}({name})")
 
     def nothing(self, s: Any) -> None:
-        """No line."""
+        """Print nothing."""
 
 
 _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {

@@ -1,7 +1,7 @@
-"""The scalar vocabulary as Python expressions that mean the same in numba.cuda and in NumPy.
+"""Words of the scalar vocabulary become expressions with one meaning in numba.cuda and NumPy.
 
-Numba computes small integers in 64 bits and takes literals for float64 or int64, so every
-integer result is cast back, and every constant says its type.
+Numba computes small integers in 64 bits, and its literals are float64 or int64. So every integer
+result is cast back, and every constant has an explicit type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOGIC = {
     "or": "or", "add": "or", "maximum": "or", "fmax": "or",
     "xor": "!=",
 }  # fmt: skip
-#: Functions of the standard library that numba.cuda maps to libdevice, for both widths.
+#: Functions of Python's ``math`` that numba.cuda maps to libdevice, for both widths.
 _MATH = {
     "abs": "fabs", "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh",
     "atan": "atan", "atan2": "atan2", "atanh": "atanh", "copysign": "copysign", "cos": "cos",
@@ -34,7 +34,7 @@ _MATH = {
     "hypot": "hypot", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
     "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
-#: Those that Python lacks, or rounds to a Python integer.
+#: Functions that ``math`` lacks, or for which it returns a Python integer.
 _LIBDEVICE = ("cbrt", "ceil", "exp2", "floor", "rint", "trunc")
 
 
@@ -45,7 +45,7 @@ class Words:
         self.helpers = Helpers()
 
     def expression(self, name: str, args: list[str], operand: str, result: str) -> str:
-        """One word applied to operands of dtype ``operand``, giving one of dtype ``result``."""
+        """A word applied to operands of dtype ``operand``; the result has dtype ``result``."""
         if name == "select":
             condition, x, y = args
             return f"{x} if {condition} else {y}"
@@ -74,7 +74,7 @@ class Words:
         return f"np.float32({name}(np.float64({args[0]})))"
 
     def convert(self, x: str, old: str, new: str) -> str:
-        """A scalar in another dtype; floats beyond an integer's range saturate, NaN gives 0."""
+        """A scalar in another dtype; floats beyond an integer's range saturate, NaN becomes 0."""
         if "bf16" in (old, new):
             return f"{self.helpers.of_bfloat16(widens=old == 'bf16')}({x})"
         if old[0] == "f" and new[0] in "iu":
