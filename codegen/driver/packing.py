@@ -37,8 +37,8 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops.move import concatenate, reshape, slice_
 from autojit.ir.pass_manager.records import phase
 
-#: The fewest numbers of one dtype that are passed as an array. The code for 64 arguments and results
-#: takes 0.2 s to compile; an array adds 3 us to a call of 3 to 5 us. It must be at least two.
+#: The fewest numbers of one dtype that are passed as an array. The code for 64 arguments and
+#: results takes 0.2 s to compile; an array adds 3 us to a call of 3 to 5 us. At least two.
 LEAST = 64
 
 
