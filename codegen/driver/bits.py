@@ -12,9 +12,9 @@ from autojit.ir.core.types import Type
 
 
 class OfBits:
-    """Calls native code with views of the bits, and gives views of the bits of results.
+    """Calls native code with views of the bits, and returns views of the bits of results.
 
-    It returns None where an argument is not just what the program takes, as native code does.
+    Like native code it returns None if an argument does not have exactly the program's type.
     """
 
     def __init__(

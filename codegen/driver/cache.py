@@ -3,8 +3,8 @@
 An entry has opaque bytes (object code) and a header (JSON) that describes them. A key is a dict of
 strings; :mod:`.cpu.key` defines its contents.
 
-An entry that is loaded will run with the user's rights, so it is checked first.  A checksum over
-the whole file finds files that were cut off, overwritten or damaged.  Somebody who can write to the
+An entry that is loaded will run with the user's rights, so it is checked first. A checksum over the
+whole file detects files that were truncated, overwritten or damaged. Somebody who can write to the
 file could write the checksum too, so on POSIX the folder and the file must belong to the user and
 be writable by nobody else.
 
@@ -33,12 +33,12 @@ from autojit.ir.core.locks import Lock
 
 #: The folder; empty for no cache.
 FOLDER_VARIABLE = "AUTOJIT_CACHE_DIR"
-#: The most bytes that the folder may hold: 512M, 2G, 1000000; 0 for no cache.
+#: The most bytes that the folder may contain: 512M, 2G, 1000000; 0 for no cache.
 SIZE_VARIABLE = "AUTOJIT_CACHE_SIZE"
 DEFAULT_SIZE = 512 << 20
-#: When entries have to go, this share of the most is kept: not every write shall evict.
+#: When entries are evicted, this share of the limit is kept, so that not every write evicts.
 _KEPT = 0.9
-#: Age in seconds from which a file written aside is the leftover of a process that was killed.
+#: A temporary file of this age in seconds is the leftover of a process that was killed.
 _ABANDONED = 3600.0
 
 _MAGIC = b"autojit\x01"
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """An entry by its file, its bytes and the time of its last use; no header if it is damaged."""
+    """An entry's file, size and time of last use, and its header, which is empty if damaged."""
 
     path: Path
     size: int
@@ -71,7 +71,7 @@ class NotPrivate(OSError):
 
 
 def digest(key: Mapping[str, Any]) -> str:
-    """The name of a key's entry, the same in every process.
+    """Return the name of a key's entry, the same in every process.
 
     >>> digest({"program": "p", "cpu": "c"}) == digest({"cpu": "c", "program": "p"})
     True
@@ -80,7 +80,7 @@ def digest(key: Mapping[str, Any]) -> str:
 
 
 def pack(entry: Entry) -> bytes:
-    """The bytes of an entry's file."""
+    """Return the bytes of an entry's file."""
     header = json.dumps({"key": entry.key, "about": entry.about}).encode()
     lengths = struct.pack("<QQ", len(header), len(entry.code))
     checksum = hashlib.sha256(lengths + header + entry.code).digest()
@@ -88,7 +88,7 @@ def pack(entry: Entry) -> bytes:
 
 
 def unpack(data: bytes, name: str) -> Entry:
-    """The entry in the bytes of a file; ValueError with the reason if they are damaged."""
+    """Return the entry in the bytes of a file; raise ValueError with the reason if damaged."""
     if len(data) < _FIXED.size:
         raise ValueError("it is cut off")
     magic, header_size, code_size, checksum = _FIXED.unpack_from(data)
@@ -108,7 +108,7 @@ def unpack(data: bytes, name: str) -> Entry:
 
 
 class Cache:
-    """The entries in one folder, up to a number of bytes.  Safe to share between threads."""
+    """The entries in one folder, up to a number of bytes. Thread-safe."""
 
     def __init__(self, folder: str | os.PathLike[str], most: int = DEFAULT_SIZE) -> None:
         self.folder = Path(folder)
@@ -120,7 +120,7 @@ class Cache:
     # -- reading --------------------------------------------------------------
 
     def load(self, key: Mapping[str, Any]) -> Entry | None:
-        """The entry of a key, if there is one that can be trusted."""
+        """Return the entry of a key, if there is one that can be trusted."""
         path = self._path(key)
         if not (self._reads and self._exists()):
             return None
@@ -137,7 +137,7 @@ class Cache:
             self.discard(key, str(error))
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # the entry that was used longest ago goes first
+            os.utime(path)  # the least recently used entry is evicted first
         return entry
 
     def has(self, key: Mapping[str, Any]) -> bool:
@@ -145,7 +145,7 @@ class Cache:
         return self._reads and self._path(key).exists()
 
     def _exists(self) -> bool:
-        """Whether there is a folder that can be trusted; a warning if it cannot."""
+        """Whether there is a folder that can be trusted; warn if it cannot."""
         try:
             check_private(os.stat(self.folder), self.folder, 0o700)
         except (FileNotFoundError, NotADirectoryError):
@@ -171,7 +171,7 @@ class Cache:
         )
 
     def entries(self) -> Iterator[Listed]:
-        """All entries, without their code; those last used come first."""
+        """Yield all entries without their code, the most recently used first."""
         for path, found in sorted(self._files(_ENTRY), key=lambda f: -f[1].st_mtime):
             try:
                 header = _read_header(path)
@@ -204,7 +204,7 @@ class Cache:
             self._make_room(path, len(data))
 
     def _stop_writing(self, error: OSError) -> None:
-        """Warn, once in the life of this cache."""
+        """Warn, once per cache."""
         if self._writes:
             self._writes = False
             _warn(
@@ -215,7 +215,7 @@ class Cache:
             )
 
     def clear(self) -> tuple[int, int]:
-        """Remove all entries, and nothing else: how many there were, and their bytes."""
+        """Remove all entries and nothing else. Return their number and their bytes."""
         count = size = 0
         for path, found in self._files(_ENTRY, _ASIDE):
             with contextlib.suppress(FileNotFoundError):
@@ -255,7 +255,7 @@ class Cache:
         return self.folder / f"{digest(key)}{_SUFFIX}"
 
     def _files(self, *patterns: re.Pattern[str]) -> list[tuple[Path, os.stat_result]]:
-        """Our own files among those of the folder."""
+        """Return the files in the folder that are ours."""
         found: list[tuple[Path, os.stat_result]] = []
         with contextlib.suppress(FileNotFoundError), os.scandir(self.folder) as files:
             for file in files:
@@ -284,7 +284,7 @@ def check_private(found: os.stat_result, path: Path, wanted: int) -> None:
 
 
 def _open(path: Path) -> int:
-    """A descriptor for reading a file of the user's own, which is no link."""
+    """Open one of the user's own files, which is no link, for reading."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     try:
@@ -313,7 +313,7 @@ def _read_header(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file aside and rename it."""
+    """Write a temporary file and rename it."""
     aside = path.with_name(f"{path.stem}.{os.urandom(8).hex()}.aside")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
@@ -323,7 +323,7 @@ def _write(path: Path, data: bytes) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             aside.unlink()
-        # Windows does not replace a file that another process reads: that one is as good.
+        # Windows does not replace a file that another process reads; that file is as good.
         if not (isinstance(error, PermissionError) and os.name == "nt" and path.exists()):
             raise
 
@@ -332,7 +332,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def user_cache() -> Cache | None:
-    """The cache that the environment asks for, in the user's cache folder if it says nothing."""
+    """Return the cache that the environment specifies, by default in the user's cache folder."""
     folder, size = os.environ.get(FOLDER_VARIABLE), os.environ.get(SIZE_VARIABLE, "")
     return _user_cache(folder, size) if folder != "" else None
 

@@ -1,4 +1,4 @@
-"""Executables: programs compiled and callable."""
+"""Executables are compiled programs that can be called."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.ir.pass_manager.records import phase
 
 from .native import Native, builtin, compiled_entry
 
-#: Bytes of an array from which on it matters where a copy of it lies.
+#: From this many bytes on, it matters which memory a copy of an array uses.
 LARGE = 1 << 17
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from autojit.codegen.cpu.entry_point.core import Core
     from autojit.codegen.loop_ir.program import LoopProgram
 
-    #: Those of inputs and of results.
+    #: The axis orders of inputs and of results.
     Orders = tuple[Sequence[Order], Sequence[Order]]
 
     from .cache import Cache
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def compile_program(
     program: Program, device: str = "cpu", cache: Cache | None = None, version: str = ""
 ) -> Any:
-    """A program's code for a device: ``"cpu"`` or ``"cuda:0"``; made when it is first called."""
+    """Return a program's code for ``"cpu"`` or ``"cuda:0"``, which is made on the first call."""
     if device != "cpu":
         from autojit.codegen.cuda.runtime import compile_for_cuda
 
@@ -48,18 +48,18 @@ def compile_program(
 class Executable:
     """A program compiled for the CPU.
 
-    ``call(arrays)`` takes any arrays of the input types.  ``direct(…)`` gives a
-    builtin function for one calling convention.  Each convention is loaded from the
-    cache on disk, if there is one, or else compiled, when it is first asked for.
+    ``call(arrays)`` takes any arrays of the input types. ``direct(…)`` returns a builtin function
+    for one calling convention. Each convention is loaded from the cache on disk, or else compiled,
+    on first use.
     """
 
     def __init__(self, program: Program, cache: Cache | None = None, version: str = "") -> None:
         self.source = program
         self.in_types = program.in_types
         self.out_types = program.out_types
-        #: How many conventions were loaded from disk.
+        #: The number of conventions that were loaded from disk.
         self.loaded = 0
-        #: Whether what :meth:`call` runs is still to be compared with the interpreter.
+        #: Whether the code of :meth:`call` must still be compared with the interpreter.
         self.unverified = False
         self._cache = cache
         self._version = version
@@ -70,16 +70,16 @@ class Executable:
         self._packing: tuple[Packing | None] | None = None
         self._optimized: Program | None = None
         self._loops: LoopProgram | None = None
-        #: The code that takes times (see ``timed``), once somebody has asked for it.
+        #: The code that measures times (see ``timed``), after the first request.
         self.timed: Any = None
 
-    # Not cached_property: in Python 3.11 that has one lock for all instances, which a child of
-    # ``fork`` finds taken if another thread was lowering.
+    # Not cached_property: in Python 3.11 it has one lock for all instances, which stays locked in a
+    # child of ``fork`` if another thread was lowering.
 
     @property
     def packing(self) -> Packing | None:
-        """The program that is compiled where many arguments or results are numbers: these are in
-        arrays."""
+        """The program that is compiled if many arguments or results are numbers, which it takes in
+        arrays; else None."""
         if self._packing is None:
             from .packing import packing
 
@@ -101,8 +101,7 @@ class Executable:
 
     @property
     def loops(self) -> LoopProgram:
-        """The loop program that is compiled.  Not needed, and not made, where the code comes from
-        disk."""
+        """The loop program that is compiled. It is not made if the code comes from disk."""
         if self._loops is None:
             from autojit.codegen.lowering.lower import lower
 
@@ -110,7 +109,7 @@ class Executable:
         return self._loops
 
     def call(self, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs for arrays of the input types, in any memory layout."""
+        """Return the outputs for arrays of the input types, in any memory layout."""
         generic = self._generic or self.prepare()
         result = generic(*arrays)
         if result is None:
@@ -125,7 +124,7 @@ class Executable:
 
     @property
     def is_lowered(self) -> bool:
-        """Whether its loops are in memory."""
+        """Whether its loops have been made."""
         return self._loops is not None
 
     @property
@@ -134,7 +133,7 @@ class Executable:
         return self._generic is not None
 
     def prepare(self) -> Callable[..., Any]:
-        """Compile, or load, what :meth:`call` needs."""
+        """Compile or load the code of :meth:`call`."""
         self._generic = self._caller(self._general(), (None,) * len(self.in_types), ())
         return self._generic
 
@@ -146,11 +145,11 @@ class Executable:
         as_tuple: bool,
         orders: Orders | None = None,
     ) -> Callable[..., Any] | None:
-        """A builtin for inputs of these Python number types, with arrays bound to the last ones.
+        """Return a builtin for inputs of these Python number types, with the last arrays bound.
 
-        It returns None where an argument is not just what the program was compiled for.
-        There is none for Python's bool and complex.  ``orders`` are those of the axes of inputs
-        and results in memory; the program was made for their transposes.
+        The builtin returns None if an argument does not have exactly the type that the program was
+        compiled for. There is none for Python's bool and complex. ``orders`` are the axis orders of
+        inputs and results in memory; the program was made for their transposes.
         """
         convention = self._specific(weak, len(captured), as_tuple=as_tuple, orders=orders)
         if convention is None:
@@ -188,12 +187,12 @@ class Executable:
         as_tuple: bool,
         orders: Orders | None = None,
     ) -> dict[str, Any] | None:
-        """The key on disk of the code that such a call runs; None if nothing is looked up there."""
+        """Return the key on disk of the code for such a call; None if the cache is not used."""
         convention = self._specific(weak, captured, as_tuple=as_tuple, orders=orders)
         return self._key(convention or self._general())
 
     def _general(self) -> Convention:
-        """The convention of :meth:`call`: arrays only, and a tuple of results."""
+        """Return the convention of :meth:`call`: arrays only, and a tuple of results."""
         from autojit.codegen.cpu.abi.abi import Convention
 
         return Convention((None,) * len(self.packed.inputs), 0, as_tuple=True)
@@ -206,7 +205,7 @@ class Executable:
         as_tuple: bool,
         orders: Orders | None = None,
     ) -> Convention | None:
-        """The convention for inputs of these Python number types; none for bool and complex."""
+        """Return the convention for inputs of these number types; None for bool and complex."""
         from autojit.codegen.cpu.abi.abi import Convention
 
         if any(w not in (None, float, int) for w in weak):
@@ -215,7 +214,7 @@ class Executable:
         if self.packing is not None:
             inputs = self.packing.inputs
             if any(i >= len(weak) for group in inputs.groups for i in group.places):
-                return None  # numbers that are bound
+                return None  # bound numbers
             others = [weak[i] for i in inputs.rest if i < len(weak)]
             taken = inputs.repacked(taken, len(weak))
             made = self.packing.outputs.repacked(made, len(made))
@@ -240,7 +239,7 @@ class Executable:
 
     @phase("read the cache")
     def _load(self, key: dict[str, Any] | None) -> Native | None:
-        """Code from disk."""
+        """Load code from disk."""
         if self._cache is None or key is None:
             return None
         entry = self._cache.load(key)
@@ -259,7 +258,7 @@ class Executable:
         return native
 
     def _compile(self, convention: Convention, key: dict[str, Any] | None) -> Native:
-        """Code made here, kept on disk under the key if there is one."""
+        """Compile code, and store it on disk under the key if there is one."""
         from autojit.codegen.cpu.entry_point.key import unchanged
 
         in_types, out_types = self.packed.in_types, self.packed.out_types
@@ -276,17 +275,17 @@ class Executable:
         return native
 
     def _writer(self) -> Callable[..., Core]:
-        """What writes the core of the code."""
+        """Return the writer of the code's core."""
         from autojit.codegen.cpu.entry_point.core import Core
 
         return Core
 
     def llvm(self) -> str:
-        """The optimised LLVM IR: of what was compiled here first, or is now."""
+        """Return the optimised LLVM IR of the first convention compiled here, or of a new one."""
         return str(self._any_compiled().llvm())
 
     def assembly(self) -> str:
-        """The assembly of this machine."""
+        """Return the assembly for this machine."""
         return str(self._any_compiled().assembly())
 
     def _any_compiled(self) -> Any:
@@ -297,7 +296,7 @@ class Executable:
 
 
 def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The outputs of a loop program, compiled, for flat arrays of its inputs."""
+    """Compile a loop program, and return its outputs for flat arrays of its inputs."""
     from autojit.codegen.cpu.abi.abi import Convention
     from autojit.codegen.cpu.entry_point.core import Core
 
@@ -310,7 +309,7 @@ def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarr
 
 
 def signature(program: Program) -> str:
-    """The types of a program's inputs and outputs.
+    """Return the types of a program's inputs and outputs as text.
 
     >>> signature(autojit.trace(np.sin)(np.ones(3)))
     'f64[3] -> f64[3]'
@@ -320,7 +319,7 @@ def signature(program: Program) -> str:
 
 
 def canonical(array: Any, dtype: np.dtype) -> np.ndarray:
-    """An aligned C-contiguous array of just this dtype object."""
+    """Return an aligned C-contiguous array of exactly this dtype object."""
     dtype = canonical_dtype(dtype)
     if dtype is BFLOAT16:
         return np.require(in_dtype(array, dtype), None, ["C_CONTIGUOUS", "ALIGNED"])
@@ -329,8 +328,7 @@ def canonical(array: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def _in_order(array: Any, dtype: np.dtype) -> Any:
-    """An array, if it is large and has another order in memory: as a copy, where a copy or a result
-    was before.
+    """Copy an array into pooled memory if it is large and not in C order.
 
     Fresh memory would cost a page fault every few kilobytes, up to half of the time.
     """

@@ -1,7 +1,7 @@
-"""Kernels for GPUs on disk, beside the code for the CPU.
+"""Kernels for GPUs are cached on disk, beside the code for the CPU.
 
-A kernel is found by its text, the capability of the card and the versions of what translates it, so
-programs of any kind share the kernels that they have in common.
+The key of a kernel is its text, the capability of the card and the versions of the translators, so
+programs of any kind share their common kernels.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from autojit.codegen.cuda.driver.compiler import Kernel
 
 from .cache import Cache
 
-#: What has a part in the translation, where it is installed.
+#: The packages that take part in the translation, if they are installed.
 _TRANSLATORS = (
     "numba-cuda", "numba", "llvmlite", "nvidia-nvvm", "nvidia-cuda-nvcc", "nvidia-nvjitlink",
 )  # fmt: skip
 
 
 class KernelCache(NamedTuple):
-    """Where a driver looks for kernels, and leaves them."""
+    """The cache in which a driver loads and stores kernels."""
 
     entries: Cache
 
@@ -44,7 +44,7 @@ def _key(kernel: Kernel, capability: tuple[int, int], form: str) -> dict[str, An
 
 @cache
 def _translation() -> dict[str, str]:
-    """The versions of what translates, and of our own part."""
+    """Return the versions of the translators, and a hash of our own part."""
     found = {}
     for name in _TRANSLATORS:
         try:

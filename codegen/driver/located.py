@@ -1,7 +1,7 @@
-"""LLVM IR and assembly, with the statement of the loops that each line was written for.
+"""LLVM IR and assembly, with the loop statement that each line was written for.
 
-The code is compiled once more, with debug locations (``cpu/emit/located.py``), and shown without
-them: line by line it is the code that is run.
+The code is compiled once more with debug locations (``cpu/emit/located.py``), and displayed without
+them: line by line it is the code that runs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Located(NamedTuple):
-    """A line of LLVM IR or of assembly, and the numbers of the statements that it is for."""
+    """A line of LLVM IR or of assembly, and the numbers of its statements."""
 
     text: str
     numbers: tuple[int, ...] = ()
 
 
 class LocatedExecutable(Executable):
-    """A program compiled so that its code says where it is from; it is not run."""
+    """A program compiled with the locations of its code; it is never run."""
 
     def __init__(self, plain: Executable) -> None:
         super().__init__(plain.source)
@@ -56,23 +56,23 @@ class LocatedExecutable(Executable):
 
     @property
     def statements(self) -> list[Any]:
-        """The kernels, library calls and statements, by number less one."""
+        """The kernels, library calls and statements; number n is at index n - 1."""
         self._any_compiled()
         return self.locations.statements
 
     def llvm_lines(self) -> list[Located]:
-        """The lines of the optimised LLVM IR."""
+        """Return the lines of the optimised LLVM IR."""
         modules = [words for words in _MODULE.split(self.llvm()) if words]
         return [each for words in modules for each in _with_all(_llvm(words), self._twins())]
 
     def assembly_lines(self) -> list[Located]:
-        """The lines of the assembly, without what only unwinding the stack needs."""
+        """Return the lines of the assembly, without directives for unwinding the stack."""
         return list(_with_all(_assembly(self.assembly()), self._twins()))
 
     def _twins(self) -> dict[int, tuple[int, ...]]:
-        """By the number of a statement: those of all kernels that are one function with its own.
+        """Return, by the number of a statement, its counterparts in kernels with the same function.
 
-        The kernels of a function have the same statements, but for indices and names.
+        Such kernels have the same statements except for indices and names.
         """
         assert self._core is not None
         number, steps = self.locations.number_of, self.loops.steps
@@ -105,11 +105,11 @@ _NUMBER = re.compile(r"(?<!\w)!(\d+)\b")
 
 
 def _llvm(module: str) -> Iterator[Located]:
-    """The lines of a module, without debug locations."""
+    """Yield the lines of a module, without debug locations."""
     lines = module.removesuffix("\n").split("\n")
     nodes = {m[1]: m[2] for line in lines if (m := _NODE.match(line))}
     debug = {n for n, words in nodes.items() if _IS_DEBUG.match(words) or words == "!{}"}
-    # What is left is numbered as if there was nothing else.
+    # The remaining metadata is numbered as if there were no other.
     numbers = {n: str(k) for k, n in enumerate(n for n in nodes if n not in debug)}
     for line in lines:
         node = _NODE.match(line)
@@ -122,7 +122,7 @@ def _llvm(module: str) -> Iterator[Located]:
 
 
 def _line_of(nodes: dict[str, str], location: str) -> int:
-    """The line of a location; of one that is nowhere, where it was inlined."""
+    """Return the line of a location; if it has none, that of the call it was inlined at."""
     while True:
         found, around = _LINE.search(nodes[location]), _AROUND.search(nodes[location])
         number = int(found[1]) if found else 0
@@ -142,7 +142,7 @@ _END = re.compile(r"^\.?Lfunc_end\d+:")
 
 
 def _assembly(words: str) -> Iterator[Located]:
-    """The lines of assembly, without debug locations."""
+    """Yield the lines of assembly, without debug locations."""
     number, is_debug = 0, False
     for line in words.split("\n"):
         if _SECTION.match(line):

@@ -1,4 +1,4 @@
-"""Machine code of a program in memory: compiled from loops, and called as a builtin."""
+"""Native code of a program in memory, compiled from loops and called as a builtin."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compiled_entry(
     convention: Convention,
     writer: Callable[..., Core],
 ) -> tuple[str, Native]:
-    """The name of a new entry for a convention, and its code."""
+    """Compile a new entry for a convention. Return its name and its code."""
     from autojit.codegen.cpu.entry_point.entry import Module
     from autojit.codegen.cpu.host.engine import serial
 
@@ -55,7 +55,7 @@ def compiled_entry(
 def _written(
     make: Callable[[], Module], symbol: str, convention: Convention
 ) -> tuple[list[str], list[str], Needs]:
-    """The LLVM IR of a module with an entry, in parts, and of what it calls; what it needs."""
+    """Return the LLVM IR of a module in parts, that of library functions, and the needs."""
     from autojit.codegen.cpu.entry_point.parts import parts
     from autojit.codegen.cpu.llvm import library
 
@@ -67,7 +67,7 @@ def _written(
 
 @phase("LLVM")
 def _translated(divided: list[str], shared: list[str], symbol: str) -> tuple[int, Any]:
-    """The address of a function in parts of LLVM IR, and what keeps the code."""
+    """Compile parts of LLVM IR. Return a function's address and an object that owns the code."""
     from autojit.codegen.cpu.host.engine import Compiled
 
     compiled = Compiled(divided, shared)
@@ -82,8 +82,8 @@ def builtin(
     times: np.ndarray | None = None,
     made: Sequence[Order] = (),
 ) -> Callable[..., Any]:
-    """The builtin that calls code with all that it asks for; ``times`` is memory for those, and
-    ``made`` the orders of the axes of results, if one has one."""
+    """Return the builtin that calls native code, with everything that the code needs. ``times`` is
+    memory for times, and ``made`` the axis orders of results, if any has one."""
     from autojit.codegen.cpu.abi import abi
     from autojit.codegen.cpu.abi.callbacks import owners
     from autojit.codegen.cpu.abi.results import allocator
@@ -109,7 +109,7 @@ def builtin(
 
 
 def _placed(type: Type, order: Order) -> tuple[Any, ...]:
-    """A request to a pool."""
+    """Return the arguments of a request to a pool."""
     from autojit.codegen.cpu.abi import abi
     from autojit.codegen.cpu.abi.results import pool
 
@@ -120,7 +120,7 @@ def _placed(type: Type, order: Order) -> tuple[Any, ...]:
 
 
 def _address(name: str) -> int:
-    """The address of a library function, or of a callback."""
+    """Return the address of a library function or of a callback."""
     from autojit.codegen.cpu.abi import abi
     from autojit.codegen.cpu.abi.callbacks import address_of
 
@@ -129,8 +129,8 @@ def _address(name: str) -> int:
 
 
 def _begin_to_load(needs: Needs) -> None:
-    """Import what the code will call in a thread: LLVM leaves the interpreter to others as it
-    works.  Whoever needs it then waits for the rest, and is told of what goes wrong."""
+    """Import the libraries that the code will call, in a thread: LLVM releases the interpreter
+    while it works. Their first user waits for the rest, and gets errors."""
     from autojit.codegen.cpu.host import threads
 
     def load() -> None:

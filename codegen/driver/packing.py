@@ -1,4 +1,4 @@
-"""Many numbers on their way into compiled code and out of it: as one array.
+"""Many numbers are passed to and from compiled code as one array.
 
 Before, for the gradient of a function of a list of 100 floats::
 
@@ -17,10 +17,10 @@ After, with the numbers in the order of the arguments and of the results::
       return %700
     }
 
-Code that checks, reads and makes each number by itself takes LLVM 1 to 2.5 ms for each.
+LLVM takes 1 to 2.5 ms for each number that is checked, read and made separately.
 
-Legal where the numbers have no axes and one dtype, and a call has numbers of just that type: no
-other is converted (``_Taken.vector``).
+Legal where the numbers have no axes and one dtype, and a call passes numbers of exactly that type:
+others are not converted (``_Taken.vector``).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops.move import concatenate, reshape, slice_
 from autojit.ir.pass_manager.records import phase
 
-#: Numbers of one dtype that travel as an array.  The code for 64 arguments and results takes 0.2 s
-#: to compile; as an array they make the call 3 us longer, where it takes 3 to 5 us.  At least two.
+#: The fewest numbers of one dtype that are passed as an array. The code for 64 arguments and
+#: results takes 0.2 s to compile; an array adds 3 us to a call of 3 to 5 us. At least two.
 LEAST = 64
 
 
 class Group(NamedTuple):
-    """Numbers of one dtype: their places among the arguments or the results."""
+    """Numbers of one dtype: their indices among the arguments or the results."""
 
     dtype: np.dtype
     places: tuple[int, ...]
@@ -54,22 +54,22 @@ class Group(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The arguments or the results of a program: groups, and the places of those left as they are,
-    which come after the arrays of the groups."""
+    """The arguments or the results of a program: the groups, and the indices of the others, which
+    come after the arrays of the groups."""
 
     groups: tuple[Group, ...]
     rest: tuple[int, ...]
 
     def repacked(self, orders: Sequence[Any], count: int) -> tuple[Any, ...]:
-        """The orders of axes (for the first so many, or none at all) of what is left: numbers have
-        no axes."""
+        """Return the axis orders (of the first ``count``, or none at all) after packing: packed
+        numbers have no axes."""
         if not orders:
             return ()
         return (*[None] * len(self.groups), *[orders[i] for i in self.rest if i < count])
 
 
 class Packing(NamedTuple):
-    """A program, of which many arguments or results are numbers, with arrays in their places."""
+    """A program whose many number arguments or results were replaced by arrays."""
 
     program: Program
     inputs: Side
@@ -78,7 +78,7 @@ class Packing(NamedTuple):
 
 @phase("pack numbers")
 def packing(program: Program) -> Packing | None:
-    """None where there are few numbers."""
+    """Pack the numbers of a program; return None if there are few."""
     inputs, outputs = _side(program.in_types), _side(program.out_types)
     if not inputs.groups and not outputs.groups:
         return None
@@ -124,9 +124,9 @@ def _picked(things: Sequence[Any], places: Iterable[int]) -> list[Any]:
 
 
 class Caller:
-    """Calls code of a packed program with the arguments of the program as it was.
+    """Calls the code of a packed program with the arguments of the original program.
 
-    It returns None where an argument is not just what the program takes, as native code does.
+    Like native code it returns None if an argument does not have exactly the program's type.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Caller:
         self.rest = [i for i in found.inputs.rest if i < len(weak)]
         self.arrays = len(found.outputs.groups)
         order = [i for group in found.outputs.groups for i in group.places] + [*found.outputs.rest]
-        #: Where each result is after those that are in arrays and the others.
+        #: The index of each result among the numbers of arrays followed by the others.
         self.order = None
         if order != list(range(len(order))):
             self.order = itemgetter(*sorted(range(len(order)), key=order.__getitem__))
@@ -159,18 +159,18 @@ class Caller:
 
 
 class _Taken:
-    """Arguments that make up an array."""
+    """Arguments that are passed as one array."""
 
     def __init__(self, group: Group, weak: Sequence[type | None]) -> None:
         self.dtype = group.dtype
         self.pick = itemgetter(*group.places)
         kinds = [weak[i] for i in group.places]
-        #: Python's type if it is that of all, else what each is.
+        #: The Python type if all have the same; the types of each.
         self.all = kinds[0] if len({*kinds}) == 1 else None
         self.kinds = kinds
 
     def vector(self, leaves: Sequence[Any]) -> np.ndarray | None:
-        """The array; None if an argument has another type."""
+        """Return the array; None if an argument has another type."""
         numbers = self.pick(leaves)
         types = {*map(type, numbers)}
         if types != {self.all} and not all(map(self._fits, numbers, self.kinds)):

@@ -1,8 +1,8 @@
 """The peak performance of this machine: float64 operations, and bytes from each memory level.
 
-Both are measured once, by loops of LLVM IR that do nothing else, for one processor and for all that
-may be used, and kept in the cache on disk under the facts of the machine.  Of some rounds the best
-counts; a busy machine shows less than it can.
+Both are measured once, for one processor and for all available ones, by loops of LLVM IR that do
+nothing else. They are cached on disk under the machine's facts. The best of several rounds counts;
+a busy machine shows less than it can do.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from autojit.codegen.loop_ir.machine import current, has_fused
 
 from .cache import user_cache
 
-#: The levels by name, in order, and the bytes that are read of each, as parts of the caches.
+#: The memory levels in order. The arrays that are read from each are sized relative to the caches.
 LEVELS = ("first-level cache", "second-level cache", "last-level cache", "memory")
-#: Chains of multiply-adds beside each other, more than a processor needs to be busy, and sums.
+#: The number of independent multiply-adds, more than a processor needs to be busy; and of sums.
 _CHAINS, _SUMS = 12, 8
-#: Seconds of a round, too few to be interrupted often, and how many there are.
+#: The seconds of a round, too few to be interrupted often, and the number of rounds.
 _SECONDS, _ROUNDS = 0.001, 40
 
 _DOUBLE, _I64 = ir.DoubleType(), ir.IntType(64)
 
 
 class Peaks(NamedTuple):
-    """Figures of one processor, or of all that may be used together."""
+    """Figures of one processor, or of all available ones together."""
 
-    #: Operations on float64 a second; a multiply-add is two.
+    #: Operations on float64 per second; a multiply-add is two.
     flops: float
-    #: Bytes a second that are read from each of ``LEVELS``.
+    #: Bytes per second that are read from each of ``LEVELS``.
     bandwidths: tuple[float, ...]
-    #: How many processors they are of.
+    #: The number of processors.
     processors: int
-    #: How they were had, in words.
+    #: How the figures were obtained, in words.
     source: str
 
     def level(self, size: int) -> int:
-        """The number of the first level that holds this many bytes."""
+        """Return the number of the first level that can hold this many bytes."""
         caches = current().caches
-        # A processor has its part of the last level; all have all of it.
+        # One processor has its share of the last level; all processors have all of it.
         held = (*caches[:2], caches[2] * self.processors)
         return next((k for k, most in enumerate(held) if size <= most), len(held))
 
     def bandwidth(self, size: int) -> float:
-        """Bytes a second from the level where arrays of this many bytes lie."""
+        """Return the bytes per second from the level that holds arrays of this many bytes."""
         return self.bandwidths[self.level(size)]
 
 
 def peaks() -> tuple[Peaks, Peaks]:
-    """Those of one processor, and of all: as measured before on such a machine, or now."""
+    """Return the peaks of one processor and of all, cached for this machine or measured now."""
     facts = current().facts(), current().processors
     if facts not in _known:
         entry = _load(*facts)
@@ -66,7 +66,7 @@ def peaks() -> tuple[Peaks, Peaks]:
 
 
 def measure_again() -> tuple[Peaks, Peaks]:
-    """Measure once more, and keep the better figures: for whoever has seen more than the peak."""
+    """Measure again and keep the better figures, for a caller that exceeded the peak."""
     known = peaks()
     facts = current().facts(), current().processors
     _known[facts] = _measured_by_now(*facts, known)
@@ -94,11 +94,11 @@ def _load(facts: str, processors: int) -> tuple[Peaks, Peaks] | None:
 def _measured_by_now(
     facts: str, processors: int, known: Sequence[Peaks] = ()
 ) -> tuple[Peaks, Peaks]:
-    """Figures that are measured now, or the known ones where these are better; kept on disk."""
+    """Measure the figures now, keep the better of these and the known ones, and cache them."""
     one, every = _measured(1), _measured(processors)
     if known:
         one, every = _better(one, known[0]), _better(every, known[1])
-    every = _better(every, one)  # one of them may work alone
+    every = _better(every, one)  # one of all may work alone
     kept = user_cache()
     if kept:
         about = {"name": "peaks of the machine", "types": "measured", "peaks": [one, every]}
@@ -118,7 +118,7 @@ def _measured(processors: int) -> Peaks:
     flops = operations * _best([lambda n: compute(n)] * processors)
     machine = current()
     sizes = [machine.caches[0] // 2, machine.caches[1] // 2, machine.caches[2] // 2]
-    sizes.append(4 * machine.caches[2])  # of each processor, which together are as much again
+    sizes.append(4 * machine.caches[2])  # per processor, so all together read more
     block = _SUMS * lanes
     bandwidths = [_bandwidth(read, block, size, processors) for size in sizes]
     return Peaks(flops, tuple(bandwidths), processors, "measured here by multiply-adds and sums")
@@ -133,7 +133,7 @@ def _bandwidth(
 
 
 def _best(calls: Sequence[Callable[[int], Any]]) -> float:
-    """Runs a second, where each thread makes calls that run something a number of times."""
+    """Return the runs per second if each thread makes one of the calls, which run n times."""
     with ThreadPoolExecutor(len(calls)) as pool:
 
         def once(n: int) -> float:
@@ -158,9 +158,9 @@ _owners: list[Any] = []
 def _functions(
     lanes: int,
 ) -> tuple[Callable[[int], float], Callable[[int, int, int], float]]:
-    """``compute(n)`` and ``read(address, blocks, n)``, which let other threads run.
+    """Return ``compute(n)`` and ``read(address, blocks, n)``, which let other threads run.
 
-    A block is ``_SUMS`` vectors of so many lanes.
+    A block is ``_SUMS`` vectors of ``lanes`` numbers.
     """
     from autojit.codegen.cpu.host.engine import Compiled, serial
     from autojit.codegen.cpu.llvm import library
@@ -183,7 +183,7 @@ def _functions(
 
 
 def _write_compute(module: ir.Module, name: str, lanes: int) -> None:
-    """``double compute(int64 n)``: n rounds of a multiply-add in each chain."""
+    """Write ``double compute(int64 n)``: n rounds of a multiply-add in each chain."""
     vector = ir.VectorType(_DOUBLE, lanes)
     function = ir.Function(module, ir.FunctionType(_DOUBLE, [_I64]), name)
     b = ir.IRBuilder(function.append_basic_block("entry"))
@@ -203,7 +203,7 @@ def _write_compute(module: ir.Module, name: str, lanes: int) -> None:
 
 
 def _write_read(module: ir.Module, name: str, lanes: int) -> None:
-    """``double read(double* x, int64 blocks, int64 n)``: the sum of an array, n times."""
+    """Write ``double read(double* x, int64 blocks, int64 n)``: the sum of an array, n times."""
     vector = ir.VectorType(_DOUBLE, lanes)
     kind = ir.FunctionType(_DOUBLE, [ir.PointerType(), _I64, _I64])
     function = ir.Function(module, kind, name)

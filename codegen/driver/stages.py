@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def text(program: Program, stage: str) -> str:
-    """The text of a stage after the trace."""
+    """Return the text of a stage after the trace."""
     if stage in ("cuda", "ptx"):
         from autojit.codegen.cuda import stages as cuda
 
@@ -41,14 +41,14 @@ def text(program: Program, stage: str) -> str:
 
 
 def cost(program: Program) -> dict[str, int]:
-    """Operations on floats, bytes of inputs and outputs, bytes of temporaries, loops, products."""
+    """Count float operations, bytes of inputs, outputs and temporaries, loops and products."""
     from .executable import Executable
 
     return cost_of(Executable(program))
 
 
 def cost_of(executable: Executable) -> dict[str, int]:
-    """The same of an executable, whose loops are made if they are not there."""
+    """Return the costs of an executable; make its loops if needed."""
     program, optimized, loops = executable.source, executable.optimized, executable.loops
     flops = sum(of_step(step).flops for step in loops.steps)
     products = sum(isinstance(s, MatrixProduct) for s in statements(loops))

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from autojit.codegen.loop_ir.program import LoopProgram
     from autojit.ir.core.program import Program
 
-#: Nanoseconds at a time that are too few to be told from the clock's own.
+#: Nanoseconds per run that cannot be distinguished from the clock's own time.
 SHORT = 50
-#: How often nothing is timed to find out what that costs, and the fewest seconds between two looks
-#: at both clocks.
+#: How often an empty measurement is repeated to find its cost, and the fewest seconds between two
+#: readings of both clocks.
 _TIMES, _SPAN = 20_000, 0.01
 
 
@@ -44,18 +44,18 @@ class StepTime:
     kind: str
     count: int
     seconds: float
-    #: Where it stands: the number of its step, then its number among the parts of that.
+    #: Its place: the number of its step, then its number among the step's parts.
     number: tuple[int, ...]
 
     @property
     def is_short(self) -> bool:
-        """Whether one run is too short for its time to say more than that."""
+        """Whether one run is too short for its time to be meaningful."""
         return self.seconds * 1e9 < SHORT * max(self.count, 1)
 
 
 class Costs(NamedTuple):
-    """The seconds that it costs to take a time: of steps in a row, and, of what runs in a loop,
-    as much as is counted there, and the whole."""
+    """The seconds that measuring costs: for consecutive steps, and for a part inside a loop, the
+    share that is counted in the part and the whole."""
 
     step: float
     within: float
@@ -63,24 +63,24 @@ class Costs(NamedTuple):
 
 
 class TimedRun(NamedTuple):
-    """The results of a call, and when its code began and ended (``time.perf_counter``)."""
+    """The results of a call, and the start and end of its code (``time.perf_counter``)."""
 
     results: list[Any]
     begun: float
     ended: float
-    #: By part: how often it ran, and the clock's ticks.
+    #: The number of runs of each part, and the clock's ticks.
     counts: np.ndarray
     ticks: np.ndarray
 
 
 class TimedExecutable(Executable):
-    """A program compiled so that its parts take their times."""
+    """A program compiled so that its parts measure their times."""
 
     def __init__(self, plain: Executable) -> None:
         super().__init__(plain.source, plain._cache, plain._version)
         self.plain = plain
         self._parts: list[Part] | None = None
-        #: Builtins that no call is using, each with its memory for times.
+        #: Builtins that no call is using, each with its own memory for times.
         self._idle: list[tuple[Callable[..., Any], np.ndarray]] = []
 
     @property
@@ -101,9 +101,9 @@ class TimedExecutable(Executable):
         return self._parts
 
     def run(self, arrays: Sequence[Any]) -> TimedRun:
-        """The outputs for arrays of the input types, in any memory layout, with times.
+        """Return the outputs for arrays of the input types, in any memory layout, with times.
 
-        Calls on several threads, and those out of a callback, do not see each other's times.
+        Calls on several threads, and calls from a callback, do not see each other's times.
         """
         exact = [canonical(a, t.dtype) for a, t in zip(arrays, self.in_types, strict=True)]
         native, times = self._taken()
@@ -118,7 +118,7 @@ class TimedExecutable(Executable):
         return TimedRun(list(results), begun, ended, counts, ticks)
 
     def times(self, counts: np.ndarray, ticks: np.ndarray) -> list[StepTime]:
-        """The times of parts that ran, from sums over runs; without those of the clock."""
+        """Return the times of parts that ran, from sums over runs, without the clock's own time."""
         cost, rate = costs(), seconds_per_tick()
         net = ticks * rate
         for k, part in enumerate(self.parts):
@@ -136,7 +136,7 @@ class TimedExecutable(Executable):
         return {part.number: k for k, part in enumerate(self.parts)}
 
     def _taken(self) -> tuple[Callable[..., Any], np.ndarray]:
-        """A builtin that no other call has, which is compiled or loaded the first time."""
+        """Take a builtin that no other call uses; the first one is compiled or loaded."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -155,7 +155,7 @@ class TimedExecutable(Executable):
 
 
 def timed_form(plain: Executable) -> TimedExecutable | None:
-    """The code of a program that takes times, ready to run; None if there is no clock."""
+    """Return the code of a program that measures times, ready to run; None without a clock."""
     from autojit.codegen.cpu.abi.clock import has_clock
 
     if not has_clock():
@@ -170,7 +170,7 @@ def timed_form(plain: Executable) -> TimedExecutable | None:
 
 
 def timed_steps(executable: Executable, arrays: Sequence[Any]) -> list[StepTime]:
-    """The times of the parts of one call.
+    """Return the times of the parts of one call.
 
     >>> from autojit.staging.execute import executable
     >>> code = executable(autojit.trace(lambda x: np.exp(x).sum())(np.ones(1000)))
@@ -186,7 +186,7 @@ def timed_steps(executable: Executable, arrays: Sequence[Any]) -> list[StepTime]
 
 
 class _Clock:
-    """The clock of compiled code, for Python."""
+    """Access to the clock of compiled code from Python."""
 
     def __init__(self) -> None:
         from autojit.codegen.cpu.abi import abi
@@ -200,8 +200,8 @@ class _Clock:
         self.first = self.look()
 
     def look(self) -> tuple[int, int]:
-        """Ticks, and nanoseconds of ``time.perf_counter``, at one moment: of several looks the
-        quickest."""
+        """Return ticks and nanoseconds of ``time.perf_counter`` at one moment: the fastest of
+        several readings."""
         looks = []
         for _ in range(10):
             before = time.perf_counter_ns()
@@ -218,12 +218,12 @@ def _clock() -> _Clock:
 
 
 def start_clock() -> None:
-    """Look at the clock, so that its rate is known later."""
+    """Read the clock, so that its rate is known later."""
     _clock()
 
 
 def seconds_per_tick() -> float:
-    """The seconds per tick of compiled code's clock."""
+    """Return the seconds per tick of compiled code's clock."""
     (ticks, nanoseconds), clock = _clock().first, _clock()
     rest = _SPAN - (time.perf_counter_ns() - nanoseconds) / 1e9
     if rest > 0:
@@ -234,7 +234,7 @@ def seconds_per_tick() -> float:
 
 @cache
 def costs() -> Costs:
-    """The cost of taking a time on this machine: of some rounds the least."""
+    """Return the cost of measuring a time on this machine, the least of several rounds."""
     from autojit.codegen.cpu.entry_point import timed_core
 
     clock = _clock()
@@ -250,7 +250,7 @@ def costs() -> Costs:
 
 
 def _function(write: Callable[[str], Any]) -> tuple[int, Any]:
-    """The address of a function that is compiled now, and what keeps it."""
+    """Compile a function now. Return its address, and an object that owns its code."""
     from autojit.codegen.cpu.host.engine import Compiled, serial
     from autojit.codegen.cpu.llvm import library
     from autojit.codegen.cpu.llvm.counted import text

@@ -1,1 +1,1 @@
-"""Programs as source code that stands by itself: NumPy, Numba and C."""
+"""Programs as self-contained source code: NumPy, Numba and C."""

@@ -1,4 +1,4 @@
-"""A program as a module of source code, by the name of its target."""
+"""A program as a module of source code for a target."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ TARGETS = ("numpy", "numba", "c")
 
 
 def module(program: Program, interface: Interface, target: str) -> str:
-    """The text of a module with a function that computes what the program computes.
+    """Return the text of a module with a function that computes the same as the program.
 
-    Raises TargetError where the target has no way to write an op.
+    Raises TargetError if an op cannot be written for the target.
     """
     if target == "numpy":
         from .arrays.module import numpy_module

@@ -1,4 +1,4 @@
-"""Elementary functions as branch-free LLVM IR that the loop vectoriser turns into packed code.
+"""Elementary functions as branch-free LLVM IR that the loop vectorizer turns into packed code.
 
     from llvmlite import ir
     from autojit.codegen import vector_math
@@ -7,12 +7,12 @@
     builder.call(exp, [x])
 
 A formula is written once, on `Value`s (`scalar`), for both widths, from a range reduction and a
-minimax polynomial (`coefficients`). It has no branch and calls nothing, so a
-loop over it becomes packed instructions of whatever width the processor has. `ACCURACY.md` lists
-the measured errors and times.
+minimax polynomial (`coefficients`). It has no branch and calls nothing, so a loop over it becomes
+packed instructions of whatever width the processor has. `ACCURACY.md` lists the measured errors and
+times.
 
 sin, cos and tan of large arguments are long formulas. Programs call these functions (`called`), and
-pay for large arguments only where there are some.
+pay for large arguments only if there are any.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ def function(module: ir.Module, name: str, bits: int, *, fused: bool = False) ->
 
     `fused` says that the processor has an instruction for a product and a sum, rounded once:
     results are the same, and faster. The function has internal linkage, touches no memory, and is
-    to be inlined. Raises KeyError for a name that is not in `NAMES` or a width other than 32 and
-    64.
+    inlined. Raises KeyError for a name that is not in `NAMES` or a width other than 32 and 64.
     """
     entry, format = TABLE[name], FORMATS[bits]._replace(fused=fused)
     symbol = f"aj.{name}.f{bits}"

@@ -1,9 +1,9 @@
-"""x = n pi/2 + r with |r| <= pi/4: what sin, cos and tan start from.
+"""x = n pi/2 + r with |r| <= pi/4: the first step of sin, cos and tan.
 
 `reduce_moderate` subtracts n times pi/2 in four parts (Cody & Waite) and is cheap, but wrong for
 large x. `reduce_any` is right for every finite x and costs four times as much (after Payne &
-Hanek, 1983): x * 2/pi is wanted modulo 4 only, so for large x the leading bits of 2/pi, which
-contribute multiples of 4 whatever follows them, are left out. A table holds for each few exponents
+Hanek, 1983). It needs x * 2/pi only modulo 4, so for large x it omits the leading bits of 2/pi,
+which contribute multiples of 4 whatever follows them. A table contains, for each few exponents,
 2/pi times a power of two, modulo 4, and the exponent of x is lowered by that power. The product is
 formed so exactly that r keeps its relative accuracy close to multiples of pi/2 too. (Doubles
 beyond 2**52 leave an absolute error of at most 2**-98, which matters only to the few that are
@@ -67,7 +67,7 @@ def _subtract(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def reduce_any(magnitude: Value) -> Reduced:
-    """For every x >= 0; NaN where x is infinite."""
+    """For every x >= 0; NaN if x is infinite."""
     reduce = _reduce_float if magnitude.format.bits == 32 else _reduce_double
     reduced = reduce(magnitude)
     # Small arguments must not go through a product whose low part would underflow.
@@ -136,7 +136,7 @@ def _lower_exponent(magnitude: Value) -> tuple[Value, list[Value]]:
 
 
 def _load_row(magnitude: Value, row: Value) -> list[Value]:
-    """Loads from a constant array, which the vectoriser turns into gathers."""
+    """Load from a constant array; the vectorizer turns the loads into gathers."""
     builder, format = magnitude.builder, magnitude.format
     numbers = _table(builder.module, format)
     width = len(PART_LENGTHS[format.bits])

@@ -1,14 +1,15 @@
-"""Functions that are called, and not inlined, since most of their code is seldom needed.
+"""Functions that are called rather than inlined, since most of their code is seldom needed.
 
-Where an argument is moderate, a short formula does.  A vector in which all are takes that one
-alone; the others are computed again, by the long formula, so what an element gives depends on
-nothing but the element.
+Moderate arguments need only a short formula. A vector of moderate arguments takes that alone; large
+arguments are computed again by the long formula, so each result depends on nothing but its own
+argument.
 
-    declare double @aj.sin.f64(double)                   what programs call
-    <8 x double> @aj.sin.f64.v8(<8 x double>)            what LLVM calls in its place, from vectors
+    declare double @aj.sin.f64(double)                   called by programs
+    <8 x double> @aj.sin.f64.v8(<8 x double>)            called by LLVM instead, from vector code
 
-The vectoriser learns of the latter by an attribute of the former (LLVM's ABI for vector functions).
-One width is written from the formulas, that of the processor's registers; the others call it.
+The vectorizer finds the latter through an attribute of the former (LLVM's ABI for vector
+functions). The variant for the width of the processor's registers is written from the formulas; the
+variants of other widths call it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _I32 = ir.IntType(32)
 
 
 def symbol(name: str, bits: int, lanes: int = 1) -> str:
-    """The name of a function on `lanes` numbers at a time."""
+    """Return the name of a function on `lanes` numbers at a time."""
     return f"aj.{name}.f{bits}" + (f".v{lanes}" if lanes > 1 else "")
 
 
 def declare(module: ir.Module, name: str, bits: int, lanes: int = 1) -> ir.Function:
-    """The function, declared in a module on first use."""
+    """Return the function, declared in a module on first use."""
     number = FORMATS[bits].in_vectors(lanes).float_type
     existing = module.globals.get(symbol(name, bits, lanes))
     return existing or ir.Function(
@@ -37,9 +38,9 @@ def declare(module: ir.Module, name: str, bits: int, lanes: int = 1) -> ir.Funct
 
 
 def declarations(name: str, bits: int, register: int) -> tuple[str, list[str]]:
-    """In LLVM IR: the function with its attributes and its vector forms; and the latter's names.
+    """Return declarations of the function and its vector variants, and the names of the variants.
 
-    The names have to be said to be used, or LLVM removes what nothing calls.
+    The names must be marked as used, or LLVM removes variants that nothing calls.
     """
     plain, number = symbol(name, bits), FORMATS[bits].float_type
     forms = {lanes: symbol(name, bits, lanes) for lanes in _widths(bits, register)}
@@ -55,9 +56,9 @@ def declarations(name: str, bits: int, register: int) -> tuple[str, list[str]]:
 
 
 def define(module: ir.Module, name: str, bits: int, register: int, *, fused: bool = False) -> None:
-    """Write the function and its vector forms, for registers of so many bytes.
+    """Write the function and its vector variants, for registers of ``register`` bytes.
 
-    ``fused``: as of ``function``.
+    ``fused`` is as in ``function``.
     """
     native = _native(bits, register)
     _write_native(module, name, FORMATS[bits]._replace(lanes=native, fused=fused))
@@ -73,7 +74,7 @@ def _native(bits: int, register: int) -> int:
 
 
 def _widths(bits: int, register: int) -> list[int]:
-    """Two lanes up to twice a register's: loops have numbers of several sizes."""
+    """Return widths from two lanes to twice a register's: loops have numbers of several sizes."""
     native = _native(bits, register)
     return [1 << k for k in range(1, native.bit_length() + 1)]
 
@@ -84,7 +85,7 @@ def _start(function: ir.Function, format: Format) -> tuple[ir.IRBuilder, Value]:
 
 
 def _write_native(module: ir.Module, name: str, format: Format) -> None:
-    """The short formula; then, if any argument is large, the long one for each that is."""
+    """Write the short formula; then, if any argument is large, the long one for each that is."""
     entry, bits, lanes = TABLE[name], format.bits, format.lanes
     moderate = entry.moderate
     assert moderate is not None
@@ -131,7 +132,7 @@ def _write_native(module: ir.Module, name: str, format: Format) -> None:
 
 
 def _write_narrower(module: ir.Module, name: str, bits: int, lanes: int, native: int) -> None:
-    """Among zeros."""
+    """Call the native width with the arguments among zeros."""
     builder, x = _start(declare(module, name, bits, lanes), FORMATS[bits].in_vectors(lanes))
     zeros = FORMATS[bits].in_vectors(native).float_type(0.0)
     wide = declare(module, name, bits, native)
@@ -145,7 +146,7 @@ def _write_narrower(module: ir.Module, name: str, bits: int, lanes: int, native:
 
 
 def _write_wider(module: ir.Module, name: str, bits: int, lanes: int) -> None:
-    """By halves."""
+    """Call the function of half the width twice."""
     builder, x = _start(declare(module, name, bits, lanes), FORMATS[bits].in_vectors(lanes))
     half = declare(module, name, bits, lanes // 2)
     low, high = (
@@ -158,6 +159,6 @@ def _write_wider(module: ir.Module, name: str, bits: int, lanes: int) -> None:
 def _shuffle(
     builder: ir.IRBuilder, a: ir.Value, b: ir.Value, lanes: range, most: int | None = None
 ) -> ir.Value:
-    """Lanes of two vectors, counted through; those above the last are the last."""
+    """Shuffle two vectors, with lanes counted through both; ``most`` limits the lane numbers."""
     numbers = [lane if most is None else min(lane, most) for lane in lanes]
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, len(numbers)), numbers))

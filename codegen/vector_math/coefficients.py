@@ -1,4 +1,4 @@
-"""Minimax polynomials, lowest power first, by name and width (by bench/vector_math/remez.py)."""
+"""Minimax polynomials, lowest power first, by name and width (from bench/vector_math/remez.py)."""
 
 COEFFICIENTS: dict[tuple[str, int], tuple[float, ...]] = {
     ("exp", 64): (

@@ -1,7 +1,7 @@
 """Unevaluated sums high + low of two floats: about twice the precision (Dekker, 1971).
 
-All of these need every operation rounded as written; `Value` operators carry no fast-math flags.
-`fmuladd` appears only where the product is exact, so that fused and not it gives the same.
+All of these functions need every operation rounded as written; `Value` operators carry no fast-math
+flags. `fmuladd` is used only if the product is exact, so that the fused and the unfused form agree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def fast_two_sum(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def halves(x: Value) -> tuple[Value, Value]:
-    """x as a part of half the significand's bits, rounded, and the exact rest, no longer."""
+    """Split x into a rounded part of half the significand's bits and the exact rest, no longer."""
     low_bits = (x.format.mantissa + 2) // 2
     rounded_up = (x.as_int() + (1 << (low_bits - 1))).as_float()
     high = rounded_up.keep_high(low_bits)

@@ -1,6 +1,6 @@
 """erf, erfc and the normal distribution's ndtr.
 
-Near zero, erf x = x + x P(x * x). Beyond, erf x = 1 - exp(-P(|x| - 1)), where only an absolute
+Near zero, erf x = x + x P(x * x). Farther out, erf x = 1 - exp(-P(|x| - 1)), where only an absolute
 error counts; and erfc x = exp(-x * x) P(t) / (x + 1/2), where x * x must be known to twice the
 precision, and t = (x - 7/4) / (x + 3) maps [0.8, inf) onto [-1/4, 1).
 """
@@ -16,7 +16,7 @@ from .scalar import Value, estrin, fmuladd, select
 from .table import vector_function
 
 FROM_TAIL = 0.8
-"""Beyond this erfc is computed from its tail: earlier than erf, lest 1 - erf cancel."""
+"""Beyond this erfc is computed from its tail: earlier than erf, so that 1 - erf does not cancel."""
 SQRT_HALF_ERROR = {64: -4.833646656726457e-17, 32: 1.2101617152817436e-08}
 """sqrt(1/2) less its rounding to each width."""
 
@@ -40,7 +40,7 @@ def erf(x: Value) -> Value:
 
 
 def gaussian_tail(a: Value, square: Value, square_error: Value) -> Value:
-    """erfc(a) for a >= FROM_TAIL up to where it vanishes, given a * a in two parts."""
+    """erfc(a) for a from FROM_TAIL to the point where it vanishes, given a * a in two parts."""
     bits = a.format.bits
     t = (a - 1.75) / (a + 3.0)
     constant, *rest = COEFFICIENTS["erfc", bits]

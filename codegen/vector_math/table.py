@@ -1,4 +1,4 @@
-"""The functions that exist, and their formulas, which are loaded as they are asked for."""
+"""The available functions, and their formulas, which are loaded on first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Formula = TypeVar("Formula", bound="Callable[..., Value]")
 
-#: Which module has which functions: to load all takes as long as a fifth of a loop's compilation.
+#: The functions of each module: loading all takes as long as a fifth of a loop's compilation.
 MODULES = {
     "error_function": ("erf", "erfc", "ndtr"),
     "exponential": ("exp", "exp2", "expm1", "sigmoid"),
@@ -22,7 +22,7 @@ MODULES = {
     "power": ("pow", "cbrt", "hypot"),
     "trigonometric": ("sin", "cos", "tan"),
 }
-#: Those that are called, and not inlined (see ``called``).
+#: The functions that are called rather than inlined (see ``called``).
 CALLED = frozenset(("sin", "cos", "tan"))
 
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
@@ -30,7 +30,7 @@ NAMES = frozenset(_MODULE_OF)
 
 
 class Moderate(NamedTuple):
-    """A formula that is much shorter, for arguments up to a limit in magnitude."""
+    """A much shorter formula, for arguments up to a limit in magnitude."""
 
     formula: Callable[[Value], Value]
     limit: float
@@ -54,7 +54,7 @@ TABLE = _Table()
 def vector_function(
     name: str, arity: int = 1, moderate: Moderate | None = None
 ) -> Callable[[Formula], Formula]:
-    """Offer the formula below under this name."""
+    """Register the formula below under this name."""
 
     def add(formula: Formula) -> Formula:
         TABLE[name] = Entry(formula, arity, moderate)

@@ -1,9 +1,8 @@
 """The binary interface to CPython and NumPy: struct offsets and a table of addresses.
 
-Compiled code refers to nothing by address: it finds functions, types and dtype
-descriptors in a table that it is handed, so that it can be kept and loaded by
-another process.  Offsets are those of NumPy 2's C ABI (``ndarraytypes.h``) and
-of CPython's ``PyObject``, ``PyVarObject`` and ``PyTupleObject``.
+Compiled code contains no addresses. It finds functions, types and dtype descriptors in a table that
+is passed to it, so it can be saved and loaded by another process. The offsets are those of NumPy
+2's C ABI (``ndarraytypes.h``) and of CPython's ``PyObject``, ``PyVarObject`` and ``PyTupleObject``.
 """
 
 from __future__ import annotations
@@ -46,16 +45,16 @@ ALIGNED_FLAG = 0x0100
 _PYARRAY_SCALAR = 60
 _PYARRAY_NEW = 93
 _PYARRAY_GET_FUNCTIONS = 365
-#: Where ``PyArray_ArrFuncs`` has its quickest ``sort``, behind 21 casts and 12 functions, and the
-#: stable ``argsort``, behind three kinds of ``sort`` and two of ``argsort``.
+#: Positions in ``PyArray_ArrFuncs``: the fastest ``sort`` follows 21 casts and 12 functions; the
+#: stable ``argsort`` follows three kinds of ``sort`` and two of ``argsort``.
 _SORT = 21 + 12
 _STABLE_ARGSORT = _SORT + 3 + 2
-#: How the names of NumPy's sorting functions begin.
+#: Prefixes of the names of NumPy's sorting functions.
 ARGSORT, SORT = "argsort_", "sort_"
-#: What the names of the loops of NumPy's generalized ufuncs, and of their data, begin with; module,
-#: ufunc and types follow, with blanks between.
+#: Prefixes of the names of the inner loops of NumPy's generalized ufuncs, and of the loops' data.
+#: The module, the ufunc and the types follow, separated by spaces.
 GUFUNC, GUFUNC_DATA = "gufunc ", "gufunc_data "
-#: Where ``PyUFuncObject`` has the loops and their data: behind three counts and the identity.
+#: Offsets in ``PyUFuncObject`` of the loops and their data, after three counts and the identity.
 _UFUNC_LOOPS, _UFUNC_DATA = HEADER + 16, HEADER + 24
 
 _PYTHON = (
@@ -75,7 +74,8 @@ _PYTHON = (
     "PyGILState_Ensure",
     "PyGILState_Release",
 )
-#: What compiled code may raise: Python's exceptions, by name, and one of NumPy's.
+#: The exceptions that compiled code may raise: Python's by name, NumPy's ``LinAlgError``, and those
+#: of libraries.
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: kind
     for name, kind in sorted(vars(builtins).items())
@@ -83,7 +83,7 @@ EXCEPTIONS: dict[str, type[Exception]] = {
 }
 EXCEPTIONS["LinAlgError"] = np.linalg.LinAlgError
 EXCEPTIONS.update(LIBRARY_ERRORS)
-#: Facts about threads and time; 0 where the system does not tell.
+#: System functions for threads and time; their entries are 0 on systems without them.
 _SYSTEM = ("pthread_self", "sched_getcpu", "pthread_getaffinity_np",
            "pthread_setaffinity_np", "clock_gettime")  # fmt: skip
 _NUMPY = {"PyArray_New": _PYARRAY_NEW, "PyArray_Scalar": _PYARRAY_SCALAR}
@@ -109,42 +109,42 @@ for _name in (
     SLOTS[_name] = len(SLOTS)
 #: The arena that the last call left for the next one (0 if it is in use).
 ARENA_SLOT = len(SLOTS)
-#: The block of tapes that the last call left, likewise.
+#: The block of tapes that the last call left for the next one (0 if it is in use).
 TAPE_SLOT = ARENA_SLOT + 1
 #: The threading layer's parallel_for and get_num_threads, for programs that use threads.
 PARALLEL_SLOT, COUNT_SLOT = TAPE_SLOT + 1, TAPE_SLOT + 2
-#: The memory for the times of parts, for programs that take them.
+#: The memory for the times of parts, for programs that measure them.
 TIMES_SLOT = COUNT_SLOT + 1
-#: Where a program's own entries begin: BLAS functions, allocators of results, captured arrays.
+#: The first of a program's own entries: BLAS functions, allocators of results, captured arrays.
 OWN_SLOTS = TIMES_SLOT + 1
 
 
-#: ``order[k]`` is the axis of an array that is axis k of its memory; None if that is axis k.
+#: Axis ``order[k]`` of an array is axis k of its memory; None for the identity.
 Order = tuple[int, ...] | None
 
 
 class Convention(NamedTuple):
-    """How an entry takes its inputs: Python's type of each number, what is bound, tuple or bare."""
+    """How an entry takes its inputs: types of Python numbers, how many are bound, tuple or bare."""
 
     weak: tuple[type | None, ...]
     bound: int
     as_tuple: bool
-    #: The orders of axes in which inputs are taken and results are made, as far as one has one:
-    #: the program has their transposes.
+    #: The axis orders of inputs and of results (empty: no array has one). The program works on
+    #: the transposes of arrays that have one.
     orders: tuple[Order, ...] = ()
     made: tuple[Order, ...] = ()
 
     def order_of(self, number: int) -> Order:
-        """That of an input."""
+        """Return the axis order of an input."""
         return self.orders[number] if self.orders else None
 
     def made_order(self, number: int) -> Order:
-        """That of a result."""
+        """Return the axis order of a result."""
         return self.made[number] if self.made else None
 
 
 def in_memory(type: Type, order: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape and the strides of an array whose transpose by an order has a type, in C order.
+    """Return shape and strides of an array whose transpose by ``order`` has ``type`` in C order.
 
     >>> from autojit.ir.core.types import parse_type
     >>> in_memory(parse_type("f64[4,3]"), (1, 0))
@@ -162,15 +162,15 @@ class Needs(NamedTuple):
 
     #: BLAS, LAPACK and special functions by name.
     functions: tuple[str, ...]
-    #: The results, by number, that come from the pool.
+    #: The numbers of the results that come from the pool.
     pooled: tuple[int, ...]
-    #: Whether some loop runs on threads.
+    #: Whether any loop runs on threads.
     parallel: bool
 
 
 def ask_python() -> None:
-    """What loops without a known end call now and then (see ``interruptions``): Python does what is
-    to be done as it enters the function."""
+    """Do nothing. Loops of unknown length call it regularly (see ``interruptions``), because
+    Python handles pending work, such as signals, when it enters a function."""
 
 
 def _c_library() -> ctypes.CDLL:
@@ -224,7 +224,7 @@ def fixed_table() -> tuple[int, ...]:
 
 
 def _has(name: str) -> bool:
-    """Whether a function of the system is there to be called."""
+    """Whether a system function can be called."""
     is_known = sys.platform == "linux" or (name == "clock_gettime" and sys.platform != "win32")
     return is_known and hasattr(_library, name)
 
@@ -240,8 +240,8 @@ def _numpy_api() -> Any:
 
 @cache
 def library_function(name: str) -> int:
-    """The address of a function of the BLAS or LAPACK that SciPy ships, of its special functions,
-    of NumPy's sorting, or of its ufuncs."""
+    """Return the address of a function of SciPy's BLAS or LAPACK, of its special functions, of
+    NumPy's sorting, or of its ufuncs."""
     if name.startswith((ARGSORT, SORT)):
         return _sorting_function(name)
     if name.startswith((GUFUNC, GUFUNC_DATA)):
@@ -261,7 +261,7 @@ def library_function(name: str) -> int:
 
 
 def _sorting_function(name: str) -> int:
-    """NumPy's stable ``argsort`` of a dtype, or its quickest ``sort``."""
+    """Return NumPy's stable ``argsort`` of a dtype, or its fastest ``sort``."""
     slot = _STABLE_ARGSORT if name.startswith(ARGSORT) else _SORT
     dtype = name.removeprefix(ARGSORT).removeprefix(SORT)
     signature = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)
@@ -274,7 +274,7 @@ def _sorting_function(name: str) -> int:
 
 
 def _loop_of_ufunc(name: str) -> int:
-    """A loop of a ufunc, which needs no lock of the interpreter's, or the data that it is given.
+    """Return a loop of a ufunc, which runs without the interpreter's lock, or its data.
 
     ``void loop(char **arrays, npy_intp *extents, npy_intp *strides, void *data)``
     """
@@ -287,7 +287,7 @@ def _loop_of_ufunc(name: str) -> int:
         raise TargetError(f"NumPy {np.__version__} lays out its ufuncs in another way")
     offset = _UFUNC_LOOPS if f"{kind} " == GUFUNC else _UFUNC_DATA
     array = ctypes.c_void_p.from_address(id(ufunc) + offset).value
-    if not array:  # loops that are given no data
+    if not array:  # loops without data
         return 0
     entries = ctypes.cast(array, ctypes.POINTER(ctypes.c_void_p))
     return entries[ufunc.types.index(types)] or 0
@@ -308,14 +308,14 @@ METH_FASTCALL = 0x0080
 
 
 class Handle(bytes):
-    """``self`` of a native function: a table's address in bytes, which keeps its owners alive."""
+    """``self`` of a native function: the address of a table as bytes; keeps its owners alive."""
 
     owners: tuple[Any, ...] = ()
 
     def __del__(self, slots: Any = (ARENA_SLOT, TAPE_SLOT), free: Any = _free) -> None:
         """Free the memory that the last call left; no call can be running now.
 
-        The names that it needs are bound above: when the interpreter ends, globals may be gone.
+        The names it needs are bound as defaults: globals may be gone when the interpreter exits.
         """
         for slot in slots:
             if self.owners and (left := self.owners[0][slot]):
@@ -326,7 +326,7 @@ class Handle(bytes):
 def native_function(
     address: int, name: str, table: ctypes.Array[ctypes.c_int64], *owners: object
 ) -> Any:
-    """A builtin that calls ``PyObject *f(PyObject *self, PyObject **args, Py_ssize_t n)``."""
+    """Return a builtin for ``PyObject *f(PyObject *self, PyObject **args, Py_ssize_t n)``."""
     handle = Handle(ctypes.addressof(table).to_bytes(8, "little"))
     method = MethodDef(name.encode(), address, METH_FASTCALL, None)
     handle.owners = (table, method, *owners)

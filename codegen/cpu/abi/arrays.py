@@ -1,4 +1,4 @@
-"""Python's arrays in LLVM IR: what entries ask of them, as functions of the library."""
+"""Access to Python's arrays in LLVM IR: entries check, create and release arrays with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STRIDED = ir.FunctionType(POINTER, [POINTER, POINTER, POINTER, I64, POINTER, PO
 _SCALAR = ir.FunctionType(POINTER, [POINTER] * 4)
 #: table, number of axes, shape, number of the dtype, strides or null
 _NEW = ir.FunctionType(POINTER, [POINTER, I64, POINTER, I64, POINTER])
-#: table, objects, how many
+#: table, objects, their number
 _TUPLE = ir.FunctionType(POINTER, [POINTER, POINTER, I64])
 _RELEASE = ir.FunctionType(VOID, [POINTER, POINTER, I64])
 
@@ -32,10 +32,10 @@ _RELEASE = ir.FunctionType(VOID, [POINTER, POINTER, I64])
 def data_of(
     b: ir.IRBuilder, table: ir.Value, object: ir.Value, type: Type, order: abi.Order = None
 ) -> ir.Value:
-    """Where the elements of an object are, or null: it is no contiguous array of just that type,
-    or, given an order of axes, none whose transpose by it is one.
+    """Return the address of an object's elements, or null if it is no contiguous array of exactly
+    this type. With an order of axes, the array's transpose by the order must be contiguous.
 
-    What has no axes may be one of NumPy's scalars as well.
+    If the type has no axes, the object may also be a NumPy scalar.
     """
     name = dtype_name(type.dtype)
     descr = abi.load(b, table, abi.SLOTS[f"descr_{name}"])
@@ -53,7 +53,7 @@ def data_of(
 
 
 def new_array(b: ir.IRBuilder, table: ir.Value, type: Type, order: abi.Order = None) -> ir.Value:
-    """A new array, whose transpose by an order has the type; or null and a Python exception."""
+    """Return a new array whose transpose by an order has the type; null if Python has raised."""
     function = library.plain_function(b.module, "new_array", _NEW, _write_new)
     shape, strides = constant_array(b.module, type.shape), _NULL
     if order is not None:
@@ -63,13 +63,13 @@ def new_array(b: ir.IRBuilder, table: ir.Value, type: Type, order: abi.Order = N
 
 
 def new_tuple(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> ir.Value:
-    """A tuple of objects, which it takes over."""
+    """Return a tuple of objects; it takes over their references."""
     function = library.plain_function(b.module, "new_tuple", _TUPLE, _write_tuple)
     return b.call(function, [table, objects, ir.Constant(I64, count)])
 
 
 def release(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> None:
-    """Let go of some objects; those that are null are none."""
+    """Release references to objects; null pointers are skipped."""
     function = library.plain_function(b.module, "release", _RELEASE, _write_release)
     b.call(function, [table, objects, ir.Constant(I64, count)])
 
@@ -78,7 +78,7 @@ def release(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> 
 
 
 def at(b: ir.IRBuilder, base: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
-    """What an object has so many bytes from its beginning."""
+    """Load a field of an object at an offset in bytes."""
     address = b.gep(base, [ir.Constant(I64, offset)], inbounds=True, source_etype=ir.IntType(8))
     return b.load(address, typ=kind, align=4 if kind is I32 else 8)
 
@@ -103,8 +103,10 @@ def _data(
     shape: ir.Value,
     strides: ir.Value | None = None,
 ) -> ir.Value:
-    """Where an array's elements are, at the end; else null is returned.  Without strides, they are
-    in C order."""
+    """Return the address of an array's elements; the function returns null if a check fails.
+
+    Without strides, the elements must be in C order.
+    """
     array = abi.load(b, table, abi.SLOTS["ndarray"])
     _require(b, b.icmp_unsigned("==", at(b, object, abi.TYPE_OFFSET, POINTER), array))
     _require(b, b.icmp_unsigned("==", at(b, object, abi.ARRAY_DESCR, POINTER), descr))
@@ -123,7 +125,7 @@ def _data(
         if strides is not None:
             given = at(b, object, abi.ARRAY_STRIDES, POINTER)
             steps = [b.load(b.gep(p, [axis], source_etype=I64), typ=I64) for p in (given, strides)]
-            is_single = b.icmp_unsigned("==", extents[0], _ONE)  # its stride means nothing
+            is_single = b.icmp_unsigned("==", extents[0], _ONE)  # its stride has no meaning
             _require(b, b.or_(is_single, b.icmp_unsigned("==", *steps)))
     b.branch(done)
     b.position_at_end(done)
@@ -192,6 +194,6 @@ def _each(b: ir.IRBuilder, count: ir.Value) -> CountedLoop:
 def call(
     b: ir.IRBuilder, table: ir.Value, name: str, result: ir.Type, *arguments: ir.Value
 ) -> ir.Value:
-    """Call a function of Python's or NumPy's, whose address is in the table."""
+    """Call a function of Python or NumPy whose address is in the table."""
     kind = ir.FunctionType(result, [a.type for a in arguments])
     return b.call(abi.load(b, table, abi.SLOTS[name], kind.as_pointer()), arguments)

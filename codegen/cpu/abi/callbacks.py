@@ -1,10 +1,10 @@
-"""Functions of the process that compiled code calls by their addresses.
+"""Functions of the process that compiled code calls by address.
 
-Native code hands over the addresses of contiguous arrays, operands and then results, and that of
-the call's status.  Python it calls with the interpreter's lock and without ``ctypes``, in which
-errors are lost that signals raise as Python enters a function.  Python's functions get copies of
-their operands, since they may keep them for longer than the memory lives.  An error is kept under
-the address of the status, from where the entry raises it in the thread that has called.
+Native code passes the addresses of contiguous arrays (operands, then results) and the address of
+the call's status. It calls Python under the interpreter's lock and without ``ctypes``, which loses
+errors that signals raise when Python enters a function. Python's functions get copies of their
+operands, since they may keep them longer than the memory lives. An error is stored under the
+address of the status; the entry raises it in the calling thread.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ import numpy as np
 from autojit.ir.core.types import Type
 from autojit.ir.ops.callback import Answer, HostCall
 
-#: What the names of callbacks begin with, among those of library functions.
+#: The prefix of the names of callbacks among those of library functions.
 PREFIX = "callback:"
-#: The name of the Python function that raises what a callback has raised.
+#: The name of the Python function that raises a callback's error.
 RAISE = "callback_error"
 
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)
 
-#: What was raised, by the address of the status of the call.
+#: The errors that callbacks raised, by the address of the call's status.
 _raised: dict[int, BaseException] = {}
 
 
 class Native:
-    """A function with types, as native code calls it."""
+    """A function and its types, in the form that native code calls."""
 
     def __init__(self, call: HostCall) -> None:
         self.call = call
-        # The number is the function's own, and never given again.
+        # The number belongs to this function and is never reused.
         self.name = f"{PREFIX}{call.function.number}:{call.in_types}:{call.types}:{call.batch}"
         self._python = _SIGNATURE(self._run)
         found = call.function.native(call, self._python)
-        #: Whether it is Python that is called, and not code that needs no interpreter.
+        #: Whether Python is called, not native code that needs no interpreter.
         self.is_python = found is None
         if found is None:
             entered = self._enter
@@ -48,15 +48,15 @@ class Native:
         self._owner: Any = found[1]
 
     def _enter(self, record: int) -> int | None:
-        """The call from native code that has the interpreter's lock: at the address are those of
-        the status and of the arrays."""
+        """Handle a call from native code that holds the interpreter's lock. The record contains
+        the addresses of the status and of the arrays."""
         count = len(self.call.in_types) + len(self.call.out_types)
         status, *addresses = (ctypes.c_void_p * (1 + count)).from_address(record)
         return None if self._run(addresses, status or 0) == Answer.FINE else Answer.FAILED
 
     def _run(self, addresses: Any, status: int) -> int:
         if status in _raised:
-            return Answer.FAILED  # the results are not looked at any more
+            return Answer.FAILED  # the results are no longer used
         types = (*self.call.in_types, *self.call.out_types)
         arrays = [_array_at(addresses[i] or 0, t) for i, t in enumerate(types)]
         given = arrays[: len(self.call.in_types)]
@@ -64,7 +64,7 @@ class Native:
         try:
             for target, result in zip(made, self.call(given), strict=True):
                 target[...] = result
-        except BaseException as error:  # whatever it is, it belongs to the caller
+        except BaseException as error:  # every error belongs to the caller
             _raised[status] = error
             for target in made:
                 target[...] = 0
@@ -80,9 +80,9 @@ def _array_at(address: int, type: Type) -> np.ndarray:
 
 
 def raise_error(status: int) -> None:
-    """Raise what a callback has raised in the call with that status.
+    """Raise the error that a callback raised in the call with this status.
 
-    Where nothing is known of it, ``ctypes`` could not enter the callback: Ctrl-C came first.
+    If none is stored, ``ctypes`` could not enter the callback because Ctrl-C came first.
     """
     raise _raised.pop(status, None) or KeyboardInterrupt
 
@@ -92,7 +92,7 @@ _natives: weakref.WeakValueDictionary[str, Native] = weakref.WeakValueDictionary
 
 
 def native_of(call: HostCall) -> Native:
-    """What native code calls; it lives as long as the function."""
+    """Return the native form of a call; it lives as long as the function."""
     kept: dict[Any, Native] = vars(call.function).setdefault("natives", {})
     key = (call.in_types, call.types, call.batch)
     if key not in kept:
@@ -102,12 +102,12 @@ def native_of(call: HostCall) -> Native:
 
 
 def owners(names: Sequence[str]) -> list[Any]:
-    """What has to live as long as code that calls these."""
+    """Return the objects that must live as long as code that calls these functions."""
     return [_natives[name] for name in names if name.startswith(PREFIX)]
 
 
 def address_of(name: str) -> int | None:
-    """The address of a callback, or of the function that raises; None for other names."""
+    """Return the address of a callback, or of the function that raises; None for other names."""
     if name == RAISE:
         return id(raise_error)
     return _natives[name].address if name.startswith(PREFIX) else None

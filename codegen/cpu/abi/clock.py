@@ -25,7 +25,7 @@ def has_clock() -> bool:
 
 
 def ticks(b: ir.IRBuilder, table: ir.Value) -> ir.Value:
-    """The ticks until now: cycles where they are counted, else nanoseconds."""
+    """Return the current time: in cycles if the processor counts them, else in nanoseconds."""
     if has_cycle_counter():
         return cycles(b)
     read = library.plain_function(b.module, "read_clock", _READ, _write_read)
@@ -33,14 +33,14 @@ def ticks(b: ir.IRBuilder, table: ir.Value) -> ir.Value:
 
 
 def _write_read(function: ir.Function) -> None:
-    """``int64 read_clock(table)``: nanoseconds."""
+    """Write ``int64 read_clock(table)``, which returns nanoseconds."""
     (table,) = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
     b.ret(nanoseconds(b, table))
 
 
 def nanoseconds(b: ir.IRBuilder, table: ir.Value) -> ir.Value:
-    """The monotonic clock of the C library."""
+    """Return the time of the C library's monotonic clock."""
     made = b.alloca(I64, size=2)
     get = abi.load(b, table, abi.SLOTS["clock_gettime"], _GET_TIME.as_pointer())
     b.call(get, [ir.Constant(I32, time.CLOCK_MONOTONIC), made])

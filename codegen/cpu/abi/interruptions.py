@@ -1,13 +1,13 @@
-"""Loops whose end is not known let Python's signals in, so that Ctrl-C ends them.
+"""Loops of unknown length let Python handle signals, so that Ctrl-C ends them.
 
-Such a loop runs so many steps, and then calls ``pause``.  That looks at the clock, and every
-twentieth of a second it takes the interpreter's lock and calls a Python function that does nothing.
-Python looks for what is to be done as it enters a function: in the main thread it runs the handlers
-of signals, in each thread it raises what ``PyThreadState_SetAsyncExc`` has asked for.  An error
-stays set in the thread, where the entry finds it.
+Such a loop runs some steps and then calls ``pause``, which reads the clock. Every twentieth of a
+second it takes the interpreter's lock and calls a Python function that does nothing. On entering
+the function Python handles pending work: in the main thread it runs signal handlers, and in every
+thread it raises the exceptions that ``PyThreadState_SetAsyncExc`` requested. An error stays set in
+the thread, and the entry finds it there.
 
-The number of steps adapts to the time that they take.  The loop itself pays a comparison a step.
-Where the machine has no clock, Python is asked each time.
+The number of steps between pauses adapts to their duration. The loop itself executes one comparison
+per step. On a machine without a clock, Python is called at each pause.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from . import abi, arrays, clock
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 _ZERO, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
 
-#: Ticks between two looks of Python's, some fiftieth to a twentieth of a second: cycles of a
+#: Ticks between two calls of Python, between a fiftieth and a twentieth of a second: cycles of a
 #: processor of 1 to 5 GHz, or nanoseconds.
 PERIOD = 1 << 27, 1 << 26
-#: The additions after which a loop looks at the clock for the first time.
+#: The number of additions after which a loop reads the clock for the first time.
 FIRST = 1 << 16
 
-#: The words of a loop's memory: the step at which it pauses, steps between two pauses, and the
-#: ticks when Python was last asked (0 before the first pause).
+#: The words of a loop's memory: the step of the next pause, the steps between two pauses, and the
+#: time of the last call of Python (0 before the first pause).
 _LIMIT, _CHUNK, _ASKED = range(3)
 WORDS = 3
 #: table, status, words
@@ -41,7 +41,7 @@ _PAUSE = ir.FunctionType(I64, [POINTER, POINTER, POINTER])
 
 
 class Kernel(Protocol):
-    """What loops are written into, as far as their pauses need it."""
+    """The part of a kernel that its loops need for pauses."""
 
     allocas: ir.IRBuilder
     table: ir.Value | None
@@ -49,7 +49,7 @@ class Kernel(Protocol):
 
 
 class Pauses:
-    """The pauses of a loop that begins where the builder is: the first after so many steps."""
+    """The pauses of a loop at the builder's position; the first is after ``steps`` steps."""
 
     def __init__(self, kernel: Kernel, b: ir.IRBuilder, steps: int) -> None:
         self.b = b
@@ -59,7 +59,7 @@ class Pauses:
             b.store(ir.Constant(I64, number), _word(b, self.words, place))
 
     def limit(self) -> ir.Value:
-        """The step at which the loop pauses next."""
+        """Return the step of the next pause."""
         return self.b.load(_word(self.b, self.words, _LIMIT), typ=I64)
 
     def due(self, step: ir.Value) -> ir.Value:
@@ -67,7 +67,7 @@ class Pauses:
         return self.b.icmp_unsigned("==", step, self.limit())
 
     def pause(self) -> ir.Value:
-        """Pause: whether the loop has to end.  Then the status of the call says so too."""
+        """Pause, and return whether the loop must end. If so, the call's status is set too."""
         function = library.plain_function(self.b.module, "pause", _PAUSE, _write_pause)
         return self.b.icmp_unsigned("!=", self.b.call(function, self.arguments), _ZERO)
 
@@ -77,7 +77,7 @@ def _word(b: ir.IRBuilder, words: ir.Value, place: int) -> ir.Value:
 
 
 def _write_pause(function: ir.Function) -> None:
-    """``int64 pause(table, status, words)``: 1 where Python has raised an error."""
+    """Write ``int64 pause(table, status, words)``, which returns 1 if Python raised an error."""
     table, status, words = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
     names = "late", "early", "on", "failed"
@@ -98,7 +98,7 @@ def _write_pause(function: ir.Function) -> None:
         b.branch(late)
         b.position_at_end(late)
     raised = _ask(b, table)
-    if clock.has_clock():  # to wait for the lock takes no time of the steps
+    if clock.has_clock():  # time spent waiting for the lock does not count as the steps' time
         b.store(_ticks(b, table), _word(b, words, _ASKED))
     b.cbranch(raised, failed, on)
     b.position_at_end(early)
@@ -115,16 +115,16 @@ def _write_pause(function: ir.Function) -> None:
 
 
 def _ask(b: ir.IRBuilder, table: ir.Value) -> ir.Value:
-    """Have Python do what is to be done: whether it has raised an error, which is set in the
+    """Let Python handle pending work. Return whether it raised an error, which is then set in the
     thread."""
     state = arrays.call(b, table, "PyGILState_Ensure", I32)
     function = abi.load(b, table, abi.SLOTS["ask_python"])
     made = arrays.call(b, table, "PyObject_CallNoArgs", POINTER, function)
-    arrays.call(b, table, "Py_DecRef", ir.VoidType(), made)  # null is none to count
+    arrays.call(b, table, "Py_DecRef", ir.VoidType(), made)  # ignores null
     arrays.call(b, table, "PyGILState_Release", ir.VoidType(), state)
     return b.icmp_unsigned("==", made, ir.Constant(POINTER, None))
 
 
 def _ticks(b: ir.IRBuilder, table: ir.Value) -> ir.Value:
-    """The time.  It is written here in full: what is compiled together calls nothing."""
+    """Return the time. The code is inlined, because functions compiled together call nothing."""
     return cycles(b) if has_cycle_counter() else clock.nanoseconds(b, table)

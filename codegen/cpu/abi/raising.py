@@ -1,5 +1,7 @@
-"""Python's exceptions for what has failed in a call: a function of the library, and the words of a
-program as a table for it.  Written out, they were a third of an entry.
+"""Raising Python's exceptions for failures of a call.
+
+A function of the library raises them, and each program passes its messages as a table. Inlined,
+this code was a third of an entry.
 """
 
 from __future__ import annotations
@@ -18,18 +20,18 @@ from .arrays import call
 I8, I64, POINTER, VOID = ir.IntType(8), ir.IntType(64), ir.PointerType(), ir.VoidType()
 _ZERO, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
 
-#: table, what has failed, rows, how many rows, texts
+#: table, failures, rows, number of rows, texts
 _RAISE = ir.FunctionType(I64, [POINTER, I64, POINTER, I64, POINTER])
-#: The words of a row: the bit of the failure, where the table has the exception, and where its text
-#: begins, or -1 for none.  And how many these are.
+#: The words of a row: the bit of the failure, the offset of the exception in the table, and the
+#: offset of its text, or -1 if it has none. The last constant is their number.
 _BIT, _EXCEPTION, _TEXT, _ROW = range(4)
 
 
 def raise_first(
     b: ir.IRBuilder, table: ir.Value, found: ir.Value, failures: Mapping[int, tuple[str, str]]
 ) -> ir.Value:
-    """Raise the first of some failures, by their bits, that has been found: the name of the
-    exception and its words.  Whether there is one."""
+    """Raise the first failure found. ``failures`` maps a failure's bit to the name of its exception
+    and the message. Return whether there was one."""
     numbers: list[int] = []
     texts = ""
     for bit, (exception, words) in failures.items():
@@ -43,7 +45,7 @@ def raise_first(
 
 
 def _write_raise(function: ir.Function) -> None:
-    """``int64 raise_first(table, found, rows, count, texts)``: 1 where it has raised one."""
+    """Write ``int64 raise_first(table, found, rows, count, texts)``: 1 if it raised one."""
     table, found, rows, count, texts = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
     with CountedLoop(b, _ZERO, count, keep_rolled=True) as i:

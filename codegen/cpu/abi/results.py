@@ -1,8 +1,8 @@
-"""Memory of large results: taken over from results that nobody holds any more.
+"""Memory of large results is reused once nothing refers to an earlier result.
 
-A fresh block of megabytes costs a page fault every few kilobytes, which can take
-longer than computing what goes into it.  So blocks come back to a pool when the
-last array that shows them is gone, and the next result of that size takes them.
+A fresh block of megabytes costs a page fault every few kilobytes, which can take longer than
+computing the values stored in it. Blocks therefore return to a pool when the last array that uses
+them is gone, and the next result of the same size takes them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from autojit.ir.core.locks import Lock
 
 #: Results of at least this many bytes come from the pool.
 POOLED = 1 << 17
-#: What the pool keeps at most; the sizes that were asked for longest ago go first.
+#: The most bytes the pool keeps; the least recently requested sizes are freed first.
 MOST_KEPT = 1 << 28
 
 
 class Block:
-    """Memory, and what NumPy was told of the array that was there last."""
+    """A block of memory, and the array interface of the last array in it."""
 
     __slots__ = ("address", "memory", "size", "told", "type")
 
@@ -39,7 +39,7 @@ class Block:
         self.told: dict[str, Any] = {}
 
     def tell(self, type: tuple[tuple[int, ...], str, tuple[int, ...] | None]) -> None:
-        """What NumPy asks of an array of this shape, type and strides (None: in C order)."""
+        """Set the array interface for this shape, type and strides (None: C order)."""
         self.type = type
         shape, typestr, strides = type
         data = (self.address, False)
@@ -55,10 +55,10 @@ class Pool:
         self.most = most
         self.kept = 0
         self._free: OrderedDict[int, list[Block]] = OrderedDict()
-        self._lock = Lock()  # a collection inside of the lock may give blocks back
+        self._lock = Lock()  # a garbage collection while it is held may return blocks
 
     def take(self, size: int) -> Block:
-        """A block of so many bytes, with whatever is in it."""
+        """Return a block of this many bytes, uninitialised."""
         with self._lock.current:
             blocks = self._free.get(size)
             if blocks:
@@ -86,7 +86,7 @@ class Pool:
                     del free[size]
 
     def clear(self) -> None:
-        """Give all free blocks to the operating system."""
+        """Return all free blocks to the operating system."""
         with self._lock.current:
             self._free.clear()
             self.kept = 0
@@ -96,7 +96,7 @@ pool = Pool()
 
 
 class Lease:
-    """A block lent to an array, and to the views of it; it comes back with the last of them."""
+    """A block lent to an array and its views; it returns to the pool when the last one is gone."""
 
     __slots__ = ("__array_interface__", "block", "pool")
 
@@ -115,7 +115,7 @@ def allocator(
     pool: Pool = pool,
     strides: tuple[int, ...] | None = None,
 ) -> Callable[[], np.ndarray]:
-    """A function that gives uninitialised arrays of one type from the pool."""
+    """Return a function that makes uninitialised arrays of one type from the pool."""
     size, type = prod(shape) * dtype.itemsize, (shape, held_as(dtype).str, strides)
     take, array_of = pool.take, np.asarray
 

@@ -1,9 +1,9 @@
 """The addresses of the functions of scipy.special, and how they are called.
 
-``scipy.special.cython_special`` exports most of them as C functions, in a capsule each whose name
-is the signature.  A function for several dtypes is there several times, under names that Cython
-numbers; the one for float64 is known by its signature.  Where a function is not there, the inner
-loop of its ufunc is called, on one element.
+``scipy.special.cython_special`` exports most of them as C functions, each in a capsule named after
+its signature. A function of several dtypes is exported several times, under names that Cython
+numbers; the one for float64 is recognised by its signature. If a function is not exported, the
+inner loop of its ufunc is called on one element.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.special.external import External, external
 
-#: How the names of these functions begin, and the names of the data that inner loops get.
+#: The prefixes of the names of these functions, and of the data of inner loops.
 FUNCTION, DATA = "special: ", "special data: "
 
 
 def names(word: str) -> list[str]:
-    """The entry of the table for a word of kernels."""
+    """Return the names of the table's entries for a function of kernels."""
     found = external(word)
     if found is None:
         return []
@@ -32,7 +32,7 @@ def names(word: str) -> list[str]:
 
 
 def address(name: str) -> int:
-    """The address of what ``names`` names."""
+    """Return the address for a name that ``names`` returned."""
     is_data = name.startswith(DATA)
     declared = external(FUNCTION + name.removeprefix(DATA) if is_data else name)
     assert declared is not None, name
@@ -56,7 +56,7 @@ def _exported(declared: External) -> int:
 
 
 def _signature(declared: External) -> tuple[bytes, ...]:
-    """The signatures by which a function is called, in the words of Cython's capsules."""
+    """Return the possible signatures of a function, as Cython's capsules spell them."""
     kinds = [
         ("Py_ssize_t" if i in declared.whole else "double") for i in range(len(declared.rules))
     ]
@@ -74,7 +74,7 @@ def _capsules() -> dict[str, Any]:
 
 
 class _Ufunc(ctypes.Structure):
-    """The first fields of NumPy's ``PyUFuncObject``, which are a part of its ABI."""
+    """The first fields of NumPy's ``PyUFuncObject``, which are part of its ABI."""
 
     _fields_ = (
         ("head", ctypes.c_char * object.__basicsize__),
@@ -86,7 +86,7 @@ class _Ufunc(ctypes.Structure):
 
 
 def _inner_loop(declared: External) -> tuple[int, int]:
-    """The function of a ufunc for float64, and what it is handed."""
+    """Return the inner loop of a ufunc for float64, and its data."""
     import scipy.special
 
     name, kind = declared.function, declared.loop

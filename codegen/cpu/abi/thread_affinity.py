@@ -25,7 +25,7 @@ _AFFINITY = ir.FunctionType(I32, [I64, I64, POINTER])
 #: processor, caller, table
 _MOVE = ir.FunctionType(VOID, [I32, I64, POINTER])
 
-#: Bits of a mask of processors, as of C libraries' ``cpu_set_t``.
+#: The number of bits of a processor mask, as in C libraries' ``cpu_set_t``.
 PROCESSORS = 1024
 
 #: The words of the record of a call.
@@ -33,15 +33,17 @@ _RUN, _DATA, _TABLE, _CALLER, _PROCESSOR, _COUNT = range(6)
 
 
 def join(module: ir.Module) -> ir.Function:
-    """The function that each thread runs: it moves away if need be, then calls the runner.  Its
-    data is the record that ``tell`` has filled in."""
+    """Return the function that each thread runs: it moves away if needed, then calls the runner.
+
+    Its data is the record that ``tell`` fills in.
+    """
     function = ir.Function(module, RUNNER, "join")
     _write_join(function)
     return function
 
 
 def room(b: ir.IRBuilder) -> ir.Value:
-    """Memory for the record of a call."""
+    """Allocate the record of a call."""
     return b.alloca(I64, size=_COUNT)
 
 
@@ -57,7 +59,7 @@ def tell(
 
 
 def _write_join(function: ir.Function) -> None:
-    """``void join(args, dimensions, steps, told)``: move away from the caller, and run."""
+    """Write ``void join(args, dimensions, steps, told)``: move away from the caller, then run."""
     args, dimensions, steps, told = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
     table = b.inttoptr(_load(b, told, _TABLE), POINTER)
@@ -75,8 +77,8 @@ def _write_join(function: ir.Function) -> None:
 
 
 def _move_away(module: ir.Module) -> ir.Function:
-    """``void move_away(processor, caller, table)``: take the caller's affinity mask without that
-    processor.
+    """Return ``void move_away(processor, caller, table)``: it sets the caller's affinity mask
+    without that processor.
 
     A thread that may run nowhere else stays where it is, since Linux refuses an empty mask.
     """
@@ -107,7 +109,7 @@ def _move_away(module: ir.Module) -> ir.Function:
 def _call(
     b: ir.IRBuilder, table: ir.Value, name: str, kind: ir.FunctionType, otherwise: ir.Value
 ) -> ir.Value:
-    """The result of a system function without arguments; a default where the system lacks it."""
+    """Call a system function without arguments; return a default on systems without it."""
     function = abi.load(b, table, abi.SLOTS[name], kind.as_pointer())
     before, asks, after = b.block, *(b.append_basic_block(n) for n in ("asks", "after"))
     b.cbranch(b.icmp_unsigned("!=", function, ir.Constant(function.type, None)), asks, after)

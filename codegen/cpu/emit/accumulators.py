@@ -1,8 +1,8 @@
 """Accumulators of loops in LLVM IR.
 
-A maximum or minimum is two reductions, of the numbers and of whether one was NaN: LLVM computes
-several vectors of them at a time.  An intrinsic that propagates NaN is one long chain of four
-instructions for each vector, and took four times as long.
+A maximum or minimum of floats becomes two reductions: one of the numbers, and one of whether any
+was NaN. LLVM then computes several vectors at a time. An intrinsic that propagates NaN forms one
+long chain of four instructions per vector, and took four times as long.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def accumulate(emitter: KernelContext, s: Accumulate) -> None:
 def _extreme(
     emitter: KernelContext, accumulator: Accumulator, old: ir.Value, value: ir.Value
 ) -> ir.Value:
-    """The larger or the smaller of two, where both are numbers; NaN is remembered beside it."""
+    """Return the larger or smaller of two numbers; record in a flag whether the value is NaN."""
     b, flag = emitter.builder, emitter.not_numbers[accumulator.number]
     b.store(b.or_(b.load(flag, typ=I1), b.fcmp_unordered("uno", value, value)), flag)
     relation = ">" if accumulator.combine == "maximum" else "<"

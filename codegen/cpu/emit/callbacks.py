@@ -1,4 +1,4 @@
-"""Calls of functions of the process: a function for each, which hands over addresses."""
+"""Calls of functions of the process; each is in an LLVM function that passes addresses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ZERO = ir.Constant(I64, 0)
 
 
 def needed(program: LoopProgram) -> set[str]:
-    """The names of what a program calls, and of what raises its errors."""
+    """Return the names of the callbacks of a program, and of the function that raises errors."""
     found = {native_of(s.call).name for s in statements(program) if isinstance(s, Callback)}
     return found | {RAISE} if found else found
 
@@ -54,7 +54,7 @@ def raise_errors(
     functions: Sequence[str],
     failed: ir.Block,
 ) -> None:
-    """Raise in Python what a callback has raised: it is kept under the address of the status."""
+    """Raise in Python the error of a callback, which is stored under the address of the status."""
     if RAISE not in functions:
         return
     fine, bad = b.append_basic_block("fine"), b.append_basic_block("bad")
@@ -72,7 +72,7 @@ def raise_errors(
 def _function(
     module: ir.Module, symbol: str, count: int, position: int, *, is_python: bool
 ) -> ir.Function:
-    """``void f(ptr array, …, ptr status, ptr table)``: nothing is called once a call has failed."""
+    """Write ``void f(ptr array, …, ptr status, ptr table)``; it does nothing after a failure."""
     signature = ir.FunctionType(ir.VoidType(), [POINTER] * (count + 2))
     made = ir.Function(module, signature, symbol)
     made.linkage = "internal"
@@ -102,10 +102,10 @@ def _function(
 def _call_python(
     b: ir.IRBuilder, table: ir.Value, status: ir.Value, function: ir.Value, record: ir.Value
 ) -> None:
-    """Call a Python function with the address of the record, with the interpreter's lock.
+    """Call a Python function with the address of the record, under the interpreter's lock.
 
-    It keeps errors of the callback, and returns None where there is none.  What it raises itself is
-    what a signal asks for, and stays set in the thread.
+    The function stores errors of the callback, and returns None if there is none. An exception that
+    it raises itself was requested by a signal, and stays set in the thread.
     """
     null, none = ir.Constant(POINTER, None), abi.load(b, table, abi.SLOTS["None"])
     state = arrays.call(b, table, "PyGILState_Ensure", ir.IntType(32))
@@ -115,7 +115,7 @@ def _call_python(
     _mark_if(b, b.icmp_unsigned("==", answer, null), status, INTERRUPTED)
     called = b.and_(b.icmp_unsigned("!=", answer, null), b.icmp_unsigned("!=", answer, none))
     _mark_if(b, called, status, CALLED)
-    arrays.call(b, table, "Py_DecRef", ir.VoidType(), answer)  # null is none to count
+    arrays.call(b, table, "Py_DecRef", ir.VoidType(), answer)  # ignores null
     arrays.call(b, table, "PyGILState_Release", ir.VoidType(), state)
 
 

@@ -36,17 +36,17 @@ I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 NO_TEMPS: Mapping[Buffer, int] = MappingProxyType({})
 
-#: The loops that have become functions (see ``outlined``).
+#: The loops that are emitted as functions, by identity, with their constants (see ``outlined``).
 Outlined = dict[int, list[Constant]]
 
 
 class KernelContext:
-    """A kernel that is being written: ``void kernel(ptr noalias buffer, …)``.
+    """A kernel while it is written: ``void kernel(ptr noalias buffer, …)``.
 
-    How statements are written is not known here; a subclass has a method for them.
+    A subclass has a method for each kind of statement.
     """
 
-    #: Whether it is handed the table in any case.
+    #: Whether it always takes the table.
     takes_table = False
 
     def __init__(
@@ -62,7 +62,7 @@ class KernelContext:
         fails: bool = False,
     ) -> None:
         self.module = module
-        #: The library functions of the program, in the order of the table; entries read so far.
+        #: The library functions of the program in the order of the table, and the loaded entries.
         self.functions = functions
         self.entries: dict[str, ir.Value] = {}
         #: The bits of the status for the checks of the program.
@@ -70,11 +70,11 @@ class KernelContext:
         self.kernel = kernel
         everything = list(walk(kernel.body))
         self.arguments = arguments(kernel, temps)
-        #: Whether the kernel can fail as it runs (see FAILURES).
+        #: Whether the kernel can fail while it runs (see FAILURES).
         self.checks = any(map(can_fail, everything))
-        #: Whether any kernel of the program can.
+        #: Whether any kernel of the program can fail.
         self.fails = fails
-        #: Whether it calls what only the table knows.
+        #: Whether it calls functions through the table.
         self.needs_table = self.takes_table or any(map(needs_table, everything))
         kinds: list[ir.Type] = [I64] * len(indices) + [llvm_type(s.dtype) for s in given]
         first = len(kinds)
@@ -90,19 +90,20 @@ class KernelContext:
         self.scalars = Scalars(self.builder, module)
         self.is_long = len(everything) >= STATEMENTS
         self.labels = loop_labels(symbol, kernel.body)
-        #: The last iterations of a loop that is split read memory themselves.  LLVM would hand them
-        #: the values that the loop has read last, and then the loop would stay scalar.
+        #: Loops written so far. If a loop is split, its last iterations load from memory
+        #: themselves: LLVM would pass them the values that the loop loaded last, and the loop
+        #: would stay scalar.
         self.looped: set[Var] = set()
         self.apart = 0
-        #: Memory that is not always at one place, and the marks of accesses to memory in a loop
-        #: whose iterations do not depend on each other.
+        #: Buffers whose address changes, and the access group of a loop whose iterations are
+        #: independent.
         self.moving = moving(kernel.body)
         self.group: ir.MDValue | None = None
-        #: Whether LLVM is not to know where ranges end.
+        #: Whether the ends of ranges are hidden from LLVM.
         self.veiled = False
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
-        #: Accumulators in memory, which LLVM moves to registers; of extremes, whether one was NaN.
+        #: Accumulators in memory, which LLVM moves to registers; for extremes, the NaN flags.
         self.slots: dict[int, ir.Value] = {}
         self.not_numbers: dict[int, ir.Value] = {}
         pointers = dict(zip(self.arguments, self.function.args[first:], strict=False))
@@ -110,7 +111,7 @@ class KernelContext:
         self.vars.update(zip(indices, self.function.args, strict=False))
         for scalar, argument in zip(given, self.function.args[len(indices) : first], strict=True):
             self.registers[scalar.number] = argument
-        #: Loops that are functions of their own.
+        #: Constants of scalars of loops that are emitted as functions.
         self.outlined: Outlined = {}
         rest = self.function.args[first + len(self.arguments) :]
         self.status = rest[0] if self.checks else None
@@ -128,28 +129,28 @@ class KernelContext:
         indices: Sequence[Var],
         given: Sequence[Scalar] = (),
     ) -> Self:
-        """The context of another function in the same module, which is called from here."""
+        """Return the context of another function in the same module, called from this one."""
         return type(self)(
             self.module, kernel, symbol, indices, given, self.functions, bits=self.bits,
             fails=self.fails,
         )  # fmt: skip
 
     def emit(self) -> ir.Function:
-        """The finished function."""
+        """Write the kernel and return its function."""
         raise NotImplementedError
 
     def body(self, statements: list[Any]) -> None:
-        """Write statements where the builder stands."""
+        """Write statements at the builder's position."""
         raise NotImplementedError
 
     # -- addresses ------------------------------------------------------------
 
     def pointer(self, buffer: Buffer) -> ir.Value:
-        """Where a buffer begins."""
+        """Return the address of a buffer's first element."""
         return self.places.pointer(buffer, self.builder)
 
     def index(self, index: Affine) -> ir.Value:
-        """An index expression as an i64."""
+        """Return an index expression as an i64."""
         b = self.builder
         total: ir.Value | None = None
         for atom, coefficient in index.terms:
@@ -194,7 +195,7 @@ class KernelContext:
         self.in_group(self.builder.store(value, address, align=_bytes(kind)))
 
     def in_group(self, access: ir.Instruction | ir.CallInstr) -> None:
-        """Mark an access to memory that depends on none of other iterations of its loop."""
+        """Mark a memory access as independent of those of other iterations of its loop."""
         if self.group is not None:
             access.set_metadata("llvm.access.group", self.group)
 
@@ -209,7 +210,7 @@ class KernelContext:
         if not any(map(can_fail, inner)):
             return None
         found = self.failures.found
-        # These mark the call.
+        # These set the status of the call directly.
         if any(isinstance(s, (Factorization, Callback, Repeat)) for s in inner):
             found = b.or_(found, b.load(self.status, typ=I64))
         return b.icmp_unsigned("==", found, ir.Constant(I64, 0))

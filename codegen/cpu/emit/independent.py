@@ -1,11 +1,11 @@
-"""Loops whose iterations touch memory of their own, for LLVM to know.
+"""Tell LLVM which loops have iterations that touch disjoint memory.
 
-LLVM finds out by itself where arrays are arguments.  Tapes, and arrays that change places from step
-to step, are wherever they are: it would ask as the loop runs, for each array that is written and
-each other one, and where these are many it leaves the loop scalar.
+LLVM finds out by itself if the arrays are arguments. The addresses of tapes, and of arrays that
+swap places between steps, are unknown: LLVM would compare them at run time, each written array with
+every other one, and if there are many it leaves the loop scalar.
 
-Legal where the loop is innermost, its statements compute scalars, add them up, or touch single
-elements at places that are known, and no iteration touches what another one writes
+Legal where the loop is innermost, its statements compute or accumulate scalars or touch single
+elements at known places, and no iteration touches memory that another one writes
 (``is_any_order``).
 """
 
@@ -21,7 +21,7 @@ from autojit.codegen.loop_ir.values import Buffer
 
 
 def is_independent(loop: Loop, moving: Collection[Buffer]) -> bool:
-    """Whether an innermost loop touches such memory, and no iteration what another one writes."""
+    """Whether an innermost loop touches moving memory and its iterations are independent."""
     if not moving or loop.role == "sequence" or not all(map(_is_plain, loop.body)):
         return False
     return any(t.memory in moving for t in touches(loop.body)) and is_any_order(loop)

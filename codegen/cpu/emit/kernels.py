@@ -1,4 +1,4 @@
-"""Kernels as LLVM functions: one a loop nest, with pointers that do not alias."""
+"""Kernels as LLVM functions: one per loop nest, with pointers that do not alias."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class KernelEmitter(KernelContext):
         }
 
     def emit(self) -> ir.Function:
-        """The finished function."""
+        """Write the kernel and return its function."""
         first = self.builder.block
         for statement in self.kernel.body:
-            # What is called once only, and with hundreds of others, is not worth its copies.
+            # Inlining a function that is called once, among hundreds of others, is not worth it.
             self.scalars.inlines = not (self.is_long and isinstance(statement, Compute))
             self.body([statement])
         if self.checks:
@@ -94,7 +94,7 @@ class KernelEmitter(KernelContext):
             self.fail_if(negative, NEGATIVE_POWER)
         made = self.scalars.emit(s.name, args, operand, s.result.dtype)
         if isinstance(made, ir.CallInstr):
-            self.in_group(made)  # functions may read tables, once they are inlined
+            self.in_group(made)  # inlined functions may read tables
         self.registers[s.result.number] = made
 
     def constant(self, s: Constant) -> None:
@@ -107,9 +107,9 @@ class KernelEmitter(KernelContext):
     def in_range(self, s: InRange) -> None:
         b = self.builder
         shifted = self.index(s.index + -s.low)
-        # One unsigned comparison for both ends: below the range wraps around.
+        # One unsigned comparison for both ends: indices below the range wrap around.
         width = ir.Constant(I64, s.high - s.low)
-        if self.veiled:  # an instruction that is none: its result could be anything
+        if self.veiled:  # an empty instruction, whose result LLVM cannot know
             kind = ir.FunctionType(I64, [I64])
             width = self.allocas.asm(kind, "", "=r,0", [width], False)
         holds = b.icmp_unsigned("<", shifted, width)
@@ -135,7 +135,7 @@ class KernelEmitter(KernelContext):
         self.registers[s.result.number] = merged
 
     def place(self, places: tuple[Place, ...], guard: ir.Value | None) -> list[ir.Value]:
-        """Offsets of computed places; out of bounds they are 0, and the call is marked."""
+        """Return the offsets of computed places; 0 if out of bounds, which also marks the call."""
         b, offsets = self.builder, []
         for place in places:
             if place.line is not None:

@@ -1,8 +1,8 @@
-"""Locations in LLVM IR: which statement of the loops an instruction was written for.
+"""Locations in LLVM IR record the loop statement that an instruction was written for.
 
-They are debug locations, whose line is the number of a statement.  LLVM carries them through its
-passes to the assembly, and makes no other code for them.  Only code that is shown has them; what is
-run is written without.
+They are debug locations whose line is the number of a statement. LLVM carries them through its
+passes to the assembly, and generates the same code as without them. Only code that is displayed has
+them; code that runs is written without.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Locations:
     """The numbers of a program's statements, from 1 on, and the locations of a module."""
 
     def __init__(self, program: LoopProgram) -> None:
-        #: The kernels, library calls and statements in order: of number n that at n - 1.
+        #: The kernels, library calls and statements in order: number n is at index n - 1.
         self.statements = list(_statements(program))
         self._numbers: dict[int, int] = {}
         for number, s in enumerate(self.statements, 1):
@@ -30,7 +30,7 @@ class Locations:
             made = None if isinstance(s, Kernel) else defined(s)
             if made is not None:
                 self._numbers.setdefault(id(made), number)
-        #: Of functions that do not belong to one kernel: the statement that they are for.
+        #: The statement that a function was written for, if it does not belong to one kernel.
         self._owners: dict[str, int] = {}
         self._known = 0
         self._scopes: dict[str, ir.DIValue] = {}
@@ -38,14 +38,14 @@ class Locations:
         self._unit: ir.DIValue | None = None
 
     def number_of(self, statement: Any) -> int | None:
-        """The number of a statement, or of that which computes the same scalar."""
+        """Return the number of a statement, or of the one that computes the same scalar."""
         number = self._numbers.get(id(statement))
         if number is None and not isinstance(statement, Kernel):
             number = self._numbers.get(id(defined(statement)))
         return number
 
     def at(self, function: ir.Function, number: int) -> ir.DIValue:
-        """The location of a statement's instructions in a function; 0 is nowhere."""
+        """Return the location of a statement's instructions in a function; 0 means nowhere."""
         key = function.name, number
         if key not in self._made:
             words = {"line": number, "column": 0, "scope": self._scope(function)}
@@ -53,7 +53,7 @@ class Locations:
         return self._made[key]
 
     def own(self, module: ir.Module, number: int | None) -> None:
-        """Functions that have no owner so far are for a statement."""
+        """Assign all functions without an owner to a statement."""
         if len(module.globals) != self._known:
             self._known = len(module.globals)
             for function in module.functions:
@@ -62,7 +62,7 @@ class Locations:
     def finish(self, function: ir.Function) -> None:
         """Give a location to each instruction that has none.
 
-        What is inlined everywhere takes the location of its call.
+        Instructions of functions that are always inlined take the location of the call.
         """
         if function.is_declaration or "alwaysinline" in function.attributes:
             return

@@ -1,4 +1,4 @@
-"""Loops over arrays in LLVM IR: what they hand on in registers, and what LLVM is told of them."""
+"""Loops over arrays in LLVM IR: the values they carry in registers, and the hints for LLVM."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from .independent import is_independent
 from .predictive_commoning import Commoning, commoning
 
 I64 = ir.IntType(64)
-#: Loops of fewer iterations LLVM puts under masks, unless they are whole vectors
+#: LLVM vectorizes loops of fewer iterations with masks, unless they are whole vectors
 #: (its `TinyTripCountVectorThreshold`).
 FOLDED = 16
-#: Fills of at most this many scalars are written out.
+#: Fills of at most this many scalars are unrolled.
 FEW = 16
-#: Parts of a range have a multiple of this many iterations, where the range has.
+#: The parts of a range have a multiple of this many iterations, if the range has.
 GRAIN = 64
-#: A task has at least this many of them, so that none has far more than the others.
+#: A task has at least this many such grains, so that no task has far more than the others.
 EVEN = 16
-#: From this many iterations on, two or four vectors are computed at a time; of fewer, too many
-#: would be left over.
+#: From these numbers of iterations on, two or four vectors are computed at a time; shorter loops
+#: would leave too many iterations over.
 INTERLEAVED = {"sums": (32, 200), "extremes": (256, 256)}
-#: The most statements of such a loop.
+#: The most statements of an interleaved loop.
 MOST_INTERLEAVED = 16
 
 
 def fill(e: KernelContext, s: Fill) -> None:
-    """Elements set to a number."""
+    """Set elements to a number."""
     dtype = s.buffer.dtype
     value = constant(s.value, dtype)
     if s.count <= FEW:
@@ -69,7 +69,7 @@ def fill(e: KernelContext, s: Fill) -> None:
 
 
 def loop(e: KernelContext, s: Loop) -> None:
-    """A loop: written out, a function of its own, or counted."""
+    """Write a loop: unrolled, as a function of its own, or counted."""
     if s.unroll and s.share is None:
         e.apart += s.var in e.looped
         for i in range(s.start, s.stop):
@@ -102,7 +102,7 @@ def loop(e: KernelContext, s: Loop) -> None:
 def _bounded(
     e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value
 ) -> tuple[ir.Value, ir.Value]:
-    """The range between the bounds, which may be empty."""
+    """Return the range between the bounds, which may be empty."""
     b = e.builder
     if s.lower is not None:
         lower = e.registers[s.lower.number]
@@ -124,10 +124,10 @@ def _counted(e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value) -> None
     alone = long and is_independent(s, e.moving)
     group = access_group(e.module) if alone else None
     unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
-    # LLVM knows of two conditions where one implies the other, and puts a place that it knows then
-    # in for the address.  Its vectoriser (of LLVM 22) takes a vector's address from the first
-    # element even if that one is not read, and with it that place: other elements would be read.
-    # So it is not told where the ranges end.
+    # If one of two conditions implies the other, LLVM replaces an address by the one that it then
+    # knows. The vectorizer of LLVM 22 takes a vector's address from the first element, even if that
+    # element is masked, and with it the replaced address: it would read other elements. So the ends
+    # of ranges are hidden from LLVM.
     guards = _guards(s)
     are_ranges = _are_ranges(s, guards)
     counted = CountedLoop(
@@ -156,22 +156,22 @@ def _counted(e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value) -> None
 def _is_narrow(s: Loop) -> bool:
     """Whether a loop touches numbers of one or two bytes.
 
-    Eight of one byte are half of the shortest vector.  LLVM (22) makes a whole one of them, and of
-    a mask that says the same of all eight one that says it of sixteen: eight bytes too many are
-    read, or written.  It has such masks where no iterations are left over.
+    Eight numbers of one byte are half of the shortest vector. LLVM 22 uses a whole vector for them,
+    and extends a mask that is the same for all eight to sixteen: eight bytes too many are read or
+    written. It has such masks if no iterations are left over.
     """
     return any(itemsize(x.buffer.dtype) < 4 for x in s.body if hasattr(x, "buffer"))
 
 
 def _may_be_folded(s: Loop) -> bool:
-    """Whether LLVM may put masks into a loop for its being short, asked or not."""
+    """Whether LLVM may vectorize a loop with masks because it is short, requested or not."""
     extent = s.stop - s.start
     return extent < FOLDED and extent & (extent - 1) != 0
 
 
 def _interleaved(s: Loop) -> int:
-    """How many vectors a loop works on at a time: several, where each waits for what the one before
-    has added."""
+    """Return the number of vectors that a loop computes at a time: several if each vector would
+    otherwise wait for the sum of the one before."""
     combined = {x.accumulator.combine for x in s.body if isinstance(x, Accumulate)}
     if not combined or len(s.body) > MOST_INTERLEAVED or not all(map(_is_plain, s.body)):
         return 1
@@ -182,7 +182,7 @@ def _interleaved(s: Loop) -> int:
 
 
 def _guards(s: Loop) -> list[int]:
-    """The conditions of reads that change with a loop."""
+    """Return the conditions of reads that vary with a loop."""
     guards = {x.guard.number for x in walk(s.body) if isinstance(x, (Gather, Load)) and x.guard}
     changing: set[int] = set()
     for x in walk(s.body) if len(guards) > 1 else ():
@@ -194,23 +194,23 @@ def _guards(s: Loop) -> list[int]:
 
 
 def _has_strides_back(s: Loop) -> bool:
-    """Whether a loop touches every second element, or fewer, backwards.
+    """Whether a loop accesses memory backwards with a stride of two elements or more.
 
-    LLVM (22) computes what vectors of such reads cost in two ways that differ, and ends the process
-    when it finds out.
+    LLVM 22 estimates the cost of vectors of such reads in two ways that disagree, and aborts the
+    process when it finds out.
     """
     accesses = (x for x in walk(s.body) if isinstance(x, (Load, Store)))
     return any((x.index.stride(s.var) or 0) < -1 for x in accesses)
 
 
 def _is_nest(s: Any) -> bool:
-    """Whether a statement keeps the loop around it from becoming vectors."""
+    """Whether a statement prevents the loop around it from being vectorized."""
     is_long = isinstance(s, Loop) and s.stop - s.start > MOST_UNROLLED
     return is_long or isinstance(s, MatrixProduct)
 
 
 def _are_ranges(s: Loop, guards: list[int]) -> bool:
-    """Whether conditions are ranges of indices."""
+    """Whether all conditions are ranges of indices."""
     made = {x.result.number for x in walk(s.body) if isinstance(x, InRange)}
     return made.issuperset(guards)
 
@@ -226,7 +226,7 @@ def _is_plain(s: Any) -> bool:
 def part(
     e: KernelContext, var: Var, start: int, extent: int, grain: int = 1
 ) -> tuple[ir.Value, ir.Value]:
-    """A task's part of a range: the parts are equal, to within a grain of iterations."""
+    """Return a task's part of a range; the parts are equal up to one grain of iterations."""
     b, task, count = e.builder, e.vars[var], ir.Constant(I64, var.extent)
     bounds = []
     for number in (task, b.add(task, ir.Constant(I64, 1))):
@@ -239,10 +239,10 @@ def part(
 
 
 def _own_part(e: KernelContext, s: Loop) -> tuple[ir.Value, ir.Value]:
-    """A task's part of a loop.
+    """Return a task's part of a loop.
 
-    LLVM is told that it is not empty, and sees of what it is a multiple: then nothing is left for
-    a loop behind that of the vectors.
+    LLVM is told that it is not empty, and sees the factor that divides its length; then the
+    vectorized loop needs no remainder loop.
     """
     assert s.share is not None
     start, stop = part(e, s.share, s.start, s.stop - s.start, grain(s))
@@ -255,10 +255,10 @@ def _own_part(e: KernelContext, s: Loop) -> tuple[ir.Value, ir.Value]:
 
 
 def grain(s: Loop) -> int:
-    """Of how many iterations the parts of tasks are multiples.
+    """Return the number of iterations that divides the length of each task's part.
 
-    Of a loop that may become vectors: whole ones, if the loop has no others, and so many that no
-    task has far more than another.
+    In a loop that may be vectorized, parts are whole vectors if the whole loop is, as long as no
+    task gets far more than another.
     """
     assert s.share is not None
     extent, found = s.stop - s.start, GRAIN

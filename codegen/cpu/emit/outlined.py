@@ -1,11 +1,11 @@
-"""Long loops inside of loops over steps, as functions of their own.
+"""Long loops inside loops over steps become functions of their own.
 
-A loop whose steps run in turn is one function, and what sweeps over arrays in each step is inlined
-into it.  LLVM works on a function as a whole and on one thread, so long ones are taken apart:
-each sweep is a function that can be compiled beside the others (see ``parts``).
+A loop whose steps run in order is one function, and the sweeps over arrays in each step are inlined
+into it. LLVM compiles a function as a whole and on one thread, so long functions are taken apart:
+each sweep becomes a function that is compiled in parallel with the others (see ``parts``).
 
-Legal for whole loops of plain statements without local buffers and tapes, which add to no
-accumulator from outside (``_can_be_taken_out``).  Nothing changes in the results.
+Legal where the loop is whole, consists of plain statements without local buffers and tapes, and
+updates no accumulator from outside (``_can_be_taken_out``). Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from autojit.ir.core.affine import Affine, Var
 
 from .context import KernelContext
 
-#: Kernels of so many statements are taken apart, by loops of at least so many.
+#: Kernels of at least LONG statements are taken apart, by loops of at least LEAST statements.
 LONG, LEAST = 120, 25
-#: What a loop may consist of.
+#: The statements that such a loop may contain.
 _PLAIN = (
     Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
     Load, Loop, ScatterInto, Store,
@@ -47,7 +47,7 @@ _VALUES = (Compute, Constant, IndexValue, InRange, Load, Gather, Finish)
 
 
 def chosen(kernel: Kernel) -> dict[int, list[Constant]]:
-    """The loops of a kernel that are taken out, by identity; with the constants they use."""
+    """Return the loops of a kernel to outline, by identity, with the constants they use."""
     statements = list(walk(kernel.body))
     long = in_sequence(kernel.body) and len(statements) >= LONG
     if not long and not any(isinstance(s, Loop) and s.outlined for s in statements):
@@ -77,14 +77,14 @@ def _can_be_taken_out(loop: Loop) -> bool:
 
 
 def _free(loop: Loop) -> list[Scalar]:
-    """The scalars from outside that a loop uses."""
+    """Return the scalars that a loop uses and does not define."""
     own = {s.result.number for s in walk([loop]) if isinstance(s, _VALUES)}
     found = {a.number: a for s in walk([loop]) for a in used(s) if a.number not in own}
     return list(found.values())
 
 
 def _indices(loop: Loop) -> list[Var]:
-    """The variables of loops around that a loop uses."""
+    """Return the variables of enclosing loops that a loop uses."""
     own = {s.var for s in walk([loop]) if isinstance(s, Loop)}
     found: dict[Var, None] = {}
     for s in walk([loop]):
@@ -95,7 +95,7 @@ def _indices(loop: Loop) -> list[Var]:
 
 
 def emit(emitter: KernelContext, loop: Loop, constants: list[Constant]) -> None:
-    """The loop as a function, and its call."""
+    """Write the loop as a function, and call it."""
     known = {c.result.number for c in constants}
     given = [s for s in _free(loop) if s.number not in known]
     indices = _indices(loop)

@@ -1,10 +1,10 @@
 """Locations of a kernel's buffers: arguments, its own memory, and pointers that change.
 
-LLVM knows that two arguments are not the same memory.  It does not follow pointers that are swapped
-from one step to the next, and takes them for anything: each loop that reads through one would
-ask, as it runs, whether it writes to what it reads, and where it cannot ask it stays scalar.
-So two temporaries that change places are reached from the first of them, by an offset that
-changes: either of the two, but nothing else.
+LLVM knows that two arguments do not overlap. It does not follow pointers that are swapped between
+steps, and assumes that they may point anywhere: each loop that reads through one would need an
+overlap check at run time, and stay scalar if no check is possible. So two temporaries that swap
+places are both addressed from the first one, by an offset that changes. LLVM then knows that the
+address is in one of the two, and nowhere else.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ I8, I64, POINTER = ir.IntType(8), ir.IntType(64), ir.PointerType()
 
 
 def pairs(statements: Iterable[Any], offsets: Mapping[Buffer, int]) -> dict[Buffer, Buffer]:
-    """Temporaries that change places with one other: the second of each two, with the first.
+    """Return the pairs of temporaries that swap with each other only: the second, then the first.
 
-    ``offsets`` says where in the arena temporaries are.
+    ``offsets`` contains the temporaries' offsets in the arena.
     """
     found = dict.fromkeys(
         (memory(s.first), memory(s.second)) for s in statements if isinstance(s, Swap)
@@ -43,14 +43,14 @@ def pairs(statements: Iterable[Any], offsets: Mapping[Buffer, int]) -> dict[Buff
 
 
 def arguments(kernel: Kernel, offsets: Mapping[Buffer, int]) -> list[Buffer]:
-    """The buffers that a kernel has to be told of."""
+    """Return the buffers that a kernel takes as arguments."""
     reached = pairs(walk(kernel.body), offsets)
     told = (b for b in kernel.buffers if memory(b) not in reached)
     return [b for b in told if b.kind not in ("local", "tape")]
 
 
 class Places:
-    """The buffers of a kernel as pointers, with slots for what changes."""
+    """The buffers of a kernel as pointers; pointers that change have slots."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Places:
         for buffer in kernel.buffers:
             if buffer.kind == "local":
                 kind = memory_type(buffer.dtype)
-                # An array type, not a count: LLVM takes arrays apart at once.
+                # An array type, not a count: LLVM splits arrays into scalars at once.
                 place = slots.alloca(ir.ArrayType(kind, max(1, buffer.size)))
                 self.fixed[buffer] = slots.bitcast(place, kind.as_pointer())
                 poison(slots, self.fixed[buffer], buffer)
@@ -81,17 +81,17 @@ class Places:
                 self._moving[tape] = _Moving(slots, ir.Constant(POINTER, None))
 
     def pointer(self, buffer: Buffer, builder: ir.IRBuilder) -> ir.Value:
-        """Where a buffer begins."""
+        """Return the address of a buffer's first element."""
         place = memory(buffer)
         moving = self._moving.get(place)
         return self.fixed[place] if moving is None else moving.pointer(builder)
 
     def move(self, buffer: Buffer, builder: ir.IRBuilder, address: ir.Value) -> None:
-        """A tape begins elsewhere from now on."""
+        """Set the address of a tape."""
         builder.store(address, self._moving[memory(buffer)].slot)
 
     def swap(self, first: Buffer, second: Buffer, builder: ir.IRBuilder) -> None:
-        """Two buffers change places."""
+        """Swap two buffers."""
         slots = [self._moving[memory(buffer)].slot for buffer in (first, second)]
         kind = self._moving[memory(first)].kind
         was = [builder.load(slot, typ=kind) for slot in slots]
@@ -100,7 +100,7 @@ class Places:
 
 
 def poison(builder: ir.IRBuilder, pointer: ir.Value, buffer: Buffer) -> None:
-    """Where tests want it, fill a buffer with bytes of ones: with NaN, where it holds floats."""
+    """Fill a buffer with ones (NaN in floats), if tests request it."""
     if not engine.POISON:
         return
     size = buffer.size * itemsize(buffer.dtype)
@@ -110,7 +110,7 @@ def poison(builder: ir.IRBuilder, pointer: ir.Value, buffer: Buffer) -> None:
 
 
 class _Moving:
-    """Where a buffer is at the moment: an offset from a base or, without one, an address."""
+    """The current place of a buffer: an offset from a base, or an address if there is no base."""
 
     def __init__(self, slots: ir.IRBuilder, start: ir.Value, base: ir.Value | None = None) -> None:
         self.base = base

@@ -9,11 +9,11 @@ other with every index that depends on the loop's variable shifted by one iterat
 K. O'Brien's ("Predictive commoning: a method of optimizing loops containing references to
 consecutive array elements", 1990), applied to expressions.
 
-Loads alone gain from three consecutive elements on: an unaligned vector that crosses two cache
-lines takes twice the time to load, and of three at least two do.
+Loads alone are worth commoning from three consecutive elements on: an unaligned vector that crosses
+two cache lines takes twice as long to load, and at least two of three do.
 
-Legal in innermost loops for what reads memory that the loop does not write (``_free_reads``), and
-for values computed from such reads alone.  Nothing changes in the results.
+Legal in innermost loops for reads of memory that the loop does not write (``_free_reads``), and for
+values computed from such reads alone. Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from autojit.ir.core.affine import Var
 from autojit.ir.core.machine import L2, current
 
 #: A run of loads has at least this many, and the loop's arrays take at most this part of the
-#: second-level cache.  Measured on a step of the heat equation on 128 x 128 points: 3.0 instead of
-#: 4.1 us.  Where arrays are not in the cache, the loop waits for memory and permutations only
-#: add to that (gradient of Rosenbrock's function of 1e6 unknowns: 286 instead of 256 us).
+#: second-level cache. Measured on a step of the heat equation on 128 x 128 points: 3.0 instead of
+#: 4.1 us. If arrays are not in the cache, the loop waits for memory and permutations only add to
+#: the time (gradient of Rosenbrock's function of 1e6 unknowns: 286 instead of 256 us).
 SHORTEST = 3
 CACHED = 1
-#: Permutations compete with arithmetic for execution ports.  Measured on Runge-Kutta steps of a
-#: chain of equations, 7 of reads beside 22 operations: 84 us, and 67 us without.
+#: Permutations compete with arithmetic for execution ports. Measured on Runge-Kutta steps of a
+#: chain of equations: 84 us with 7 permutations of reads beside 22 operations, 67 us without.
 MOST = 4
 #: The fewest statements that a permutation of a computed value must save.
 WORTH = 3
@@ -52,8 +52,8 @@ _PURE = (Compute, Constant, IndexValue, Load)
 class Commoning(NamedTuple):
     """The values that an innermost loop carries to the next iteration, and the remaining body.
 
-    ``carried`` are pairs of statements: the result of the first is that of the second one iteration
-    ago, so the first is not in the body.
+    ``carried`` contains pairs of statements. The result of the first is that of the second one
+    iteration earlier, so the first is not in the body.
     """
 
     carried: list[tuple[Any, Any]]
@@ -62,12 +62,12 @@ class Commoning(NamedTuple):
     computed: bool
 
     def before(self, statement: Any, loop: Loop) -> list[Any]:
-        """The statements that compute a statement's result before the first iteration."""
+        """Return the statements that compute a statement's result before the first iteration."""
         return _cone(statement, _definitions(loop.body), {}, loop.body)
 
 
 def commoning(loop: Loop) -> Commoning:
-    """The values of a loop that can be carried, and the body without them."""
+    """Return the values of a loop that can be carried, and the body without them."""
     free = _free_reads(loop)
     if not free or len(loop.body) > LARGEST:
         return Commoning([], loop.body, False)
@@ -94,7 +94,7 @@ def commoning(loop: Loop) -> Commoning:
 
 
 def _free_reads(loop: Loop) -> list[Load]:
-    """Loads that may move anywhere in the body of an innermost loop: nothing writes their
+    """Return the loads that may move anywhere in an innermost loop, as nothing writes their
     memory."""
     if any(bodies_of(s) for s in loop.body):
         return []
@@ -107,7 +107,7 @@ def _free_reads(loop: Loop) -> list[Load]:
 
 
 def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
-    """Loads whose element the previous iteration has loaded, with the load that did."""
+    """Return loads whose element the previous iteration loaded, with the load that did."""
     if footprint(buffers_of(loop.body)) > current().cache(L2, CACHED):
         return {}
     groups: dict[Any, dict[int, Load]] = defaultdict(dict)
@@ -128,13 +128,13 @@ def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
 
 # -- computed values ------------------------------------------------------------------
 
-#: The structure of an expression, and the iteration that it belongs to, relative to the current
-#: one; None if it is invariant.
+#: The structure of an expression, and its iteration relative to the current one (None if it is
+#: invariant).
 Form = tuple[Any, int | None]
 
 
 def _computed(loop: Loop, free: list[Load]) -> dict[int, Any]:
-    """Computed values that the previous iteration has computed, with the statement that did."""
+    """Return values that the previous iteration computed, with the statement that did."""
     groups: dict[Any, dict[int, Any]] = defaultdict(dict)
     for s, (structure, step) in _forms(loop, free):
         if isinstance(s, Compute) and step is not None:
@@ -149,7 +149,7 @@ def _computed(loop: Loop, free: list[Load]) -> dict[int, Any]:
 
 
 def _forms(loop: Loop, free: list[Load]) -> list[tuple[Any, Form]]:
-    """The forms of statements that depend only on movable loads and on invariants."""
+    """Return the forms of statements that depend only on movable loads and on invariants."""
     readable = {id(s) for s in free}
     defined = {s.result.number for s in loop.body if hasattr(s, "result")}
     numbers: dict[Any, int] = {}
@@ -171,7 +171,7 @@ def _forms(loop: Loop, free: list[Load]) -> list[tuple[Any, Form]]:
                           for part, n in parts]  # fmt: skip
                 form = (s.name, s.result.dtype, *inside), base
         if form is not None:
-            # Structures by number, so that those of large expressions are not compared in depth.
+            # Structures are numbered, so that comparing large expressions is cheap.
             short = numbers.setdefault(form[0], len(numbers)), form[1]
             known[s.result.number] = short
             found.append((s, short))
@@ -190,12 +190,12 @@ def _form_of_index(s: Load | IndexValue, var: Var) -> Form | None:
 
 
 def _worthwhile(loop: Loop, pairs: dict[int, Any]) -> dict[int, Any]:
-    """The pairs that save at least ``WORTH`` statements."""
+    """Return the pairs that save at least ``WORTH`` statements."""
     while True:
         alive = _alive(loop, pairs)
         reached = {a: b for a, b in pairs.items() if a in alive}
         for a in reached:
-            # Without it, not with parts of it carried in its place.
+            # Compare with not carrying this value, rather than carrying parts of it instead.
             others = {x: b for x, b in reached.items() if x != a}
             if len(_alive(loop, others)) - len(alive) < WORTH - 1:
                 pairs = {x: b for x, b in pairs.items() if x != a}
@@ -205,7 +205,7 @@ def _worthwhile(loop: Loop, pairs: dict[int, Any]) -> dict[int, Any]:
 
 
 def _alive(loop: Loop, carried: dict[int, Any]) -> set[int]:
-    """The statements that are live when some are carried, the carried ones included."""
+    """Return the statements that are live if some values are carried, with the carried ones."""
     known = _definitions(loop.body)
     alive: set[int] = set()
     open_ = [s for s in loop.body if can_fail(s) or not isinstance(s, _PURE)]
@@ -221,7 +221,7 @@ def _alive(loop: Loop, carried: dict[int, Any]) -> set[int]:
 def _cone(
     statement: Any, known: dict[int, Any], carried: dict[int, Any], body: list[Any]
 ) -> list[Any]:
-    """A statement and the statements of the body that it depends on, in order."""
+    """Return a statement and the statements of the body that it depends on, in order."""
     inside: set[int] = set()
     open_ = [statement]
     while open_:

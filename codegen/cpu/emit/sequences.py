@@ -1,4 +1,4 @@
-"""Loops whose steps run in turn, and branches, in LLVM IR."""
+"""Loops whose steps run in order, and branches, in LLVM IR."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ I64, POINTER = ir.IntType(64), ir.PointerType()
 
 
 def repeat(emitter: KernelContext, s: Repeat) -> None:
-    """Test, body, and again; the tapes grow twofold where they are full.
+    """Write a loop that tests its condition and runs its body; full tapes double their size.
 
-    What fails in the loop ends it, and what has failed before skips it: its condition may never
-    come to hold with made-up elements.  After so many steps it pauses, for Ctrl-C (see
+    A failure in the loop ends it, and an earlier failure skips it: with placeholder elements its
+    condition may never become false. After some steps it pauses, for Ctrl-C (see
     ``interruptions``).
     """
     b = emitter.builder
@@ -49,7 +49,7 @@ def repeat(emitter: KernelContext, s: Repeat) -> None:
 
 
 def _pause(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block) -> None:
-    """Pause; a loop that has to end then counts as one of no steps, so that no sweep follows."""
+    """Pause; a loop that must end then counts as one of no steps, so that no sweep follows."""
     b = emitter.builder
     stop, on = b.append_basic_block("stop"), b.append_basic_block("resumed")
     b.cbranch(pauses.pause(), stop, on)
@@ -60,7 +60,7 @@ def _pause(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block) ->
 
 
 def _fallible(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block) -> None:
-    """One loop, with the pauses in it: LLVM sees that what counts its steps is not negative."""
+    """Write one loop that contains the pauses: LLVM sees that its counter is not negative."""
     b = emitter.builder
     head, on, pause, body = (b.append_basic_block(n) for n in ("head", "on", "pause", "body"))
     step = _head(emitter, s, head, ir.Constant(I64, 0))
@@ -76,8 +76,8 @@ def _fallible(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block)
 
 
 def _infallible(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block) -> None:
-    """The steps between two pauses are a loop of their own, without a call, so that LLVM may make
-    it vector code.  After a pause the condition is computed again, which changes nothing."""
+    """Write the steps between two pauses as an inner loop without calls, so that LLVM may vectorize
+    it. After a pause the condition is computed again, which changes nothing."""
     b = emitter.builder
     names = "some", "head", "body", "leave", "pause"
     some, head, body, leave, pause = (b.append_basic_block(n) for n in names)
@@ -103,7 +103,7 @@ def _infallible(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Bloc
 
 
 def _head(emitter: KernelContext, s: Repeat, head: ir.Block, first: ir.Value) -> ir.PhiInstr:
-    """The number of the step, and the condition."""
+    """Write the number of the step and the condition. Return the number."""
     b = emitter.builder
     before = b.block
     b.branch(head)
@@ -119,7 +119,7 @@ def _head(emitter: KernelContext, s: Repeat, head: ir.Block, first: ir.Value) ->
 def _body(
     emitter: KernelContext, s: Repeat, step: ir.PhiInstr, head: ir.Block, done: ir.Block
 ) -> None:
-    """The body, and back."""
+    """Write the body and the jump back."""
     b = emitter.builder
     if s.tapes:
         emitter.rooms[s.tapes[0]].reserve(step, done)
@@ -130,7 +130,7 @@ def _body(
 
 
 def _steps_to_pause(s: Repeat) -> int:
-    """The steps of a loop before its first pause, by their work; one where that is not known."""
+    """Estimate the steps of a loop before its first pause by their work; 1 if it is unknown."""
     everything = [*s.condition, *s.body]
     if any(isinstance(x, (Callback, Factorization, Repeat, Steps)) for x in walk(everything)):
         return 1
@@ -138,7 +138,7 @@ def _steps_to_pause(s: Repeat) -> int:
 
 
 def steps(emitter: KernelContext, s: Steps) -> None:
-    """The body for each step that a loop ran."""
+    """Write a loop that runs the body for each step of an earlier loop."""
     b = emitter.builder
     count = b.load(emitter.trips[s.trips], typ=I64)
     zero, one = ir.Constant(I64, 0), ir.Constant(I64, 1)
@@ -150,12 +150,12 @@ def steps(emitter: KernelContext, s: Steps) -> None:
 
 
 def release(emitter: KernelContext, s: Release) -> None:
-    """Give the memory of tapes back."""
+    """Release the memory of tapes."""
     emitter.rooms[s.tapes[0]].release()
 
 
 def keep(emitter: KernelContext, s: Keep) -> None:
-    """Write down where tapes are."""
+    """Store the places of tapes."""
     b = emitter.builder
     words = [b.load(emitter.trips[s.trips], typ=I64)]
     if s.tapes:
@@ -165,7 +165,7 @@ def keep(emitter: KernelContext, s: Keep) -> None:
 
 
 def recall(emitter: KernelContext, s: Recall) -> None:
-    """Read where tapes are."""
+    """Load the places of tapes."""
     b = emitter.builder
     words = [emitter.load_from(emitter.address(s.note, Affine(i)), "i64") for i in range(NOTE)]
     trips = emitter.trips[s.trips] = emitter.allocas.alloca(I64)
@@ -175,7 +175,7 @@ def recall(emitter: KernelContext, s: Recall) -> None:
 
 
 def branch(emitter: KernelContext, s: Branch) -> None:
-    """A jump to the body of the index; the first and the last take what is out of range."""
+    """Jump to the body at the index; the first or the last if the index is out of range."""
     b = emitter.builder
     index = emitter.registers[s.index.number]
     blocks = [b.append_basic_block(f"branch{k}") for k in range(len(s.bodies))]
@@ -193,5 +193,5 @@ def branch(emitter: KernelContext, s: Branch) -> None:
 
 
 def swap(emitter: KernelContext, s: Swap) -> None:
-    """Two buffers change places."""
+    """Swap two buffers."""
     emitter.places.swap(s.first, s.second, emitter.builder)

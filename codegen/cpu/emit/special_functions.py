@@ -1,4 +1,4 @@
-"""Calls of functions of scipy.special, whose addresses the table holds."""
+"""Calls of functions of scipy.special, whose addresses are in the table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _INNER_LOOP = ir.FunctionType(ir.VoidType(), [POINTER] * 4)
 
 
 def needed(program: LoopProgram) -> set[str]:
-    """What the table must hold for the functions that a program calls."""
+    """Return the names of the table's entries that a program's calls need."""
     words = {s.name for s in statements(program) if isinstance(s, Compute)}
     return {name for word in words for name in special_functions.names(word)}
 
 
 def call(e: KernelContext, s: Compute, operands: list[ir.Value]) -> ir.Value:
-    """One element of a function of SciPy's, which computes in float64."""
+    """Compute one element with a function of SciPy, which computes in float64."""
     declared = external(s.name)
     assert declared is not None
     b, is_narrow = e.builder, s.result.dtype == "f32"
@@ -45,7 +45,7 @@ def _function(e: KernelContext, name: str, signature: ir.FunctionType) -> ir.Val
 
 
 def _entry(e: KernelContext, name: str, kind: ir.Type | None = None) -> ir.Value:
-    """An entry of the table, read once a kernel."""
+    """Return an entry of the table, loaded once per kernel."""
     known = e.entries.get(name)
     if known is None:
         position = abi.OWN_SLOTS + e.functions.index(name)
@@ -56,7 +56,7 @@ def _entry(e: KernelContext, name: str, kind: ir.Type | None = None) -> ir.Value
 def _one_of_several(
     e: KernelContext, name: str, declared: External, args: list[ir.Value]
 ) -> ir.Value:
-    """The results are written through pointers, which are the last arguments."""
+    """Call a function that writes its results through pointers, which are the last arguments."""
     places = [e.allocas.alloca(_F64) for _ in range(declared.results)]
     signature = ir.FunctionType(ir.VoidType(), [*(x.type for x in args), *[POINTER] * len(places)])
     e.builder.call(_function(e, name, signature), [*args, *places])
@@ -66,10 +66,10 @@ def _one_of_several(
 def _by_inner_loop(
     e: KernelContext, name: str, declared: External, args: list[ir.Value]
 ) -> ir.Value:
-    """The inner loop for one element.  It moves the pointers, so they are written each time."""
+    """Call an inner loop for one element. It moves the pointers, so they are stored each time."""
     b, kinds = e.builder, declared.loop.replace("->", "")
     taken = len(declared.loop.partition("-")[0])
-    # One room for each piece; complex numbers have two that lie side by side.
+    # One slot per number; complex numbers have two adjacent ones.
     first = [sum(1 + (k == "D") for k in kinds[:i]) for i in range(len(kinds) + 1)]
     room = e.allocas.alloca(_F64, size=first[-1])
     pointers, steps = (e.allocas.alloca(I64, size=len(kinds)) for _ in range(2))

@@ -1,9 +1,9 @@
-"""Tasks in LLVM IR: a function for one task, and one that runs them until none is left.
+"""Tasks in LLVM IR: a function for one task, and one that runs tasks until none is left.
 
-A thread claims tasks by bits of a word that all share, so the threading layer only has to call the
-runner once a thread, and no task runs twice or never.  Each begins with tasks of its own, the same
-ones at every call, whose numbers are in its caches from the last one; when they are done it helps
-the others, from their ends.
+Threads claim tasks by setting bits of a shared word. So the threading layer only has to call the
+runner once per thread, and each task runs exactly once. Each thread begins with tasks of its own,
+the same at every call, whose data is in its caches from the last call. When they are done it helps
+the others, starting with their last tasks.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from .context import KernelContext
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 _ZERO, _ONE, _NONE = ir.Constant(I64, 0), ir.Constant(I64, 1), ir.Constant(POINTER, None)
 
-#: Bits of the word by which tasks are claimed.
+#: The number of bits of the word in which tasks are claimed.
 MOST = 64
-#: Words ahead of the arguments of tasks: which are claimed, and how many threads there are.
+#: Words before the arguments of tasks: the claimed tasks, and the number of threads.
 _CLAIMED, _THREADS, _FIRST = range(3)
 
 #: fn, args, dimensions, steps, data, inner_ndim, array_count, num_threads
 PARALLEL_FOR = ir.FunctionType(ir.VoidType(), [POINTER] * 5 + [I64, I64, I32])
 _COUNT = ir.FunctionType(I32, [])
 _FALSE = ir.Constant(ir.IntType(1), 0)
-#: data, the thread's number, how many tasks there are
+#: data, the thread's number, the number of tasks
 _CLAIM = ir.FunctionType(I64, [POINTER, POINTER, I64])
 #: runner, its data, table, memory for times or null
 _RUN = ir.FunctionType(ir.VoidType(), [thread_affinity.RUNNER.as_pointer(), *[POINTER] * 3])
 
 
 def emit_run(emitter: KernelContext, step: RunTasks) -> None:
-    """Run the tasks on as many threads as there may be."""
+    """Run the tasks on as many threads as are allowed."""
     tasks = step.tasks
     symbol = f"{emitter.function.name}_task"
     body = Kernel(symbol, tasks.body, tasks.buffers)
@@ -54,7 +54,7 @@ def emit_run(emitter: KernelContext, step: RunTasks) -> None:
 
 
 def _pack(emitter: KernelContext, pointers: list[ir.Value]) -> ir.Value:
-    """No task is claimed; the arguments of every task."""
+    """Store the arguments of all tasks, with no task claimed."""
     b = emitter.builder
     data = emitter.allocas.alloca(I64, size=_FIRST + len(pointers))
     b.store(_ZERO, _word(b, data, _CLAIMED))
@@ -74,13 +74,13 @@ def _launch(emitter: KernelContext, runner: ir.Function, data: ir.Value, *, meas
 
 
 def _write_run(function: ir.Function) -> None:
-    """``void run(runner, data, table, times)``: on as many threads as there may be.
+    """Write ``void run(runner, data, table, times)``: run tasks on all allowed threads.
 
-    Where there is memory for times, on one if that is faster.
+    If there is memory for times, run them on one thread if that is faster.
     """
     runner, data, table, times = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
-    # To the threading layer the threads' numbers are an array of bytes from address 0 on.
+    # The threading layer sees the threads' numbers as an array of bytes at address 0.
     numbers, threads, byte, told = (
         b.alloca(I64),
         b.alloca(I64),
@@ -114,9 +114,9 @@ def _write_run(function: ir.Function) -> None:
 
 
 def _runner(module: ir.Module, task: ir.Function, symbol: str, count: int) -> ir.Function:
-    """``void runner(args, dimensions, steps, data)``: claims and runs tasks until none is left.
+    """Return ``void runner(args, dimensions, steps, data)``: it runs tasks until none is left.
 
-    The first of the arrays that the arguments point to is the thread's number.
+    The first array that the arguments point to contains the thread's number.
     """
     assert count <= MOST, count
     runner = ir.Function(module, thread_affinity.RUNNER, symbol)
@@ -144,8 +144,8 @@ def _runner(module: ir.Module, task: ir.Function, symbol: str, count: int) -> ir
 
 
 def _write_claim(function: ir.Function) -> None:
-    """``int64 claim(data, args, count)``: a task that no other thread runs, or -1: first of the
-    thread's own, in their order, then the last one of others."""
+    """Write ``int64 claim(data, args, count)``, which returns a task that no other thread runs, or
+    -1: the next of the thread's own tasks, or else the last free one of others."""
     data, args, count = function.args
     entry, look, choose, claimed, done = (
         function.append_basic_block(n) for n in ("entry", "look", "choose", "claimed", "done")
@@ -172,7 +172,7 @@ def _write_claim(function: ir.Function) -> None:
 
 
 def _own(b: ir.IRBuilder, thread: ir.Value, threads: ir.Value, count: ir.Value) -> ir.Value:
-    """The bits of the tasks with which a thread begins: of all, its part."""
+    """Return the bits of the tasks with which a thread begins, its share of all."""
     first, last = (
         _below(b, b.udiv(b.mul(number, count), threads)) for number in (thread, b.add(thread, _ONE))
     )
@@ -180,7 +180,7 @@ def _own(b: ir.IRBuilder, thread: ir.Value, threads: ir.Value, count: ir.Value) 
 
 
 def _below(b: ir.IRBuilder, count: ir.Value) -> ir.Value:
-    """A word with this many bits set."""
+    """Return a word with the lowest ``count`` bits set."""
     some = b.sub(b.shl(_ONE, count), _ONE)
     is_all = b.icmp_unsigned(">=", count, ir.Constant(I64, MOST))
     return b.select(is_all, ir.Constant(I64, -1), some)

@@ -1,7 +1,7 @@
-"""A clock in LLVM IR: adds up how often parts of a program ran, and how long.
+"""A clock in LLVM IR: it counts how often parts of a program ran, and for how long.
 
-The sums lie in memory that the table points to: two words a part, how often and how many ticks.
-One thread at a time writes there.
+The sums are in memory that the table points to, two words per part: the number of runs and the
+ticks. One thread at a time writes there.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ WORDS = 2
 
 
 class Clock:
-    """The clock of code that stands where the builder is now, or below."""
+    """The clock of code at the builder's current position or after it."""
 
     def __init__(self, builder: ir.IRBuilder, table: ir.Value) -> None:
         self.table = table
         self.times = abi.load(builder, table, abi.TIMES_SLOT)
 
     def now(self, b: ir.IRBuilder) -> ir.Value:
-        """The ticks until now."""
+        """Return the current time in ticks."""
         return ticks(b, self.table)
 
     def add(self, b: ir.IRBuilder, part: int, ticks: ir.Value) -> None:
-        """A part ran once more, for so long."""
+        """Add one run of a part, and its duration."""
         for word, more in enumerate((ir.Constant(I64, 1), ticks)):
             place = ir.Constant(I64, WORDS * part + word)
             address = b.gep(self.times, [place], inbounds=True, source_etype=I64)
@@ -48,7 +48,7 @@ _NONE: Mapping[int, int] = MappingProxyType({})
 class TimedKernelEmitter(KernelEmitter):
     """Writes a kernel, with a clock around some of its statements.
 
-    ``timed`` has the numbers of these parts, by the identity of the statement.
+    ``timed`` contains the numbers of these parts, by the identity of the statement.
     """
 
     takes_table = True

@@ -1,11 +1,11 @@
-"""Kernels that are equal but for extents and places are one function, which takes these numbers.
+"""Kernels that are equal up to extents and offsets become one function that takes these numbers.
 
-A Python loop over arrays that shrink (a binomial tree) leaves a kernel for each step, and none is
-like another one to the last number.  LLVM would compile each of them.
+A Python loop over shrinking arrays (a binomial tree) leaves a kernel for each step, and all differ
+in some number. LLVM would compile each of them.
 
-Legal where the texts are equal but for 64-bit integers of the instructions in ``_INSTRUCTION``:
-all other numbers, words and metadata are the same, and no loop asks LLVM to unroll by a number
-that it would not know.
+Legal where the texts are equal up to 64-bit integers in the instructions of ``_INSTRUCTION``: all
+other numbers, words and metadata are equal, and no loop asks LLVM to unroll by a number that it
+would not know.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-#: So many kernels are worth it: steps that repeat themselves are as many (``LEAST_STEPS`` of the
-#: search for repetitions).  Fewer stay apart, since LLVM may make more of numbers that it knows.
+#: Merging is worth it from this many kernels on, the number of steps of repetitions that are found
+#: (``LEAST_STEPS`` of that search). Fewer stay separate: LLVM optimizes known numbers better.
 LEAST = 8
-#: Numbers that a function may take.
+#: The most numbers that a function may take.
 MOST = 8
 
 I64 = ir.IntType(64)
 
-#: Instructions whose numbers of 64 bits may differ: arithmetic, addresses, and what a loop begins
-#: with.  A division stays one by a number that LLVM knows, which is a multiplication.
+#: Instructions whose 64-bit numbers may differ: arithmetic, addresses, and starts of loops.
+#: Divisors stay constants that LLVM knows, so that it can multiply instead.
 _INSTRUCTION = re.compile(
     r"^  \S+ = (?:(?:add|sub|mul|icmp) [a-z ]*i64 |getelementptr inbounds \S+, ptr |phi  i64 ).*$",
     re.MULTILINE,
 )
 _NUMBER = re.compile(r"(?<=[ \[])-?\d+(?= ?,|$)")
-#: What LLVM is asked for, and could not do where it does not know the numbers.
+#: Requests that LLVM could not fulfil without knowing the numbers.
 _ASKED = ("llvm.loop.unroll.full", "llvm.loop.interleave.count")
 _METADATA = re.compile(r"!(\d+)\b")
 _LOCATION = re.compile(r",? !dbg !\d+")
@@ -39,28 +39,28 @@ _LABELS = re.compile(r'!"(?:loop|group) \d+"|!"autojit\.loop", !"[^"]*"')
 
 
 class Call(NamedTuple):
-    """A call of a kernel, as the core makes it."""
+    """A call of a kernel in the core."""
 
     instruction: ir.CallInstr
     kernel: ir.Function
 
 
 class _Group(NamedTuple):
-    """Kernels of one text but for numbers; the numbers of each."""
+    """Kernels whose texts are equal up to numbers, and the numbers of each."""
 
     kernels: list[ir.Function]
     numbers: list[list[str]]
 
     @property
     def varying(self) -> list[tuple[str, ...]]:
-        """The different columns of numbers that are not the same for all kernels."""
+        """The distinct columns of numbers that differ between kernels."""
         return [c for c in dict.fromkeys(zip(*self.numbers, strict=True)) if len(set(c)) > 1]
 
 
 def merged(module: ir.Module, calls: Sequence[Call], printed: dict[str, str]) -> None:
-    """Make functions of kernels that are alike, and have the calls call these.
+    """Replace kernels that are alike by one function, and let the calls call it.
 
-    ``printed`` has the LLVM IR of the kernels, by name.
+    ``printed`` contains the LLVM IR of the kernels, by name.
     """
     kernels = {call.kernel.name: call.kernel for call in calls}
     if len(kernels) < LEAST:
@@ -90,8 +90,8 @@ def merged(module: ir.Module, calls: Sequence[Call], printed: dict[str, str]) ->
 
 
 def _general(module: ir.Module, group: _Group, printed: dict[str, str]) -> ir.Function:
-    """The function of a group: the text of the first kernel, which takes numbers after its own
-    arguments."""
+    """Return the function of a group: the text of the first kernel, with numbers as arguments after
+    its own."""
     first, varying = group.kernels[0], group.varying
     name = f"{first.name}_of_any"
     kinds = [*first.ftype.args, *[I64] * len(varying)]
@@ -111,7 +111,7 @@ def _general(module: ir.Module, group: _Group, printed: dict[str, str]) -> ir.Fu
 
 
 def _replaced(words: str, replacement: Callable[[str], str]) -> str:
-    """LLVM IR with something else for each number that may differ."""
+    """Replace each number in LLVM IR that may differ."""
 
     def each(instruction: re.Match[str]) -> str:
         return _NUMBER.sub(lambda m: replacement(m[0]), instruction[0])
@@ -125,8 +125,8 @@ def _numbers(words: str) -> list[str]:
 
 
 class _Described:
-    """Text in which metadata is told by what it says, but for the labels of loops and the locations
-    of code that is shown."""
+    """Text with metadata replaced by its contents, without labels of loops and the locations of
+    code that is displayed."""
 
     def __init__(self, module: ir.Module) -> None:
         self.nodes = [str(node) for node in module.metadata]

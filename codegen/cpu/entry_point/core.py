@@ -26,7 +26,7 @@ from autojit.ir.core.affine import Affine
 
 from . import alike
 
-#: What tells loops of equal text apart, and locations, which only code that is shown has.
+#: Metadata that distinguishes loops of equal text, and locations, which only displayed code has.
 _MARKS = re.compile(r",? !(?:llvm\.loop|dbg) !\d+")
 
 
@@ -49,14 +49,14 @@ class Core:
         #: The bits of the status for the checks of the program; whether any kernel can fail.
         self.bits = bits
         self.fails = fails
-        #: Kernels by their text.
+        #: Kernels, by their text.
         self.kernels: dict[str, ir.Function] = {}
-        #: Their text, by name.
+        #: The kernels' text, by name.
         self.printed: dict[str, str] = {}
         self.calls: list[alike.Call] = []
 
     def write(self) -> ir.Function:
-        """The finished function."""
+        """Write the core and return its function."""
         buffers = [*self.program.inputs, *self.program.outputs]
         signature = ir.FunctionType(ir.VoidType(), [POINTER] * (3 + len(buffers)))
         core = ir.Function(self.module, signature, "core")
@@ -76,7 +76,7 @@ class Core:
         return core
 
     def close(self) -> None:
-        """What is left to do when the module has its entry."""
+        """Do the work that remains when the module has its entry."""
 
     def steps(self, builder: ir.IRBuilder, places: dict[Buffer, ir.Value]) -> None:
         """Write the steps of the program in order."""
@@ -104,11 +104,11 @@ class Core:
             self._call_kernel(builder, step, number, places)
 
     def emitter(self, kernel: Kernel, number: int) -> KernelEmitter:
-        """What writes a kernel."""
+        """Return the writer of a kernel."""
         return KernelEmitter(self.module, kernel, f"kernel{number}", **self.common())
 
     def common(self) -> dict[str, Any]:
-        """What all kernels of the program are written with."""
+        """Return the arguments with which all kernels of the program are written."""
         return {
             "functions": self.functions,
             "temps": self.program.temps,
@@ -135,10 +135,10 @@ class Core:
             self.calls.append(alike.Call(made, function))
 
     def _inlined_once(self, function: ir.Function) -> ir.Function:
-        """A function that does nothing but call one.
+        """Return a function that only calls another one.
 
-        LLVM simplifies what it inlines once more, and there finds the loops gone that it has
-        unrolled: what their index kept in memory moves to registers.
+        LLVM simplifies a function again when it inlines it, and the loops that it has unrolled are
+        gone by then: memory that their index addressed moves to registers.
         """
         symbol = f"{function.name}_again"
         if symbol in self.module.globals:
@@ -154,7 +154,7 @@ class Core:
         return outer
 
     def _first_like(self, function: ir.Function) -> ir.Function:
-        """The first function that is equal but for its name; what is written twice is dropped."""
+        """Return the first function that is equal up to its name; a duplicate is dropped."""
         text = str(function)
         words = _MARKS.sub("", text.replace(function.name, "f", 1))
         first = self.kernels.setdefault(words, function)

@@ -1,9 +1,9 @@
 """The entry of a program: one native call from Python arrays to Python arrays.
 
-``PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t n)`` checks types,
-shapes and contiguity of its arguments, allocates the results, gives up the GIL,
-runs kernels and library calls, and wraps the results.  Where an argument is not
-just what the program was compiled for it returns None, and Python converts.
+``PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t n)`` checks types, shapes and
+contiguity of its arguments, allocates the results, releases the GIL, runs kernels and library
+calls, and wraps the results. If an argument does not have exactly the type that the program was
+compiled for, it returns None, and Python converts.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Module:
 
     @property
     def needs(self) -> abi.Needs:
-        """The entries that the given table must have."""
+        """The entries that the table must have."""
         bodies = [getattr(step, "body", ()) for step in self.program.steps]
         parallel = any(isinstance(s, RunTasks) for body in bodies for s in body)
         return abi.Needs(tuple(self.functions), tuple(self.pooled), parallel)
@@ -102,7 +102,7 @@ class _Entry:
         return arrays.call(self.builder, self.table, name, result, *args)
 
     def _require(self, condition: ir.Value) -> None:
-        """Go on where the condition holds, else miss."""
+        """Continue if the condition holds, else miss."""
         good = self.builder.append_basic_block("ok")
         self.builder.cbranch(condition, good, self.miss)
         self.builder.position_at_end(good)
@@ -158,7 +158,7 @@ class _Entry:
         if weak is float:
             return _offset(b, object, ir.Constant(I64, abi.HEADER))
         number = self._call("PyLong_AsLongLong", I64, object)
-        # -1 may be an error (too large): leave it to the slow path to say so.
+        # -1 may be an error (too large), which the slow path then reports.
         fine = b.append_basic_block("fine")
         doubtful = b.append_basic_block("doubtful")
         b.cbranch(b.icmp_signed("!=", number, ir.Constant(I64, -1)), fine, doubtful)
@@ -183,7 +183,7 @@ class _Entry:
     # -- results --------------------------------------------------------------
 
     def _prepare_results(self) -> None:
-        """Places for the results as objects, null at first."""
+        """Allocate slots for the results as objects, null at first."""
         b, count = self.builder, len(self.owner.out_types)
         with b.goto_entry_block():
             self.objects = b.alloca(POINTER, size=max(count, 1))
@@ -192,7 +192,7 @@ class _Entry:
                 b.store(_NULL, b.gep(self.objects, [i], source_etype=I64), align=8)
 
     def _allocate(self, number: int, type: Type) -> ir.Value:
-        """Memory for a result: a new array's, or a slot for a scalar."""
+        """Return memory for a result: that of a new array, or a slot for a scalar."""
         if not type.shape:
             self.slots[number] = self._alloca(ir.ArrayType(ir.IntType(8), 16))
             return self.slots[number]
@@ -215,10 +215,10 @@ class _Entry:
         return self._call("PyObject_CallNoArgs", POINTER, function)
 
     def _arena(self) -> tuple[ir.Value, Any]:
-        """Memory for temporaries, and how to give it back.
+        """Return memory for temporaries, and a function that returns it.
 
-        Calls take the arena that an earlier one left and leave theirs; two calls at
-        a time have two.
+        A call takes the arena that an earlier one left, and leaves its own. Two concurrent calls
+        have two arenas.
         """
         b, size = self.builder, self.owner.program.arena
         if size <= STACK_ARENA:
@@ -246,7 +246,7 @@ class _Entry:
         return b.inttoptr(aligned, POINTER), release
 
     def _check(self, status: ir.Value) -> None:
-        """Raise the error that the kernels' status asks for."""
+        """Raise the error that the kernels' status indicates."""
         b, owner = self.builder, self.owner
         found = b.load(status, typ=I64)
         all_fine, some = b.append_basic_block("all_fine"), b.append_basic_block("some")

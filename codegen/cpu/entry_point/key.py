@@ -1,9 +1,9 @@
-"""The key of compiled code, by which another process finds it on disk: everything it depends on.
+"""The key by which another process finds compiled code on disk: everything the code depends on.
 
-The program goes in by its structure.  The arrays that it captured are inputs, and neither they
-nor the user's files nor the names of functions matter, so a lambda in a notebook has the same key
-as a function in a module.  The rest of the key is the machine and everything that has a hand in
-the translation.
+The program contributes its structure. The arrays that it captured are inputs; neither they nor the
+user's files nor the names of functions matter, so a lambda in a notebook has the same key as a
+function in a module. The rest of the key is the machine and everything that takes part in the
+translation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from autojit.ir.core.program import Program
 
 
 def key(program: Program, convention: Convention, version: str) -> dict[str, Any] | None:
-    """The key of a program's entry; None if sources of ours have changed since they were loaded."""
+    """Return the key of a program's entry; None if our sources changed since they were loaded."""
     ours = sources()
     if ours is None:
         return None
@@ -46,7 +46,7 @@ def key(program: Program, convention: Convention, version: str) -> dict[str, Any
 
 
 def describe(convention: Convention) -> str:
-    """A calling convention in words.
+    """Describe a calling convention.
 
     >>> describe(Convention((None, float), 1, as_tuple=False))
     '(array, float) and 1 bound, bare'
@@ -61,7 +61,7 @@ def describe(convention: Convention) -> str:
 
 @cache
 def machine() -> dict[str, str]:
-    """The processor, and the versions of the libraries."""
+    """Return the processor, and the versions of the libraries."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -79,9 +79,9 @@ def machine() -> dict[str, str]:
 
 @cache
 def sources() -> str | None:
-    """A hash of our own sources, so that changed ones find nothing that others compiled.
+    """Return a hash of our own sources, so that changed sources find no code of older ones.
 
-    None if they have changed since they were loaded.
+    Return None if they have changed since they were loaded.
     """
     summed = hashlib.sha256()
     for name, path in _source_files():
@@ -92,12 +92,12 @@ def sources() -> str | None:
 
 
 def unchanged() -> bool:
-    """Whether the sources on disk are the ones that this process has loaded, or will load."""
+    """Whether the sources on disk are the ones that this process has loaded or will load."""
     return all(os.stat(path).st_mtime <= LOADED for _, path in _source_files())
 
 
 def _source_files() -> Iterator[tuple[str, str]]:
-    """Name in its package, and path, of each file that has a part in code for the CPU."""
+    """Yield the name in its package and the path of each file that affects code for the CPU."""
     for package in (Path(__file__).parents[2], Path(autojit.ir.__file__).parent):
         root = os.path.realpath(package)
         for parent, folders, files in os.walk(root):
@@ -109,7 +109,7 @@ def _source_files() -> Iterator[tuple[str, str]]:
 
 
 def _numba_version() -> str:
-    """Read, not imported: to import Numba takes longer than to load compiled code."""
+    """Read Numba's version; importing Numba takes longer than loading compiled code."""
     spec = find_spec("numba")
     found = None
     if spec and spec.origin:

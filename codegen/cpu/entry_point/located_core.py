@@ -1,4 +1,4 @@
-"""The core of a program whose code says where it is from (see ``located``)."""
+"""The core of a program whose code records where it comes from (see ``located``)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LocatedCore(Core):
             self.locations.finish(function)
 
     def alike(self) -> list[list[int]]:
-        """The numbers of steps whose kernels are one function, which has the locations of the
+        """Return groups of steps whose kernels are one function, which has the locations of the
         first."""
         found: dict[str, list[int]] = defaultdict(list)
         for number, call in self._called.items():

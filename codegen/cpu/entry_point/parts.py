@@ -1,12 +1,12 @@
-"""A module in parts, which are compiled side by side and linked as they are loaded.
+"""Modules are split into parts, which are compiled in parallel and linked when they are loaded.
 
-A kernel is called by the core and by nothing else, so it can be compiled without the rest; so can
-loops that were taken out of a kernel.  What only a kernel uses goes with it: its tasks, their
-runner, the memory of its stopwatch.  Short functions that are inlined everywhere, and constants,
-are copied into each part that names them.
+A kernel is called only by the core, so it can be compiled separately, and so can loops that were
+outlined from a kernel. Everything that only a kernel uses goes with it: its tasks, their runner,
+the memory of its stopwatch. Short functions that are inlined everywhere, and constants, are copied
+into each part that refers to them.
 
-How a module is divided depends on the module alone, and not on the processors there are: so does
-what LLVM makes of it, and with it every last bit of a result.
+The division depends on the module alone and not on the number of processors. So does the code that
+LLVM generates, and with it every last bit of a result.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from autojit.codegen.cpu.host.engine import SIMPLE
 from autojit.codegen.cpu.llvm.counted import naming_itself
 from autojit.codegen.cpu.llvm.library import with_forms
 
-#: About this many lines of LLVM IR are worth a part of their own.
+#: Parts have at least about this many lines of LLVM IR.
 LINES = 200
-#: The most parts: enough for a handful of processors, and to have the last ones done short.
+#: The most parts: enough for a handful of processors, and few enough that the last finish soon.
 MOST = 8
 
 _NAME = re.compile(r'@"([^"]+)"')
@@ -35,9 +35,9 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -> list[str]:
-    """The LLVM IR of a module in parts, the first of them with the core.
+    """Return the LLVM IR of a module in parts; the first contains the core.
 
-    ``printed`` has the LLVM IR of some functions, by name: to print takes longer than all else.
+    ``printed`` has the LLVM IR of some functions by name, since printing takes most of the time.
     """
     words = {name: printed.get(name) or str(value) for name, value in module.globals.items()}
     uses = {name: set(_NAME.findall(words[name])) - {name} for name in words}
@@ -73,10 +73,10 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
 
 
 def _for_passes(part: str, rereading: Set[str]) -> str:
-    """The part, marked if the first level of passes is enough for it.
+    """Return the part, marked if the first level of passes is enough for it.
 
     Higher levels save loads of values that a loop has stored
-    (``decisions/0108-levels-of-passes.md``).  The entry and the core run once per call and would
+    (``decisions/0108-levels-of-passes.md``). The entry and the core run once per call and would
     save an instruction or two, so they do not count.
     """
     return part if rereading and _BRANCH.search(part) else SIMPLE + part
@@ -90,25 +90,25 @@ def _reads_what_it_writes(function: str) -> bool:
 
 
 def _named(module: ir.Module) -> Iterator[str]:
-    """Metadata with a name, which each part has as well."""
+    """Yield the named metadata, which each part needs."""
     for name, node in module.namedmetadata.items():
         yield f"!{name} = !{{ {', '.join(each.get_reference() for each in node.operands)} }}"
 
 
 def _is_apart(value: ir.GlobalValue) -> bool:
-    """Whether it is a function that was taken out of a kernel."""
+    """Whether a value is a function that was outlined from a kernel."""
     return isinstance(value, ir.Function) and "noinline" in value.attributes
 
 
 def _is_copied(value: ir.GlobalValue) -> bool:
-    """Whether each part may have its own."""
+    """Whether each part may have a copy of a value."""
     if isinstance(value, ir.Function):
         return value.is_declaration or "alwaysinline" in value.attributes
     return bool(value.global_constant)
 
 
 def _lines(words: Mapping[str, str], copied: Set[str]) -> dict[str, int]:
-    """How long each function is, with the functions that are inlined into it."""
+    """Return the length of each function, including functions that are inlined into it."""
     lines = {name: text.count("\n") for name, text in words.items()}
     inlined = {name: lines[name] for name in copied}
     return {
@@ -122,7 +122,7 @@ def _used(names: Iterable[str], uses: Mapping[str, set[str]]) -> set[str]:
 
 
 def _reached(names: Set[str], uses: Mapping[str, set[str]], within: Set[str]) -> set[str]:
-    """Some names, and the names that they use, and so on, as far as they are in a set."""
+    """Return the names reachable from some names within a set."""
     found: set[str] = set()
     new = set(names) & within
     while new:
@@ -132,7 +132,7 @@ def _reached(names: Set[str], uses: Mapping[str, set[str]], within: Set[str]) ->
 
 
 def _apart(groups: list[set[str]]) -> list[set[str]]:
-    """Groups that share something made one."""
+    """Merge groups that share an element."""
     result: list[set[str]] = []
     for group in groups:
         sharing = [other for other in result if other & group]
@@ -141,7 +141,7 @@ def _apart(groups: list[set[str]]) -> list[set[str]]:
 
 
 def _filled(rest: set[str], kernels: list[set[str]], lines: Mapping[str, int]) -> list[set[str]]:
-    """Parts of about one size: the longest kernel goes first, to the part that is shortest."""
+    """Divide into parts of similar size: the longest kernel goes first, to the shortest part."""
 
     def size(names: Iterable[str]) -> int:
         return sum(lines[name] for name in names)
@@ -151,14 +151,14 @@ def _filled(rest: set[str], kernels: list[set[str]], lines: Mapping[str, int]) -
     result = [rest, *(set[str]() for _ in range(count - 1))]
     for kernel in sorted(kernels, key=size, reverse=True):
         min(result, key=size).update(kernel)
-    # Beside one that is most of it all, the others have to be worth a thread.
+    # If one part is most of the module, the others must be worth a thread.
     if size(whole) - max(map(size, result)) < LINES // 2:
         return [whole]
     return [part for part in result if part]
 
 
 def _declaration(function: ir.Function) -> str:
-    """A function of another part.  Nothing else is used across parts."""
+    """Declare a function of another part. Nothing else is used across parts."""
     kind = function.ftype
     arguments = ", ".join(map(str, kind.args))
     return f"declare {kind.return_type} {function.get_reference()}({arguments}) nounwind"

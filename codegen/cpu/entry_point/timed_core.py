@@ -1,8 +1,8 @@
-"""The core of a program that takes the time of each of its parts.
+"""The core of a program that measures the time of each of its parts.
 
-The kernels are those of the plain core; a clock is read between them, and around what loops whose
-steps run in turn hold (see ``measured``).  Code of this kind is compiled beside the plain one,
-where somebody asks for times, and never takes its place.
+The kernels are those of the plain core. A clock is read between them, and around the parts of loops
+whose steps run in order (see ``measured``). This code is compiled in addition to the plain code
+when times are requested, and never replaces it.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class TimedCore(Core):
 
 
 class CostPart(IntEnum):
-    """The parts of the code that says what times cost."""
+    """The parts of the code that measures the cost of reading the clock."""
 
-    #: A time after another; within a pair of reads; all of that pair.
+    #: One read after another; within a pair of reads; a whole pair.
     CHAIN = 0
     PAIR = 1
     PAIRS = 2
 
 
 def cost_module(symbol: str) -> ir.Module:
-    """``void cost(ptr table, int64 n)``: takes the times of nothing, n times either way."""
+    """Return ``void cost(ptr table, int64 n)``, which times nothing, n times in each way."""
     module = ir.Module("autojit")
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, I64]), symbol)
     table, count = function.args
@@ -82,7 +82,7 @@ def cost_module(symbol: str) -> ir.Module:
 
 
 def clock_module(symbol: str) -> ir.Module:
-    """``int64 clock(ptr table)``: the ticks until now."""
+    """Return ``int64 clock(ptr table)``, which returns the current time in ticks."""
     module = ir.Module("autojit")
     function = ir.Function(module, ir.FunctionType(I64, [POINTER]), symbol)
     b = ir.IRBuilder(function.append_basic_block("entry"))

@@ -1,8 +1,8 @@
 """LLVM as the compiler: LLVM IR in, addresses out.
 
-It is the LLVM of Numba (llvmlite), with Numba's settings of the machine and of the passes, asked
-directly: to import Numba for its code generator takes longer than all the rest of a program's
-start (130 of 330 ms to the first gradient), and gives the same code.
+It is the LLVM of Numba (llvmlite), with Numba's settings for the machine and the passes, called
+directly: importing Numba for its code generator takes longer than the whole rest of a program's
+start (130 of 330 ms to the first gradient), and generates the same code.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from autojit.ir.core.locks import stop_at_fork
 
 from .threads import thread_count
 
-#: Whether what goes to LLVM is checked first, as the tests have it; 2 % of the time.
+#: Whether LLVM IR is verified before it is compiled, as in the tests; takes 2 % of the time.
 VERIFY = False
-#: Whether memory that nothing has written yet is made to hold NaN, for tests: what reads it shows.
+#: Whether memory is filled with NaN before use, so that tests detect reads of it.
 POISON = False
-#: Settings of Numba's that are followed here: the processor, and the passes.
+#: Numba's settings that are followed here, for the processor and the passes.
 SETTINGS = (
     "NUMBA_CPU_FEATURES",
     "NUMBA_CPU_NAME",
@@ -39,21 +39,21 @@ SETTINGS = (
 
 _lock = threading.RLock()
 _serial = itertools.count()
-#: Object code of parts that many modules have, by text and settings.
+#: Object code of parts that many modules share, by text and settings.
 _shared: dict[tuple[Any, ...], bytes] = {}
-#: Target machines that no part is using, by settings and level.  LLVM computes the processor's
+#: Target machines that no part is using, by settings and level. LLVM computes the processor's
 #: tables once for each machine, which takes 0.5 ms.
 _idle: dict[tuple[Any, ...], list[Any]] = {}
-#: The locks of llvmlite's that forks hold: none, or one.
+#: The lock of llvmlite that is held during a fork, if it has one.
 _held: list[Any] = []
 
 
 def _stop_llvm() -> None:
-    """Before a fork: wait until no thread is within LLVM.
+    """Wait before a fork until no thread is within LLVM.
 
-    LLVM in the middle of its work would be no use to a child, and a lock that another thread held
-    would stay taken.  llvmlite has one of its own, for every call, which it takes for Numba too and
-    as it disposes of what is collected, in whatever thread that is.
+    A child could not use LLVM in the middle of its work, and a lock that another thread held would
+    stay locked. llvmlite has its own lock for every call. It also takes it for Numba, and when it
+    frees garbage-collected objects, in whatever thread that happens.
     """
     _lock.acquire()
     ffi = sys.modules.get("llvmlite.binding.ffi")
@@ -73,17 +73,17 @@ stop_at_fork(_stop_llvm, _go_on)
 
 
 def settings() -> dict[str, str]:
-    """Those settings that are made, as they are now."""
+    """Return the current values of the settings that are set."""
     return {name: os.environ[name] for name in SETTINGS if name in os.environ}
 
 
-#: LLVM would compute on float16 itself where the processor can, and contract a product and a sum
-#: into one rounding, so that results would differ from those of other processors.
+#: On processors that can, LLVM would compute in float16 and fuse a product and a sum into one
+#: rounding, so that results would differ from those of other processors.
 WIDE_HALVES = ",-avx512fp16" if platform.machine() in ("x86_64", "AMD64") else ",-fullfp16"
 
 
 def _machine(settings: dict[str, str], level: int) -> Any:
-    """This processor, with the settings that Numba takes for it."""
+    """Return the target machine of this processor, with Numba's settings for it."""
     import llvmlite.binding as llvm
 
     target = _native_target()
@@ -124,16 +124,16 @@ def _level(settings: dict[str, str]) -> int:
 #: register allocation and duplicate more branches.  They take 6 % longer, and calls are no faster
 #: (``decisions/0107-machine-code-at-the-first-level.md``).
 SELECTION = 1
-#: What the text of a part begins with that goes through no passes, and of one whose machine code
-#: need not be good either.
+#: The first line of a part that goes through no passes, and of one that also needs no good
+#: machine code.
 AS_WRITTEN, PLAIN = "; as it is written\n", "; as it is written, without a choice\n"
-#: The first line of a part that goes through the first level of passes.  Higher levels also replace
-#: loads of values that are known, and branches whose condition is known on some paths.
+#: The first line of a part that goes through the first level of passes. Higher levels also replace
+#: loads of known values, and branches whose condition is known on some paths.
 SIMPLE = "; through the first level\n"
 
 
 class _Part:
-    """A part of a module, as LLVM compiles it in a context of its own."""
+    """A part of a module, which LLVM compiles in its own context."""
 
     def __init__(self, text: str) -> None:
         import llvmlite.binding as llvm
@@ -156,7 +156,7 @@ class _Part:
         tuning = llvm.create_pipeline_tuning_options(speed_level=level)
         tuning.loop_vectorization = bool(number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
         tuning.slp_vectorization = bool(number(made.get("NUMBA_SLP_VECTORIZE"), 0))
-        # Loops that are to be unrolled say so: to look for more took 5 % of the time, and gained
+        # Loops to be unrolled are marked: searching for more took 5 % of the time and gained
         # nothing.
         tuning.loop_unrolling = False
         passes = llvm.create_pass_builder(self.machine, tuning)
@@ -165,13 +165,13 @@ class _Part:
         try:
             run(manager, self.module, passes)
         finally:
-            # llvmlite 0.50 hides this method behind one that does nothing, and so keeps 100 KB for
-            # each part.
+            # llvmlite 0.50 hides this method behind one that does nothing, which leaks 100 KB per
+            # part.
             llvm.newpassmanagers.NewPassManager._dispose(manager)
             manager.detach()
 
     def object_code(self) -> bytes:
-        """The part's machine code.  Call it last: the next part takes over the machine."""
+        """Return the part's machine code. Call it last: the next part takes over the machine."""
         code = self._emitted()
         self.idle.append(self.machine)
         return code
@@ -193,18 +193,18 @@ class _Part:
 
 
 def _unlocked(function: Any) -> Any:
-    """A function of llvmlite's library without the lock that it takes for every call.
+    """Return a function of llvmlite's library without the lock that it takes for every call.
 
-    LLVM itself needs none for modules of different contexts.  Where llvmlite has no such lock any
-    more, or hides it elsewhere, the function is what it is.
+    LLVM itself needs no lock for modules of different contexts. If llvmlite no longer has such a
+    lock, or keeps it elsewhere, the function is returned as it is.
     """
     return getattr(function, "_cfn", function)
 
 
 def _each(work: Callable[[str], Any], parts: Sequence[str]) -> list[Any]:
-    """The work done for each part, on as many threads as there are processors for it."""
+    """Do the work for each part, on as many threads as there are processors for it."""
     results: list[Any] = [None] * len(parts)
-    # The longest first; the last one to be done decides when all is done.
+    # The longest first, so that the last one ends early.
     left = sorted(range(len(parts)), key=lambda i: len(parts[i]))
     failures: list[BaseException] = []
 
@@ -236,9 +236,9 @@ def _each(work: Callable[[str], Any], parts: Sequence[str]) -> list[Any]:
 
 
 class Compiled:
-    """A module, in parts, compiled; keeps its code alive.
+    """A compiled module, in parts; keeps its code alive.
 
-    ``shared`` are parts that other modules have as well: they are compiled once a process.
+    ``shared`` are parts that other modules have as well; they are compiled once per process.
     """
 
     def __init__(self, parts: Sequence[str], shared: Sequence[str] = ()) -> None:
@@ -249,7 +249,7 @@ class Compiled:
             code = dict(zip(new, _each(lambda part: _Part(part).object_code(), new), strict=True))
             for part in shared:
                 code[part] = _shared.setdefault((part, how), code.get(part, b""))
-            #: What :func:`load_objects` takes, in this process or another.
+            #: The argument of :func:`load_objects`, in this process or another.
             self.object_code = pack([code[part] for part in (*parts, *shared)])
         self._linked: dict[str, tuple[int, Any]] = {}
 
@@ -258,13 +258,13 @@ class Compiled:
         return [*self.parts, *self.shared]
 
     def address(self, symbol: str) -> int:
-        """The address of a function of the module."""
+        """Return the address of a function of the module."""
         if symbol not in self._linked:
             self._linked[symbol] = load_objects(self.object_code, symbol)
         return self._linked[symbol][0]
 
     def llvm(self) -> str:
-        """The optimised LLVM IR of each part."""
+        """Return the optimised LLVM IR of each part."""
         with _lock:
             return "\n".join(_each(lambda part: str(_Part(part).module), self._all))
 
@@ -274,12 +274,12 @@ class Compiled:
             return "\n".join(str(part.machine.emit_assembly(part.module)) for part in made)
 
 
-#: Before each object file: how long it is.
+#: The length of an object file, stored before it.
 _LENGTH = struct.Struct("<Q")
 
 
 def pack(objects: Sequence[bytes]) -> bytes:
-    """Object files in one piece.
+    """Concatenate object files.
 
     >>> unpack(pack([b"one", b"two"]))
     [b'one', b'two']
@@ -288,7 +288,7 @@ def pack(objects: Sequence[bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> list[bytes]:
-    """The object files in bytes; a ValueError says that there are none."""
+    """Return the object files in ``data``; raise a ValueError if it has another format."""
     found, position = [], 0
     while position < len(data):
         if position + _LENGTH.size > len(data):
@@ -303,10 +303,11 @@ def unpack(data: bytes) -> list[bytes]:
 
 
 def load_objects(code: bytes, symbol: str) -> tuple[int, Any]:
-    """The address of a function in object files, and what keeps the code in memory.
+    """Return the address of a function in object files, and an object that keeps the code in
+    memory.
 
-    The linker is MCJIT, as it is Numba's.  Each program has one of its own: names in two
-    programs may be equal.  A ValueError says that the bytes are not such files.
+    The linker is MCJIT, as in Numba. Each program has its own linker, since names in two programs
+    may be equal. A ValueError is raised if the bytes are not object files.
     """
     with _lock:
         return _linked(unpack(code), symbol)
@@ -330,5 +331,5 @@ def _linked(objects: Sequence[bytes], symbol: str) -> tuple[int, Any]:
 
 
 def serial() -> int:
-    """A number that no other module of this process has."""
+    """Return a number that no other module of this process has."""
     return next(_serial)

@@ -1,9 +1,9 @@
-"""Whether threads pay, found out as the code runs.
+"""Stopwatches measure at run time whether threads pay.
 
-What threads gain depends on what else the machine does, so loops of a tenth of a millisecond are
-timed both ways: in turn at first, then the faster way, with a look at the other now and then.  Of
-each way the shortest time is remembered, and forgotten slowly: a run that was interrupted says
-little, a machine that has become busy shows after some runs.
+The gain from threads depends on the machine's load, so loops of a tenth of a millisecond are timed
+both ways: alternately at first, then the faster way, with an occasional run of the other. The
+shortest time of each way is kept, and forgotten slowly: an interrupted run has little effect, and a
+machine that has become busy is noticed after some runs.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from autojit.codegen.loop_ir.machine import has_cycle_counter
 
 I1, I64 = ir.IntType(1), ir.IntType(64)
 
-#: Runs that go one way and the other in turn; then every so many runs look at the other way.
+#: The runs that alternate between both ways; then one run in EVERY tries the other way.
 TRIALS = 6
 EVERY = 64
-#: How fast a shortest time is forgotten: a longer one moves it by a part of the difference, and one
-#: that is far longer (the first after a pause) by no more than by a part of what it was.
+#: How fast a shortest time is forgotten. A longer time moves it by this fraction of the difference,
+#: and a far longer one (the first after a pause) at most by this fraction of its old value.
 FORGET = 16
 
 _RUNS, _TIMES = 0, 1
-#: Words of memory for the times of one place.
+#: Words of memory for the times of one place in the code.
 TIMES = 3
 
 
 def memory(module: ir.Module, name: str) -> ir.Value:
-    """Memory of a module for the times of one place."""
+    """Return memory of a module for the times of one place in the code."""
     kind = ir.ArrayType(I64, TIMES)
     times = ir.GlobalVariable(module, kind, f"{name}_times")
     times.initializer = ir.Constant(kind, None)
@@ -36,20 +36,20 @@ def memory(module: ir.Module, name: str) -> ir.Value:
 
 
 def cycles(builder: ir.IRBuilder) -> ir.Value:
-    """The processor's counter of cycles, where there is one (``has_cycle_counter``)."""
+    """Read the processor's cycle counter, if it has one (``has_cycle_counter``)."""
     counter = builder.module.declare_intrinsic("llvm.readcyclecounter", (), _COUNTER)
     return builder.call(counter, [])
 
 
 class Stopwatch:
-    """The times of one place where tasks are run, in memory that the code has for itself."""
+    """The times of one place where tasks run, in the code's own memory."""
 
     def __init__(self, builder: ir.IRBuilder, memory: ir.Value) -> None:
         self.module, self.b = builder.module, builder
         self.memory = memory
 
     def start(self) -> ir.Value:
-        """Start the clock; whether this run goes to threads."""
+        """Start the clock. Return whether this run uses threads."""
         b = self.b
         if not has_cycle_counter():
             return ir.Constant(I1, 0)
@@ -65,7 +65,7 @@ class Stopwatch:
         return self.way
 
     def stop(self) -> None:
-        """Note the time of the way that was taken."""
+        """Record the time of the way that was taken."""
         b = self.b
         if not has_cycle_counter():
             return
@@ -75,7 +75,7 @@ class Stopwatch:
         excess = b.sub(taken, known)
         excess = b.select(b.icmp_unsigned("<", excess, known), excess, known)
         longer = b.add(known, b.udiv(excess, _number(FORGET)))
-        # The first run finds caches empty and memory untouched, and is forgotten at once.
+        # The first run of each way finds caches empty and memory untouched; forget it at once.
         first = b.icmp_unsigned("<=", self._load(_number(_RUNS)), _number(3))
         shorter = b.icmp_unsigned("<", taken, known)
         self._store(b.select(b.or_(first, shorter), taken, longer), place)

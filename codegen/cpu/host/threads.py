@@ -1,8 +1,8 @@
-"""Numba's threading layer: started when a program first needs it, and not before.
+"""Numba's threading layer, which starts when a program first needs it.
 
-OpenMP and TBB may be entered by several Python threads at once.  The workqueue
-layer aborts the process then, so with it programs run on one thread.  A child
-made by ``fork`` runs on one thread too: OpenMP does not survive a fork.
+Several Python threads may enter OpenMP and TBB at once. The workqueue layer aborts the process in
+that case, so with it programs run on one thread. A child made by ``fork`` runs on one thread too:
+OpenMP does not survive a fork.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from autojit.ir.core.locks import Lock
 
 
 class Layer(NamedTuple):
-    """The layer's name, and the addresses of its functions (0 where it is not used)."""
+    """The layer's name, and the addresses of its functions (0 if it is not used)."""
 
     name: str
     parallel_for: int
     get_num_threads: int
 
 
-#: How often a thread looks for work before it sleeps: some microseconds.
+#: How often a thread polls for work before it sleeps; this takes some microseconds.
 SPINS = "3000"
 
 #: 1 while threads may be used; native code reads it at every call.
@@ -38,7 +38,7 @@ _layer: Layer | None = None
 
 
 def layer() -> Layer:
-    """Start the threading layer, once."""
+    """Start the threading layer if it is not running, and return it."""
     global _layer
     with _lock:
         if _layer is None:
@@ -61,10 +61,10 @@ def _start() -> Layer:
 
 @contextlib.contextmanager
 def _short_spinning() -> Iterator[None]:
-    """Have GNU's OpenMP, which reads this once as it is loaded, let go of the processor soon.
+    """Let GNU's OpenMP release the processor soon; it reads this variable once, when it is loaded.
 
-    By default its threads wait by spinning, for milliseconds, on a processor that the BLAS has
-    threads of its own for.
+    By default its threads wait by spinning for milliseconds, on a processor that the threads of the
+    BLAS need.
     """
     if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         yield
@@ -77,7 +77,7 @@ def _short_spinning() -> Iterator[None]:
 
 
 def _by_numba() -> Layer:
-    """The layer that Numba chooses."""
+    """Return the layer that Numba chooses."""
     from numba.np.ufunc import parallel
 
     if parallel.get_thread_count() < 2:
@@ -95,7 +95,7 @@ def _by_numba() -> Layer:
 
 
 def _is_undecided() -> bool:
-    """Whether Numba, which is not imported, would take OpenMP: nothing says otherwise."""
+    """Whether Numba, which is not imported, would take OpenMP because nothing says otherwise."""
     told = ("NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY")
     return not (
         "numba" in sys.modules
@@ -106,7 +106,7 @@ def _is_undecided() -> bool:
 
 
 def _has_tbb() -> bool:
-    """Whether there is TBB, which Numba asks for first."""
+    """Whether TBB, which Numba asks for first, is installed."""
     names = {"win32": "tbb12.dll", "darwin": "libtbb.12.dylib"}
     try:
         ctypes.CDLL(names.get(sys.platform, "libtbb.so.12"))
@@ -116,7 +116,7 @@ def _has_tbb() -> bool:
 
 
 def _alone() -> Layer:
-    """Numba's OpenMP layer by itself, started as Numba starts it; Numba finds it so later."""
+    """Start Numba's OpenMP layer without Numba, in the same way; Numba finds it running later."""
     count = thread_count()
     if count < 2:
         return Layer("none", 0, 0)
@@ -131,7 +131,7 @@ def _alone() -> Layer:
 
 
 def thread_count() -> int:
-    """As many threads as Numba takes."""
+    """Return the number of threads that Numba would take."""
     told = os.environ.get("NUMBA_NUM_THREADS", "")
     if told.strip().isdigit():
         return int(told)

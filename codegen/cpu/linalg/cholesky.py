@@ -1,7 +1,7 @@
 """The Cholesky decomposition and its derivatives by LAPACK and the BLAS.
 
-What is row-major here is the transposed matrix there: our L is an upper triangle U = Lᵀ, and our
-product A B is their Bᵀ Aᵀ.
+A row-major matrix is the transposed matrix in LAPACK: our L is an upper triangle U = Lᵀ there, and
+our product A B is Bᵀ Aᵀ.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from autojit.codegen.loop_ir.errors import NOT_POSITIVE
 from .lapack import call, failed
 from .matrices import I32, I64, Matrix, MatrixEmitter
 
-#: Columns that the derivative goes over at a time: all but a block's own part is matrix products.
+#: The width of blocks of columns in the derivative: all but a block's own part is matrix products.
 BLOCK = 48
 
 
 def factor(e: MatrixEmitter, a: Matrix, factor: Matrix) -> None:
-    """The lower triangle copied, zeros above, and factorised in place."""
+    """Copy the lower triangle, clear the upper one, and factorize in place."""
     n, zero = e.step.n, e.number(0)
     with e.loop(0, n * n) as place:
         e.store(zero, factor._replace(row=1), place)
@@ -31,7 +31,7 @@ def factor(e: MatrixEmitter, a: Matrix, factor: Matrix) -> None:
 
 
 def tangent(e: MatrixEmitter, factor: Matrix, a: Matrix, x: Matrix) -> None:
-    """L Φ(L⁻¹ A L⁻ᵀ), A being the symmetric part of a."""
+    """Compute L Φ(L⁻¹ A L⁻ᵀ), where A is the symmetric part of ``a``."""
     b, n, half = e.builder, e.step.n, e.number(0.5)
     one, u = scalar(e.module, e.step.dtype, 1, 1.0), factor.pointer
     with e.loop(0, n) as i, e.loop(0, e.add(i, 1)) as j:
@@ -47,9 +47,9 @@ def tangent(e: MatrixEmitter, factor: Matrix, a: Matrix, x: Matrix) -> None:
 
 
 def cotangent(e: MatrixEmitter, factor: Matrix, g: Matrix, x: Matrix) -> None:
-    """The symmetric part of L⁻ᵀ Φ(Lᵀ G) L⁻¹, from the last block of columns to the first.
+    """Compute the symmetric part of L⁻ᵀ Φ(Lᵀ G) L⁻¹, from the last block of columns to the first.
 
-    With the rows and columns of a block, L and what becomes of G are::
+    Relative to the rows and columns of a block, L and the matrix that starts as G are divided::
 
         . . .         R before the block, D on the diagonal,
         R D .         B and C below it
@@ -86,7 +86,7 @@ class _Block:
         self.minus_one = scalar(e.module, dtype, 1, -1.0)
 
     def emit(self) -> None:
-        """Here _g marks what becomes of G."""
+        """Update the matrix that starts as G; _g marks its blocks."""
         e, start, stop = self.e, self.start, self.stop
         d, r = e.at(self.factor, start, start), e.at(self.factor, start, 0)
         below, c = e.at(self.factor, stop, 0), e.at(self.factor, stop, start)
@@ -101,7 +101,7 @@ class _Block:
         self._subtract("N", "N", before, width, width, r, d_g, r_g)  # R_g - D_g R
 
     def _on_diagonal(self, d: ir.Value, d_g: ir.Value) -> None:
-        """D⁻ᵀ (P + Pᵀ) D⁻¹ with P = Φ(Dᵀ D_g), of which the lower triangle is read."""
+        """Compute D⁻ᵀ (P + Pᵀ) D⁻¹ with P = Φ(Dᵀ D_g), reading the lower triangle only."""
         e, x, width = self.e, self.x, self.width
         with e.loop(self.start, self.stop) as i:
             _clear_right_of(e, x, i, self.stop)
@@ -127,14 +127,14 @@ class _Block:
              self.one, c, lead)  # fmt: skip
 
     def _count(self, value: ir.Value) -> ir.Value:
-        """A number of rows or columns, in memory."""
+        """Store a number of rows or columns in memory, and return its address."""
         place = self.e.allocas.alloca(I32)
         self.e.builder.store(self.e.builder.trunc(value, I32), place)
         return place
 
 
 def _clear_right_of(e: MatrixEmitter, x: Matrix, i: ir.Value, stop: int | ir.Value) -> None:
-    """Zeros in a row, from behind the diagonal up to a column."""
+    """Clear a row from the element after the diagonal up to a column."""
     b = e.builder
     first = b.add(i, ir.Constant(I64, 1))
     last = ir.Constant(I64, stop) if isinstance(stop, int) else stop

@@ -1,6 +1,6 @@
 """Eigenvalues, singular values and orthogonal factors by LAPACK.
 
-Matrices are handed over by columns, as NumPy does it, so that the signs of vectors are NumPy's.
+Matrices are passed in column order, as in NumPy, so that the signs of vectors are NumPy's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import cholesky, lapack, sorting
 from .lapack import call, failed, product, transpose_in_place
 from .matrices import I32, Matrix, MatrixEmitter
 
-#: Columns that the routines for orthogonal factors work on at a time, at most.
+#: The most columns that the routines for orthogonal factors work on at a time.
 _BLOCK = 64
 
 
@@ -27,7 +27,7 @@ def _library() -> Any:
 
 
 def _sizes(name: str, *arguments: int) -> list[int]:
-    """How much memory to work in a routine asks for, in floating point, which may round down."""
+    """Return the workspace sizes of a routine, given as floats, which may be rounded down."""
     *sizes, _ = getattr(_library(), name)(*arguments)
     return [int(size * (1 + 2**-22)) + 1 for size in sizes]
 
@@ -63,7 +63,7 @@ def qr(e: MatrixEmitter, a: Matrix, q: Matrix, r: Matrix) -> None:
 
 
 class _Singular(NamedTuple):
-    """Singular vectors by columns, in scratch memory."""
+    """Singular vectors in column order, in scratch memory."""
 
     u: Matrix
     vt: Matrix
@@ -96,7 +96,7 @@ def svd(e: MatrixEmitter, a: Matrix, u: Matrix, values: Matrix, vt: Matrix) -> N
 
 
 def pinv(e: MatrixEmitter, a: Matrix, x: Matrix) -> None:
-    """x = V S⁺ Uᵀ; by columns that is xᵀ = U (S⁺ Vᵀ)."""
+    """x = V S⁺ Uᵀ; in column order that is xᵀ = U (S⁺ Vᵀ)."""
     b, m, n, dtype = e.builder, e.step.m, e.step.n, e.step.dtype
     k = min(m, n)
     values = Matrix(e.scratch(dtype, k), 1, 1, dtype)

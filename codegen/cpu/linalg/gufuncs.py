@@ -1,10 +1,10 @@
-"""Loops of NumPy's generalized ufuncs, called by address: the Fourier transforms of pocketfft, and
-the linear algebra of complex and general matrices.
+"""Loops of NumPy's generalized ufuncs, called by address.
 
-They are plain C functions, which take neither Python objects nor the interpreter's lock:
-``void loop(char **arrays, npy_intp *extents, npy_intp *strides, void *data)``.  Strides are in
-bytes: those of the outer loop for each array, then those of the axes of each.  A matrix that has no
-decomposition gives NaN.
+They compute the Fourier transforms of pocketfft, and the linear algebra of complex and general
+matrices. They are plain C functions that need neither Python objects nor the interpreter's lock:
+``void loop(char **arrays, npy_intp *extents, npy_intp *strides, void *data)``. Strides are in
+bytes: those of the outer loop for each array, then those of each array's axes. If a matrix has no
+decomposition, the result is NaN.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def has(step: Factorization) -> bool:
 
 
 def function_names(step: Factorization) -> list[str]:
-    """The names of a step's loop and of its data in the table, and of other functions."""
+    """Return the names of a step's loop and its data in the table, and of other functions."""
     loop = _loop_of_fourier(step) if step.name == "fourier" else _loop_of_matrices(step)
     more = [lapack.product_name(step)] if step.name == "pinv" else []
     return [abi.GUFUNC + loop, abi.GUFUNC_DATA + loop, *more]
@@ -62,7 +62,7 @@ def _loop_of_matrices(step: Factorization) -> str:
 
 
 def fourier(e: MatrixEmitter, x: Matrix, y: Matrix) -> None:
-    """The rows of x transformed; the factor is one number for all of them."""
+    """Transform the rows of x; one factor scales them all."""
     step = e.step
     made = step.params["length"]
     if step.params["kind"] == "real":
@@ -90,11 +90,11 @@ def svd(e: MatrixEmitter, a: Matrix, u: Matrix, values: Matrix, vh: Matrix) -> N
 
 
 def pinv(e: MatrixEmitter, a: Matrix, x: Matrix) -> None:
-    """x = V S⁺ Uᴴ is the conjugate of (U S⁺ Vᴴ)ᵀ, which has its rows for columns."""
+    """x = V S⁺ Uᴴ is the conjugate of (U S⁺ Vᴴ)ᵀ, whose columns are the rows of U S⁺ Vᴴ."""
     b, m, n, dtype = e.builder, e.step.m, e.step.n, e.step.dtype
     k, part = min(m, n), part_of(dtype)
     values = Matrix(e.scratch(part, k), 1, 1, part)
-    # Vectors by columns, as the product takes them.
+    # Vectors in column order, as the product takes them.
     u, vh = (
         Matrix(e.scratch(dtype, m * k), 1, m, dtype),
         Matrix(e.scratch(dtype, k * n), 1, k, dtype),
@@ -127,7 +127,7 @@ def _lane(k: int) -> ir.Constant:
 
 
 def _fail_where_nan(e: MatrixEmitter, result: Matrix, failure: int) -> None:
-    """All is NaN where there is no decomposition."""
+    """Fail if the result is NaN, as it is without a decomposition."""
     first = e.load(result, 0)
     if result.dtype[0] == "c":
         first = e.builder.extract_element(first, _lane(0))
@@ -135,7 +135,7 @@ def _fail_where_nan(e: MatrixEmitter, result: Matrix, failure: int) -> None:
 
 
 def _decompose(e: MatrixEmitter, a: Matrix, *results: tuple[Matrix, int]) -> None:
-    """One matrix; results with how many axes each has."""
+    """Decompose one matrix; each result comes with its number of axes."""
     step, every = e.step, [(a, 2), *results]
     strides = [_bytes(m, s) for m, axes in every for s in (m.row, m.column)[:axes]]
     is_square = step.name not in ("svd", "pinv")
@@ -158,7 +158,7 @@ def _call(
 
 
 def _stored(e: MatrixEmitter, values: Sequence[ir.Value]) -> ir.Value:
-    """Values one after the other on the stack."""
+    """Store values consecutively on the stack."""
     kind = values[0].type
     memory = e.allocas.alloca(kind, size=len(values))
     for k, value in enumerate(values):

@@ -1,7 +1,7 @@
 """Linear algebra by the LAPACK and the BLAS that SciPy ships.
 
-They store by columns, so what is row-major here is the transposed matrix there: a lower
-triangle is an upper one, and right-hand sides in columns stand in rows.
+They store matrices in column order, so a row-major matrix is its transpose there: a lower triangle
+is an upper one, and right-hand sides in columns are rows.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _ROUTINES = {
 
 
 def function_names(step: Factorization) -> list[str]:
-    """The library functions that a step calls."""
+    """Return the names of the library functions that a step calls."""
     routines = _ROUTINES.get(step.name) or ("trsv" if step.k == 1 else "trsm",)
     return [_full_name(step, routine) for routine in routines]
 
 
 def _full_name(step: Factorization, routine: str) -> str:
-    if step.dtype[0] == "c":  # orthogonal factors are unitary ones
+    if step.dtype[0] == "c":  # complex orthogonal factors are unitary
         routine = routine.replace("orgqr", "ungqr")
     return _PREFIX[step.dtype] + routine
 
 
 def triangular_solve(e: MatrixEmitter, t: Matrix, b: Matrix, x: Matrix) -> None:
-    """The right-hand sides copied, and solved for in place."""
+    """Copy the right-hand sides, and solve in place."""
     if not e.step.k:
         return
     e.copy(b, x, e.step.n, e.step.k)
@@ -52,7 +52,7 @@ def triangular_solve(e: MatrixEmitter, t: Matrix, b: Matrix, x: Matrix) -> None:
 def _solve_in_place(
     e: MatrixEmitter, t: Matrix, x: Matrix, *, lower: bool, transpose: bool, unit: bool
 ) -> None:
-    """T X = B (or Tᵀ X = B) there reads Xᵀ Tᵀ = Bᵀ (or Xᵀ T = Bᵀ), Tᵀ being what t holds."""
+    """Solve T X = B (or Tᵀ X = B): in column order Xᵀ Tᵀ = Bᵀ (or Xᵀ T = Bᵀ), where t has Tᵀ."""
     n, k, lead = e.step.n, e.step.k, max(e.step.n, t.row)
     uplo, diagonal = "U" if lower else "L", "U" if unit else "N"
     if k == 1:
@@ -65,12 +65,12 @@ def _solve_in_place(
 
 
 def number_of(e: MatrixEmitter, number: float = 1.0) -> ir.Value:
-    """A number where a routine takes a factor."""
+    """Return a number as the scale factor of a routine."""
     return scalar(e.module, part_of(e.step.dtype), parts_of(e.step.dtype), number)
 
 
 def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
-    """Factorised by columns, as rows are exchanged, and transposed back."""
+    """Factorize in column order, since rows are exchanged, and transpose back."""
     n = e.step.n
     by_columns = packed._replace(row=1, column=n)
     e.copy(a, by_columns, n, n)
@@ -80,7 +80,7 @@ def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
 
 
 def transpose_in_place(e: MatrixEmitter, a: Matrix) -> None:
-    """A square matrix."""
+    """Transpose a square matrix."""
     if e.step.n > 1:
         with e.loop(1, e.step.n) as i, e.loop(0, i) as j:
             above, below = e.load(a, j, i), e.load(a, i, j)
@@ -89,7 +89,7 @@ def transpose_in_place(e: MatrixEmitter, a: Matrix) -> None:
 
 
 def _widen(e: MatrixEmitter, pivots: Matrix) -> None:
-    """LAPACK's 32-bit numbers, counted from 1, as ours: in place, from the last to the first."""
+    """Convert LAPACK's 32-bit numbers, counted from 1, in place, from the last to the first."""
     b, n = e.builder, e.step.n
     narrow = pivots._replace(dtype="i32")
     with e.loop(0, n) as k:
@@ -99,7 +99,7 @@ def _widen(e: MatrixEmitter, pivots: Matrix) -> None:
 
 
 def solve(e: MatrixEmitter, packed: Matrix, pivots: Matrix, b: Matrix, x: Matrix) -> None:
-    """With the factors of :func:`lu`: rows exchanged, and two triangular solutions."""
+    """Solve with the factors of :func:`lu`: exchange rows, and solve two triangular systems."""
     n, transpose = e.step.n, e.step.params["transpose"]
     with e.loop(0, n) as i:
         e.fail_if(_is_zero(e, e.load(packed, i, i)), SINGULAR)
@@ -134,7 +134,7 @@ def _exchange(e: MatrixEmitter, pivots: Matrix, x: Matrix, *, backwards: bool) -
 
 
 def call(e: MatrixEmitter, routine: str, *arguments: ir.Value | int | str) -> None:
-    """Call a routine: numbers and letters are passed by reference, as all else is."""
+    """Call a routine. All arguments, also numbers and letters, are passed by reference."""
     e.call(_full_name(e.step, routine), *(_reference(e, a) for a in arguments))
 
 
@@ -145,19 +145,19 @@ def _reference(e: MatrixEmitter, argument: ir.Value | int | str) -> ir.Value:
 
 
 def failed(e: MatrixEmitter, info: ir.Value) -> ir.Value:
-    """Whether a routine says that it did not succeed."""
+    """Whether a routine reports a failure."""
     return e.builder.icmp_unsigned("!=", e.builder.load(info, typ=I32), constant(0, "i32"))
 
 
 def product_name(step: Factorization) -> str:
-    """The name of the routine of :func:`product`."""
+    """Return the name of the routine that :func:`product` calls."""
     return _full_name(step, "gemm")
 
 
 def product(
     e: MatrixEmitter, a: Matrix, b: Matrix, result: ir.Value, sizes: tuple[int, int, int]
 ) -> None:
-    """Two matrices by columns multiplied, with the sizes m, n and k."""
+    """Multiply two matrices in column order, of the sizes m, n and k."""
     m, n, k = sizes
     one, zero = number_of(e), number_of(e, 0.0)
     call(e, "gemm", "N", "N", m, n, k, one, a.pointer, m, b.pointer, k, zero, result, m)

@@ -1,7 +1,6 @@
 """Linear algebra steps as LLVM functions: the loop over the batch, and elements of matrices.
 
-What is done with the matrices of one element of the batch is in ``small_matrices`` (no library,
-all unrolled) and ``lapack``.
+``small_matrices`` (unrolled, without a library) and ``lapack`` compute one element of the batch.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ from autojit.codegen.loop_ir.values import Operand
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
 
-#: Scratch memory of at most this many scalars lies on the stack.
+#: Scratch memory of at most this many scalars is on the stack.
 ON_STACK = 512
 
-#: An index: an int, or a value that is known only when the code runs.
+#: An index: an int, or an LLVM value.
 Place = Any
 
 
 def part_of(dtype: str) -> str:
-    """The dtype of the scalars of an element."""
+    """Return the dtype of the scalars of an element."""
     return {"c64": "f32", "c128": "f64"}.get(dtype, dtype)
 
 
 def element_type(dtype: str) -> ir.Type:
-    """The type of an element in a register: a complex number is a vector of its parts."""
+    """Return the type of an element in a register: a complex number is a vector of its parts."""
     kind = llvm_type(part_of(dtype))
     return kind if dtype[0] != "c" else ir.VectorType(kind, 2)
 
@@ -73,8 +72,8 @@ class MatrixEmitter:
         self._allocated: list[ir.Value] = []
 
     def emit(self, body: Callable[..., None]) -> ir.Function:
-        """The finished function; ``body(self, *inputs, *results)`` writes what is done for one
-        element of the batch."""
+        """Write and return the function; ``body(self, *inputs, *results)`` writes the computation
+        of one element of the batch."""
         step, b = self.step, self.builder
         first = b.block
         if 0 not in (*step.batch, step.m, step.n):
@@ -88,7 +87,7 @@ class MatrixEmitter:
         return self.function
 
     def _operands(self, index: list[ir.Value]) -> list[Matrix]:
-        """The matrices of one element of the batch: inputs, then results."""
+        """Return the matrices of one element of the batch: inputs, then results."""
         found = []
         elements = self.step.elements
         for argument, operand, dtype in zip(self.pointers, self.places, elements, strict=True):
@@ -100,7 +99,7 @@ class MatrixEmitter:
     def moved(
         self, pointer: ir.Value, operand: Operand, index: list[ir.Value], dtype: str
     ) -> ir.Value:
-        """The pointer to an element of the batch (the argument is that to the first)."""
+        """Return the pointer to an element of the batch, given the pointer to the first."""
         total: Place = 0
         for i, stride in zip(index, operand.strides, strict=False):
             total = self.add(total, self.times(i, stride))
@@ -113,7 +112,7 @@ class MatrixEmitter:
             self.failures.report(self.status, found)
 
     def scratch(self, dtype: str, size: int) -> ir.Value:
-        """Memory to work in, for the matrices of each element of the batch in turn."""
+        """Allocate scratch memory, which all elements of the batch use in turn."""
         if size <= ON_STACK:
             return self.allocas.alloca(element_type(dtype), size=size)
         count = ir.Constant(I64, size * itemsize(part_of(dtype)) * parts_of(dtype))
@@ -163,7 +162,7 @@ class MatrixEmitter:
         )
 
     def at(self, m: Matrix, i: Place, j: Place = 0) -> ir.Value:
-        """The address of an element."""
+        """Return the address of an element."""
         return self._gep(
             m.pointer, self.add(self.times(i, m.row), self.times(j, m.column)), m.dtype
         )
@@ -176,7 +175,7 @@ class MatrixEmitter:
         self.builder.store(value, self.at(m, i, j), align=itemsize(part_of(m.dtype)))
 
     def copy(self, source: Matrix, target: Matrix, rows: int, columns: int) -> None:
-        """The elements of one matrix into another of the same shape (which is not empty)."""
+        """Copy the elements of a matrix to another one of the same shape, which is not empty."""
         with self.loop(0, rows) as i, self.loop(0, columns) as j:
             self.store(self.load(source, i, j), target, i, j)
 
@@ -200,16 +199,16 @@ class MatrixEmitter:
     # -- libraries ------------------------------------------------------------
 
     def call(self, name: str, *arguments: ir.Value) -> None:
-        """Call a library function, whose arguments are all by reference."""
+        """Call a library function that takes all arguments by reference."""
         signature = ir.FunctionType(ir.VoidType(), [POINTER] * len(arguments))
         self.builder.call(self.function_of(name, signature), arguments)
 
     def function_of(self, name: str, signature: ir.FunctionType) -> ir.Value:
-        """A library function, from the table."""
+        """Return a library function from the table."""
         return self.address_of(name, signature.as_pointer())
 
     def address_of(self, name: str, kind: ir.Type | None = None) -> ir.Value:
-        """What the table has by a name."""
+        """Return the table's entry of a name."""
         position = abi.OWN_SLOTS + self.functions.index(name)
         return abi.load(self.builder, self.table, position, kind)
 

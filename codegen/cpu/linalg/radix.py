@@ -1,10 +1,11 @@
-"""The order of numbers by a radix sort, as functions of the library.
+"""Argsort by radix sort, as functions of the library.
 
-Half of a number's bits and its place are one word; three passes over eleven bits each, or of fewer
-numbers four over eight, the lowest first, put words in order by that half and keep the order of
-those that agree in it (D. Knuth, "The Art of Computer Programming", volume 3, 5.2.5, algorithm R).
-Of numbers of 64 bits the upper half comes first; the few that agree in it are then put in order
-among themselves, by insertion, or, where they are many, by as many more passes over the lower half.
+Each word combines half of a number's bits with its index. Three passes over eleven bits each (four
+over eight bits for fewer numbers), the lowest bits first, sort the words by that half; words with
+equal halves keep their order (D. Knuth, "The Art of Computer Programming", volume 3, 5.2.5,
+algorithm R). 64-bit numbers are sorted by their upper half first. The few with equal upper halves
+are then sorted among themselves: by insertion, or by more passes over the lower half if they are
+many.
 """
 
 from __future__ import annotations
@@ -19,28 +20,28 @@ from autojit.codegen.loop_ir.cost import itemsize
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()
 
-#: Bits of a digit, for many numbers and for fewer, whose counts would cost more than a pass: with
-#: eight bits 300 numbers take 2.5 us and 1,000 8.3, with eleven 10 and 10.6; from 3,000 on both
+#: Bits of a digit, for many numbers and for fewer, whose counters would cost more than a pass. With
+#: eight bits 300 numbers take 2.5 us and 1,000 8.3; with eleven, 10 and 10.6. From 3,000 on both
 #: take 7 ns a number.
 DIGIT, SHORT_DIGIT = 11, 8
 LONG = 2000
 _UPPER, _LOWER = 0xFFFFFFFF << 32, 0xFFFFFFFF
-#: Up to this many words that agree in their upper halves are put in order by insertion.
+#: Up to this many words with equal upper halves are sorted by insertion.
 FEW = 64
-#: A word has half of its bits for a place.
+#: The limit of the number of elements: an index is half of a word.
 MOST = 1 << 31
 
-#: words, as much memory to work in, how many
+#: words, scratch memory of the same size, number of words
 _WORDS = ir.FunctionType(VOID, [POINTER, POINTER, I64])
-#: keys, places, memory for as many words, how many
+#: keys, indices, memory for as many words, number of keys
 _ARGSORT = ir.FunctionType(VOID, [POINTER, POINTER, POINTER, I64])
 
 
 def argsort(module: ir.Module, dtype: str, count: int) -> ir.Function:
-    """``void argsort(keys, places, memory, n)``: the places of numbers in ascending order.
+    """Return ``void argsort(keys, places, memory, n)``, which sorts indices by ascending keys.
 
-    NaN comes last, and equal numbers keep their order.  The keys lie one after the other; there
-    is memory for ``n`` words, and ``0 < n < MOST``.  It is fast for about ``count`` numbers.
+    NaN comes last, and equal keys keep their order. The keys are contiguous, ``memory`` has space
+    for ``n`` words, and ``0 < n < MOST``. The function is fast for about ``count`` keys.
     """
     digit = DIGIT if count >= LONG else SHORT_DIGIT
     name = f"radix{digit}_{dtype}"
@@ -48,12 +49,12 @@ def argsort(module: ir.Module, dtype: str, count: int) -> ir.Function:
 
 
 def is_sortable(dtype: str, n: int) -> bool:
-    """Whether there is such a function for the dtype that takes this many numbers."""
+    """Whether there is such a function for this dtype and this many numbers."""
     return dtype[0] in "iuf" and itemsize(dtype) in (4, 8) and n < MOST
 
 
 class _Argsort:
-    """The words of numbers, in order by one half of the bits and then by the other."""
+    """The argsort of one dtype: sorts words by one half of the bits, then by the other."""
 
     def __init__(self, function: ir.Function, dtype: str, digit: int) -> None:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -81,7 +82,7 @@ class _Argsort:
         b.call(sort, [self._at(start), memory, b.sub(stop, start)])
 
     def _fill(self, start: ir.Value, stop: ir.Value, *, upper: bool) -> None:
-        """Words of one half of the bits; for the lower half there are words with their places."""
+        """Write words of one half of the bits; for the lower half, words already have indices."""
         b = self.builder
         with CountedLoop(b, start, stop) as i:
             place = i if upper else b.and_(self._word(i), _number(_LOWER))
@@ -93,7 +94,7 @@ class _Argsort:
         return ordered(self.builder, self.keys, place, self.dtype)
 
     def _put_right(self) -> None:
-        """Put in order by their lower halves what agrees in the upper ones."""
+        """Sort words with equal upper halves by their lower halves."""
         b = self.builder
         first, entry = b.append_basic_block("first"), b.block
         b.branch(first)
@@ -128,7 +129,7 @@ class _Argsort:
         b.position_at_end(done)
 
     def _insert(self, start: ir.Value, stop: ir.Value) -> None:
-        """An insertion sort of more than one word."""
+        """Sort more than one word by insertion."""
         b = self.builder
         with CountedLoop(b, b.add(start, _number(1)), stop, keep_rolled=True) as i:
             word = self._word(i)
@@ -156,7 +157,7 @@ class _Argsort:
             free.add_incoming(left, ends)
             self._store(word, free)
 
-    # -- words, which lie where the places will ----------------------------------------
+    # -- words, stored where the indices will be ----------------------------------------
 
     def _at(self, i: ir.Value) -> ir.Value:
         return self.builder.gep(self.places, [i], inbounds=True, source_etype=I64)
@@ -169,9 +170,9 @@ class _Argsort:
 
 
 def ordered(b: ir.IRBuilder, keys: ir.Value, place: ir.Value, dtype: str) -> ir.Value:
-    """Bits of a number, whose order as those of an unsigned integer is that of the numbers.
+    """Return bits whose order as an unsigned integer is the order of the numbers.
 
-    Of 32 bits they are the upper half.
+    For 32-bit numbers they are the upper half.
     """
     size = itemsize(dtype)
     integer = ir.IntType(8 * size)
@@ -194,7 +195,7 @@ def ordered(b: ir.IRBuilder, keys: ir.Value, place: ir.Value, dtype: str) -> ir.
 
 
 def _write_sort(function: ir.Function, digit: int) -> None:
-    """``void sort_words(words, memory, n)``: in order by their upper halves, stable."""
+    """Write ``void sort_words(words, memory, n)``: a stable sort by upper halves."""
     words, memory, n = function.args
     for argument in (words, memory):
         argument.add_attribute("noalias")
@@ -218,7 +219,7 @@ def _write_sort(function: ir.Function, digit: int) -> None:
 
 
 class _Pass:
-    """One digit of the upper halves of words, of which the last has the bits that are left."""
+    """A pass over one digit of the upper halves; the last digit has the remaining bits."""
 
     def __init__(self, builder: ir.IRBuilder, n: ir.Value, digit: int, number: int) -> None:
         self.builder = builder
@@ -228,7 +229,7 @@ class _Pass:
         self.first = number << digit
 
     def counter(self, counts: ir.Value, word: ir.Value) -> ir.Value:
-        """Where words with the same digit are counted."""
+        """Return the address of the counter of words with the same digit."""
         b = self.builder
         digit = b.and_(b.lshr(word, _number(self.shift)), _number(self.digits - 1))
         return _place(b, counts, b.add(digit, _number(self.first)), I32)
@@ -236,8 +237,8 @@ class _Pass:
     def write(
         self, source: ir.Value, target: ir.Value, counts: ir.Value
     ) -> tuple[ir.Value, ir.Value]:
-        """Put the words in order by the digit, unless it is the same in all; where they are, and
-        where they were."""
+        """Sort the words by the digit, unless all have the same. Return the addresses of the sorted
+        words and of the free memory."""
         b = self.builder
         first = b.load(source, align=8, typ=I64)
         of_first = b.load(self.counter(counts, first), align=4, typ=I32)
@@ -265,7 +266,7 @@ class _Pass:
         return ends[0], ends[1]
 
     def _sum(self, counts: ir.Value) -> None:
-        """How many words have smaller digits, in place of how many have each."""
+        """Replace the counter of each digit by the number of words with smaller digits."""
         b = self.builder
         digits = CountedLoop(b, _number(0), _number(self.digits), keep_rolled=True)
         with digits as digit:

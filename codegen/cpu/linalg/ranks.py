@@ -1,8 +1,8 @@
-"""The order of few numbers: the place of each is how many come before it, counted with vectors.
+"""Argsort of few numbers: the rank of each is the number of smaller ones, counted with vectors.
 
     for i: rank = (x[:i] <= x[i]).sum() + (x[i + 1:] < x[i]).sum(); places[rank] = i
 
-A sort that compares pairs goes wrong at every second branch for rows that differ; this has none.
+A sort by comparisons mispredicts every second branch if rows differ; this method has no branches.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from autojit.codegen.loop_ir.machine import current
 from . import radix
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
-#: Of so many numbers at most; the work is that of their square: 4 ns a number for rows of 20, 8 for
-#: rows of 80, and for 150 the 13 of digits.
+#: The most numbers. The work grows with their square: 4 ns a number for rows of 20, 8 for rows of
+#: 80, and for rows of 150 as much as the radix sort's 13.
 MOST = 128
 
-#: keys, places, how many
+#: keys, indices, number of keys
 _ARGSORT = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64])
 
 
 def argsort(module: ir.Module, dtype: str) -> ir.Function:
-    """``void argsort(keys, places, n)``: as :func:`radix.argsort`, of ``0 < n <= MOST`` numbers."""
+    """Return ``void argsort(keys, places, n)``, as in :func:`radix.argsort`; ``0 < n <= MOST``."""
     name = f"ranks_{dtype}"
     return library.function(module, name, _ARGSORT, lambda f: _write(f, dtype))
 
@@ -37,7 +37,7 @@ def _write(function: ir.Function, dtype: str) -> None:
     b = ir.IRBuilder(function.append_basic_block("entry"))
     lanes = max(2, current().lanes())
     vector = ir.VectorType(I64, lanes)
-    # What stands behind the last number comes after it.
+    # The padding after the last number is larger than all numbers.
     words, ranks = (b.alloca(I64, size=MOST + lanes) for _ in range(2))
     end = b.add(n, _number(lanes))
     with CountedLoop(b, n, end) as i:
@@ -83,7 +83,7 @@ def _count(
     first: ir.Value,
     comes_before: Callable[[ir.Value, ir.Value], ir.Value],
 ) -> ir.Value:
-    """What was counted, and how many of the words of a range come before each of a vector's."""
+    """Return counts plus the number of words in a range before each element of a vector."""
     vector = first.type
     before = b.block
     asks, counts, done = (b.append_basic_block(name) for name in ("asks", "counts", "done"))

@@ -1,6 +1,6 @@
 """Linear algebra on small matrices: unrolled, with rows as vectors, and no library call.
 
-Rows are exchanged by selection, so that there is no branch and every row stays in a register.
+Rows are exchanged by selection, so that there are no branches and every row stays in a register.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rows = list[ir.Value]
 
 
 def is_small(step: Factorization) -> bool:
-    """Whether a step is done without a library."""
+    """Whether a step is computed without a library."""
     if step.dtype[0] == "c":
         return False
     return step.name in SMALL and (step.n <= LARGEST or step.name == "permutation")
@@ -39,7 +39,7 @@ def _lane(i: int) -> ir.Constant:
 
 
 def _load_row(e: MatrixEmitter, m: Matrix, i: int, first: Place, width: int) -> ir.Value:
-    """A part of a row; a single element is a scalar."""
+    """Load a part of a row; a single element is a scalar."""
     if width == 1:
         return e.load(m, i, first)
     kind = ir.VectorType(llvm_type(m.dtype), width)
@@ -59,7 +59,7 @@ def _store_row(
 
 
 def _spread(e: MatrixEmitter, value: ir.Value, width: int) -> ir.Value:
-    """A scalar in every lane."""
+    """Return a vector with a scalar in every lane."""
     if width == 1:
         return value
     kind = ir.VectorType(value.type, width)
@@ -69,7 +69,7 @@ def _spread(e: MatrixEmitter, value: ir.Value, width: int) -> ir.Value:
 
 
 def _exchange(e: MatrixEmitter, rows: Rows, i: int, place: ir.Value) -> None:
-    """Row i and the row at a place not above it change places."""
+    """Exchange row i and the row at ``place``, which is not above it."""
     b, own, chosen = e.builder, rows[i], rows[i]
     for r in range(i + 1, len(rows)):
         is_it = b.icmp_unsigned("==", place, ir.Constant(I64, r))
@@ -79,7 +79,7 @@ def _exchange(e: MatrixEmitter, rows: Rows, i: int, place: ir.Value) -> None:
 
 
 def _exchange_back(e: MatrixEmitter, rows: Rows, places: Rows) -> None:
-    """The inverse of all exchanges in order."""
+    """Apply the inverse of all exchanges."""
     for i in reversed(range(len(rows))):
         _exchange(e, rows, i, places[i])
 
@@ -88,7 +88,7 @@ def _exchange_back(e: MatrixEmitter, rows: Rows, places: Rows) -> None:
 
 
 def cholesky(e: MatrixEmitter, a: Matrix, factor: Matrix) -> None:
-    """Column by column, all elements in registers."""
+    """Factorize column by column, with all elements in registers."""
     b, n = e.builder, e.step.n
     kind = llvm_type(e.step.dtype)
     root = e.module.declare_intrinsic("llvm.sqrt", [kind])
@@ -107,7 +107,7 @@ def cholesky(e: MatrixEmitter, a: Matrix, factor: Matrix) -> None:
 
 
 def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
-    """Gaussian elimination with partial pivoting on rows in vectors."""
+    """Apply Gaussian elimination with partial pivoting to rows in vectors."""
     b, n = e.builder, e.step.n
     if n == 1:
         e.store(e.load(a, 0, 0), packed, 0, 0)
@@ -119,7 +119,7 @@ def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
         e.store(place, pivots, k)
         _exchange(e, rows, k, place)
         pivot = b.extract_element(rows[k], _lane(k))
-        # Below a zero pivot there are zeros only: they stay.
+        # Elements below a zero pivot are all zero and stay so.
         zero = b.fcmp_ordered("==", pivot, e.number(0))
         divisor = b.select(zero, e.number(1), pivot)
         for r in range(k + 1, n):
@@ -129,7 +129,7 @@ def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
 
 
 def _largest(e: MatrixEmitter, rows: Rows, k: int) -> ir.Value:
-    """The place of the largest element of column k, from row k on; the first of equal ones."""
+    """Return the row of the largest element of column k, from row k on; the first if equal."""
     b = e.builder
     size = e.module.declare_intrinsic("llvm.fabs", [llvm_type(e.step.dtype)])
     best = b.call(size, [b.extract_element(rows[k], _lane(k))])
@@ -145,7 +145,7 @@ def _largest(e: MatrixEmitter, rows: Rows, k: int) -> ir.Value:
 def _eliminated(
     e: MatrixEmitter, row: ir.Value, own: ir.Value, divisor: ir.Value, k: int
 ) -> ir.Value:
-    """A row less its multiple of the pivot's row: the factor at k, the rest behind it."""
+    """Subtract a multiple of the pivot's row; the result has the factor at k, the rest after it."""
     b, n = e.builder, e.step.n
     factor = b.fdiv(b.extract_element(row, _lane(k)), divisor)
     rest = e.minus_product(row, _spread(e, factor, n), own)
@@ -158,7 +158,7 @@ def _eliminated(
 
 
 def _by_columns(e: MatrixEmitter, solve: Callable[[Place, int], None]) -> None:
-    """``solve(first, width)`` for groups of columns."""
+    """Call ``solve(first, width)`` for groups of columns."""
     whole, rest = divmod(e.step.k, COLUMNS)
     if whole == 1:
         solve(0, COLUMNS)
@@ -172,7 +172,7 @@ def _by_columns(e: MatrixEmitter, solve: Callable[[Place, int], None]) -> None:
 def _substitute(
     e: MatrixEmitter, t: dict[Any, ir.Value], x: Rows, *, width: int, lower: bool, unit: bool
 ) -> None:
-    """``T x = b`` in place, for the element (i, j) of T in ``t``."""
+    """Solve ``T x = b`` in place, with element (i, j) of T in ``t``."""
     n = len(x)
     order = list(range(n)) if lower else list(reversed(range(n)))
     for position, i in enumerate(order):
@@ -203,7 +203,7 @@ def triangular_solve(e: MatrixEmitter, t: Matrix, b: Matrix, x: Matrix) -> None:
 
 
 def solve(e: MatrixEmitter, packed: Matrix, pivots: Matrix, b: Matrix, x: Matrix) -> None:
-    """With the factors of :func:`lu`."""
+    """Solve with the factors of :func:`lu`."""
     n, transpose = e.step.n, e.step.params["transpose"]
     elements = _elements(e, packed, transpose)
     places = [e.load(pivots, i) for i in range(n)]
@@ -228,7 +228,7 @@ def solve(e: MatrixEmitter, packed: Matrix, pivots: Matrix, b: Matrix, x: Matrix
 
 
 def permutation(e: MatrixEmitter, pivots: Matrix, rows: Matrix) -> None:
-    """The exchanges applied to 0, 1, …, in memory; a place out of bounds is a failure."""
+    """Apply the exchanges to 0, 1, … in memory; an index out of bounds is a failure."""
     b, n = e.builder, e.step.n
     with e.loop(0, n) as i:
         e.store(i, rows, i)

@@ -1,8 +1,9 @@
-"""Sorting: values by NumPy's function, which compares a vector at a time; for their places, few
-numbers are counted, many sorted by their digits, and those of one or two bytes by NumPy.
+"""Sort and argsort.
 
-Rows that differ make each comparison a branch that goes wrong half of the time: NumPy's stable
-function takes 60 to 150 ns a number for rows of 80 to 600, what is here 5 to 14.
+Values are sorted by NumPy's function, which compares whole vectors. An argsort counts ranks if
+there are few numbers, and uses a radix sort if there are many; numbers of one or two bytes are left
+to NumPy. If rows differ, half of the branches on comparisons are mispredicted: NumPy's stable
+argsort takes 60 to 150 ns a number for rows of 80 to 600, these methods 5 to 14.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ SIGNATURE = ir.FunctionType(I32, [POINTER, POINTER, I64, POINTER])
 
 
 def is_counted(step: Factorization) -> bool:
-    """Whether the places of numbers are counted."""
+    """Whether the argsort counts ranks."""
     return step.n <= ranks.MOST and radix.is_sortable(step.dtype, step.n)
 
 
 def has_radix(step: Factorization) -> bool:
-    """Whether numbers are sorted by their digits."""
+    """Whether the argsort is a radix sort."""
     return step.n > ranks.MOST and radix.is_sortable(step.dtype, step.n)
 
 
@@ -37,7 +38,7 @@ SORT = ir.FunctionType(I32, [POINTER, I64, POINTER])
 
 
 def function_names(step: Factorization) -> set[str]:
-    """The names of NumPy's functions in the table."""
+    """Return the names of NumPy's functions in the table."""
     if step.name in ("sort", "order_statistics"):
         return {f"{abi.SORT}{step.dtype}"}
     return set() if is_counted(step) or has_radix(step) else {_function_name(step)}
@@ -48,21 +49,22 @@ def _function_name(step: Factorization) -> str:
 
 
 def sort(e: MatrixEmitter, row: Matrix, result: Matrix) -> None:
-    """A row's values in order: copied, then sorted where they lie."""
+    """Copy a row's values, and sort them in place."""
     e.copy(row, result, e.step.n, 1)
     _sort(e, result.pointer, ir.Constant(I64, e.step.n))
 
 
 def _sort(e: MatrixEmitter, numbers: ir.Value, count: ir.Value) -> None:
-    """Sort numbers where they lie."""
+    """Sort numbers in place."""
     function = e.function_of(f"{abi.SORT}{e.step.dtype}", SORT)
     error = e.builder.call(function, [numbers, count, ir.Constant(POINTER, None)])
     e.fail_if(e.builder.icmp_signed("<", error, ir.Constant(I32, 0)), OUT_OF_MEMORY)
 
 
 def order_statistics(e: MatrixEmitter, row: Matrix, result: Matrix) -> None:
-    """The numbers at some places of a row's order: one pass for each window of places keeps what a
-    sample says is near, and that is sorted; the whole row where the sample was wrong."""
+    """Find the numbers at given ranks of a row. For each window of ranks, one pass keeps the
+    numbers near it according to a sample, and these are sorted; the whole row is sorted if the
+    sample was misleading."""
     b, n, places = e.builder, e.step.n, e.step.params["places"]
     m, passes = sample_size(n), windows(places, n)
     kept = Matrix(e.scratch(row.dtype, n + 1), 1, 1, row.dtype)
@@ -97,18 +99,18 @@ def order_statistics(e: MatrixEmitter, row: Matrix, result: Matrix) -> None:
 def _near(
     e: MatrixEmitter, row: Matrix, kept: Matrix, sample: Matrix, window: Window
 ) -> tuple[ir.Value, ir.Value]:
-    """How many numbers are below a window's, and how many were kept, which may be in it."""
+    """Return how many numbers are below a window, and how many were kept, as they may be in it."""
     b, zero = e.builder, ir.Constant(I64, 0)
     low, high = (None if k is None else e.load(sample, k) for k in (window.low, window.high))
     loop = CountedLoop(b, zero, ir.Constant(I64, e.step.n), keep_rolled=True, scalar=True)
     with loop as i:
         below, count = loop.carry(zero), loop.carry(zero)
         value = e.load(row, i)
-        # A NaN comes after all numbers: it is below none, and above each bound.
+        # NaN comes after all numbers: it is below no bound, and above each.
         is_below = ir.Constant(I1, 0) if low is None else _compared(e, "<", value, low)
         is_near = ir.Constant(I1, 1) if high is None else _compared(e, "<=", value, high)
         is_near = b.and_(is_near, b.not_(is_below))
-        e.store(value, kept, count)  # the next one overwrites what is not near
+        e.store(value, kept, count)  # the next store overwrites a value that is not near
         below_now = b.add(below, b.zext(is_below, I64))
         count_now = b.add(count, b.zext(is_near, I64))
         below.add_incoming(below_now, b.block)
@@ -124,8 +126,8 @@ def _compared(e: MatrixEmitter, relation: str, a: ir.Value, b: ir.Value) -> ir.V
 
 
 def argsort(e: MatrixEmitter, keys: Matrix, places: Matrix) -> None:
-    """The places in order: counted, by digits, or by NumPy's function, which moves what it is
-    handed."""
+    """Write the indices in sorted order: by counting, radix sort, or NumPy's function, which
+    permutes the given indices."""
     b, n = e.builder, e.step.n
     if keys.row != 1:
         together = keys._replace(pointer=e.scratch(keys.dtype, n), row=1)

@@ -1,4 +1,4 @@
-"""Steps of linear algebra in kernels: which code each has, and which library functions it calls."""
+"""Steps of linear algebra in kernels: the code of each, and the library functions it calls."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .small_matrices import SMALL, is_small
 
 
 def needed(program: LoopProgram) -> set[str]:
-    """The library functions that a program's linear algebra calls."""
+    """Return the library functions that a program's linear algebra calls."""
     steps = (s for s in statements(program) if isinstance(s, Factorization))
     return {name for step in steps for name in functions_of(step)}
 
 
 def functions_of(step: Factorization) -> list[str]:
-    """The library functions that a step calls; none where its code is our own."""
+    """Return the library functions that a step calls; none if its code is our own."""
     if is_small(step):
         return []
     if gufuncs.has(step):

@@ -11,7 +11,7 @@ I64 = ir.IntType(64)
 
 
 def constant_text(module: ir.Module, text: str) -> ir.Value:
-    """The address of a constant C string."""
+    """Return the address of a constant C string."""
     data = bytearray(text.encode() + b"\0")
     symbol = f"text_{sha256(data).hexdigest()}"
     found = module.globals.get(symbol)
@@ -25,7 +25,7 @@ def constant_text(module: ir.Module, text: str) -> ir.Value:
 
 
 def constant_array(module: ir.Module, numbers: Sequence[int]) -> ir.Value:
-    """The address of constant 64-bit integers."""
+    """Return the address of constant 64-bit integers."""
     symbol = "shape_" + "_".join(map(str, numbers))
     found = module.globals.get(symbol)
     if found is None:

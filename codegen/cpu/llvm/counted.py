@@ -10,24 +10,24 @@ from llvmlite import ir
 from .vectors import MARK
 
 I64 = ir.IntType(64)
-#: Loops of at most this extent may be unrolled as a whole.  If longer ones were, LLVM would
-#: vectorise the loop around them instead, with strided reads.
+#: Loops of at most this extent may be unrolled completely. If longer ones were, LLVM would
+#: vectorize the loop around them instead, with strided reads.
 MOST_UNROLLED = 8
-#: Statements to which a nest of them may grow.
+#: The most statements to which a nest of such loops may grow.
 MOST_EXPANDED = 1000
 
-# llvmlite fills its table of characters as it is first asked for one: now, and not in two threads,
-# or in one while another forks.
+# llvmlite fills its table of characters on the first request: do it now, not in two threads at
+# once, or in one while another forks.
 ir.MetaDataString(ir.Module(), "").get_reference()
 
 
 class CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form.
 
-    ``masked``: the last few iterations are a vector under a mask, and not a loop of their own.
-    ``scalar``: it is not made vector code.
-    ``interleaved``: how many vectors are worked on at a time.
-    ``group``: accesses to memory that are marked with it depend on none of other iterations.
+    ``masked``: the remaining iterations are a masked vector, not a loop of their own.
+    ``scalar``: the loop is not vectorized.
+    ``interleaved``: the number of vectors that are computed at a time.
+    ``group``: memory accesses in this group are independent of those of other iterations.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class CountedLoop:
         return self.variable
 
     def carry(self, first: ir.Value) -> ir.PhiInstr:
-        """A value that iterations hand on: who writes the body adds what the next one gets."""
+        """Return a value carried between iterations; the writer of the body adds the next one."""
         value = self.builder.phi(first.type)
         value.add_incoming(first, self.before)
         return value
@@ -84,7 +84,7 @@ class CountedLoop:
         b.position_at_end(after)
 
     def _metadata(self) -> ir.MDValue:
-        """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
+        """Make loop metadata. It must refer to itself, which ``naming_itself`` adds to the text."""
         module = self.builder.module
         words: list[tuple[str, ...]] = [("llvm.loop.unroll.disable",)] if self.keep_rolled else []
         words += [("llvm.loop.unroll.full",)] if self.unrolled else []
@@ -106,8 +106,8 @@ class CountedLoop:
 
 
 def never_unrolled(module: ir.Module) -> ir.MDValue:
-    """Metadata of a loop whose end is not counted.  Without any it may take over that of a loop in
-    it when LLVM merges their branches, and with it what cannot be done to it."""
+    """Return metadata for a loop without a counter. Without any, it may take over that of an inner
+    loop when LLVM merges their branches, and with it impossible requests."""
     return _loop_node(
         module, [module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])]
     )
@@ -119,7 +119,7 @@ def _loop_node(module: ir.Module, said: list[ir.MDValue]) -> ir.MDValue:
 
 
 def access_group(module: ir.Module) -> ir.MDValue:
-    """A new group of accesses to memory."""
+    """Make a new group of memory accesses."""
     serial = len(module.metadata)
     return module.add_metadata([ir.MetaDataString(module, f"group {serial}")])
 
@@ -129,11 +129,11 @@ _GROUP_NODE = re.compile(r'^!(\d+) = !{ !"group \d+" }$', re.MULTILINE)
 
 
 def text(module: ir.Module) -> str:
-    """The module's LLVM IR, with loop metadata naming itself."""
+    """Return the module's LLVM IR, with loop metadata that refers to itself."""
     return naming_itself(str(module))
 
 
 def naming_itself(words: str) -> str:
-    """Text of metadata, as loops need it: each a node of its own."""
+    """Rewrite the text of metadata as loops need it, with distinct nodes."""
     words = _GROUP_NODE.sub(r"!\1 = distinct !{}", words)
     return _LOOP_NODE.sub(r"!\1 = distinct !{ !\1, \2 }", words)

@@ -14,16 +14,16 @@ from autojit.ir.special.external import external
 
 
 def can_fail(statement: Any) -> bool:
-    """Whether a statement can fail as it runs."""
+    """Whether a statement can fail when it runs."""
     if isinstance(statement, Compute):
         power = statement.name == "pow" and not is_float(statement.result.dtype)
         return power or is_check(statement.name)
-    # A loop whose end is not known can be interrupted.
+    # A loop of unknown length can be interrupted.
     return isinstance(statement, (Gather, ScatterInto, Factorization, Callback, Repeat))
 
 
 def needs_table(s: Any) -> bool:
-    """Whether a statement calls what only the table knows."""
+    """Whether a statement calls a function whose address is in the table."""
     if isinstance(s, MatrixProduct):
         return not s.tiled
     if isinstance(s, Compute):

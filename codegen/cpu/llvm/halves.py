@@ -1,9 +1,9 @@
-"""Floats of 16 bits in LLVM IR: in memory and in registers they are their bits, an i16.
+"""Floats of 16 bits in LLVM IR are represented by their bits, an i16, in memory and registers.
 
-The only words on them are conversions to and from float32, and from float64.  The others are those
-of float32: see ``ir/passes/algebra/widen_halves.py``.  Conversions are instructions where the
-processor has them, else integer arithmetic, since LLVM would call a library that no process has to
-have (``__truncsfhf2``).
+Their only operations are conversions to and from float32, and from float64. All others are computed
+in float32: see ``ir/passes/algebra/widen_halves.py``. Conversions are instructions if the processor
+has them, else integer arithmetic, since LLVM would call a library that a process may lack
+(``__truncsfhf2``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIGN, _INFINITY = 0x80000000, 0x7F800000
 
 
 def bits(value: Any, dtype: str) -> ir.Constant:
-    """A constant."""
+    """Return a constant."""
     if dtype == "bf16":
         return ir.Constant(I16, int(to_bfloat16(value).view(np.uint16)))
     with np.errstate(over="ignore"):
@@ -31,7 +31,7 @@ def bits(value: Any, dtype: str) -> ir.Constant:
 
 
 def widened(b: ir.IRBuilder, x: ir.Value, dtype: str) -> ir.Value:
-    """The float32 of the same value."""
+    """Return the float32 of the same value."""
     if dtype == "bf16":
         return b.bitcast(b.shl(b.zext(x, I32), _i32(16)), FLOAT)
     if has_halves():
@@ -40,7 +40,7 @@ def widened(b: ir.IRBuilder, x: ir.Value, dtype: str) -> ir.Value:
 
 
 def narrowed(b: ir.IRBuilder, x: ir.Value, dtype: str) -> ir.Value:
-    """The nearest half float, of two the even one, to a float32, or as float16 to a float64."""
+    """Round a float32, or for float16 a float64, to the nearest half, ties to even."""
     if dtype == "bf16":
         return b.trunc(_upper_half(b, x), I16)
     x = _to_odd(b, x) if x.type == DOUBLE else x
@@ -50,10 +50,10 @@ def narrowed(b: ir.IRBuilder, x: ir.Value, dtype: str) -> ir.Value:
 
 
 def _to_odd(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
-    """A float64 as a float32 that rounds as it does to half: an inexact one gets an odd last bit.
+    """Round a float64 to a float32 that rounds to half correctly: inexact ones get an odd last bit.
 
     S. Boldo and G. Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on
-    Computers 57 (2008), theorem 3: so no number comes to lie half-way between two others.
+    Computers 57 (2008), theorem 3: so no inexact number becomes half-way between two others.
     """
     near = b.fptrunc(x, FLOAT)
     wide, number = b.fpext(near, DOUBLE), b.bitcast(near, I32)
@@ -65,7 +65,7 @@ def _to_odd(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
     return b.bitcast(b.select(inexact, odd, number), FLOAT)
 
 
-# F. Giesen's conversions (public domain, https://gist.github.com/rygorous/2156668), by selections.
+# F. Giesen's conversions (public domain, https://gist.github.com/rygorous/2156668), with selects.
 
 
 def _widened(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
@@ -99,7 +99,7 @@ def _narrowed(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
 
 
 def _upper_half(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
-    """The bits of bfloat16.  NaN stays NaN: it is made quiet, and not rounded."""
+    """Return the bits of the nearest bfloat16. NaN is made quiet, not rounded, and stays NaN."""
     number = b.bitcast(x, I32)
     upper = b.lshr(number, _i32(16))
     odd = b.and_(upper, _i32(1))

@@ -1,10 +1,10 @@
-"""Functions that programs share: written once, compiled once a process, linked to each program.
+"""Functions that programs share: written once, compiled once per process, linked to each program.
 
-They take numbers and addresses of other functions as arguments where programs differ, so few of
-them serve all.  Those that only ask and call, without a loop worth an optimisation, are compiled
-together and as they are written: a module of its own costs each five milliseconds, and LLVM's
-passes as much again.  Of these, a program compiles what no program before it has called, as a
-group; it is linked to whole groups.
+They take the numbers and addresses of functions in which programs differ as arguments, so a few of
+them serve all. Functions that only check and call, without a loop worth optimizing, are compiled
+together and without passes: a module of its own costs five milliseconds, and LLVM's passes as much
+again. A program compiles the plain functions that no earlier program has called, as one group; it
+is linked to whole groups.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .counted import text
 
 Write = Callable[[ir.Function], None]
 
-#: LLVM IR by the name of the function, and which others it calls.
+#: LLVM IR by the name of the function, and the library functions that it calls.
 _texts: dict[str, str] = {}
 _calls: dict[str, list[str]] = {}
-#: What declares functions that have forms for vectors, and the names of these.
+#: The declarations of functions that have vector variants, and the names of these.
 _forms: dict[str, tuple[str, list[str]]] = {}
-#: Plain functions, which call no others: type, and who writes them.
+#: Plain functions, which call no others: type, and writer.
 _plain: dict[str, tuple[ir.FunctionType, Write]] = {}
-#: The LLVM IR of the group that a plain function is in; no function is in two.
+#: The LLVM IR of the group that contains a plain function; no function is in two groups.
 _groups: dict[str, str] = {}
 _lock = Lock()
 
@@ -44,7 +44,7 @@ def function(
     *,
     as_written: bool = True,
 ) -> ir.Function:
-    """A function of the library, for a module to call; ``write`` writes its body, once."""
+    """Return a library function for a module to call; ``write`` writes its body, once."""
     if name not in _texts and name not in _plain:
         own = ir.Module(name)
         write(_new(own, name, kind))
@@ -56,13 +56,13 @@ def function(
 def plain_function(
     module: ir.Module, name: str, kind: ir.FunctionType, write: Write
 ) -> ir.Function:
-    """A function of the library that is compiled as it is written, and calls no others."""
+    """Return a library function that is compiled without passes, and calls no others."""
     _plain[name] = (kind, write)
     return module.globals.get(name) or _new(module, name, kind)
 
 
 def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
-    """An elementary function that is called, and not inlined."""
+    """Return an elementary function that is called, and not inlined."""
     from autojit.codegen.vector_math import called
 
     symbol = called.symbol(name, bits)
@@ -75,7 +75,7 @@ def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
 
 
 def with_forms(words: str) -> str:
-    """LLVM IR, where the functions of the library that have forms for vectors say so."""
+    """Return LLVM IR in which declarations of library functions name their vector variants."""
     kept: list[str] = []
     for line, symbol in _DECLARED.findall(words):
         if symbol in _forms:
@@ -98,7 +98,7 @@ def _new(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
 
 
 def used(module: ir.Module) -> list[str]:
-    """The LLVM IR of the functions of the library that a module calls, and of those they call."""
+    """Return the LLVM IR of all library functions that a module calls, directly or indirectly."""
     found, open_ = set(), _called(module)
     while open_:
         name = open_.pop()
@@ -109,7 +109,7 @@ def used(module: ir.Module) -> list[str]:
 
 
 def _grouped(names: set[str]) -> list[str]:
-    """The LLVM IR of the groups that the plain functions among the names are in."""
+    """Return the LLVM IR of the groups that contain the plain functions among the names."""
     plain = sorted(names & _plain.keys())
     with _lock:
         new = [name for name in plain if name not in _groups]

@@ -1,4 +1,4 @@
-"""The scalar vocabulary in LLVM IR: one small function a word."""
+"""The scalar vocabulary in LLVM IR: one small function per operation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import halves
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.
 CONTRACT = ("contract",)
-#: In reductions the order of additions is free as well.
+#: In reductions, additions may also be reordered.
 REASSOCIATE = ("contract", "reassoc")
 
 _FLOATS = {"f32": ir.FloatType(), "f64": ir.DoubleType()}
@@ -26,7 +26,7 @@ Emit = Callable[..., ir.Value]
 
 
 def llvm_type(dtype: str) -> ir.Type:
-    """The type of a scalar in a register."""
+    """Return the type of a scalar in a register."""
     if dtype in _FLOATS:
         return _FLOATS[dtype]
     if dtype in HALVES:
@@ -35,12 +35,12 @@ def llvm_type(dtype: str) -> ir.Type:
 
 
 def memory_type(dtype: str) -> ir.Type:
-    """The type of a scalar in memory: bools are bytes."""
+    """Return the type of a scalar in memory: bools are bytes."""
     return _I8 if dtype == "bool" else llvm_type(dtype)
 
 
 def constant(value: Any, dtype: str) -> ir.Constant:
-    """A constant of a dtype."""
+    """Return a constant of a dtype."""
     kind = llvm_type(dtype)
     if dtype in _FLOATS:
         return ir.Constant(kind, float(value))
@@ -58,18 +58,18 @@ def is_signed(dtype: str) -> bool:
 
 
 class Scalars:
-    """Emits words of the vocabulary at a builder's position."""
+    """Emits operations of the vocabulary at a builder's position."""
 
     def __init__(self, builder: ir.IRBuilder, module: ir.Module) -> None:
         self.builder = builder
         self.module = module
-        #: Whether elementary functions are copied to where they are called.
+        #: Whether elementary functions are inlined.
         self.inlines = True
 
     def emit(
         self, name: str, args: list[ir.Value], dtype: str, result: str, flags: Any = CONTRACT
     ) -> ir.Value:
-        """One word applied to registers of ``dtype``, giving one of dtype ``result``."""
+        """Apply an operation to registers of ``dtype``; the result has dtype ``result``."""
         if name == "select":
             return self.builder.select(*args)
         if name == "convert":
@@ -110,7 +110,7 @@ class Scalars:
         special = _FLOAT_WORDS.get(name)
         if special is not None:
             return special(self, *args, dtype)
-        from autojit.codegen import vector_math  # 7 ms, for programs that get here
+        from autojit.codegen import vector_math  # takes 7 ms, so only programs that need it do
 
         if name in vector_math.NAMES:
             bits = 64 if dtype == "f64" else 32
@@ -162,7 +162,7 @@ class Scalars:
         return self.builder.call(function, [x, y], fastmath=flags)
 
     def convert(self, x: ir.Value, old: str, new: str) -> ir.Value:
-        """A scalar in another dtype, as C converts; floats out of range saturate."""
+        """Convert a scalar to another dtype as C does; floats out of range saturate."""
         b, kind = self.builder, llvm_type(new)
         if old in HALVES:
             return halves.widened(b, x, old)
@@ -170,7 +170,7 @@ class Scalars:
             return halves.narrowed(b, x, new)
         if is_float(old) and is_float(new):
             return b.fpext(x, kind) if new == "f64" else b.fptrunc(x, kind)
-        if is_float(new) and old == "bool":  # a masked move, and no conversion
+        if is_float(new) and old == "bool":  # a masked move instead of a conversion
             return b.select(x, ir.Constant(kind, 1.0), ir.Constant(kind, 0.0))
         if is_float(new):
             return b.sitofp(x, kind) if is_signed(old) else b.uitofp(x, kind)
@@ -194,7 +194,7 @@ _INTRINSICS = {
 }  # fmt: skip
 
 
-# -- words that are more than an instruction ----------------------------------
+# -- operations of more than one instruction ----------------------------------
 
 
 def _extremum(symbol: str, keep_nan: bool) -> Emit:
@@ -228,8 +228,8 @@ def _float_remainder(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> ir.Val
 
 
 def _float_floor_divide(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> ir.Value:
-    # (x - fmod(x, y)) / y is whole up to rounding; where the signs differ, it is one less.
-    # (Not by the remainder: for an infinite y it may be infinite.)
+    # (x - fmod(x, y)) / y is an integer up to rounding; subtract one if the signs differ.
+    # (The remainder cannot replace fmod: it may be infinite if y is.)
     b, zero = s.builder, constant(0, dtype)
     rest = b.frem(x, y)
     quotient = b.fdiv(b.fsub(x, rest), y)
@@ -246,7 +246,7 @@ def _float_floor_divide(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> ir.
 
 
 def _integer_division(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> tuple[Any, Any]:
-    """Quotient towards minus infinity, and remainder; 0 and 0 for a divisor of 0."""
+    """Return the quotient rounded down and the remainder; 0 and 0 for a divisor of 0."""
     b, zero, one = s.builder, constant(0, dtype), constant(1, dtype)
     no_divisor = b.icmp_signed("==", y, zero)
     safe = b.select(no_divisor, one, y)
@@ -254,7 +254,7 @@ def _integer_division(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> tuple
         quotient, rest = b.udiv(x, safe), b.urem(x, safe)
     else:
         minus_one = b.icmp_signed("==", y, constant(-1, dtype))
-        safe = b.select(minus_one, one, safe)  # the least integer over -1 would trap
+        safe = b.select(minus_one, one, safe)  # the smallest integer over -1 would trap
         quotient, rest = b.sdiv(x, safe), b.srem(x, safe)
         quotient = b.select(minus_one, b.neg(x), quotient)
         differ = b.icmp_signed("<", b.xor(rest, safe), zero)
@@ -291,7 +291,7 @@ def _integer_extremum(symbol: str) -> Emit:
 
 def _shift(left: bool) -> Emit:
     def emit(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> ir.Value:
-        # Shifts by the width or more give what remains: 0, or the sign to the right.
+        # Shifts by the width or more give 0, or the sign for an arithmetic shift right.
         b, width = s.builder, x.type.width
         signed_right = not left and is_signed(dtype)
         inside = b.icmp_unsigned("<", y, constant(width, dtype))
@@ -306,7 +306,7 @@ def _shift(left: bool) -> Emit:
 
 
 def _integer_power(s: Scalars, x: ir.Value, exponent: ir.Value, dtype: str) -> ir.Value:
-    """Repeated squaring, in a function of its own because it loops."""
+    """Compute a power by repeated squaring, in a separate function because it loops."""
     symbol = f"aj.pow.{dtype}"
     function = s.module.globals.get(symbol)
     if function is None:

@@ -1,6 +1,6 @@
 """Sheets in LLVM IR: a loop over the rows of a table, which calls a function for each.
 
-The functions, one a word, belong to the library, so a sheet itself is only data.
+The functions, one per operation, are in the library, so a sheet itself is only data.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .scalars import Scalars, llvm_type
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()
 
-#: result, three operands, how many elements, and of each operand the step
+#: result, three operands, number of elements, the step of each operand
 _WORD = ir.FunctionType(VOID, [POINTER] * 4 + [I64] * 4)
-#: rows, how many, cells, words
+#: rows, number of rows, cells, functions
 _RUN = ir.FunctionType(VOID, [POINTER, I64, POINTER, POINTER])
 _ZERO, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
 
@@ -31,7 +31,7 @@ _ZERO, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
 def emit(
     module: ir.Module, b: ir.IRBuilder, sheet: Sheet, at: Mapping[str, Sequence[ir.Value]]
 ) -> None:
-    """Run a sheet; ``at`` has the addresses of ``cells``, of ``inputs`` and of ``outputs``."""
+    """Run a sheet; ``at`` contains the addresses of ``cells``, ``inputs`` and ``outputs``."""
     (cells,) = at["cells"]
     size, kind = itemsize(sheet.dtype), llvm_type(sheet.dtype)
 
@@ -59,7 +59,7 @@ def _copy(b: ir.IRBuilder, to: ir.Value, of: ir.Value, size: int) -> None:
 
 
 class _Bytes(ir.Constant):
-    """Constant bytes, written at once: llvmlite asks for each of millions."""
+    """Constant bytes, printed at once: llvmlite would format each of millions separately."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(ir.ArrayType(ir.IntType(8), len(data)), None)
@@ -87,7 +87,7 @@ def _constants(module: ir.Module, sheet: Sheet) -> ir.Value:
 
 
 def _words(module: ir.Module, sheet: Sheet) -> ir.Value:
-    """The addresses of the functions of words."""
+    """Return the addresses of the functions of a sheet's operations."""
     functions = [_function(module, word, sheet.dtype) for word in sheet.words]
     kind = ir.ArrayType(POINTER, len(functions))
     made = ir.GlobalVariable(module, kind, f"words{len(module.globals)}")
@@ -132,7 +132,7 @@ def _write_run(function: ir.Function, dtype: str) -> None:
 
 
 class _Typed:
-    """An address as llvmlite calls it: with the type of the function behind it."""
+    """An address that llvmlite can call: it carries the type of the function."""
 
     def __init__(self, address: ir.Value) -> None:
         self.address = address
@@ -149,7 +149,7 @@ def _typed(address: ir.Value) -> _Typed:
 
 
 def _function(module: ir.Module, word: str, dtype: str) -> ir.Function:
-    """The function of a word, from the library."""
+    """Return the function of an operation from the library."""
     name = f"sheet.{word}.{dtype}"
     return library.function(
         module, name, _WORD, lambda f: _write_word(f, word, dtype), as_written=False
@@ -157,7 +157,7 @@ def _function(module: ir.Module, word: str, dtype: str) -> ir.Function:
 
 
 def _write_word(function: ir.Function, word: str, dtype: str) -> None:
-    """One element; many that lie one behind the other, as operands do; and all other cases."""
+    """Write the cases of one element, of contiguous elements, and all others."""
     function.args[0].add_attribute("noalias")
     b = ir.IRBuilder(function.append_basic_block("entry"))
     to, *operands, count = function.args[:5]
@@ -202,7 +202,7 @@ def _write_word(function: ir.Function, word: str, dtype: str) -> None:
 
 
 def _value(s: Scalars, word: str, args: list[ir.Value], dtype: str) -> ir.Value:
-    """A word of numbers, of which those that are truths are 0 and 1."""
+    """Apply an operation to floats; truth values are 0 and 1."""
     b, zero, one = s.builder, ir.Constant(args[0].type, 0.0), ir.Constant(args[0].type, 1.0)
     if word == "copy":
         return args[0]

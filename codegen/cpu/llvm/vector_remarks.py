@@ -1,8 +1,8 @@
-"""Remarks: why a loop is not vector code, as far as its statements say.
+"""Remarks that explain from a loop's statements why it was not vectorized.
 
-LLVM's own reasons cannot be had: llvmlite hands on none of its new passes.  Which loops are scalar
-is read from what LLVM made (``vectors``); the reason is one that keeps its vectoriser away, or
-makes vectors dearer than numbers.
+LLVM's own reasons are not available: llvmlite does not pass on those of the new passes. Scalar
+loops are found in LLVM's output (``vectors``); the reason given is one that prevents vectorization
+or makes it unprofitable.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .vectors import holds_loops, lanes
 
 #: Loops of fewer iterations are shorter than two of the widest vectors.
 SHORT = 16
-#: Words for which processors have no instruction on vectors.
+#: Operations for which processors have no vector instruction.
 _SCALAR_WORDS = {"floor_divide", "fmod", "remainder"}
 
 
 def remark(program: LoopProgram, llvm: str) -> None:
-    """Note a remark about each innermost loop that LLVM left as scalar code."""
+    """Add a remark about each innermost loop that LLVM left scalar."""
     found = lanes(program, llvm)
     for kernel in program.steps:
         if isinstance(kernel, Kernel):
@@ -39,7 +39,7 @@ def _runs_in_turn(s: Any) -> bool:
 
 
 def _why(loop: Any) -> tuple[str, str]:
-    """The reason, and the way out."""
+    """Return the reason, and a way out."""
     for holds, reason, way_out in _REASONS:
         if holds(loop):
             return reason, way_out
@@ -54,7 +54,7 @@ def _scalar_words(loop: Loop) -> bool:
     return any(isinstance(s, Compute) and s.name in _SCALAR_WORDS for s in loop.body)
 
 
-#: What keeps a loop scalar, the strongest first: whether it holds, the reason, the way out.
+#: Reasons for scalar loops, the strongest first: a test, the reason, the way out.
 _REASONS: list[tuple[Callable[[Loop], Any], str, str]] = [
     (
         lambda loop: isinstance(loop, Repeat) or loop.role == "sequence",

@@ -1,7 +1,7 @@
-"""Finds the loops that LLVM vectorised, from the optimised LLVM IR.
+"""Find the loops that LLVM vectorized, in the optimised LLVM IR.
 
-Loops go into LLVM IR with a label in their metadata.  The vectoriser keeps it, and adds a mark of
-its own to what it made and what it left for the last few iterations.
+Loops get a label in their metadata. The vectorizer keeps it, and adds its own mark to the vector
+loop and to the loop for the remaining iterations.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 
-#: How the metadata of a labelled loop begins.
+#: The prefix of the metadata of a labelled loop.
 MARK = "autojit.loop"
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
 _LABEL = re.compile(rf'!"{MARK}", !"([^"]*)"')
 _BRANCH = re.compile(r"^  br .*!llvm\.loop !(\d+)", re.MULTILINE)
-#: Instructions that only move elements: where they lie apart, several vectors at once.
+#: Instructions that only move elements: if elements are not contiguous, several vectors at once.
 _MOVES = re.compile(r"\b(?:load|store|shufflevector|getelementptr)\b|@llvm\.masked\.")
 _LANES = re.compile(r"<(\d+) x (?:double|float|i(?:8|16|32|64))>")
 
 
 def loop_labels(symbol: str, body: list[Any]) -> dict[int, str]:
-    """A label for each loop in the body of a function, by its identity."""
+    """Return a label for each loop in the body of a function, by its identity."""
     return {id(s): f"{symbol} {n}" for n, s in enumerate(walk(body)) if isinstance(s, Loop)}
 
 
 def is_dear(loop: Loop) -> bool:
-    """Whether iterations do not depend on each other and call functions of many instructions.
+    """Whether iterations are independent and call functions of many instructions.
 
-    Such code would be there twice, for vectors and for the last few iterations.
+    Such code would be duplicated, for vectors and for the remaining iterations.
     """
     names = {s.name for s in loop.body if isinstance(s, Compute)} - CHEAP
     if loop.role != "map" or not names or any(isinstance(s, Loop) for s in loop.body):
         return False
-    from autojit.codegen import vector_math  # 7 ms, for programs that get here
+    from autojit.codegen import vector_math  # takes 7 ms, so only programs that need it import it
 
     return not names.isdisjoint(vector_math.NAMES)
 
 
 def lanes(program: LoopProgram, llvm: str) -> dict[int, int]:
-    """For each innermost loop, by identity: how many elements it works on at a time.
+    """Return the number of elements that each innermost loop computes at a time, by identity.
 
-    1 says that it is scalar code; a loop that LLVM dissolved is not among them.
+    1 means that the loop is scalar. A loop that LLVM dissolved is not included.
     """
     found = _lanes_by_label(llvm)
     result = {}
@@ -66,13 +66,13 @@ def lanes(program: LoopProgram, llvm: str) -> dict[int, int]:
 
 
 def holds_loops(s: Loop | Repeat) -> bool:
-    """Whether there are loops inside that are not written out."""
+    """Whether a loop contains loops that are not unrolled."""
     return any(isinstance(x, Loop) and not x.unroll for x in walk(s.body))
 
 
 def _lanes_by_label(llvm: str) -> dict[str, int]:
     found: dict[str, int] = {}
-    # Each part of a program numbers its metadata for itself.
+    # Each part of a program numbers its own metadata.
     for module in re.split(r"^; ModuleID", llvm, flags=re.MULTILINE):
         for label, width in _labelled(module):
             found[label] = max(found.get(label, 1), width)
@@ -80,7 +80,7 @@ def _lanes_by_label(llvm: str) -> dict[str, int]:
 
 
 def _labelled(module: str) -> Iterator[tuple[str, int]]:
-    """The labels of a module's loops, and how many elements they work on at a time."""
+    """Yield the labels of a module's loops, and how many elements they compute at a time."""
     nodes = dict(_NODE.findall(module))
     for block in re.split(r"\n(?=\S+:)|\n\n", module):
         for branch in _BRANCH.finditer(block):
@@ -93,8 +93,7 @@ def _labelled(module: str) -> Iterator[tuple[str, int]]:
 
 
 def _widest(block: str) -> int:
-    """The lanes of the values that a block computes; of the values that it moves if it computes
-    none."""
+    """Return the lanes of the values that a block computes, or moves if it computes none."""
     lines = block.splitlines()
     computed = [line for line in lines if not _MOVES.search(line)]
     widths = [

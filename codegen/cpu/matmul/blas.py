@@ -29,7 +29,7 @@ def function_name(product: MatrixProduct) -> str:
 
 
 def needed(program: LoopProgram) -> list[str]:
-    """The BLAS functions that a program calls."""
+    """Return the BLAS functions that a program calls."""
     names = {
         function_name(s)
         for s in statements(program)
@@ -41,7 +41,7 @@ def needed(program: LoopProgram) -> list[str]:
 def load(
     builder: ir.IRBuilder, table: ir.Value, functions: Sequence[str], product: MatrixProduct
 ) -> ir.Value:
-    """The BLAS function of a product, from the table."""
+    """Load the BLAS function of a product from the table."""
     position = abi.OWN_SLOTS + functions.index(function_name(product))
     return abi.load(builder, table, position, SIGNATURE.as_pointer())
 
@@ -53,9 +53,9 @@ def emit(
     product: MatrixProduct,
     address: Callable[[Buffer, Affine], ir.Value],
 ) -> None:
-    """The calls of one product: one for each matrix of the batch, in loops where there are many.
+    """Write the calls of one product: one per matrix of the batch, in loops if there are several.
 
-    The BLAS stores by columns, so the row-major C = A B is computed as C' = B' A'.
+    The BLAS stores matrices in column order, so the row-major C = A B is computed as C' = B' A'.
     """
     if 0 in product.batch:
         return
@@ -92,7 +92,7 @@ def emit(
 
 
 def _counted(builder: ir.IRBuilder, extent: int) -> CountedLoop:
-    """A loop over an axis of the batch, which LLVM leaves rolled."""
+    """Return a loop over an axis of the batch, which LLVM does not unroll."""
     start, stop = ir.Constant(I64, 0), ir.Constant(I64, extent)
     return CountedLoop(builder, start, stop, keep_rolled=True)
 
@@ -100,7 +100,7 @@ def _counted(builder: ir.IRBuilder, extent: int) -> CountedLoop:
 def _moved(
     builder: ir.IRBuilder, first: ir.Value, operand: Operand, index: list[ir.Value], parts: int
 ) -> ir.Value:
-    """The pointer to a matrix of the batch, from that to the first."""
+    """Return the pointer to a matrix of the batch, given the pointer to the first."""
     total = first
     for i, stride in zip(index, operand.strides, strict=False):
         if stride:
@@ -111,13 +111,13 @@ def _moved(
 
 
 def _layout(operand: Operand, rows: int, columns: int) -> tuple[str, int]:
-    """How the column-major BLAS sees a row-major matrix: as it is (N) or to be transposed (T)."""
+    """Return how the column-major BLAS sees a row-major matrix: as it is (N) or transposed (T)."""
     row, column = operand.strides[-2:]
     if column == 1 and row >= columns:
         return "N", max(1, row)
     if row == 1 and column >= rows:
         return "T", max(1, column)
-    # One row or one column: the stride across it means nothing.
+    # One row or one column: the stride across it has no meaning.
     return ("N", max(1, columns)) if column == 1 else ("T", max(1, rows))
 
 

@@ -1,11 +1,12 @@
-"""Large matrix products: blocks of both matrices are copied into the order that the caches want.
+"""Large matrix products: blocks of both matrices are copied into an order that suits the caches.
 
-Over blocks of k, a group of rows of A is copied, tile by tile, so that it stays in the second-level
-cache, and for it each panel of columns of B, which stays in the first.  (K. Goto and R. van de
+For each block of k, a group of rows of A is copied tile by tile, so that it stays in the
+second-level cache. For each group, panels of columns of B are copied, which stay in the first-level
+cache. (K. Goto and R. van de
 Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34, 2008.)
 
-The tiles are those of ``tiles``.  The last ones of a row or a column overlap those before them:
-they are computed apart, and only their own elements go to the result.
+The tiles are those of ``tiles``. The last tiles of a row or a column overlap those before them:
+they are computed separately, and only their own elements are written to the result.
 """
 
 from __future__ import annotations
@@ -22,29 +23,29 @@ from .writer import Writer, whole
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
 
-#: The facts about a product, as integers in this order.
+#: The parameters of a product, as integers in this order.
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "block", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
     "a_stride", "b_stride", "b_panel", "last_vector",
 )  # fmt: skip
 
-#: first and last item, fields, a, b, c, panel, the functions of a tile and that pack A and B
+#: first and last item, fields, a, b, c, panel, the functions for a tile and for packing A and B
 _MULTIPLY = ir.FunctionType(
     VOID, [I64, I64, *[POINTER] * 5, INNER.as_pointer(), PACK.as_pointer(), PACK.as_pointer()]
 )
 
 
 def multiply(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
-    """``void multiply(first, last, fields, a, b, c, panel, tile, pack_a, pack_b)``: some items of a
-    product.  Panels of A, then one of B, are at ``panel``.
+    """Return ``void multiply(first, last, fields, a, b, c, panel, tile, pack_a, pack_b)``, which
+    computes some items of a product. At ``panel`` are panels of A, then one of B.
     """
     name = f"multiply_blocks_{dtype}_{tile.rows}_{tile.columns}"
     return library.function(module, name, _MULTIPLY, lambda f: _Multiply(f, dtype, tile).write())
 
 
 class _Multiply(Writer):
-    """Some items of a product."""
+    """The function that computes some items of a product."""
 
     def __init__(self, function: ir.Function, dtype: str, tile: Tile) -> None:
         super().__init__(function)
@@ -103,7 +104,7 @@ class _Multiply(Writer):
         self.end(done)
 
     def _panel(self, panel: ir.Value, tile: ir.Value, start: ir.Value, count: ir.Value) -> ir.Value:
-        """Where a tile's rows of A are copied to."""
+        """Return the address of the copy of a tile's rows of A."""
         b = self.builder
         return self.moved(panel, b.mul(b.sub(tile, start), count), self.field["rows"])
 
@@ -111,7 +112,7 @@ class _Multiply(Writer):
         self, count: ir.Value, a: ir.Value, factors: ir.Value, target: ir.Value, add: ir.Value,
         above: ir.Value, before: ir.Value,
     ) -> None:  # fmt: skip
-        """One tile; its first ``above`` rows and ``before`` columns belong to other tiles."""
+        """Compute a tile; its first ``above`` rows and ``before`` columns belong to other tiles."""
         b, field = self.builder, self.field
         given = [count, a, whole(1), field["rows"], factors, field["columns"]]
         last = field["last_vector"]

@@ -1,5 +1,4 @@
-"""The functions of products in tiles, which all of them share: a tile, packing, and the loop over
-tiles."""
+"""The functions that all tiled products share: a tile, packing, and the loop over tiles."""
 
 from __future__ import annotations
 
@@ -18,19 +17,19 @@ from .writer import Writer, whole
 I8, I32, I64, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()
 
-#: Bytes of a line of the caches.
+#: Bytes of a cache line.
 LINE = 64
 #: The side of the largest square that is transposed in registers: LLVM is slow with many shuffles.
 LARGEST_SQUARE = 8
-#: Up to this many products of float32 are summed in registers; more, in several sums that are then
-#: added: a sum of many in one go would lose digits.
+#: Up to this many products of float32 are summed in one accumulator; more are summed in blocks,
+#: since a single long sum would lose digits.
 BLOCK = 512
 
 
 class Tile(NamedTuple):
     """``rows`` rows of ``vectors`` vectors of ``lanes`` scalars.
 
-    The last vector ends where the columns do, and may overlap the one before it.
+    The last vector ends at the last column, and may overlap the one before it.
     """
 
     rows: int
@@ -39,7 +38,7 @@ class Tile(NamedTuple):
     columns: int
 
 
-#: The facts about a product, as integers in this order.
+#: The parameters of a product, as integers in this order.
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
@@ -52,24 +51,24 @@ FIELDS = (
 INNER = ir.FunctionType(VOID, [I64, POINTER, I64, I64, POINTER, I64, POINTER, I64, I64, I64])
 #: k, b, stride of its columns (or rows), panel
 PACK = ir.FunctionType(VOID, [I64, POINTER, I64, POINTER])
-#: In place of a function that packs.
+#: Passed if there is no function that packs.
 NO_PACKING = ir.Constant(PACK.as_pointer(), None)
-#: first and last item, fields, a, b, c, panel, the function of a tile, that which packs or none
+#: first and last item, fields, a, b, c, panel, the function of a tile, the packing function or null
 _MULTIPLY = ir.FunctionType(VOID, [I64, I64, *[POINTER] * 5, INNER.as_pointer(), PACK.as_pointer()])
 
 
 def multiply(module: ir.Module) -> ir.Function:
-    """``void multiply(first, last, fields, a, b, c, panel, tile, pack)``: some items of a product.
+    """Return ``void multiply(first, last, fields, a, b, c, panel, tile, pack)``: it computes items.
 
-    ``fields`` are integers, those of ``FIELDS``; ``tile`` and ``pack`` are the functions of the
-    product's tiles, the latter null where B is read as it lies.
+    ``fields`` are the integers of ``FIELDS``. ``tile`` and ``pack`` are the functions of the
+    product's tiles; ``pack`` is null if B is read in place.
     """
     return library.function(module, "multiply", _MULTIPLY, lambda f: _Multiply(f).write())
 
 
 def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
-    """``void tile(k, a, row of a, step of a, b, step of b, c, row of c, last, add)``: one tile of
-    C = A B, or of C + A B, whose last vector begins at the column ``last``.
+    """Return ``void tile(k, a, row of a, step of a, b, step of b, c, row of c, last, add)``, which
+    computes one tile of C = A B, or of C + A B. Its last vector begins at the column ``last``.
     """
     name = f"tile_{dtype}_{tile.rows}_{tile.vectors}_{tile.lanes}"
     return library.function(module, name, INNER, partial(_inner_product, dtype, tile))
@@ -78,9 +77,10 @@ def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
 def packing(
     module: ir.Module, dtype: str, width: int, lanes: int, *, contiguous: bool, k: int
 ) -> ir.Function:
-    """``void pack(k, source, stride, panel)``: k rows of ``width`` scalars, one after the other.
+    """Return ``void pack(k, source, stride, panel)``: it copies k rows of ``width`` scalars.
 
-    If contiguous, rows are a stride apart in the source too; else columns are.
+    The copy is contiguous. If ``contiguous``, the source's rows are a stride apart, else its
+    columns are.
     """
     if contiguous:
         name = f"copy_{dtype}_{width}_{lanes}"
@@ -93,7 +93,7 @@ def packing(
 
 
 class _Multiply(Writer):
-    """Some items of a product."""
+    """The function that computes some items of a product."""
 
     def write(self) -> None:
         b = self.builder
@@ -144,7 +144,7 @@ def _inner_product(dtype: str, tile: Tile, function: ir.Function) -> None:
 
 
 class _InnerProduct:
-    """One tile of C = A B: a loop over k, for float32 in blocks."""
+    """One tile of C = A B: a loop over k, in blocks for float32."""
 
     def __init__(self, dtype: str, tile: Tile, function: ir.Function) -> None:
         self.function = function
@@ -205,7 +205,7 @@ class _InnerProduct:
         self._store(c, c_row, {p: b.fadd(self._load(kept[p]), totals[p]) for p in self.places})
 
     def _room(self) -> dict[tuple[int, int], ir.Value]:
-        """Places on the stack for the sums of the blocks before the last one."""
+        """Allocate slots on the stack for the sums of the blocks before the last one."""
         room = self.builder.alloca(self.vector, size=len(self.places))
         room.align = self.align * self.tile.lanes
         room = self.builder.bitcast(room, POINTER)
@@ -214,7 +214,7 @@ class _InnerProduct:
     def _loop(
         self, count: ir.Value, column: ir.Value, row: ir.Value, a_step: ir.Value, b_step: ir.Value
     ) -> tuple[dict[tuple[int, int], ir.Value], ir.Value, ir.Value]:
-        """The sums over one block, and where the next one begins."""
+        """Return the sums over one block, and the addresses at which the next one begins."""
         b = self.builder
         loop = CountedLoop(b, whole(0), count, keep_rolled=True)
         with loop:
@@ -293,10 +293,10 @@ def _copying(dtype: str, width: int, lanes: int, function: ir.Function) -> None:
 
 
 def _transposing(dtype: str, columns: int, side: int, function: ir.Function) -> None:
-    """Columns of B, which lie one after the other, as rows of a panel.
+    """Write columns of B, each contiguous, as rows of a panel.
 
-    Squares of scalars are loaded, transposed in registers and stored; the last ones overlap those
-    before them.
+    Squares of scalars are loaded, transposed in registers and stored; the last squares overlap
+    those before them.
     """
     no_alias(function)
     count, b, stride, panel = function.args
@@ -325,7 +325,7 @@ def _transposing(dtype: str, columns: int, side: int, function: ir.Function) -> 
 
 
 def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
-    """The columns of a square: blocks off the diagonal change places, then those within blocks."""
+    """Transpose a square: swap the blocks off the diagonal, then recursively within blocks."""
     side = len(rows)
     distance = side // 2
     while distance:

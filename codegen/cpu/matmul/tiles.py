@@ -1,16 +1,16 @@
-"""Matrix products of middling size in vector code of our own.
+"""Medium-sized matrix products in vector code of our own.
 
 A tile of the result, eight rows of two or three vectors, stays in registers while the sums over
 ``k`` are formed: each step loads a few vectors of B, and multiplies each by the elements of a
-column of A.  Matrices that the caches hold are read where they lie; the BLAS would copy them first,
-which takes a fifth of the time or more for such sizes.  (The terms are those of F. Van Zee and R.
+column of A. Matrices that fit the caches are read in place; the BLAS would copy them first, which
+takes a fifth of the time or more for such sizes. (The terms are those of F. Van Zee and R.
 van de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality", ACM TOMS 41, 2015.)
 
 The last tile of a row or a column overlaps the one before it, and the last vector of a tile may
-overlap the one before that: they compute the same elements again, and there is one inner loop and
-no case for a remainder.
+overlap the one before that. They compute the same elements again, so there is one inner loop and no
+case for a remainder.
 
-Which products these are says ``autojit.codegen.loop_passes.products``.
+``autojit.codegen.loop_passes.products`` chooses the products that are computed this way.
 """
 
 from __future__ import annotations
@@ -42,18 +42,19 @@ I64 = ir.IntType(64)
 
 #: The most rows of a tile.
 MOST_ROWS = 8
-#: How much longer tiles may take that leave room for a product in parts, which needs them apart.
+#: Accumulating a product in parts needs tiles that do not overlap. They may take at most this much
+#: longer.
 MOST_SLOWER = 1.1
-#: The most tiles below each other that are computed before those beside them.
+#: The most tiles in a column that are computed before those of the next column.
 GROUP = 4
 
 Address = Callable[[Buffer, Affine], ir.Value]
 
 
 def tile_for(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> Tile:
-    """The tile that takes the least time for a result of m rows and n columns.
+    """Return the tile that takes the least time for a result of m rows and n columns.
 
-    ``width`` is that of a vector register in bytes, and ``registers`` is how many there are.
+    ``width`` is the size of a vector register in bytes, ``registers`` the number of registers.
 
     >>> tile_for(64, 256, 4, 64, 32)
     Tile(rows=8, vectors=2, lanes=16, columns=32)
@@ -68,7 +69,7 @@ def tile_for(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -
 
 
 def _tiles(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> list[Tile]:
-    """All tiles that registers have room for."""
+    """Return all tiles that fit the registers."""
     lanes = width // bytes_of_scalar
     while lanes > n:
         lanes //= 2
@@ -81,8 +82,8 @@ def _tiles(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> 
 
 
 def _apart(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> Tile | None:
-    """The best tile whose rows and columns, or a few less, make the result without any of them
-    twice; none if that takes much longer."""
+    """Return the best tile that divides the result without overlaps, perhaps with a few columns
+    less; None if it takes much longer than the best tile."""
     found = []
     tiles = _tiles(m, n, bytes_of_scalar, width, registers)
     for tile in tiles:
@@ -97,16 +98,16 @@ def _apart(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> 
 
 
 def _time(m: int, n: int, tile: Tile) -> float:
-    """The time of one step of all tiles, in multiplications of vectors.
+    """Estimate the time of one step of all tiles, in multiplications of vectors.
 
-    A load takes about as long as a multiplication, and runs beside it; where tiles are small,
+    A load takes about as long as a multiplication, and runs in parallel with it. In small tiles
     multiplications wait for each other.
     """
     count = -(-m // tile.rows) * -(-n // tile.columns)
     multiplications = tile.rows * tile.vectors
     loads = tile.rows + tile.vectors
     time = count * (max(multiplications, loads, 8) + 0.1 * loads)
-    # The usual tile may be compiled already, for another product.
+    # The usual tile may already have been compiled for another product.
     return time if tile.rows == MOST_ROWS else 1.05 * time
 
 
@@ -117,9 +118,9 @@ def emit(
     address: Address,
     share: Callable[[int], tuple[ir.Value, ir.Value]] | None = None,
 ) -> None:
-    """The call of one product, or of a task's share of it.
+    """Write the call of one product, or of a task's share of it.
 
-    ``share`` gives the range of a task, of this many items.
+    ``share`` returns a task's range of this many items.
     """
     if 0 in (*product.batch, product.m, product.n):
         return
@@ -157,8 +158,8 @@ def emit(
 
 
 def _numbers(product: MatrixProduct, tile: Tile, steps: int) -> dict[str, int]:
-    """The fields of a product, of this many steps at a time.  Its items are numbered by matrix of
-    the batch, then by groups of rows of tiles, then by columns of tiles."""
+    """Return the fields of a product that takes ``steps`` of k at a time. Its items are numbered by
+    matrix of the batch, then by groups of rows of tiles, then by columns of tiles."""
     down, across = -(-product.m // tile.rows), -(-product.n // tile.columns)
     group = down if product.panel else GROUP
     if product.blocked:

@@ -14,7 +14,7 @@ def whole(value: int) -> ir.Constant:
 
 
 class Writer:
-    """What functions over tiles have in common: arithmetic with integers and places."""
+    """The common base of functions over tiles: integer arithmetic and addresses."""
 
     def __init__(self, function: ir.Function) -> None:
         self.function = function
@@ -22,7 +22,7 @@ class Writer:
         self.size: ir.Value
 
     def told(self, fields: ir.Value, names: Sequence[str]) -> dict[str, ir.Value]:
-        """The facts about a product, by name."""
+        """Load the parameters of a product, by name."""
         b = self.builder
         found = {
             name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
@@ -32,7 +32,7 @@ class Writer:
         return found
 
     def begin(self, first: ir.Value, last: ir.Value) -> ir.Block:
-        """Begin with the items, if there are any; the block to go to after them."""
+        """Begin to process the items, if there are any. Return the block to jump to after them."""
         some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
         self.builder.cbranch(self.builder.icmp_unsigned("<", first, last), some, done)
         self.builder.position_at_end(some)
@@ -47,7 +47,7 @@ class Writer:
         self, matrices: Sequence[ir.Value], field: Mapping[str, ir.Value], outer: ir.Value,
         inner: ir.Value, k: ir.Value,
     ) -> list[ir.Value]:  # fmt: skip
-        """Where A and B begin, of one product of a batch in two axes, at step k."""
+        """Return the addresses of A and B at step k, of one product in a batch of two axes."""
         places = []
         for name, place in zip("ab", matrices, strict=False):
             place = self.moved(place, outer, field[f"{name}_outer"])
@@ -56,18 +56,18 @@ class Writer:
         return places
 
     def divided(self, number: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Quotient and remainder."""
+        """Return quotient and remainder."""
         return self.builder.udiv(number, count), self.builder.urem(number, count)
 
     def start(self, number: ir.Value, extent: ir.Value, last: ir.Value) -> ir.Value:
-        """Where a tile begins: the last one ends where the matrix does."""
+        """Return the start of a tile; the last tile ends at the end of the matrix."""
         return self.least(self.builder.mul(number, extent), last)
 
     def least(self, one: ir.Value, other: ir.Value) -> ir.Value:
         return self.builder.select(self.builder.icmp_unsigned("<", one, other), one, other)
 
     def moved(self, pointer: ir.Value, number: ir.Value, stride: ir.Value) -> ir.Value:
-        """The pointer to another element; strides are in scalars."""
+        """Return the pointer to another element; strides are in scalars."""
         b = self.builder
         offset = b.mul(b.mul(number, stride), self.size)
         return b.gep(pointer, [offset], inbounds=True, source_etype=ir.IntType(8))

@@ -24,14 +24,14 @@ _BINARY = {
 }  # fmt: skip
 _UNARY = {np.negative: "-", np.invert: "~"}
 _SHORT = {"absolute": "abs", "conjugate": "conj"}
-#: They say something of derivatives, and are their operand.
+#: Ops that matter only to derivatives; their value is their operand.
 THEMSELVES = (stop_gradient, whole_number)
-#: The dtypes that NumPy gives Python's numbers.
+#: The dtypes that NumPy gives to Python numbers.
 _PYTHONS = ("float64", "int64", "complex128", "bool")
 
 
 def elementwise(w: Writer, op: Op) -> Expression:
-    """A function of NumPy's, or an operator."""
+    """Write a function of NumPy, or an operator."""
     operands = aligned(w, op, op.operands)
     assert isinstance(op.kind, Elementwise)
     if op.kind in THEMSELVES:
@@ -51,7 +51,7 @@ def elementwise(w: Writer, op: Op) -> Expression:
 
 
 def function_name(w: Writer, function: object) -> str:
-    """``np.sin``, or ``special.erf``."""
+    """Return ``np.sin``, or ``special.erf``."""
     name = str(getattr(function, "__name__", ""))
     if getattr(function, "__module__", "") == "scipy.special":
         return f"{w.need('special')}.{name}"
@@ -59,7 +59,7 @@ def function_name(w: Writer, function: object) -> str:
 
 
 def aligned(w: Writer, op: Op, values: Sequence[Value]) -> list[Expression]:
-    """The operands, so that together they have the shape and the dtype of the result."""
+    """Return the operands such that together they have the shape and dtype of the result."""
     found = [w.expression(v) for v in values]
     shapes = [
         () if x.literal else v.shape if x.shape is None else x.shape
@@ -110,7 +110,7 @@ def ensure(w: Writer, op: Op) -> Expression:
 
 
 def external(w: Writer, op: Op) -> Expression:
-    """A function of scipy.special, or one of its results, or one part of a complex result."""
+    """Write a function of scipy.special, one of its results, or a part of a complex result."""
     kind = op.kind
     assert isinstance(kind, External)
     function = kind.function

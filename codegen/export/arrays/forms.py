@@ -1,7 +1,7 @@
-"""The table of how each class of ops is written in NumPy.
+"""The table of the form of each class of ops in NumPy.
 
-A form returns the expression of the op's result, or writes statements and returns None.  An op of a
-class that is not in the table is refused, with its name and the user's line.
+A form returns the expression of the op's result, or writes statements and returns None. An op whose
+class is not in the table is rejected, with its name and the user's line.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ FORMS: dict[type, Form] = {
     implicit.LinearSolve: of_bodies.called,
     implicit.Root: of_bodies.called,
 }
-#: Ops that are not written, and why.
+#: Ops that cannot be written, and the reasons.
 REFUSED = {
     "callback": "it calls a function of this Python process, which a module has not",
     "custom_linear": "it is known by its transpose alone and has no value",

@@ -1,6 +1,6 @@
-"""Functions that modules contain where they need them: their text is copied from here.
+"""Functions that generated modules contain if they need them: their text is copied from here.
 
-They know NumPy and SciPy alone.
+They use NumPy and SciPy only.
 """
 
 from __future__ import annotations

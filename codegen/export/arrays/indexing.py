@@ -25,7 +25,7 @@ def gather(w: Writer, op: Op) -> Expression:
 
 
 def _leading(text: str, axes: Sequence[int]) -> str:
-    """A view with some axes in front, in order."""
+    """Return a view with some axes moved to the front, in order."""
     count = len(axes)
     if tuple(axes) == tuple(range(count)):
         return text
@@ -35,7 +35,7 @@ def _leading(text: str, axes: Sequence[int]) -> str:
 
 
 def _places(w: Writer, indices: Sequence[Value], extents: Sequence[int]) -> str:
-    """Index arrays, which NumPy would count from the end where they are negative."""
+    """Return index arrays, checked if NumPy would count negative ones from the end."""
     parts = []
     for index, extent in zip(indices, extents, strict=True):
         text = w.text(index, 0)
@@ -47,8 +47,8 @@ def _places(w: Writer, indices: Sequence[Value], extents: Sequence[int]) -> str:
 
 
 def is_within(w: Writer, index: Value, extent: int) -> bool:
-    """Whether NumPy finds with an index what the op does: it is in the axis, or counts from its
-    end as the user's does."""
+    """Whether NumPy treats an index as the op does: it is within the axis, or counts from its end
+    as the user's index does."""
     if w.is_natural(index, extent):
         return True
     found = _range(w, index)
@@ -56,7 +56,7 @@ def is_within(w: Writer, index: Value, extent: int) -> bool:
 
 
 def _range(w: Writer, value: Value) -> tuple[int, int] | None:
-    """The least and the greatest that an index can be, where that is plain to see."""
+    """Return the smallest and the largest value of an index, if they are easy to see."""
     op = w.maker(value)
     if op is None:
         return w.ranges.get(value)
@@ -101,7 +101,7 @@ def _tuple(places: str, indices: Sequence[Value]) -> str:
 
 
 def update_at(w: Writer, op: Op) -> None:
-    """A copy with elements set, or added to."""
+    """Write a copy with elements set, or added to."""
     x, updates, *indices = op.operands
     axes = op.params["axes"]
     places = _places(w, indices, [x.shape[a] for a in axes])
@@ -114,7 +114,7 @@ def update_at(w: Writer, op: Op) -> None:
 
 
 def copied(w: Writer, op: Op) -> str:
-    """The name of a copy of the first operand."""
+    """Return the name of a copy of the first operand."""
     found = w.array(op.operands[0])
     is_new = found.text.startswith(("np.zeros(", "np.ones(", "np.full("))
     made = found.text if is_new else f"np.array({found.text})"

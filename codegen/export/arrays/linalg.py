@@ -22,7 +22,7 @@ _LETTERS = "ijklmnpqrstuvwxyzabcdefgho"
 
 
 def dot(w: Writer, op: Op) -> Expression:
-    """``a @ b`` where it is that, up to transposes; otherwise with the axes named."""
+    """Write ``a @ b`` if the product is that up to transposes; otherwise name the axes."""
     (a, b), (ca, cb), (ba, bb) = op.operands, op.params["contract"], op.params["batch"]
     if ba == bb == () and a.type.ndim <= 2 and b.type.ndim <= 2 and len(ca) == 1:
         return _matrix_product(w, a, b, ca[0], cb[0])
@@ -46,7 +46,7 @@ def _matrix_product(w: Writer, a: Value, b: Value, of_a: int, of_b: int) -> Expr
 
 
 def _is_stack(x: Value, contract: Sequence[int], batch: Sequence[int]) -> bool:
-    """Whether it is a stack of matrices, of which one axis is summed over."""
+    """Whether an operand is a stack of matrices, summed over one of their axes."""
     return (
         len(contract) == 1
         and tuple(batch) == tuple(range(x.type.ndim - 2))
@@ -55,7 +55,7 @@ def _is_stack(x: Value, contract: Sequence[int], batch: Sequence[int]) -> bool:
 
 
 def _turned(w: Writer, x: Value) -> Expression:
-    """The transposed matrices."""
+    """Return the transposed matrices."""
     if x.type.ndim == 2:
         return turned(w.text(x, ATOM))
     return call("np.swapaxes", w.text(x, 0), "-1", "-2")
@@ -98,7 +98,7 @@ def cholesky_derivative(w: Writer, op: Op) -> Expression:
 
 
 def lu(w: Writer, op: Op) -> None:
-    """The factors; where they serve one solution alone, that is written with the matrix."""
+    """Write the factors; if only one solution uses them, it is written with the matrix instead."""
     readers = [r for v in op.results for r in w.plan.readers(v)]
     if len({id(r) for r in readers}) == 1 and isinstance(readers[0].kind, Solve):
         return
@@ -120,7 +120,7 @@ def permutation(w: Writer, op: Op) -> Expression:
 
 
 def several(w: Writer, op: Op, text: str, names: Sequence[str]) -> None:
-    """An op with several results; those that nothing reads are ``_``."""
+    """Write an op with several results; unused results are named ``_``."""
     given = w.plan.targets(op)
     if len(given) != len(op.results):
         given = tuple(names)

@@ -1,4 +1,4 @@
-"""A whole module: what it imports, the helper functions that it needs, and the function."""
+"""A whole module: its imports, the helper functions that it needs, and the function."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _LOCAL = {name for name, f in vars(helpers).items() if inspect.isfunction(f)}
 
 
 def numpy_module(program: Program, interface: Interface) -> str:
-    """The module of a program that was optimized.
+    """Return the module of an optimized program.
 
-    Raises TargetError where an op has no form in NumPy.
+    Raises TargetError if an op has no form in NumPy.
     """
     names = Names([*interface.parameters, interface.name, "np", *_MODULES, *_LOCAL])
     w = Writer(FORMS, REFUSED, names)
@@ -52,7 +52,7 @@ def numpy_module(program: Program, interface: Interface) -> str:
 
 
 def _arguments(w: Writer, program: Program, interface: Interface) -> list[str]:
-    """Bind the inputs; the parameters that large arrays of the closure become."""
+    """Bind the inputs. Return the parameters for large arrays of the closure."""
     own = len(program.inputs) - len(program.captured)
     read = {v for op in program.ops for v in op.operands} | set(program.outputs)
     check = w.need("_array")
@@ -80,7 +80,7 @@ def _arguments(w: Writer, program: Program, interface: Interface) -> list[str]:
 
 
 def array_text(array: np.ndarray) -> str | None:
-    """What makes an array; None if that is too long.
+    """Return an expression that makes an array; None if it is too long.
 
     >>> array_text(np.eye(3)), array_text(np.arange(2, 30)), array_text(np.zeros((2, 3)))
     ('np.eye(3)', 'np.arange(2, 30)', 'np.zeros((2, 3))')
@@ -114,14 +114,14 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _own(w: Writer, value: Value, program: Program, made: Expression) -> str:
-    """A result that shares no memory with an argument, nor with another result."""
+    """Return a result that shares no memory with an argument or another result."""
     op = w.maker(value)
     shares = op is None or _may_be_operand(op) or program.outputs.count(value) > 1
     return f"np.array({made.text})" if value.shape and shares else made.text
 
 
 def _may_be_operand(op: Op) -> bool:
-    """Whether what is written of an op may be an operand, or a view of one."""
+    """Whether the written form of an op may be an operand, or a view of one."""
     if op.programs or isinstance(op.kind, (Move, RealPart, Convert, Ensure)):
         return True
     return op.kind in THEMSELVES or not op.params.get("axes", True)
@@ -147,7 +147,7 @@ def _described(type: Type) -> str:
 
 
 def _head(w: Writer) -> list[str]:
-    """Imports and helper functions; those that others call come with them."""
+    """Return imports and helper functions, with the helpers that these call."""
     needed: dict[str, str] = {}
     modules: set[str] = set()
     waiting = list(w.needs)
@@ -166,7 +166,7 @@ def _head(w: Writer) -> list[str]:
 
 @cache
 def _helper(name: str) -> tuple[str, list[str]]:
-    """The text of a helper function, and what it uses itself."""
+    """Return the text of a helper function, and the names that it uses itself."""
     text = inspect.getsource(getattr(helpers, name)).rstrip()
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     return text, sorted(used & (_LOCAL | set(_MODULES)))

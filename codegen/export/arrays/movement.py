@@ -27,8 +27,8 @@ def iota(w: Writer, op: Op) -> Expression:
 
 
 def _with_axes(text: str, extents: Sequence[int], ndim: int, dims: Sequence[int]) -> Expression:
-    """An array whose axes become some of those of another one, in order; new axes in front are
-    left to broadcasting."""
+    """Return an array whose axes become axes ``dims`` of another one, in order; new leading axes
+    are left to broadcasting."""
     if not dims:
         return Expression(text, shape=())
     axes = range(dims[0], ndim)
@@ -72,7 +72,7 @@ def reshape(w: Writer, op: Op) -> Expression:
 
 
 def _without_axes(x: Expression, old: Sequence[int], new: Sequence[int]) -> Expression | None:
-    """``x[2]`` for ``x[2:3]`` without its axis, and ``x[0]`` for an x of one element."""
+    """Return ``x[2]`` for ``x[2:3]`` without its axis, and ``x[0]`` for an x of one element."""
     dropped = _dropped(old, new)
     if dropped is None:
         return None
@@ -87,7 +87,7 @@ def _without_axes(x: Expression, old: Sequence[int], new: Sequence[int]) -> Expr
 
 
 def _taken_apart(text: str, ndim: int) -> tuple[str, list[str]]:
-    """``x[1:2, :3]`` as ``x`` and its ranges; what is no slice of a name is taken whole."""
+    """Split ``x[1:2, :3]`` into ``x`` and its ranges; other expressions are one unit."""
     head, bracket, rest = text.partition("[")
     if bracket and head.isidentifier() and rest.count("]") == 1 and rest.endswith("]"):
         parts = rest[:-1].split(", ")
@@ -97,7 +97,7 @@ def _taken_apart(text: str, ndim: int) -> tuple[str, list[str]]:
 
 
 def _dropped(old: Sequence[int], new: Sequence[int]) -> list[int] | None:
-    """The axes of extent 1 whose removal makes one shape of another; None if it is not that."""
+    """Return the axes of extent 1 to remove from ``old`` to get ``new``; None if impossible."""
     found, rest = [], list(new)
     for axis, extent in enumerate(old):
         if rest and rest[0] == extent and (extent != 1 or len(old) - axis == len(rest)):
@@ -110,7 +110,7 @@ def _dropped(old: Sequence[int], new: Sequence[int]) -> list[int] | None:
 
 
 def _with_new_axes(x: Expression, old: Sequence[int], new: Sequence[int]) -> Expression | None:
-    """``x[:, None]``; an axis in front of a vector is made by ``x[None]``."""
+    """Return ``x[:, None]``; a leading axis of a vector is ``x[None]``."""
     added = _dropped(new, old)
     if added is None or not old:
         return None
@@ -128,7 +128,7 @@ def transpose(w: Writer, op: Op) -> Expression:
 
 
 def turned(text: str) -> Expression:
-    """``x.T``, and x for that."""
+    """Return ``x.T`` for x, and x for ``x.T``."""
     return Expression(text.removesuffix(".T") if text.endswith(".T") else f"{text}.T")
 
 
@@ -143,7 +143,7 @@ def slice_(w: Writer, op: Op) -> Expression:
 
 
 def range_text(start: int, stop: int, stride: int, extent: int) -> str:
-    """``1:-1``: a range of an axis; near its end counted from there.
+    """Return a range of an axis such as ``1:-1``; ends near the axis's end are negative.
 
     >>> range_text(0, 9, 1, 9), range_text(1, 8, 1, 9), range_text(3, 9, 2, 9)
     (':', '1:-1', '3::2')

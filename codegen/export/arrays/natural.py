@@ -1,7 +1,7 @@
-"""Indices as the user wrote them: NumPy itself counts negative ones from the end of an axis.
+"""Indices are written as the user wrote them: NumPy itself counts negative ones from the end.
 
-The tracer writes `select(i < 0, i + n, i)`; where that is the index of an axis of n elements,
-NumPy is given i.
+The tracer records `select(i < 0, i + n, i)`. If that is the index of an axis of n elements, the
+NumPy code uses i.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from autojit.ir.ops.linear import constant
 from autojit.ir.ops.update import AddAt, Scatter
 from autojit.ir.rewriting import dce
 
-#: Ops whose last operands are indices, with how many others stand before them.
+#: Ops whose last operands are indices, with the number of operands before them.
 _FIRST: dict[type, int] = {Gather: 1, ScatterAdd: 1, Scatter: 2, AddAt: 2}
 
 
 def natural(program: Program) -> tuple[Program, set[tuple[Value, int]]]:
-    """The program with such indices replaced, and which ones NumPy may count from the end, each
-    with the extent of its axis."""
+    """Replace such indices. Return the program, and the indices that NumPy may count from the end,
+    each with the extent of its axis."""
     makers = {v: op for op in program.ops for v in op.results}
     found: set[tuple[Value, int]] = set()
     ops = [_with_natural(op, makers, found) for op in program.ops]
@@ -45,7 +45,7 @@ def _with_natural(op: Op, makers: dict[Value, Op], found: set[tuple[Value, int]]
 
 
 def _wrapped(value: Value, extent: int, makers: dict[Value, Op]) -> Value | None:
-    """The i of ``select(i < 0, i + extent, i)``."""
+    """Return the i of ``select(i < 0, i + extent, i)``."""
     op = makers.get(value)
     if op is None or op.kind is not select:
         return None

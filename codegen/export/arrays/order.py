@@ -1,4 +1,4 @@
-"""In which order the ops of a body are written, and which of them are statements."""
+"""The order in which the ops of a body are written, and the choice of statements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, Reshape, Slice, Transpose
 from autojit.ir.regions.switch import Switch
 
-#: Ops that are views: written where they are read.
+#: Ops that are views; they are written where they are read.
 _VIEWS = (Broadcast, Reshape, Slice, Transpose)
 
 Lookup = Callable[[Source | None], Statement | None]
@@ -24,7 +24,7 @@ Group = Any
 
 
 def group_of(statement_of: Lookup, source: Source | None) -> Group:
-    """What ops of one statement of the user's have in common, on the way forward or back."""
+    """Return a key that ops of the same user statement share, separate for the backward pass."""
     statement = statement_of(source)
     if statement is None:
         return source and (source.file, source.line, is_backward(source))
@@ -32,7 +32,7 @@ def group_of(statement_of: Lookup, source: Source | None) -> Group:
 
 
 class Plan:
-    """The ops of one body: their order, how often they are read, and the user's names of them."""
+    """The ops of one body: their order, how often they are read, and the user's names for them."""
 
     def __init__(
         self, ops: Sequence[Op], outputs: Sequence[Value], statement_of: Lookup | None = None
@@ -41,7 +41,7 @@ class Plan:
         self._ops, self._outputs = ops, outputs
         self._groups = [group_of(self._statement_of, op.source) for op in ops]
         self._group = dict(zip(map(id, ops), self._groups, strict=True))
-        #: How often a value is written; of what views are read of, how often these are.
+        #: How often a value is written; reads of its views count as reads of it.
         self._uses: Counter[Value] = Counter()
         self._readers: dict[Value, list[Op]] = defaultdict(list)
         self._count()
@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def order(self) -> list[Op]:
-        """The ops, those of one statement behind each other where operands allow it."""
+        """The ops, with those of one statement next to each other if operands allow it."""
         made = {v: op for op in self._ops for v in op.results}
         waiting = {id(op): len({v for v in op.operands if v in made}) for op in self._ops}
         heaps: dict[Group, list[int]] = defaultdict(list)
@@ -98,7 +98,7 @@ class Plan:
     # -- statements -----------------------------------------------------------------
 
     def is_statement(self, op: Op, made: Expression) -> bool:
-        """Whether an op is assigned to a name as it is met."""
+        """Whether an op is assigned to a name when it is reached."""
         (value,) = op.results
         if id(op) in self._names:
             return True
@@ -109,14 +109,14 @@ class Plan:
         return self._uses[value] > 1 or not self._stays(op)
 
     def _decides(self, op: Op) -> bool:
-        """Whether it is a bool as the number of a branch."""
+        """Whether an op converts a bool to the index of a branch."""
         readers = self._readers[op.result]
         return is_truth(op) and all(
             isinstance(r.kind, Switch) and op.result not in r.operands[1:] for r in readers
         )
 
     def _stays(self, op: Op) -> bool:
-        """Whether what reads an op belongs to its statement."""
+        """Whether all readers of an op belong to its statement."""
         group = self._group[id(op)]
         readers = self._final_readers(op.result)
         return all(
@@ -124,7 +124,7 @@ class Plan:
         ) and all(self._group[id(r)] in (group, None) for r in readers)  # fmt: skip
 
     def _final_readers(self, value: Value) -> list[Op]:
-        """What reads a value, views of it aside."""
+        """Return the ops that read a value, directly or through views."""
         found: list[Op] = []
         for op in self._readers[value]:
             found += self._final_readers(op.result) if is_view(op) else [op]
@@ -133,7 +133,7 @@ class Plan:
     # -- the user's names -----------------------------------------------------------
 
     def targets(self, op: Op) -> tuple[str, ...]:
-        """The names that the statement of an op of several results sets."""
+        """Return the names that the user's statement of an op with several results sets."""
         statement = None if is_backward(op.source) else self._statement_of(op.source)
         return () if statement is None else statement.targets
 
@@ -141,7 +141,7 @@ class Plan:
         return self._names.get(id(op), "")
 
     def _named(self) -> dict[int, str]:
-        """The ops that compute what a user's statement sets."""
+        """Find the ops that compute the targets of the user's statements."""
         by_group: dict[Group, list[Op]] = defaultdict(list)
         for op, group in zip(self._ops, self._groups, strict=True):
             if not is_backward(op.source) and len(op.results) == 1:
@@ -160,7 +160,7 @@ class Plan:
         return found
 
     def _leaves(self, op: Op, statement: Statement) -> bool:
-        """Whether other statements read a value, those on the way back included."""
+        """Whether other statements read a value, including those of the backward pass."""
         if isinstance(op.kind, Constant):
             return False
         readers = self._readers[op.result]
@@ -170,7 +170,7 @@ class Plan:
 
 
 def is_truth(op: Op) -> bool:
-    """Whether an op makes a number of a bool."""
+    """Whether an op converts a bool to a number."""
     return isinstance(op.kind, Convert) and op.operands[0].dtype.kind == "b" and not op.result.shape
 
 

@@ -15,7 +15,7 @@ from .writer import Writer, dtype_text, shape_text
 
 
 def _given(w: Writer, value: Value) -> Expression:
-    """What a body reads: a name, or a number."""
+    """Return a body's operand as a name or a number."""
     found = w.expression(value)
     return found if found.literal else Expression(w.named(value))
 
@@ -26,7 +26,7 @@ def _bind(w: Writer, inputs: Iterable[Value], values: Iterable[Expression]) -> N
 
 
 def _carry_names(w: Writer, body: Program, count: int, *, backward: bool) -> list[str]:
-    """Names of carries: of what the user's statements make of them."""
+    """Return names for carries, derived from the user's statements that compute them."""
     makers = {v: op for op in body.ops for v in op.results}
     found = []
     for v in body.outputs[:count]:
@@ -37,7 +37,7 @@ def _carry_names(w: Writer, body: Program, count: int, *, backward: bool) -> lis
 
 
 def _set(w: Writer, names: Sequence[str], made: Sequence[str]) -> None:
-    """``a, b = x, y``, without those that stay."""
+    """Write ``a, b = x, y``, without variables that do not change."""
     pairs = [(n, m) for n, m in zip(names, made, strict=True) if n != m]
     if pairs:
         left, right = zip(*pairs, strict=True)
@@ -78,7 +78,7 @@ def scan(w: Writer, op: Op) -> None:
 
 
 def _steps(body: Program, n: int, length: int, reverse: bool) -> str:
-    """The range of a loop; of NumPy's integers where they are computed with."""
+    """Return the range of a loop; of NumPy integers if the body computes with the index."""
     index = body.inputs[n]
     computes = any(
         index in (op.operands[:1] if isinstance(op.kind, Gather) else op.operands)
@@ -90,7 +90,7 @@ def _steps(body: Program, n: int, length: int, reverse: bool) -> str:
 
 
 def _stacks(w: Writer, op: Op, body: Program, carries: Sequence[str]) -> list[str]:
-    """The arrays that rows are put into."""
+    """Create the arrays that collect rows."""
     makers = {v: made for made in body.ops for v in made.results}
     m, first = len(carries), op.params["constants"] + 1
     known = dict(zip(body.inputs[first:], carries, strict=False))
@@ -104,7 +104,7 @@ def _stacks(w: Writer, op: Op, body: Program, carries: Sequence[str]) -> list[st
 
 
 def _rows(w: Writer, op: Op, inputs: Sequence[Value], rows: Sequence[str], index: str) -> None:
-    """``z = observations[i]``: the target of the user's loop where that is one name."""
+    """Write ``z = observations[i]``, named like the target of the user's loop if it is a name."""
     target = w.target_of(op.source) if len(rows) == 1 and not is_backward(op.source) else ""
     for v, row in zip(inputs, rows, strict=True):
         name = w.names.fresh(target or f"{row.removesuffix('_rows')}_i")
@@ -113,7 +113,7 @@ def _rows(w: Writer, op: Op, inputs: Sequence[Value], rows: Sequence[str], index
 
 
 def while_(w: Writer, op: Op) -> None:
-    """The loop; then a loop over its steps for each further sweep."""
+    """Write the loop, then a loop over its steps for each further sweep."""
     p = op.params
     sweeps, counts = p["sweeps"], p["carries"]
     constants, *carries, _ = groups(op.operands, p["constants"], *counts)
@@ -146,7 +146,7 @@ def while_(w: Writer, op: Op) -> None:
 
 @contextmanager
 def _while(w: Writer, condition: Program) -> Iterator[None]:
-    """The lines of a loop with a condition, which may take statements."""
+    """Write a loop around the lines of its body; its condition may need statements."""
     start = len(w.lines)
     test = w.body(condition)[0]
     before = w.taken(start)
@@ -164,7 +164,7 @@ def _sweep(
     w: Writer, body: Program, inputs: Sequence[Expression], names: Sequence[str], steps: str,
     method: str,
 ) -> None:  # fmt: skip
-    """One step of a sweep: what it keeps for others goes into the list of the steps."""
+    """Write one step of a sweep; values kept for other sweeps go into the list of steps."""
     _bind(w, body.inputs, inputs)
     outputs = w.body(body, [f"next_{name}" for name in names])
     kept = [made.text for made in outputs[len(names) :]]
@@ -195,7 +195,7 @@ def switch(w: Writer, op: Op) -> None:
 
 
 def _tests(w: Writer, index: Value, count: int) -> list[tuple[str, int]]:
-    """The heads of the branches, and which one stands below each."""
+    """Return the heads of the branches, and the number of the branch below each."""
     condition = w.condition_of(index)
     if condition is not None and count == 2:
         return [(f"if {condition.text}", 1), ("else", 0)]
@@ -218,7 +218,7 @@ def _result_names(w: Writer, op: Op, branches: Sequence[Program]) -> list[str]:
 
 
 def called(w: Writer, op: Op) -> None:
-    """The body of a call, in its place."""
+    """Write the body of a call in its place."""
     body = op.params["body"] if "body" in op.params else op.params["solve"]
     _bind(w, body.inputs, [_given(w, v) for v in op.operands])
     for result, made in zip(op.results, w.body(body), strict=True):

@@ -1,10 +1,9 @@
-"""The statements of one function: which values have names, and which stand inside of other
-expressions.
+"""The statements of one function: which values get names, and which are parts of expressions.
 
-A value is a part of the expression that reads it, where that is the only one, comes from the same
-statement of the user's, and stays short; views are written where they are read.  All others are
-assigned: to the user's own name where the value is what the statement sets, to `d_` and that name
-where it is its cotangent.
+A value is part of the expression that reads it if that is its only reader, comes from the same user
+statement, and stays short. Views are written where they are read. All other values are assigned: to
+the user's own name if the value is the target of the statement, or to `d_` and that name if it is
+the target's cotangent.
 """
 
 from __future__ import annotations
@@ -28,33 +27,33 @@ from autojit.ir.core.values import DerivedSource, Source
 from .natural import natural
 from .order import Plan, is_truth, is_view
 
-#: The longest right-hand side with a part that could be a statement of its own.
+#: The longest right-hand side if a part of it could be a statement of its own.
 LONGEST = 72
 
 Form = Callable[["Writer", Op], Expression | None]
 
 
 class Writer(PythonLines):
-    """Lines of a function, and how values are written in them."""
+    """The lines of a function, and the expressions of values."""
 
     def __init__(
         self, forms: Mapping[type, Form], reasons: Mapping[str, str], names: Names
     ) -> None:
         self.forms = forms
-        #: Why ops are refused that have no form.
+        #: Why ops without a form are rejected.
         self.reasons = reasons
         self.names = names
         self.lines: list[str] = []
-        #: What the module needs: helper functions, and modules of SciPy.
+        #: The helper functions and modules of SciPy that the module needs.
         self.needs: dict[str, None] = {}
         self._statements = Statements()
         self._indent = 1
         self._of: dict[Value, Expression] = {}
-        #: The ops of values that are expressions so far, and may still be assigned.
+        #: The ops of values that are still expressions and may yet be assigned.
         self._pending: dict[Value, Op] = {}
         self._makers: dict[Value, Op] = {}
-        #: Indices that NumPy may count from the end, with the extents of their axes; and the least
-        #: and greatest that the indices of loops are.
+        #: Indices that NumPy may count from the end, with the extents of their axes; and the
+        #: smallest and largest values of loop indices.
         self._natural: set[tuple[Value, int]] = set()
         self.ranges: dict[Value, tuple[int, int] | None] = {}
         self._commented: tuple[Statement, bool] | None = None
@@ -70,14 +69,14 @@ class Writer(PythonLines):
         self._commented = None
 
     def taken(self, start: int) -> list[str]:
-        """Take away the lines from a place on, as the lines of a block."""
+        """Remove the lines from a position on, and return them as the lines of a block."""
         found = self.lines[start:]
         del self.lines[start:]
         return found[1:] if found and not found[0] else found
 
     @contextmanager
     def block_after(self, header: str, first: Sequence[str]) -> Iterator[None]:
-        """A block that begins with lines that were taken from here, and others behind them."""
+        """Open a block that begins with lines taken from here; more lines follow them."""
         margin = "    " * self._indent
         with self.block(header):
             for text in first:
@@ -85,7 +84,7 @@ class Writer(PythonLines):
             yield
 
     def _comment(self, source: Source | None) -> None:
-        """The user's statement, where the line before came from another one."""
+        """Write the user's statement as a comment, if the line before came from another one."""
         statement = self._statements.of(source)
         if statement is None:
             return
@@ -103,12 +102,12 @@ class Writer(PythonLines):
         self._of[value] = expression
 
     def expression(self, value: Value) -> Expression:
-        """The value where something else in the expression has its shape: a number, or an array
-        that broadcasts."""
+        """Return the value for an expression in which another operand has its shape: a number, or
+        an array that broadcasts."""
         return self._of[value]
 
     def array(self, value: Value) -> Expression:
-        """The value with its whole shape and its dtype."""
+        """Return the value with its full shape and its dtype."""
         found = self._of[value]
         if found.literal:
             return filled(found.text, value.type)
@@ -120,7 +119,7 @@ class Writer(PythonLines):
         return self.array(value).at(level)
 
     def named(self, value: Value) -> str:
-        """A name of the value, which is assigned if it has none yet."""
+        """Return a name of the value, which is assigned if it has none yet."""
         found = self.array(value)
         if found.is_name:
             return found.text
@@ -132,7 +131,7 @@ class Writer(PythonLines):
         return name
 
     def need(self, name: str) -> str:
-        """A helper function, or a module of SciPy, that the text calls."""
+        """Request a helper function or a module of SciPy. Return its name."""
         self.needs[name] = None
         return name
 
@@ -141,10 +140,10 @@ class Writer(PythonLines):
     def body(
         self, program: Program, results: Sequence[str] = (), *, exact: bool = False
     ) -> list[Expression]:
-        """The ops of a program whose inputs are bound, and its outputs.
+        """Write the ops of a program whose inputs are bound. Return its outputs.
 
-        ``results`` are names for those of the outputs that are computed here: names like them,
-        or ``exact`` ones, which nothing else has.
+        ``results`` are names for outputs that are computed here: preferred names, or ``exact``
+        ones, which nothing else has.
         """
         program, found = natural(program)
         self._natural |= found
@@ -175,7 +174,7 @@ class Writer(PythonLines):
             self.assign(value, op, self.array(value))
 
     def _assign_longest(self, op: Op) -> bool:
-        """Assign a part of an expression that is too long; whether there is one."""
+        """Assign the longest part of a too long expression. Return whether there was one."""
         views = [self._viewed(v) for v in op.operands]
         parts = [(v, above) for v, above in views if v in self._pending and self._is_long(v)]
         if not parts:
@@ -189,7 +188,7 @@ class Writer(PythonLines):
         return True
 
     def _viewed(self, value: Value) -> tuple[Value, list[Op]]:
-        """What a value that is not assigned is a view of, and the views, outermost first."""
+        """Return the base of an unassigned view, and the views, outermost first."""
         above: list[Op] = []
         while value in self._pending and not self._of[value].is_name:
             op = self._pending[value]
@@ -210,14 +209,14 @@ class Writer(PythonLines):
         self._pending.pop(value, None)
 
     def write(self, op: Op | None, *lines: str, forward: bool = False) -> None:
-        """Lines that come from an op; ``forward``: from what it does before it goes back."""
+        """Write the lines of an op; ``forward`` marks the part before its backward pass."""
         source = op.source if op is not None else None
         self._comment(source._replace(backward=False) if forward and source else source)
         for line in lines:
             self.line(line)
 
     def result(self, op: Op) -> str:
-        """The name of the result of an op that is written as statements."""
+        """Return the name of the result of an op that is written as statements."""
         (value,) = op.results
         self._comment(op.source)
         name = self.name_for(op)
@@ -227,7 +226,7 @@ class Writer(PythonLines):
     # -- names ------------------------------------------------------------------
 
     def name_for(self, op: Op) -> str:
-        """A new name for the result of an op."""
+        """Return a new name for the result of an op."""
         wanted, exact = self._wanted.get(op.results[0], ("", False))
         if exact:
             return wanted
@@ -242,14 +241,14 @@ class Writer(PythonLines):
         return self.names.fresh(_word(op, [self._of[v] for v in op.operands if v in self._of]))
 
     def _cotangent_name(self, source: Source | None) -> str:
-        """``d_x`` for the cotangent of what another statement sets."""
+        """Return ``d_x`` for the cotangent of the target of another statement."""
         of = source.value if isinstance(source, DerivedSource) else None
         target = self._statements.target(of)
         same = self._statements.of(of) == self._statements.of(source)
         return f"d_{target}" if target and not same else ""
 
     def suggestion(self, op: Op) -> str:
-        """What to call something that an op of another body computes; nothing where not known."""
+        """Suggest a name for a value computed in another body; empty if there is none."""
         if is_backward(op.source):
             return self._cotangent_name(op.source)
         return self.target_of(op.source)
@@ -258,20 +257,20 @@ class Writer(PythonLines):
         return value in self._of
 
     def maker(self, value: Value) -> Op | None:
-        """The op that computes a value, if one does that is in a body written so far."""
+        """Return the op that computes a value, if it is in a body written so far."""
         return self._makers.get(value)
 
     def is_natural(self, index: Value, extent: int) -> bool:
-        """Whether an index may count from the end of an axis, as NumPy's do."""
+        """Whether an index may count from the end of an axis, as in NumPy."""
         return (index, extent) in self._natural
 
     def condition_of(self, index: Value) -> Expression | None:
-        """The bool that is the number of a branch."""
+        """Return the bool that is converted to the index of a branch."""
         op = self._makers.get(index)
         return self.array(op.operands[0]) if op is not None and is_truth(op) else None
 
     def target_of(self, source: Source | None) -> str:
-        """The name that the user's statement at a place sets, if it is one."""
+        """Return the name that the user's statement at a place sets, if it sets one."""
         return self._statements.target(source)
 
 
@@ -284,7 +283,7 @@ _WORDS = {
 
 
 def _word(op: Op, operands: Sequence[Expression]) -> str:
-    """What the op does, and to which name: ``exp_logits``."""
+    """Return a name from the op and its operand: ``exp_logits``."""
     name = op.kind.name.strip("_")
     if len(operands) == 1 and operands[0].is_name and name not in _WORDS:
         return f"{name}_{operands[0].text}"
@@ -295,14 +294,14 @@ def _word(op: Op, operands: Sequence[Expression]) -> str:
 
 
 def dtype_text(dtype: np.dtype) -> str:
-    """``np.float64``."""
+    """Return a dtype as text, such as ``np.float64``."""
     if is_bfloat16(dtype):
         raise TargetError("bfloat16 cannot be written in NumPy, which does not have it")
     return f"np.{'bool_' if dtype.kind == 'b' else dtype.name}"
 
 
 def shape_text(shape: Iterable[int]) -> str:
-    """``(3, 4)``.
+    """Return a shape as text, such as ``(3, 4)``.
 
     >>> shape_text((3,)), shape_text((3, 4)), shape_text(())
     ('3', '(3, 4)', '()')
@@ -312,7 +311,7 @@ def shape_text(shape: Iterable[int]) -> str:
 
 
 def number(value: Any, dtype: np.dtype) -> Expression:
-    """A Python number as short as the dtype allows."""
+    """Return a Python number as short as the dtype allows."""
     if dtype.kind == "c":
         text = f"complex({_real(value.real, 'f8')}, {_real(value.imag, 'f8')})"
         return Expression(text, literal=True)
@@ -329,7 +328,7 @@ def _real(value: float, dtype: Any) -> str:
 
 
 def filled(text: str, type: Type) -> Expression:
-    """An array with one number everywhere."""
+    """Return an array filled with one number."""
     dtype, shape = dtype_text(type.dtype), shape_text(type.shape)
     if not type.shape:
         return call(dtype, text)

@@ -1,1 +1,1 @@
-"""Programs as loops that one can read: C, and Python for Numba."""
+"""Programs as readable loops: C, and Python for Numba."""

@@ -1,7 +1,7 @@
-"""Functions of C that generated code calls: words that C does not have, tapes, factorizations.
+"""C functions that generated code calls: operations that C lacks, tapes, factorizations.
 
-A file has those that it needs.  `T` stands for a type and `_N` for the dtype's name; `LEAST`,
-`GREATEST` and `BITS` for what an integer type has.
+A file contains those that it needs. `T` stands for a type and `_N` for the dtype's name; `LEAST`,
+`GREATEST` and `BITS` stand for the limits and the width of an integer type.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ static T saturated_N(double x) {
 
 
 def c_type(dtype: str) -> str:
-    """The C type of a scalar.
+    """Return the C type of a scalar.
 
     >>> c_type("f32"), c_type("u8"), c_type("bool")
     ('float', 'uint8_t', 'bool')
@@ -189,7 +189,7 @@ def c_type(dtype: str) -> str:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """The functions of a text by their names, with the comments above them."""
+    """Return the functions of a text by name, with the comments above them."""
     found, comment = {}, ""
     for part in re.split(r"\n\n(?=static |/\*|typedef )", text.strip()):
         match = re.search(r"^(?:static [^(]*?(\w+)\(|typedef [^}]*\} (\w+);)", part, re.MULTILINE)
@@ -204,13 +204,13 @@ def _parts(text: str) -> dict[str, str]:
 _OF_FLOATS, _OF_INTEGERS, _OF_NONE = map(
     _parts, (_FLOATS + MATRICES + ORTHOGONAL + SORTING, _INTEGERS + SORTING, _PLAIN)
 )
-#: The words of floats and of integers that are functions here.
+#: The operations on floats and on integers that are functions here.
 WORDS_OF_FLOATS = frozenset(name.removesuffix("_N") for name in _OF_FLOATS)
 WORDS_OF_INTEGERS = frozenset(name.removesuffix("_N") for name in _OF_INTEGERS)
 
 
 def helper(name: str) -> str | None:
-    """The text of a function such as ``sign_f64``; None if there is none."""
+    """Return the text of a function such as ``sign_f64``; None if there is none."""
     if name in _OF_NONE:
         return _OF_NONE[name]
     word, _, dtype = name.rpartition("_")
@@ -226,7 +226,7 @@ def _instance(text: str, dtype: str) -> str:
     if dtype[0] == "f":
         return text
     signed, bits = dtype[0] == "i", dtype[1:]
-    if not signed:  # conditions on a sign, which a compiler would warn of
+    if not signed:  # remove conditions on a sign, which a compiler would warn about
         text = re.sub(r"\(?LEAST && [xy] (<|==) [^ )]+\)? \? [^:]+ : ", "", text)
         text = re.sub(r"if \(LEAST && [^\n]*\n", "\n", text)
         text = re.sub(r" \|\| \(LEAST && y == \([^)]*\)-1\)", "", text)
@@ -240,7 +240,7 @@ def _instance(text: str, dtype: str) -> str:
 
 
 def helpers_of(text: str) -> list[str]:
-    """The functions that a text calls, each behind those that it calls itself."""
+    """Return the functions that a text calls, each after the functions that it calls itself."""
     found: dict[str, str] = {}
 
     def add(part: str) -> None:
@@ -256,6 +256,6 @@ def helpers_of(text: str) -> list[str]:
 
 
 def status_of(texts: Iterable[str]) -> list[str]:
-    """The bits of the status that texts name, as definitions."""
+    """Return definitions of the status bits that texts name."""
     every = " ".join(texts)
     return [f"#define {n} {bit}" for n, bit in STATUS.items() if re.search(rf"\b{n}\b", every)]

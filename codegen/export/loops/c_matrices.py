@@ -1,4 +1,4 @@
-"""Matrix products as loops, and factorizations by the functions of `c_helpers`."""
+"""Matrix products as loops, and factorizations as calls of functions in `c_helpers`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .lines import Lines
 
 
 def product(lines: Lines, s: MatrixProduct) -> None:
-    """Each row of the result, those of all matrices counted together, and each column."""
+    """Write loops over the rows of the whole batch of results, and over the columns."""
     rows = prod(s.batch) * s.m
     if not rows * s.n:
         return
@@ -41,7 +41,7 @@ def product(lines: Lines, s: MatrixProduct) -> None:
 
 
 def _element(lines: Lines, s: MatrixProduct, o: Operand, row: str, column: str) -> str:
-    """An element of an operand; ``row`` counts the rows of all matrices of the batch."""
+    """Return an element of an operand; ``row`` counts the rows of all matrices of the batch."""
     terms = [lines.index(o.offset)]
     below = s.m * prod(s.batch)
     for extent, stride in zip(s.batch, o.strides, strict=False):
@@ -53,7 +53,7 @@ def _element(lines: Lines, s: MatrixProduct, o: Operand, row: str, column: str) 
     return f"{lines.buffer(o.buffer)}[{place if s.parts == 1 else f'{s.parts} * ({place})'}]"
 
 
-#: The arguments of each function: sizes, matrices (`a` with strides), parameters, the status.
+#: The arguments of each function: sizes, matrices (`a+` with strides), parameters, the status.
 ARGUMENTS = {
     "cholesky": "n a+ l status",
     "triangular_solve": "n k t b+ lower transpose unit x",
@@ -68,13 +68,13 @@ ARGUMENTS = {
 }
 
 
-#: The numbers of kinds of Fourier transforms.
+#: The numbers of the kinds of Fourier transforms.
 KINDS = {"forward": 0, "backward": 1, "real": 2, "half": 3}
 
 
 def transform(lines: Lines, s: Factorization, index: list[str]) -> str:
-    """The call for the rows of one element of the batch; offsets count elements, of which complex
-    ones are two numbers."""
+    """Return the call for the rows of one element of the batch. Offsets count elements; a complex
+    element is two numbers."""
     part, found = {"c64": "f32", "c128": "f64"}.get(s.dtype, s.dtype), []
     for o, dtype in zip((*s.inputs, *s.outputs), s.elements, strict=True):
         terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]

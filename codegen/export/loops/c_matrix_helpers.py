@@ -1,9 +1,9 @@
-"""Functions of C for whole matrices and vectors: factorizations, Fourier transforms, sorting.
+"""C functions on whole matrices and vectors: factorizations, Fourier transforms, sorting.
 
 `T` stands for a type and `_N` for the dtype's name, as in `c_helpers`.
 """
 
-#: Of floats.
+#: Functions on floats.
 MATRICES = """
 static void cholesky_N(
     int64_t n, const T *a, int64_t row, int64_t column, T *l, int64_t *status) {
@@ -126,7 +126,7 @@ static void fourier_N(
 }
 """
 
-#: Of floats and integers, by what `before_N` says.
+#: Functions on floats and integers, in the order that `before_N` defines.
 SORTING = """
 /* The stable order of numbers, by merging. */
 static void argsort_N(int64_t n, const T *x, int64_t step, int64_t *places, int64_t *status) {

@@ -1,10 +1,10 @@
-"""Functions of C for orthogonal factors: QR, eigenvalues, singular values, pseudo-inverses.
+"""C functions for orthogonal factors: QR, eigenvalues, singular values, pseudo-inverses.
 
-Reflections have LAPACK's signs.  Rotations (Jacobi's) need no library; the signs of vectors are
-theirs, and not LAPACK's.  `T` and `_N` are as in `c_helpers`.
+Reflections have LAPACK's signs. Rotations (Jacobi's) need no library; the signs of vectors come
+from them and differ from LAPACK's. `T` and `_N` are as in `c_helpers`.
 """
 
-#: Of floats.
+#: Functions on floats.
 ORTHOGONAL = """
 /* a = q r by Householder's reflections; q and r have min(m, n) columns and rows. */
 static void qr_N(

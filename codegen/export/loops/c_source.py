@@ -1,8 +1,8 @@
-"""Loop programs as C99: one function, and those of `c_helpers` that it calls.
+"""Loop programs as C99: one function, and the functions of `c_helpers` that it calls.
 
 `c_statements` writes each class of statements, `c_words` the scalar vocabulary, `c_matrices`
-products and factorizations.  It is the smallest target, and the model of a new one.  A function
-takes the arrays of a program, flat, and a status, in which it leaves the bits of
+products and factorizations. This is the smallest target, and the model for a new one. A function
+takes the arrays of a program, flat, and a status, to which it adds the bits of
 `loop_ir/errors.py:FAILURES`:
 
     void f(const double *in0, double *out0, int64_t *status);
@@ -39,13 +39,13 @@ from autojit.ir.core.types import Type
 from .c_helpers import STATUS, c_type, helpers_of
 from .c_statements import Statements
 
-#: Names that functions use themselves.
+#: Names that the generated functions use themselves.
 _LOCAL = (
     "status", "arena", "n", "row", "column", "inner", "total", "re", "im", "left", "right", "kept",
     "sizes", "fits",
 )  # fmt: skip
 
-#: One thread, which runs loops as they are written; products are loops.
+#: One thread, which runs loops as written; products are loops.
 C = Traits(tasks=False, split_blocks=False, tiles=False, sorts_values=False)
 
 INCLUDES = "".join(
@@ -54,7 +54,7 @@ INCLUDES = "".join(
 
 
 def definitions() -> str:
-    """The names of the bits of the status."""
+    """Return definitions of the names of the status bits."""
     return "".join(f"#define {name} {bit}\n" for name, bit in STATUS.items())
 
 
@@ -62,7 +62,7 @@ def print_c(
     program: LoopProgram, name: str, names: Mapping[Buffer, str] | None = None,
     comments: UsersStatements | None = None,
 ) -> str:  # fmt: skip
-    """One function with external linkage, to be compiled behind what it calls."""
+    """Return one function with external linkage; the functions that it calls must precede it."""
     lines = Statements(checks_of(program), names)
     header = f"void {name}({', '.join([*parameters(lines, program), 'int64_t *status'])}) {{"
     if program.temps:
@@ -78,7 +78,7 @@ def print_c(
 
 
 def _temporaries(lines: Statements, program: LoopProgram, text: str) -> list[str]:
-    """Where the temporaries lie that a text names."""
+    """Return definitions of the temporaries that a text names."""
     found = []
     for buffer, offset in program.temps.items():
         kind, name = c_type(buffer.dtype), lines.buffer(buffer)
@@ -93,7 +93,7 @@ def parameters(lines: Statements, program: LoopProgram) -> list[str]:
 
 
 def checks_of(program: LoopProgram) -> Mapping[str, int]:
-    """The bits of the checks in a program."""
+    """Return the bits of the checks in a program."""
     return bits(s.name for s in statements(program) if isinstance(s, Compute))
 
 
@@ -114,7 +114,7 @@ def _step(lines: Statements, step: Any, comments: UsersStatements | None) -> Non
 
 
 def comments_of(step: Any, comments: UsersStatements | None, mark: str = "//") -> list[str]:
-    """The user's statements that a step computes, forward ones first."""
+    """Return the user's statements that a step computes, forward ones first."""
     if comments is None:
         return []
     sources = sorted(sources_of(step), key=lambda s: (s.backward, s.line))
@@ -124,7 +124,7 @@ def comments_of(step: Any, comments: UsersStatements | None, mark: str = "//") -
 
 
 def _declare(lines: Statements, body: list[object]) -> None:
-    """What lasts as long as a kernel: locals, tapes, and how often loops ran."""
+    """Declare the variables of a kernel: locals, tapes, and the trip counts of loops."""
     every = list(walk(body))
     moved = {memory(b) for s in every if isinstance(s, Swap) for b in (s.first, s.second)}
     for buffer in dict.fromkeys(memory(b) for s in every for b in buffers_named(s)):
@@ -149,7 +149,7 @@ def _declare(lines: Statements, body: list[object]) -> None:
 
 
 def c_file(program: Program, loops: LoopProgram, interface: Interface) -> str:
-    """A file with the function of a program and of its loops, with all that it calls."""
+    """Return a file with the function of a program and everything that it calls."""
     names, shown = buffer_names(program, loops, interface)
     function = print_c(loops, interface.name, names, UsersStatements())
     helpers = helpers_of(function)
@@ -163,7 +163,7 @@ def c_file(program: Program, loops: LoopProgram, interface: Interface) -> str:
 
 
 def _marked(function: str) -> str:
-    """A function that never fails says so: its status is not used."""
+    """Mark the status as unused in a function that never fails."""
     head, brace, rest = function.partition(" {\n")
     return function if "status" in rest else f"{head}{brace}  (void)status;\n{rest}"
 
@@ -171,7 +171,7 @@ def _marked(function: str) -> str:
 def buffer_names(
     program: Program, loops: LoopProgram, interface: Interface, taken: Sequence[str] = ()
 ) -> tuple[dict[Buffer, str], list[str]]:
-    """The names of inputs and outputs, and what to say of each."""
+    """Return the names of inputs and outputs, and a description of each."""
     reserved = {interface.name, *_LOCAL, *taken}
     names = Names([*reserved, *interface.parameters])
     inputs = [*interface.inputs, *interface.captured]
@@ -219,7 +219,7 @@ def shown_names(shown: Sequence[str], own: int) -> list[str]:
 
 
 def _failures(loops: LoopProgram) -> list[tuple[int, str, str]]:
-    """The bits of the status, and what they stand for."""
+    """Return the bits of the status, and their meanings."""
     found = [(bit, *FAILURES[bit]) for bit in STATUS.values()]
     own = [s.name for s in statements(loops) if isinstance(s, Compute) and is_check(s.name)]
     known = checks_of(loops)

@@ -26,7 +26,7 @@ class Statements(Lines):
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Lines in braces."""
+        """Write lines in braces."""
         self.line(f"{header} {{".lstrip())
         self._indent += 1
         yield
@@ -34,7 +34,7 @@ class Statements(Lines):
         self.line("}")
 
     def counted(self, name: str, stop: Any, start: Any = 0) -> Any:
-        """The lines of a loop."""
+        """Write the lines of a loop."""
         return self.block(f"for (int64_t {name} = {start}; {name} < {stop}; {name}++)")
 
     def fail(self, bit: int) -> str:
@@ -71,7 +71,7 @@ class Statements(Lines):
     # -- tapes --------------------------------------------------------------------
 
     def tapes(self, tapes: list[Buffer]) -> str:
-        """The name of the memory of a loop's tapes, which its first one gives it."""
+        """Return the name of the memory of a loop's tapes, derived from the first tape."""
         return f"{self.buffer(tapes[0])}_room"
 
     def grow(self, tapes: list[Buffer], step: str) -> None:
@@ -84,7 +84,7 @@ class Statements(Lines):
             self.line(f"if (!fits) {{ {self.fail(OUT_OF_MEMORY)} break; }}")
 
     def find(self, tapes: list[Buffer]) -> None:
-        """Where the tapes lie: memory that grows may have moved."""
+        """Set the pointers of tapes again: memory that grows may have moved."""
         for k, tape in enumerate(tapes):
             room = self.tapes(tapes)
             self.line(f"{self.buffer(tape)} = {room} ? {room}->memory[{k}] : NULL;")
@@ -107,7 +107,7 @@ class Statements(Lines):
             self.line(f"{self.tapes(s.tapes)} = (Tapes *)(intptr_t){note}[1];")
             self.find(s.tapes)
 
-    # -- what C says ----------------------------------------------------------
+    # -- the forms of C --------------------------------------------------------
 
     def expression(
         self, name: str, args: list[Expression], operand: str, result: str

@@ -1,4 +1,4 @@
-"""The scalar vocabulary as C expressions; what C lacks is in `c_helpers`."""
+"""The scalar vocabulary as C expressions; operations that C lacks are in `c_helpers`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autojit.ir.core.types import dtype_from_name
 
 from .c_helpers import WORDS_OF_FLOATS, WORDS_OF_INTEGERS, c_type
 
-#: Words of bools as operators.
+#: Operations on bools as operators.
 _BOOLS = {
     "and": "&&", "mul": "&&", "minimum": "&&", "fmin": "&&",
     "or": "||", "add": "||", "maximum": "||", "fmax": "||",
@@ -30,17 +30,17 @@ _BOOLS = {
 }  # fmt: skip
 
 
-#: Words that C calls otherwise.
+#: Operations that have another name in C.
 _IN_C = {"abs": "fabs", "special: gammaln": "lgamma"}
 
 
 def constant(value: Any, dtype: str) -> str:
-    """A constant of a dtype."""
+    """Return a constant of a dtype."""
     if dtype == "bool":
         return "true" if value else "false"
     if dtype[0] != "f":
         kind, number = dtype[1:] if dtype[0] == "i" else f"{dtype[1:]}U", int(value)
-        least = number == -(1 << 63)  # its digits alone are too large
+        least = number == -(1 << 63)  # its digits without the sign are too large
         return "INT64_MIN" if least else f"UINT64_C({number})" if kind == "64U" else str(number)
     number = dtype_from_name(dtype).type(value)
     if np.isnan(number):
@@ -56,7 +56,7 @@ def constant_expression(value: Any, dtype: str) -> Expression:
 
 
 def expression(name: str, args: list[Expression], operand: str, result: str) -> Expression:
-    """One word applied to operands of dtype ``operand``, giving one of dtype ``result``."""
+    """Apply an operation to operands of dtype ``operand``; the result has dtype ``result``."""
     if name == "select":
         condition, yes, no = (a.at(COMPARE) for a in args)
         return Expression(f"{condition} ? {yes} : {no}", CHOICE)
@@ -98,7 +98,7 @@ def _float(name: str, args: list[Expression], dtype: str) -> Expression | None:
     given = ", ".join(a.text for a in args)
     if name in WORDS_OF_FLOATS:
         return Expression(f"{name}_{dtype}({given})")
-    # What the helpers do not define, <tgmath.h> has for both widths.
+    # <tgmath.h> has the functions that the helpers do not define, for both widths.
     function = _IN_C.get(name, name)
     return Expression(f"{function}({given})") if name in {*WORDS["f"], *_IN_C} else None
 

@@ -1,8 +1,8 @@
 """Decides which scalars of a kernel are inlined into the expression that reads them.
 
-A scalar that one statement of the same list reads, once, is a part of it; one that nothing reads is
-left out.  So is one that is read
-from memory, unless that may have changed on the way to the reader.
+A scalar that is read once, by a statement of the same list, is inlined into it; a scalar that is
+never read is left out. A scalar that is loaded from memory is inlined only if the memory cannot
+change before the reader.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from autojit.codegen.loop_ir.nodes import Compute, Finish, RunTasks
 from autojit.codegen.loop_ir.traversal import bodies_of, defined, memory, used, walk
 from autojit.codegen.loop_ir.values import Buffer
 
-#: How many operations an expression has at most.
+#: The most operations in an expression.
 DEEPEST = 6
 
 
 def folded(body: list[Any]) -> set[int]:
-    """The ids of the statements whose scalars are parts of expressions, in a list of statements and
-    in those inside of it.  (Lists that follow each other may use the same numbers.)"""
+    """Return the ids of statements whose scalars are inlined, in a list of statements and in nested
+    lists. (Consecutive lists may use the same numbers.)"""
     found: set[int] = set()
     for statement in body:
-        if not isinstance(statement, RunTasks):  # tasks have scalars of their own
+        if not isinstance(statement, RunTasks):  # tasks have their own scalars
             for inner in bodies_of(statement):
                 found |= folded(inner)
     every = list(_own(body))
@@ -44,7 +44,7 @@ def _own(body: list[Any]) -> Iterator[Any]:
 
 
 def _unread(body: list[Any], uses: Counter[int]) -> set[int]:
-    """Scalars that nothing reads but scalars of this kind."""
+    """Return scalars that are never read, except by other such scalars."""
     found: set[int] = set()
     for statement in reversed(body):  # readers come later
         scalar = defined(statement)
@@ -55,7 +55,7 @@ def _unread(body: list[Any], uses: Counter[int]) -> set[int]:
 
 
 def _parts(body: list[Any], uses: Counter[int], unread: set[int]) -> set[int]:
-    """Scalars that one statement of the list reads, once."""
+    """Return scalars that one statement of the list reads, once."""
     reader = {
         s.number: k
         for k, statement in enumerate(body) if id(statement) not in unread

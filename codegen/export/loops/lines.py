@@ -1,6 +1,6 @@
-"""Shared by printers of loop nests: names, inlined scalars, and loops.
+"""The common part of printers of loop nests: names, inlined scalars, and loops.
 
-A printer of a language says how its lines look (`Language`); what all of them share is here.
+The printer of a language adds its syntax (`Language`).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from .folding import folded
 from .language import Language
 
 _LETTERS = "ijklmpqr"
-#: Words for arguments of factorizations that are parameters.
+#: Arguments of factorizations that are parameters.
 _SETTINGS = {"length", "kind", "scale", "rtol", "lower", "transpose", "unit", "full"}
 
 
 class Lines(Language):
-    """The lines of one function, and the names of what is in it."""
+    """The lines of one function, and the names in it."""
 
     def __init__(
         self, bits: Mapping[str, int] = ENSURED, names: Mapping[Buffer, str] | None = None
@@ -62,11 +62,11 @@ class Lines(Language):
         self._buffers.names.update(names or {})
         self._buffers.taken.update(self._buffers.names.values())
         self._scalars: dict[int, Expression] = {}
-        #: The ids of the statements whose scalars are parts of expressions; and the bodies of
-        #: loops of one iteration.
+        #: The ids of the statements whose scalars are inlined; and the bodies of loops of one
+        #: iteration.
         self._folded: set[int] = set()
         self._once: list[list[Any]] = []
-        #: The counts of iterations that are needed.
+        #: The trip counts that are needed.
         self.counted_trips: set[Trips] = set()
         self._count = 0
         self._vars: dict[Var, str] = {}
@@ -90,7 +90,7 @@ class Lines(Language):
         return self._scalars[s.number].at(level)
 
     def define(self, statement: Any, made: Expression) -> None:
-        """A line that sets a scalar, or a part of an expression."""
+        """Write a line that defines a scalar, or inline it."""
         s = statement.result
         if id(statement) in self._folded:
             self._scalars[s.number] = made
@@ -100,7 +100,7 @@ class Lines(Language):
         self._count += 1
 
     def var(self, v: Var) -> str:
-        """The name of a loop's variable: the first letter that no loop around it has."""
+        """Return the name of a loop's variable: the first letter that no enclosing loop uses."""
         if v not in self._vars:
             taken = set(self._vars.values())
             free = (x for x in _LETTERS if x not in taken and x not in self._buffers.taken)
@@ -109,13 +109,13 @@ class Lines(Language):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """The variables of loops in a body end with it."""
+        """Limit the names of loop variables to a body."""
         before = dict(self._vars)
         yield
         self._vars = before
 
     def kernel(self, body: list[Any]) -> None:
-        """The statements of a kernel."""
+        """Write the statements of a kernel."""
         self._folded = folded(body)
         self.counted_trips = {n for s in walk(body) if (n := effects_of(s).needs_count(s))}
         self._scalars, self._accumulators = {}, {}
@@ -123,7 +123,7 @@ class Lines(Language):
             self.body(body)
 
     def trips(self, t: Trips) -> str:
-        """A name for how often a loop ran."""
+        """Return a name for the trip count of a loop."""
         return self._trips.setdefault(t, f"trips{len(self._trips)}")
 
     def body(self, statements: list[Any]) -> None:
@@ -154,7 +154,7 @@ class Lines(Language):
         self.define(s, made)
 
     def place(self, s: Any) -> str:
-        """An element of a buffer; computed places are checked."""
+        """Return an element of a buffer; computed places are checked."""
         computed = getattr(s, "places", ())
         parts = [] if computed and s.index == Affine(0) else [self.index(s.index)]
         for p in computed:
@@ -173,7 +173,7 @@ class Lines(Language):
         self.combined(place, combine, self._scalars[s.value.number], dtype)
 
     def combined(self, place: str, combine: str, value: Expression, dtype: str) -> None:
-        """``a += x;``"""
+        """Write ``a += x;``."""
         if dtype[0] == "f" and combine in ("add", "mul"):
             self.line(f"{place} {SYMBOLS[combine]}= {value.text}{self.end}")
             return
@@ -216,7 +216,7 @@ class Lines(Language):
     def loop(self, s: Loop) -> None:
         if s.stop - s.start == 1 and s.share is s.only is None:
             made = [substituted(statement, s.var, Affine(s.start)) for statement in s.body]
-            self._once.append(made)  # ids stay those of its statements
+            self._once.append(made)  # keeps its statements alive, so that ids stay unique
             self._folded |= folded(made)
             self.body(made)
             return
@@ -244,7 +244,7 @@ class Lines(Language):
                 self.body(body)
 
     def factorization(self, s: Factorization) -> None:
-        """A call for each matrix of the batch."""
+        """Write a call for each matrix of the batch."""
         arguments = self.arguments(s)
         if arguments is None:
             raise TargetError(
@@ -260,7 +260,7 @@ class Lines(Language):
             self.line(self.factorized(s, index, arguments))
 
     def factorized(self, s: Factorization, index: list[str], arguments: str) -> str:
-        """The call for one matrix, given the indices of the batch."""
+        """Return the call for one matrix, given the indices of the batch."""
         operands = iter((*s.inputs, *s.outputs))
         found: list[str] = []
         for word in arguments.split():
@@ -289,14 +289,14 @@ class Lines(Language):
 
     def run_tasks(self, s: RunTasks) -> None:
         outside = self._scalars, self._accumulators, self._folded
-        self._scalars, self._accumulators = {}, {}  # a task has its own
+        self._scalars, self._accumulators = {}, {}  # a task has its own ones
         self._folded = folded(s.tasks.body)
         with self.scope(), self.counted(self.var(s.tasks.var), s.tasks.count):
             self.body(s.tasks.body)
         self._scalars, self._accumulators, self._folded = outside
 
     def share(self, task: Var, count: int, start: int = 0) -> tuple[str, str]:
-        """The ends of a task's part of a range."""
+        """Return the ends of a task's part of a range."""
         name = self.var(task)
         first, last = (
             f"{n} * {count} {self.divided} {task.extent}" for n in (name, f"({name} + 1)")
@@ -304,7 +304,7 @@ class Lines(Language):
         return (f"{start} + {first}", f"{start} + {last}") if start else (first, last)
 
 
-#: How each class of statements is written: the name of the method.
+#: The method that writes each class of statements.
 PRINTERS: dict[type, str] = {
     Compute: "compute",
     Constant: "constant",

@@ -1,6 +1,6 @@
-"""Functions that modules for Numba contain where they need them: their text is copied from here.
+"""Functions that modules for Numba contain if they need them: their text is copied from here.
 
-They are compiled there, with ``@njit`` above each.
+In the modules each is compiled with ``@njit``.
 """
 
 from __future__ import annotations

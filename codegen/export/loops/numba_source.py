@@ -1,4 +1,4 @@
-"""Loop programs as Python that Numba compiles: a module with the loops as one function."""
+"""Loop programs as Python for Numba: a module with the loops as one function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HELPERS = {n for n, f in vars(numba_helpers).items() if inspect.isfunction(f)}
 
 
 def numba_module(program: Program, loops: LoopProgram, interface: Interface) -> str:
-    """The module of a program that was optimized, and of its loops."""
+    """Return the module of an optimized program and its loops."""
     taken = [*_HELPERS, "np", "math", "njit"]
     names, _ = buffer_names(program, loops, interface, taken)
     lines = NumbaStatements(checks_of(loops), names)
@@ -122,7 +122,7 @@ def _array(x, dtype, shape):
 
 
 def _head(text: str) -> list[str]:
-    """Imports and helper functions, each behind those that it calls."""
+    """Return imports and helper functions, each after the functions that it calls."""
     found: dict[str, str] = {}
 
     def add(part: str, skip: str = "") -> None:

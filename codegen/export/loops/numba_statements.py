@@ -16,8 +16,8 @@ from .c_matrices import KINDS
 from .lines import Lines
 from .numba_words import constant, expression
 
-#: The arguments of the helpers for factorizations: sizes, matrices with where they begin (and, with
-#: a plus, their strides), and parameters.
+#: The arguments of the helpers for factorizations: sizes, matrices with their offsets (and strides,
+#: if marked with a plus), and parameters.
 _ARGUMENTS = {
     "cholesky": "n a+ l",
     "triangular_solve": "n k t b+ lower transpose unit x",
@@ -36,7 +36,7 @@ _TRANSFORM = "m length kind scale x+ y+"
 
 
 def _setting(name: str, value: Any) -> str:
-    """A parameter: kinds of transforms have numbers; others are numbers, or true or false."""
+    """Return a parameter: kinds of transforms are numbered; others are numbers, or bools."""
     if name == "kind":
         return str(KINDS[value])
     return str(value) if name in ("length", "scale", "rtol") else str(bool(value))
@@ -48,7 +48,7 @@ class NumbaStatements(PythonLines, Lines):
     margin, end, also, divided = "    ", "", " and ", "//"
     language = "for Numba"
 
-    # -- what Python says -----------------------------------------------------------
+    # -- the forms of Python ----------------------------------------------------------
 
     def counted(self, name: str, stop: Any, start: Any = 0) -> Any:
         bounds = f"{start}, {stop}" if str(start) != "0" else str(stop)
@@ -114,10 +114,10 @@ class NumbaStatements(PythonLines, Lines):
         other = "if True:" if first else "else:"
         return self.block(f"{word} {condition}:" if condition else other)
 
-    # -- tapes: what a sweep keeps is a variable that later ones read ---------------
+    # -- tapes: the tape that a sweep keeps is a variable that later sweeps read --------
 
     def release(self, s: Release) -> None:
-        """Memory is given back as the function returns."""
+        """Do nothing: memory is released when the function returns."""
 
     def keep(self, s: Keep) -> None:
         note = self.buffer(s.note)
@@ -163,7 +163,7 @@ class NumbaStatements(PythonLines, Lines):
         self.line(f"im += {of_a}[left] * {of_b}[right + 1] + {of_a}[left + 1] * {of_b}[right]")
 
     def _element(self, s: MatrixProduct, o: Operand, column: str) -> str:
-        """Where an element lies; ``row`` counts the rows of all matrices of the batch."""
+        """Return the index of an element; ``row`` counts the rows of all matrices of the batch."""
         terms = [] if (offset := self.index(o.offset)) == "0" else [offset]
         below = s.m * prod(s.batch)
         for extent, stride in zip(s.batch, o.strides, strict=False):
@@ -176,7 +176,7 @@ class NumbaStatements(PythonLines, Lines):
     def arguments(self, s: Factorization) -> str | None:
         if s.name == "fourier":
             return _TRANSFORM
-        # Numba's eigh reads the lower triangle, and its qr has no other form.
+        # Numba's eigh reads the lower triangle, and its qr has no complete form.
         is_other = "complete" in s.params or (s.name == "eigh" and not s.params["lower"])
         return None if s.dtype[0] == "c" or is_other else _ARGUMENTS.get(s.name)
 

@@ -13,7 +13,7 @@ from autojit.ir.core.types import dtype_from_name
 
 from .language import refuse_halves
 
-#: Words that NumPy calls otherwise; others it calls the same.
+#: Operations that have another name in NumPy.
 _NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
     "acosh": "arccosh", "atanh": "arctanh", "fmax": "fmax", "fmin": "fmin",
@@ -24,7 +24,7 @@ _FLOATS = {
     "cosh", "tanh", "asinh", "acosh", "atanh", "maximum", "minimum", "fmax", "fmin",
     "copysign", "hypot", "atan2", "fmod", "logaddexp",
 }  # fmt: skip
-#: Functions of `numba_helpers`.
+#: Operations that are functions of `numba_helpers`.
 _OWN = ("sigmoid", "softplus", "ndtr", "floor_divide", "remainder")
 _INTEGERS = {
     "floor_divide": "_integer_floor_divide", "remainder": "_integer_remainder",
@@ -38,7 +38,7 @@ _BOOLS = {
 
 
 def dtype_name(dtype: str) -> str:
-    """``np.float32``.
+    """Return the name of a dtype, such as ``np.float32``.
 
     >>> dtype_name("f32"), dtype_name("bool")
     ('np.float32', 'np.bool_')
@@ -48,7 +48,7 @@ def dtype_name(dtype: str) -> str:
 
 
 def constant(value: Any, dtype: str) -> Expression:
-    """A number of a dtype: Python's own where Numba takes it for that."""
+    """Return a number of a dtype: a Python number if Numba gives it that dtype."""
     if dtype == "bool":
         return Expression(str(bool(value)))
     if dtype[0] == "f":
@@ -63,7 +63,7 @@ def constant(value: Any, dtype: str) -> Expression:
 
 
 def expression(name: str, args: list[Expression], operand: str, result: str) -> Expression:
-    """One word applied to operands of dtype ``operand``, giving one of dtype ``result``."""
+    """Apply an operation to operands of dtype ``operand``; the result has dtype ``result``."""
     if name == "select":
         condition, yes, no = (a.at(CHOICE + 1) for a in args)
         return Expression(f"{yes} if {condition} else {no}", CHOICE)
@@ -120,7 +120,7 @@ def _float(name: str, args: list[Expression], dtype: str) -> Expression | None:
 
 
 def _narrow(made: Expression, dtype: str) -> Expression:
-    """Numba may compute in more bits than NumPy."""
+    """Convert a result to its dtype, since Numba may compute in more bits than NumPy."""
     return made if dtype in ("f64", "i64") else call(dtype_name(dtype), made.text)
 
 

@@ -1,4 +1,4 @@
-"""Python's expressions with the precedence of what stands outermost in them.
+"""Python expressions with the precedence of their outermost operator.
 
 >>> x, y = Expression("x"), binary("+", Expression("a"), Expression("b"))
 >>> binary("*", x, y).text, binary("+", y, x).text, binary("-", x, y).text
@@ -25,7 +25,7 @@ _LEVELS = {
 class Expression:
     """The text of a value.
 
-    ``shape``    the shape of what is written, where it is not the value's own and broadcasts to it
+    ``shape``    the text's shape, if it differs from the value's own and broadcasts to it
     ``literal``  whether it is a Python number, which stands for an array of any shape
     """
 
@@ -35,7 +35,7 @@ class Expression:
     literal: bool = False
 
     def at(self, level: int) -> str:
-        """The text as a part of an expression of a level."""
+        """Return the text as an operand of a given precedence."""
         return self.text if self.level >= level else f"({self.text})"
 
     @property
@@ -44,7 +44,7 @@ class Expression:
 
 
 def binary(symbol: str, a: Expression, b: Expression) -> Expression:
-    """``a + b``.  Operators are evaluated from the left; comparisons do not follow each other."""
+    """Return ``a + b``. Operators associate to the left; comparisons are not chained."""
     level = _LEVELS[symbol]
     left = a.at(level + 1 if level == COMPARE else level)
     return Expression(f"{left} {symbol} {b.at(level + 1)}", level)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-#: Arrays of the function's closure with more elements than this are arguments of the module's.
+#: Arrays of the closure with more elements than this are arguments of the module's function.
 MOST_WRITTEN = 200
-#: Names that modules use themselves, which no parameter has.
+#: Names that modules use themselves, which no parameter may have.
 RESERVED = frozenset({"np", "linalg", "special", "math", "njit", "status"})
 
 
@@ -18,10 +18,10 @@ class Interface:
     ``name``        its name
     ``title``       the first line of its docstring
     ``parameters``  its parameters, in order
-    ``inputs``      how each input of the program is written with them: ``params[0]['w']``
+    ``inputs``      each input of the program as an expression of them: ``params[0]['w']``
     ``captured``    names for the arrays that the traced function closed over
-    ``results``     tuples, lists and dicts around numbers: the places of outputs
-    ``outputs``     a name for each output, where there is a good one
+    ``results``     the structure of tuples, lists and dicts around the numbers of outputs
+    ``outputs``     a name for each output, if there is a good one
     """
 
     name: str
@@ -34,7 +34,7 @@ class Interface:
 
 
 def result_text(results: Any, texts: list[str]) -> str:
-    """The text of a nest of results.
+    """Return the text of a nested structure of results.
 
     >>> result_text((0, {"b": 1}), ["x", "y"]), result_text((1,), ["x", "y"])
     ("(x, {'b': y})", '(y,)')

@@ -1,4 +1,4 @@
-"""Identifiers for what is printed: each once, and none that means something else."""
+"""Unique identifiers for generated code, which avoid names with another meaning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import keyword
 import re
 from collections.abc import Iterable
 
-#: Words of C's, and what its headers take.
+#: C's keywords, and names that its headers define.
 _C_WORDS = {
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
     "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
@@ -18,7 +18,7 @@ _C_WORDS = {
 
 
 def identifier(words: str) -> str:
-    """What comes closest to a text.
+    """Return the identifier that is closest to a text.
 
     >>> identifier("params[0]['w']"), identifier("2x"), identifier("lambda")
     ('params_0_w', '_2x', 'lambda_')
@@ -31,7 +31,7 @@ def identifier(words: str) -> str:
 
 
 class Names:
-    """The names that are taken.
+    """The set of names that are taken.
 
     >>> names = Names(["np"])
     >>> names.fresh("x"), names.fresh("x"), names.fresh("np"), names.fresh("sum")
@@ -43,7 +43,7 @@ class Names:
         self._last: dict[str, int] = {}
 
     def fresh(self, wanted: str, *, numbered: bool = False) -> str:
-        """A new name; ``numbered`` names have a number from 1 on."""
+        """Return a new name; ``numbered`` names end in a number, from 1 on."""
         wanted = identifier(wanted)
         name, n = wanted, self._last.get(wanted, 0 if numbered else 1)
         while name in self._taken or (numbered and name == wanted):

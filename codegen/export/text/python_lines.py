@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class PythonLines:
-    """Lines of Python that are written one after the other."""
+    """Lines of Python code, written in order."""
 
     lines: list[str]
     _indent: int
@@ -17,7 +17,7 @@ class PythonLines:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Lines below a header that ends in a colon; ``pass`` where there are none."""
+        """Write lines below a header that ends in a colon; ``pass`` if there are none."""
         self.line(header)
         self._indent += 1
         start = len(self.lines)

@@ -1,4 +1,4 @@
-"""The user's statements, by the lines that the ops of a program come from."""
+"""The user's statements, found by the source lines of a program's ops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from autojit.ir.core.values import Source
 
-#: Where a comment with a statement is cut off.
+#: The length at which a comment with a statement is cut off.
 _WIDTH = 88
 
 
@@ -21,11 +21,11 @@ class Statement:
     file: str
     line: int
     text: str
-    #: The names that it sets, in order: one, or those of a tuple.
+    #: The names that it sets, in order: one name, or those of a tuple.
     targets: tuple[str, ...]
 
     def comment(self, *, backward: bool = False, mark: str = "#") -> str:
-        """``# line 3: y = np.sin(x)``, on one line and not too long."""
+        """Return ``# line 3: y = np.sin(x)``, on one line and not too long."""
         words = "backward of " if backward else ""
         text = f"{mark} {words}line {self.line}: {' '.join(self.text.split())}"
         return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 4].rstrip()} ..."
@@ -38,7 +38,7 @@ class Statements:
         self._files: dict[str, dict[int, Statement]] = {}
 
     def of(self, source: Source | None) -> Statement | None:
-        """The statement that a place is in; None if its file cannot be read."""
+        """Return the statement at a place; None if its file cannot be read."""
         if source is None:
             return None
         if source.file not in self._files:
@@ -46,7 +46,7 @@ class Statements:
         return self._files[source.file].get(source.line)
 
     def target(self, source: Source | None) -> str:
-        """The name that the statement of a place sets, if it is one."""
+        """Return the name that the statement at a place sets, if it sets one."""
         statement = self.of(source)
         return statement.targets[0] if statement and len(statement.targets) == 1 else ""
 
@@ -61,13 +61,13 @@ def _read(file: str) -> dict[int, Statement]:
 
 @lru_cache(maxsize=64)
 def _statements(file: str, lines: tuple[str, ...]) -> dict[int, Statement]:
-    """The innermost statement of each line."""
+    """Return the innermost statement of each line."""
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
         return {k: Statement(file, k, line.strip(), ()) for k, line in enumerate(lines, 1)}
     found: dict[int, Statement] = {}
-    for node in ast.walk(tree):  # from outside in
+    for node in ast.walk(tree):  # from the outside in
         if isinstance(node, ast.stmt):
             made = _statement(file, lines, node)
             for line in range(node.lineno, made.line + made.text.count("\n") + 1):
@@ -76,7 +76,7 @@ def _statements(file: str, lines: tuple[str, ...]) -> dict[int, Statement]:
 
 
 def _statement(file: str, lines: Sequence[str], node: ast.stmt) -> Statement:
-    """A statement; of a compound one, what stands before its body."""
+    """Return a statement; of a compound one, the part before its body."""
     body = getattr(node, "body", None)
     last = node.end_lineno or node.lineno
     if isinstance(body, list) and body:
@@ -95,7 +95,7 @@ def _targets(node: ast.stmt) -> tuple[str, ...]:
 
 
 def _names(target: ast.expr) -> tuple[str, ...]:
-    """The names of a target: ``q, r``, or ``u`` of ``u[1:-1]``; none where it is more than that."""
+    """Return the names of a target: ``q, r``, or ``u`` for ``u[1:-1]``; none for others."""
     if isinstance(target, ast.Name):
         return (target.id,)
     if isinstance(target, ast.Subscript):
