@@ -1,8 +1,8 @@
-"""PyTorch's define-by-run, on autojit's engine.
+"""PyTorch's define-by-run interface, on autojit's engine.
 
-Operations compute at once by NumPy and record a graph; ``backward()`` runs the programs that
-``ir/autodiff`` derives from them.  Under autojit's transformations a tensor is a wrapper of a
-traced array, and vanishes into the program.
+Operations compute at once with NumPy and record a graph; ``backward()`` runs the programs that
+``ir/autodiff`` derives from the operations.  In autojit's transformations a tensor wraps a traced
+array, and the traced program contains no tensors.
 
 >>> from autojit import torch
 >>> x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -91,25 +91,25 @@ autocast = amp.autocast
 
 
 class cuda:
-    """``torch.cuda``: eager tensors lie in the processor's memory."""
+    """``torch.cuda``: eager tensors are in CPU memory."""
 
     @staticmethod
     def is_available() -> Any:
-        """Whether eager tensors can lie on a GPU: they cannot."""
+        """Whether eager tensors can be on a GPU: always False."""
         return False
 
     @staticmethod
     def device_count() -> Any:
-        """How many GPUs eager tensors can lie on."""
+        """The number of GPUs for eager tensors: always 0."""
         return 0
 
     @staticmethod
     def empty_cache() -> None:
-        """Nothing: there is no memory on a GPU to give back."""
+        """Do nothing: there is no GPU memory to release."""
 
     @staticmethod
     def synchronize(device: Any = None) -> None:
-        """Nothing: results are there when an operation returns."""
+        """Do nothing: an operation returns only when its results are complete."""
 
 
 def is_tensor(x: Any) -> Any:
@@ -118,7 +118,7 @@ def is_tensor(x: Any) -> Any:
 
 
 def numel(input: Tensor) -> Any:
-    """How many elements a tensor has."""
+    """The number of elements of a tensor."""
     return input._data.size
 
 
@@ -143,19 +143,19 @@ def iinfo(type: dtype) -> Any:
 
 
 def result_type(a: Any, b: Any) -> dtype:
-    """The dtype of two operands together."""
+    """The common dtype of two operands."""
     from .engine import dtypes
 
     return dtypes.of(dtypes.result_type([x._data if isinstance(x, Tensor) else x for x in (a, b)]))
 
 
 def detach(input: Tensor) -> Tensor:
-    """The same memory, of which nothing is recorded."""
+    """A tensor that shares memory with another, without recorded history."""
     return input.detach()
 
 
 def set_printoptions(**_: Any) -> None:
-    """PyTorch's settings of printing are not covered."""
+    """Raise: PyTorch's print settings are not covered."""
     raise NotImplementedError("torch.set_printoptions is not covered; print x.numpy() instead.")
 
 

@@ -1,8 +1,8 @@
-"""``torch.amp``: products of matrices in half precision, and losses scaled so that gradients do not
-vanish in it.
+"""``torch.amp``: matrix products in half precision, and loss scaling, so that gradients do not
+underflow in it.
 
-Numbers of half precision take 16 bits. Operations compute in float32 from them and round each
-result once, as PyTorch's do on a processor.
+Half-precision numbers have 16 bits. Operations on them compute in float32 and round each result
+once, as PyTorch's operations do on a CPU.
 
 >>> from autojit import torch
 >>> model = torch.nn.Linear(2, 1)
@@ -28,11 +28,11 @@ from .precision import casting
 
 
 class autocast:
-    """A context, or a decorator, in which linear maps, convolutions and products of matrices read
-    and return half precision; all else computes in float32 from what it is given.
+    """A context, or a decorator, in which linear maps, convolutions and matrix products read and
+    return half precision; all other operations compute in float32.
 
     Args:
-        device_type: ``"cpu"``; eager tensors lie in the processor's memory.
+        device_type: ``"cpu"``; eager tensors are in CPU memory.
         dtype: ``torch.bfloat16``, the default, or ``torch.float16``.
         enabled: whether it does anything.
     """
@@ -68,18 +68,18 @@ class autocast:
 
 
 def is_autocast_enabled(device_type: str = "cpu") -> bool:
-    """Whether a context of autocast is open."""
+    """Whether an autocast context is active."""
     return casting.dtype is not None
 
 
 class GradScaler:
-    """A factor for losses, which gradients are divided by before a step.
+    """A factor that multiplies losses; gradients are divided by it before a step.
 
     Args:
         device: ``"cpu"``.
         init_scale: the first factor.
-        growth_factor: what it is multiplied with after ``growth_interval`` finite steps.
-        backoff_factor: what it is multiplied with after a step with infinities, which is skipped.
+        growth_factor: multiplies the factor after ``growth_interval`` finite steps.
+        backoff_factor: multiplies the factor after a step with infinities, which is skipped.
         growth_interval: see ``growth_factor``.
         enabled: whether it does anything.
     """
@@ -93,7 +93,7 @@ class GradScaler:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._scale, self._growth, self._backoff = float(init_scale), growth_factor, backoff_factor
         self._interval, self._enabled, self._tracker = growth_interval, enabled, 0
-        #: For each optimiser whether its gradients, which are unscaled, have infinities.
+        #: For each optimiser with unscaled gradients, whether these have infinities.
         self._found: dict[int, bool] = {}
         self._stepped: set[int] = set()
 
@@ -114,7 +114,8 @@ class GradScaler:
         return outputs * self._scale
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimiser's parameters, to clip them for instance."""
+        """Divide the gradients of an optimiser's parameters by the factor, for example to clip
+        them."""
         if not self._enabled:
             return
         if id(optimizer) in self._found:
@@ -134,7 +135,7 @@ class GradScaler:
         self._found[id(optimizer)] = bad
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """A step of the optimiser, unless gradients have infinities or NaN."""
+        """Make a step of the optimiser, unless gradients have infinities or NaN."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if id(optimizer) in self._stepped:
@@ -145,7 +146,7 @@ class GradScaler:
         return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | None = None) -> None:
-        """Make the factor smaller after infinities, and larger if there were none for long."""
+        """Reduce the factor after infinities; increase it after many finite steps."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -168,7 +169,7 @@ class GradScaler:
         }  # fmt: skip
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore the state that ``state_dict`` returned."""
         self._scale, self._growth = state_dict["scale"], state_dict["growth_factor"]
         self._backoff, self._interval = (
             state_dict["backoff_factor"], state_dict["growth_interval"],

@@ -1,4 +1,4 @@
-"""``torch.compile``: functions of tensors as one operation, whose program is compiled."""
+"""``torch.compile``: makes a function of tensors one operation, with a compiled program."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def _flat(tree: Any) -> tuple[list[Any], Any]:
 
 
 class _Made(NamedTuple):
-    """A compiled program: which of the tensors it reads, their types, and what it gives."""
+    """A compiled program: the numbers and types of the tensors it reads, and its results."""
 
     operation: Operation
     program: Program
-    #: Its two halves, by the inputs that need gradients.
+    #: Its forward and backward halves, by the inputs that need gradients.
     halves: dict[tuple[bool, ...], Halves]
     inputs: tuple[int, ...]
     types: tuple[Any, ...]
@@ -50,14 +50,14 @@ class _Made(NamedTuple):
     structure: Any
 
     def fits(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether the tensors that it reads have the types that they had."""
+        """Whether the tensors that it reads have the types they had in the trace."""
         return all(
             k < len(tensors) and _type(tensors[k]) == t
             for k, t in zip(self.inputs, self.types, strict=True)
         )
 
     def results_for(self, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-        """The tensors that it computes, recorded where gradients may be asked for."""
+        """The tensors that it computes, recorded if a gradient is needed."""
         needs = needs_of(tensors) if recording() else ()
         if True not in needs:
             made = record(self.operation, tensors)
@@ -74,16 +74,17 @@ def _type(x: Tensor) -> Any:
 
 
 class _Compiled:
-    """One function, by what it is called with and what it closes over."""
+    """A compiled function: its programs, by its arguments and the values it closes over."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        #: The tensors that it reaches in no way that is known, by what it may depend on besides.
+        #: The tensors that the traces found and `Surroundings` does not see, by the key of the
+        #: other dependencies.
         self.lifted: dict[Any, list[Tensor]] = {}
         self._made: dict[Any, list[_Made]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if modes.lifting is not None:  # it is a part of what is being traced
+        if modes.lifting is not None:  # it is part of a function being traced
             return self.function(*args, **kwargs)
         leaves, structure = _flat((args, kwargs))
         given = [x for x in leaves if _is_tensor(x)]
@@ -127,7 +128,7 @@ class _Compiled:
         structure: Any,
         everything: list[Tensor],
     ) -> None:
-        """Trace once; tensors that it closes over become inputs."""
+        """Trace the function once; the tensors that it closes over become inputs."""
         outer: Any = None
         results: list[Any] = []
         count = sum(map(_is_tensor, leaves))
@@ -179,8 +180,8 @@ class _Compiled:
 
 
 def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:
-    """The program with those of its inputs that it reads, and their numbers: what it does not read
-    gets no gradient."""
+    """The program without the inputs that it does not read, and the numbers of the others: an input
+    that is not read gets no gradient."""
     count = len(program.inputs) - len(program.captured)
     read = {v for op in program.ops for v in op.operands} | set(program.outputs)
     used = tuple(k for k in range(count) if program.inputs[k] in read)
@@ -191,7 +192,7 @@ def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:
 
 @contextmanager
 def _collecting() -> Iterator[tuple[list[Tensor], list[Tensor]]]:
-    """The tensors that this thread reads in the block, and those that it makes."""
+    """A context that collects the tensors that this thread reads, and those that it makes."""
     modes.lifting, modes.born = [], []
     settle()
     with _lock:
@@ -206,14 +207,14 @@ def _collecting() -> Iterator[tuple[list[Tensor], list[Tensor]]]:
 
 
 def _generators() -> Any:
-    """The states of all generators that draw without being passed."""
+    """The states of all global random generators."""
     legacy: Any = np.random.get_state(legacy=True)
     return default_generator.get_state(), random.getstate(), legacy[2:], legacy[1].tobytes()
 
 
 _TENSOR = object()
 _lock = Lock()
-#: So many programs are kept of one function.
+#: The most programs that are kept for one function.
 MOST = 64
 
 
@@ -224,11 +225,11 @@ def _distinct(found: Sequence[Tensor]) -> list[Tensor]:
 def compile(model: Any = None, **_: Any) -> Any:
     """A function or module that runs as one compiled program, forward and backward.
 
-    Tensors that it closes over are inputs. Other values are constants: it is compiled again where
-    a variable or global of the function, or an attribute of its module or object, is another
-    number, string or hook, in lists and dicts too; attributes of objects that lie deeper, and
-    numbers in an array, are not seen to change. After 64 such programs calls are not compiled any
-    more, with a warning.
+    Tensors that it closes over are inputs. Other values are constants: it is compiled again if a
+    number, string or hook changes in a variable or global of the function or in an attribute of its
+    module or object, also inside lists and dicts. Changes in attributes of deeper objects, and of
+    numbers in an array, are not noticed. After 64 programs, further calls are not compiled, and a
+    warning is issued.
 
     >>> from autojit import torch
     >>> f = torch.compile(lambda x: torch.relu(x + 1) + 2)
@@ -244,7 +245,7 @@ def compile(model: Any = None, **_: Any) -> Any:
 
 
 class _Module:
-    """A compiled module: calls are compiled, all else is the module's."""
+    """A compiled module: calls are compiled, and everything else is delegated to the module."""
 
     def __init__(self, module: Any, compiled: _Compiled) -> None:
         self.__dict__.update(_orig_mod=module, _compiled=compiled)

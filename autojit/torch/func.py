@@ -22,13 +22,13 @@ def _array_of(x: Any) -> Any:
 
 def _tensor_of(_: Any, children: Any) -> Any:
     (data,) = children
-    if isinstance(data, Tensor):  # a derivative by a tensor, in the place of its array
+    if isinstance(data, Tensor):  # the derivative with respect to a tensor, in place of its array
         return data
     return wrap(data if isinstance(data, (np.ndarray, Tracer)) else np.asarray(data))
 
 
 def register(kind: type) -> None:
-    """Make a class of tensors a tree with one array."""
+    """Register a class of tensors as a tree with one array as its leaf."""
     optree.register_pytree_node(kind, _array_of, _tensor_of, namespace=NAMESPACE)
     WRAPPERS[kind] = lambda x: x._data
 
@@ -39,8 +39,8 @@ Argnums = Any
 
 
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of tensors whose results are arrays: derivatives of them are tensors then, as the
-    arguments are, and not tensors of tensors."""
+    """A function whose results are arrays instead of tensors.  Its derivatives are then tensors, as
+    its arguments are, and not tensors of tensors."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return _bare(function(*args, **kwargs))
@@ -102,7 +102,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error",
          *, chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
-    """A function over a batch."""
+    """Map a function over a batch."""
     return batching.vmap(func, in_dims, out_dims)
 
 
@@ -136,7 +136,7 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The results, and a function from cotangents to those of the arguments."""
+    """The results, and a function from their cotangents to the cotangents of the arguments."""
     made = derivatives.vjp(func, *primals, has_aux=has_aux)
     if len(primals) != 1:
         return made
@@ -151,18 +151,18 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False, **_: Any
 ) -> Any:
-    """The results, and their derivative along tangents."""
+    """The results, and their tangents."""
     _without_aux("jvp", has_aux)
     return derivatives.jvp(func, primals, tangents)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> Any:
-    """The results, and the linear map of tangents there."""
+    """The results, and the linear map from tangents of the arguments to those of the results."""
     return derivatives.linearize(func, *primals)
 
 
 def functional_call(module: Any, parameters: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """A module called with other tensors in the places of its parameters and buffers."""
+    """Call a module with other tensors in place of its parameters and buffers."""
     given: dict[str, Any] = {}
     for part in parameters if isinstance(parameters, (tuple, list)) else (parameters,):
         given.update(part)

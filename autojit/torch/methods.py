@@ -1,4 +1,4 @@
-"""The methods and operators of tensors: the functions, by name."""
+"""The methods and operators of tensors, which call the functions of the same names."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 for _name in ("matmul", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum"):
     FUNCTIONS[_name] = lowered(FUNCTIONS[_name])
-#: The NumPy functions that are the same where nothing else is asked for.
+#: The NumPy functions that compute the same if no option is given.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "div": np.true_divide}
-#: Functions that are no methods.
+#: Functions that are not methods.
 _FREE = {
     "block_diag", "cartesian_prod", "combinations", "broadcast_tensors", "column_stack", "dstack",
     "row_stack", "isin", "chain_matmul", "unfold_", "cat", "stack", "concat", "concatenate",
     "hstack", "vstack", "meshgrid", "einsum", "where",
 }  # fmt: skip
-#: Functions whose result can take the place of their tensor.
+#: Functions with an in-place variant.
 _IN_PLACE = [
     *pointwise.FUNCTIONS, "cumsum", "cumprod", "tril", "triu", "scatter", "scatter_add",
     "index_add", "index_copy", "index_fill", "index_put", "addmm", "baddbmm",
 ]  # fmt: skip
 
 
-#: What operators take beside a tensor.
+#: The types that operators accept beside a tensor.
 _OPERANDS = (Tensor, *NUMBERS, np.generic, np.ndarray)
 
 
@@ -81,14 +81,14 @@ def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def operand(x: Any) -> Any:
-    """NumPy's numbers as Python's, and its arrays as tensors."""
+    """An operand with NumPy scalars as Python numbers and arrays as tensors."""
     if isinstance(x, np.ndarray):
         return factories.from_numpy(x)
     return x.item() if isinstance(x, np.generic) else x
 
 
 def _is_plain(x: Tensor, other: Any) -> bool:
-    """Whether NumPy can compute in place: nothing is recorded, and the result is of x's type."""
+    """Whether NumPy can compute in place: nothing is recorded, and the result has x's type."""
     if not isinstance(x._data, np.ndarray) or (recording() and x.requires_grad):
         return False
     if not isinstance(other, Tensor):
@@ -116,7 +116,7 @@ def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 ufunc(self._data, other, out=self._data)
             counter_of(self)[0] += 1
             return self
-        # What the operation reads is the tensor as it was.
+        # The operation reads the tensor as it was before the change.
         before = alias(self) if recording() and needs_gradient(self, *args) else self
         try:
             new = function(before, *args, **kwargs)
@@ -218,7 +218,7 @@ def _to(kind: dtypes.dtype) -> Callable[[Tensor], Tensor]:
 
 @_set("to")
 def _to_any(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
-    """In another dtype."""
+    """The tensor in another dtype."""
     for a in args:
         if isinstance(a, Tensor):
             dtype = a.dtype
@@ -235,7 +235,7 @@ def _to_any(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_
 
 @_set("type")
 def _type(self: Tensor, dtype: Any = None) -> Any:
-    """In another dtype, or the name of its class."""
+    """The tensor in another dtype, or the name of its type if no dtype is given."""
     name = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int"}
     word = name.get(self.dtype.name, self.dtype.name.title())
     return f"torch.{word}Tensor" if dtype is None else _to_any(self, dtype)
@@ -243,7 +243,7 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
 
 @_set("__init__")
 def _begin(self: Tensor, data: Any = ()) -> None:
-    """A tensor of data in the default dtype."""
+    """Initialize a tensor from data, in the default dtype."""
     made = factories.tensor(data, dtype=dtypes.default.float)
     for name in (
         "_data",
@@ -271,7 +271,7 @@ def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @_set("fill_diagonal_")
 def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Put a number on the diagonal."""
+    """Fill the diagonal with a number, in place."""
     n = min(self.shape)
     k = np.arange(n)
     self[tuple([factories.from_numpy(k)] * self.ndim)] = fill_value
@@ -280,7 +280,7 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 @_set("copy_")
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Put another tensor's numbers in the place of its own."""
+    """Copy the numbers of another tensor into this one."""
     new = in_dtype(src, self._data.dtype)
     return assign(self, shaping.expand(new, *self.shape) if new.shape != self.shape else new)
 
@@ -325,7 +325,7 @@ def _element_size(self: Tensor) -> int:
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The elements in row-major order in memory: a copy if they are not."""
+    """The tensor itself if its memory is in row-major order, else a copy that is."""
     array = self._data
     in_order = not isinstance(array, np.ndarray) or array.flags.c_contiguous
     return self if in_order else pointwise.clone(self)
@@ -371,7 +371,7 @@ def _simple() -> None:
 
 
 def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """The sum over axes along which a shape was broadcast."""
+    """The sum over the axes along which ``size`` was broadcast."""
     target = Size(size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
     extra = self.ndim - len(target)
     dims = [*range(extra)]

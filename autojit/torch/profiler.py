@@ -1,4 +1,4 @@
-"""``torch.profiler``: the time that each operation takes, forward and backward.
+"""``torch.profiler``: measures the time of each operation, forward and backward.
 
 >>> from autojit import torch
 >>> x = torch.ones(3, requires_grad=True)
@@ -25,7 +25,7 @@ from autojit.session.watching import span, watching
 
 
 class ProfilerActivity(enum.Enum):
-    """Where operations run."""
+    """The devices on which operations run."""
 
     CPU = 0
     CUDA = 1
@@ -46,12 +46,12 @@ class Event:
         self.start: int = time.perf_counter_ns()
 
 
-#: PyTorch's kinds of events, by those of the spans that they are made of.
+#: PyTorch's kinds of events, by the kinds of spans.
 _KINDS = {"operation": "cpu_op", "backward": "backward", "annotation": "user_annotation"}
 
 
 class _Recorder:
-    """A watcher that makes events of spans; some are open in each thread."""
+    """A watcher that makes events from spans; each thread has its own open events."""
 
     def __init__(self, shapes: bool) -> None:
         self.events: list[Event] = []
@@ -72,7 +72,7 @@ class _Recorder:
         self._stack().append(event)
 
     def end(self, span: span) -> None:
-        """Close the event that was opened last."""
+        """Close the innermost open event."""
         if span.kind not in _KINDS:
             return
         stack = self._stack()
@@ -83,7 +83,7 @@ class _Recorder:
             stack[-1].children += event.duration
 
     def mark(self, name: str) -> None:
-        """An event without a duration."""
+        """Add an event without a duration."""
         self.events.append(Event(name, "user_annotation", None))
 
     def _stack(self) -> list[Event]:
@@ -94,12 +94,12 @@ class _Recorder:
 
 
 class _Current:
-    #: The profile that is open.
+    #: The active profile, or None.
     profile: Any = None
 
 
 class record_function:
-    """A context, or a decorator, whose time is an event with a name."""
+    """A context, or a decorator, whose time is recorded as an event with a name."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
@@ -122,14 +122,14 @@ class record_function:
 
 
 class profile:
-    """A context in which the time of every operation on tensors is taken, in all threads.
+    """A context in which the time of every operation on tensors is measured, in all threads.
 
     Args:
-        activities: taken for the sake of PyTorch; operations run on the processor.
-        record_shapes: whether events tell the shapes of the operands.
+        activities: accepted for compatibility; operations run on the CPU.
+        record_shapes: whether events include the shapes of the operands.
         on_trace_ready: called with the profile at the end.
-        profile_memory, with_flops, schedule: not covered, an error if given.
-        with_stack, with_modules: taken, and of no effect.
+        profile_memory, with_flops, schedule: not covered; an error if given.
+        with_stack, with_modules: accepted, without effect.
     """
 
     def __init__(self, *, activities: Any = None, schedule: Any = None, on_trace_ready: Any = None,
@@ -152,7 +152,7 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begin to take times."""
+        """Start measuring."""
         if _Current.profile is not None:
             raise RuntimeError("Profiler is already enabled")
         _Current.profile = self
@@ -160,14 +160,14 @@ class profile:
         self._watching.__enter__()
 
     def stop(self) -> None:
-        """End."""
+        """Stop measuring, and call ``on_trace_ready``."""
         self._watching.__exit__(None, None, None)
         _Current.profile = None
         if self._ready is not None:
             self._ready(self)
 
     def step(self) -> None:
-        """Mark the end of a step of training."""
+        """Mark the end of a training step."""
         self._steps += 1
         self._recorder.mark(f"ProfilerStep#{self._steps}")
 
@@ -177,7 +177,7 @@ class profile:
 
     def key_averages(self, group_by_input_shape: bool = False,
                      group_by_stack_n: int = 0) -> Averages:  # fmt: skip
-        """The events of each name together."""
+        """The averages of the events of each name."""
         found: dict[Any, Average] = {}
         for e in self._recorder.events:
             key = (e.name, str(e.shapes)) if group_by_input_shape else e.name
@@ -199,7 +199,7 @@ class profile:
 
 
 class Average:
-    """What all events of one name took, in microseconds."""
+    """The time of all events of one name, in microseconds."""
 
     def __init__(self, event: Event) -> None:
         self.key: str = event.name
@@ -210,14 +210,14 @@ class Average:
         self.self_cpu_time_total: float = 0.0
 
     def add(self, event: Event) -> None:
-        """Take one more event into account."""
+        """Add an event."""
         self.count += 1
         self.cpu_time_total += event.duration / 1000
         self.self_cpu_time_total += (event.duration - event.children) / 1000
 
     @property
     def cpu_time(self) -> float:
-        """The mean of one event."""
+        """The mean time of an event."""
         return self.cpu_time_total / self.count
 
 
@@ -231,7 +231,7 @@ class Averages(list[Average]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """All time, in microseconds."""
+        """The total time, in microseconds."""
         return sum(a.self_cpu_time_total for a in self)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100,
@@ -241,8 +241,8 @@ class Averages(list[Average]):
         Args:
             sort_by: ``"cpu_time_total"``, ``"self_cpu_time_total"``, ``"cpu_time"``, ``"count"``;
                 None for the order of the first events.
-            row_limit: how many rows there are at most; -1 for all.
-            max_name_column_width: where longer names are cut.
+            row_limit: the most rows; -1 for all.
+            max_name_column_width: the most characters of a name; longer ones are truncated.
         """
         if sort_by is not None and sort_by not in _SORTS:
             words = ", ".join(map(repr, _SORTS))

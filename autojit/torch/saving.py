@@ -1,7 +1,7 @@
 """``torch.save`` and ``torch.load``: trees of tensors and plain values as ``.npz`` files.
 
-A file holds one array for each tensor, and the tree as JSON; nothing in it is code.  A state dict
-can be read by ``numpy.load`` as well, for its arrays have the names of its keys.
+A file holds one array for each tensor, and the tree as JSON; it contains no code.  The file of a
+state dict can also be read by ``numpy.load``, because its arrays have the names of its keys.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _TREE = "autojit.tree"
 
 
 def save(obj: Any, f: Any) -> None:
-    """Save a tree of dicts, lists, tuples, tensors, arrays, numbers and texts.
+    """Save a tree of dicts, lists, tuples, tensors, arrays, numbers and strings.
 
     Args:
         obj: the tree, such as ``model.state_dict()``. A module is refused: save its state.
-        f: a path, which is replaced when everything is written; or a binary file.
+        f: a path, whose file is replaced once everything is written; or a binary file.
 
     >>> import tempfile, pathlib
     >>> from autojit import torch
@@ -46,12 +46,12 @@ def save(obj: Any, f: Any) -> None:
 
 
 def load(f: Any, map_location: Any = None, weights_only: bool = True) -> Any:
-    """What was saved; tensors are new ones.
+    """Load a saved tree; its tensors are new.
 
     Args:
         f: a path or a binary file.
-        map_location: the processor; tensors lie there.
-        weights_only: nothing else is loaded in any case: files hold no code.
+        map_location: the CPU, where tensors are.
+        weights_only: no effect, because files contain no code.
     """
     with np.load(f, allow_pickle=False) as file:
         if _TREE not in file:
@@ -60,7 +60,7 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True) -> Any:
 
 
 def _described(x: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A tree as JSON; tensors go into ``arrays``, by their paths."""
+    """A tree as JSON; tensors are added to ``arrays`` under their paths."""
     if isinstance(x, (Tensor, np.ndarray)):
         return _placed(x, path or "tensor", arrays)
     if x is None or isinstance(x, (bool, int, float, str)):

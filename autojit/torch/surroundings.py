@@ -1,4 +1,4 @@
-"""What a function depends on besides its arguments, as far as it is compared between calls."""
+"""The values that a function depends on besides its arguments, as compared between calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 64
 
 
 def constant(x: Any) -> Any:
-    """Something by which compiled functions are told apart: 1, 1.0 and True are three."""
+    """A value as a part of the key of compiled functions: 1, 1.0 and True differ."""
     try:
         hash(x)
     except TypeError:
@@ -27,13 +27,13 @@ def constant(x: Any) -> Any:
 
 
 class Surroundings:
-    """The tensors, plain numbers, modes and hooks that a function or module may read: in its
-    variables, in the attributes of its object, and in lists and dicts there."""
+    """The tensors, plain numbers, modes and hooks that a function or module may read: from its
+    variables, the attributes of its object, and the lists and dicts in these."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.tensors: dict[int, tuple[int, Tensor]] = {}
         self._seen: set[int] = set()
-        #: All but the tensors, and how many there are at which names.
+        #: Everything except the tensors; for these, their numbers and names.
         self.state: tuple[Any, ...] = tuple(self._read(function))
 
     def _read(self, x: Any) -> Iterator[Any]:
@@ -55,7 +55,7 @@ class Surroundings:
                 yield from self._value(name, _content(cell))
 
     def _met(self, tensor: Tensor) -> int:
-        """The number of a tensor among those that were met."""
+        """The number of a tensor in the order in which tensors are found."""
         number, _ = self.tensors.setdefault(id(tensor), (len(self.tensors), tensor))
         return number
 
@@ -82,7 +82,7 @@ class Surroundings:
             yield from self._value(f"{name}[{key!r}]", item)
 
     def _attributes(self, x: Any) -> Iterator[Any]:
-        """The attributes of an object; of a module also whether it trains, and its hooks."""
+        """The attributes of an object; for a module, also its training mode and its hooks."""
         for name, value in getattr(x, "__dict__", {}).items():
             if isinstance(value, _PLAIN):
                 yield name, type(value), value
@@ -97,5 +97,5 @@ class Surroundings:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a name that is not set yet
+    except ValueError:  # a variable that is not set yet
         return None

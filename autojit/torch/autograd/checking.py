@@ -1,4 +1,4 @@
-"""Derivatives compared with differences."""
+"""Compares derivatives with finite differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autojit.torch.functions.factories import randn
 
 
 class GradcheckError(RuntimeError):
-    """A derivative differs from the differences."""
+    """A derivative differs from the finite differences."""
 
 
 def _listed(x: Any) -> list[Tensor]:
@@ -40,7 +40,7 @@ def gradcheck(
         eps: the step of the differences.
         atol: the absolute tolerance.
         rtol: the relative tolerance.
-        raise_exception: whether a difference raises GradcheckError.
+        raise_exception: whether a disagreement raises GradcheckError.
     """
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     moving = [x for x in given if isinstance(x, Tensor) and x.requires_grad]
@@ -88,13 +88,13 @@ def _check(func: Any, given: Any, moving: Any, eps: float, atol: float, rtol: fl
 
 
 def _parts(array: np.ndarray) -> np.ndarray:
-    """Its elements as real numbers, one behind the other: of complex ones both parts."""
+    """The elements as a flat array of real numbers; a complex element gives both its parts."""
     flat = np.ravel(array)
     return np.stack([flat.real, flat.imag], 1).ravel() if flat.dtype.kind == "c" else flat
 
 
 def _units(array: np.ndarray) -> Iterator[np.ndarray]:
-    """What moves each of the real numbers of an array by 1."""
+    """For each real number of an array, the array that moves it by 1."""
     for i in range(array.size):
         for step in (1, 1j) if array.dtype.kind == "c" else (1,):
             unit = np.zeros(array.size, array.dtype)
@@ -103,9 +103,11 @@ def _units(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _jacobian(output: Tensor, moving: Sequence[Tensor]) -> list[np.ndarray]:
-    """Of each input, the derivatives of all numbers of the output: inputs down, outputs right.
+    """For each input, the matrix of the output's derivatives: a row for each number of the input, a
+    column for each number of the output.
 
-    A gradient by a complex number has the derivatives by both parts for parts, as in PyTorch.
+    As in PyTorch, the parts of a gradient with respect to a complex number are the derivatives with
+    respect to its parts.
     """
     columns: list[list[np.ndarray]] = [[] for _ in moving]
     for unit in _units(output._data):
@@ -133,7 +135,7 @@ def _differences(func: Any, given: Any, x: Tensor, j: int, eps: float) -> np.nda
 def gradgradcheck(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any
 ) -> bool:
-    """Whether the second derivatives of a function agree with differences of the first."""
+    """Whether the second derivatives of a function agree with differences of the first ones."""
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     outputs = _listed(func(*given))
     if grad_outputs is None:

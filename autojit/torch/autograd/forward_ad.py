@@ -33,7 +33,7 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
-    """The tensor with a tangent."""
+    """A tensor with a tangent."""
     if not _levels:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
@@ -58,7 +58,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
 
 
 def unpack_dual(tensor: Tensor, *, level: Any = None) -> UnpackedDualTensor:
-    """A tensor and its tangent; None where it does not depend on a dual one."""
+    """A tensor and its tangent; the tangent is None if the tensor depends on no dual tensor."""
     if not _levels or not tensor.requires_grad:
         return UnpackedDualTensor(tensor, None)
     duals = _levels[-1]

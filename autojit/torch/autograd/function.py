@@ -1,4 +1,4 @@
-"""Operations of the user's, with a backward pass of their own."""
+"""User-defined operations with their own backward passes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autojit.tracing.tracer import Tracer
 
 
 class Context:
-    """What ``forward`` leaves for ``backward``."""
+    """The state that ``forward`` leaves for ``backward``."""
 
     def __init__(self, needs: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs
@@ -30,7 +30,7 @@ class Context:
         self.dirty: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep inputs or results for ``backward``."""
+        """Save inputs or results for ``backward``."""
         self.to_save = tensors
 
     @property
@@ -39,20 +39,20 @@ class Context:
         return self.to_save if self.node is None else self.node.saved_tensors()
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say that results have no derivative."""
+        """Declare that results have no derivative."""
         self.not_differentiable = [id(t) for t in tensors]
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say that inputs were changed in place."""
+        """Declare that inputs were changed in place."""
         self.dirty = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` is given zeros in the place of None."""
+        """Set whether ``backward`` gets zeros instead of None."""
         self.materialize = value
 
 
 class OwnNode(Node):
-    """The node of an operation of the user's."""
+    """The node of a user-defined operation."""
 
     __slots__ = ("context", "function", "types")
     context: Any
@@ -64,7 +64,7 @@ class OwnNode(Node):
         return types
 
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved, linked into the graph."""
+        """The saved tensors, linked into the graph."""
         if self.saved is None:
             raise RuntimeError(SECOND_TIME)
         found = []
@@ -126,7 +126,7 @@ class OwnNode(Node):
 
 
 class Function:
-    """An operation with ``forward`` and ``backward`` of the user's.
+    """An operation with user-defined ``forward`` and ``backward``.
 
     >>> from autojit import torch
     >>> class Cube(torch.autograd.Function):
@@ -153,7 +153,7 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments of ``forward``, one each; None for what has none."""
+        """The gradients of ``forward``'s arguments, one each; None for an argument without one."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
             "autograd.Function to use it with backward mode AD."
@@ -161,7 +161,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """The results for arguments, recorded."""
+        """Compute the results, and record the operation."""
         needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         context = Context(needs if recording() else (False,) * len(args))
         separate = hasattr(cls, "setup_context")
@@ -213,7 +213,7 @@ def _linked(cls: Any, context: Context, args: Any, needs: Any, made: Any) -> Any
             out = r
             saved_as[id(r)] = k
         if id(r) not in context.not_differentiable and kind_of(r._data.dtype) in "fc":
-            if id(r) in dirty and out._base is not None:  # its base has this history now
+            if id(r) in dirty and out._base is not None:  # the base has taken this history
                 new = wrap(out._data)
                 new._edge, new._needs = (node, k), True
                 rebase(out, new)
@@ -234,7 +234,7 @@ def _linked_context(context: Context, node: OwnNode) -> Context:
 
 
 class _Linked(Context):
-    """The context of a node, which it refers to weakly."""
+    """The context of a node; it refers to the node weakly."""
 
     @property
     def node(self) -> Any:  # type: ignore[override]
@@ -251,7 +251,7 @@ def _kept(t: Any, outputs: dict[int, int]) -> Any:
 
 
 class _Once(Node):
-    """Where a gradient comes from that has none itself."""
+    """The node of a gradient that cannot be differentiated itself."""
 
     __slots__ = ("types",)
     types: Any
@@ -270,8 +270,8 @@ class _Once(Node):
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator of ``backward``, for one whose own derivative would be wrong: nothing in it is
-    recorded, and to differentiate its results is an error.
+    """A decorator for a ``backward`` whose own derivative would be wrong: nothing in it is
+    recorded, and differentiating its results is an error.
 
     >>> from autojit import torch
     >>> class Square(torch.autograd.Function):

@@ -1,4 +1,4 @@
-"""``torch.autograd.functional``: Jacobians and products with them."""
+"""``torch.autograd.functional``: Jacobians, Hessians and products with them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """The derivatives of all elements of the results by all elements of the inputs."""
+    """The derivatives of all elements of the results with respect to all elements of the inputs."""
     _not_strict(strict)
     with enable_grad():
         leaves = _leaves(inputs, create_graph)
@@ -97,7 +97,7 @@ def jacobian_of_number(func: Callable[..., Any], leaves: tuple[Tensor, ...]) -> 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """The results, and the product of a vector with the Jacobian."""
+    """The results, and the vector-Jacobian product."""
     _not_strict(strict)
     with enable_grad():
         leaves = _leaves(inputs, create_graph)
@@ -111,7 +111,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """The results, and the product of the Jacobian with a vector, by two backward passes."""
+    """The results, and the Jacobian-vector product, by two backward passes."""
     _not_strict(strict)
     with enable_grad():
         leaves = _leaves(inputs, create_graph)
@@ -122,7 +122,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def pushed(outputs: Any, leaves: Any, tangents: Any, create_graph: bool) -> tuple[Any, ...]:
-    """Tangents of outputs: the pullback is linear in its cotangents, and is pulled back itself."""
+    """The tangents of outputs, by the pullback of the pullback, which is linear in its
+    cotangents."""
     seeds = [_zeros(o).requires_grad_() for o in outputs]
     back = grad(list(outputs), list(leaves), seeds, create_graph=True, allow_unused=True)
     pairs = [

@@ -1,4 +1,4 @@
-"""``torch.distributions``: densities, entropies and draws of the most used distributions."""
+"""``torch.distributions``: densities, entropies and samples of the most common distributions."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _LOG_2PI = math.log(2 * math.pi)
 
 
 class _Located(Distribution):
-    """A standard distribution, scaled and shifted."""
+    """A location-scale family: a standard distribution, scaled and shifted."""
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, str]] = {"loc": "real", "scale": "positive"}
@@ -67,11 +67,11 @@ class Normal(_Located):
         return 0.5 + 0.5 * _LOG_2PI + self.scale.log()
 
     def cdf(self, value: Tensor) -> Any:
-        """The probability of less."""
+        """The cumulative distribution function."""
         return 0.5 * (1 + ((value - self.loc) / self.scale / math.sqrt(2)).erf())
 
     def icdf(self, value: Tensor) -> Any:
-        """The value below which a share lies."""
+        """The quantile function: the inverse of the cumulative distribution function."""
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
     @property
@@ -86,7 +86,7 @@ class Normal(_Located):
 
 
 class LogNormal(_Located):
-    """The distribution of ``exp`` of a normal number."""
+    """The distribution of ``exp`` of a normal variable."""
 
     support = "positive"
 
@@ -296,7 +296,7 @@ class Beta(Distribution):
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, by its covariance or the Cholesky factor of it."""
+    """The normal distribution of vectors, given its covariance or the Cholesky factor of it."""
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, str]] = {"loc": "real"}

@@ -1,4 +1,4 @@
-"""Distributions of whole numbers and classes."""
+"""Distributions of integers and classes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _one_given(probs: Any, logits: Any) -> None:
 
 
 class Bernoulli(Distribution):
-    """1 with a probability, else 0."""
+    """The Bernoulli distribution: 1 with a given probability, else 0."""
 
     support = "0 or 1"
     arg_constraints: ClassVar[dict[str, str]] = {"probs": "in [0, 1]", "logits": "real"}
@@ -66,7 +66,8 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """A class, by probabilities or unnormalised logarithms of them along the last axis.
+    """The distribution of a class, given probabilities or their unnormalised logarithms along the
+    last axis.
 
     >>> from autojit import torch
     >>> d = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
@@ -142,10 +143,10 @@ class Poisson(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The rate."""
+        """The mean, which is the rate."""
         return self.rate
 
     @property
     def variance(self) -> Any:
-        """The rate."""
+        """The variance, which is the rate."""
         return self.rate

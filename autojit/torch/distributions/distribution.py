@@ -1,4 +1,4 @@
-"""What distributions share."""
+"""The base class of distributions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autojit.torch.functions.making import in_dtype
 
 
 def together(*values: Any) -> tuple[Any, ...]:
-    """Parameters as tensors of one shape; numbers in the dtype of the tensors."""
+    """Parameters as tensors of one shape; numbers get the dtype of the tensors."""
     given = [v for v in values if isinstance(v, Tensor)]
     dtype = given[0]._data.dtype if given else factories.dtypes.default.float.numpy
     made = [v if isinstance(v, Tensor) else in_dtype(float(v), dtype) for v in values]
@@ -27,7 +27,7 @@ def together(*values: Any) -> tuple[Any, ...]:
 
 
 def source() -> np.random.Generator:
-    """The random numbers of the default generator."""
+    """The NumPy generator of the default generator."""
     return factories.default_generator.numbers
 
 
@@ -44,14 +44,14 @@ _HOLDS: dict[str, Callable[[np.ndarray], Any]] = {
 class Distribution:
     """A distribution of tensors.
 
-    ``batch_shape``  the shape of its parameters: as many independent distributions
-    ``event_shape``  the shape of one draw
+    ``batch_shape``  the shape of the parameters: one independent distribution for each element
+    ``event_shape``  the shape of one sample
     """
 
     has_rsample = False
-    #: The parameters, and what has to hold for each.
+    #: The parameters, with the constraint on each.
     arg_constraints: ClassVar[dict[str, str]] = {}
-    #: What has to hold for a value whose density is asked for.
+    #: The constraint on values.
     support: ClassVar[str] = "real"
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (),
@@ -75,7 +75,7 @@ class Distribution:
             )
 
     def _check_value(self, value: Tensor) -> None:
-        """Raise ValueError where the density of a value outside of the support is asked for."""
+        """Raise ValueError if a value is outside the support."""
         if self._validates and isinstance(value._data, np.ndarray):
             inside = self._inside(value._data)
             if not inside.all():
@@ -92,14 +92,14 @@ class Distribution:
         return (*tuple(sample_shape), *self.batch_shape, *self.event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """A draw through which gradients go to the parameters."""
+        """Draw a sample through which gradients flow to the parameters."""
         raise NotImplementedError(
             f"{type(self).__name__}.rsample is not covered: a draw has no gradient by the "
             "parameters. Use sample() with log_prob(), as in REINFORCE."
         )
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """A draw."""
+        """Draw a sample."""
         with no_grad():
             return self.rsample(sample_shape).detach()
 
@@ -137,7 +137,7 @@ def drawn(array: Any, like: Tensor) -> Tensor:
 
 
 class Independent(Distribution):
-    """A distribution whose last batch axes are part of a draw."""
+    """A distribution whose last batch axes are event axes."""
 
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int,
                  validate_args: bool | None = None) -> None:  # fmt: skip

@@ -65,7 +65,7 @@ _PAIRS: dict[type[Distribution], Callable[[Any, Any], Any]] = {
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """The Kullback-Leibler divergence of q from p.
+    """The Kullback-Leibler divergence KL(p || q).
 
     >>> from autojit import torch
     >>> Normal = torch.distributions.Normal

@@ -1,1 +1,1 @@
-"""The engine of define-by-run: what is recorded, and how gradients go back."""
+"""The define-by-run engine: it records operations and propagates gradients backward."""

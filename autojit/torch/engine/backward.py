@@ -1,7 +1,7 @@
-"""The backward pass: nodes in the order opposite to that in which they were made.
+"""The backward pass: it visits nodes in the reverse of the order in which they were made.
 
-A node is passed when all that was computed from it has been, for that is younger.  Nothing
-recurses.
+A node is visited after everything computed from it, because that was made later.  The pass does not
+recurse.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from .widening import added, cast, computable, has_halves, plain
 class Pass:
     """One backward pass.
 
-    ``targets``  the edges whose gradients are asked for; None where they go to the leaves' ``grad``
+    ``targets``  the edges whose gradients are requested; None if gradients are added to the leaves'
+                 ``grad``
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Pass:
                     self._visit(heapq.heappop(self._waiting)[2])
 
     def _go_straight(self) -> None:
-        """Pass nodes while nothing but their rules is asked of each."""
+        """Visit nodes as long as each one needs nothing but its rule."""
         waiting, cotangents, retain = self._waiting, self._cotangents, self.retain
         if watching.watchers or modes.anomaly:
             return
@@ -88,7 +89,7 @@ class Pass:
                 node.saved = None
 
     def _end(self, found: list[tuple[AccumulateGrad, Any]]) -> None:
-        """Give gradients to leaves."""
+        """Add the gradients to the leaves."""
         with np.errstate(all="ignore"):
             while found:
                 node, held = found[-1][0], {0: found.pop()[1]}
@@ -120,7 +121,7 @@ class Pass:
             self._go_on(node, held)
 
     def _is_end(self, node: Node, held: dict[int, Any]) -> bool:
-        """Keep what is asked for; whether nothing that is asked for lies further on."""
+        """Keep the requested cotangents; return whether no requested edge lies beyond this node."""
         for k in held:
             if (node, k) in (self.targets or ()):
                 self.found[node, k] = held[k]
@@ -152,7 +153,7 @@ class Pass:
             node.release()
 
     def _complete(self, node: Node, held: dict[int, Any]) -> list[Any]:
-        """The cotangents of all results, zeros where nothing came back."""
+        """The cotangents of all results; zeros for results that received none."""
         types = node.out_types()
         if len(types) == 1:
             return [held[0]]
@@ -178,7 +179,7 @@ class Pass:
         given = self._tensor(cotangents[0])
         held[0], is_first = cotangents.pop(), x._grad is None
         self._accumulate(node, held)
-        for hook in list(extras.hooks.values()):  # a gradient that is the first is this one
+        for hook in list(extras.hooks.values()):  # the first gradient is the same array
             hook((), (x._grad if is_first else given,))
 
     def _call_prehooks(self, hooks: dict[int, Any], cotangents: list[Any]) -> list[Any]:
@@ -202,7 +203,7 @@ class Pass:
         cotangent = held.pop(0)
         if self.recorded:
             given = cotangent
-        else:  # nobody else has an array that only this function refers to
+        else:  # the array can be taken over if only this function refers to it
             is_own = sys.getrefcount(cotangent) == 2 and is_fresh(cotangent)
             given = wrap(cotangent if is_own else _own(cotangent))
         before = x._grad
@@ -269,23 +270,23 @@ class Pass:
                 )
 
 
-#: Where the code of tensors lies.
+#: The folder of this package's code.
 _OURS = str(Path(__file__).parents[1])
 
 
 def _last_line(text: str) -> str:
-    """The last frame of a traceback that is not ours."""
+    """The last frame of a traceback that is outside this package."""
     frames = [f for f in text.split('  File "') if f and not f.startswith(_OURS)]
     return f'  File "{frames[-1].rstrip()}' if frames else ""
 
 
 def _own(array: Any) -> Any:
-    """A gradient that the user may change: no view of what others hold."""
+    """A gradient that the user may change: a copy, so that it is no view of another's memory."""
     return np.array(array) if isinstance(array, np.ndarray) else array
 
 
 def _towards(targets: set[Edge], roots: Iterable[Node]) -> set[Node]:
-    """The nodes between roots and targets."""
+    """The nodes on the paths from roots to targets."""
     seen: set[Node] = set()
     todo = list(roots)
     while todo:
@@ -309,7 +310,7 @@ def run_backward(
     create_graph: bool,
     targets: Iterable[Edge] | None = None,
 ) -> dict[Edge, Any]:
-    """The backward pass from tensors with given cotangents."""
+    """Run the backward pass from tensors with given cotangents."""
     from .recording import edge_of
 
     for t in outputs:

@@ -1,4 +1,4 @@
-"""Dtypes by PyTorch's names, and which one operands have together."""
+"""Dtypes by PyTorch's names, and type promotion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .widening import computable
 
 
 class dtype:
-    """A dtype of tensors; ``numpy`` is NumPy's."""
+    """A dtype of tensors; ``numpy`` is the NumPy dtype."""
 
     def __init__(self, name: str, numpy: Any) -> None:
         self.name = name
@@ -38,7 +38,7 @@ uint8: dtype = dtype("uint8", np.uint8)
 bool_: dtype = dtype("bool", np.bool_)
 float16: dtype = dtype("float16", np.float16)
 bfloat16: dtype = dtype("bfloat16", BFLOAT16)
-#: Those of 16 bits.
+#: The floating-point dtypes of 16 bits.
 HALVES = (float16, bfloat16)
 
 DTYPES = {
@@ -57,7 +57,7 @@ DTYPES = {
         *HALVES,
     )
 }
-#: Their other names.
+#: Other names of the dtypes.
 ALIASES = {
     "float": float32, "double": float64, "half": float16, "int": int32, "long": int64,
     "short": int16, "cfloat": complex64, "cdouble": complex128,
@@ -74,19 +74,19 @@ default: _Default = _Default()
 
 
 def set_default_dtype(d: dtype) -> None:
-    """The dtype of tensors of Python floats from now on: float32 or float64."""
+    """Set the dtype of tensors made from Python floats: float32 or float64."""
     if d not in (float32, float64):
         raise TypeError("only floating-point types are supported as the default type")
     default.float = d
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of tensors of Python floats."""
+    """The dtype of tensors made from Python floats."""
     return default.float
 
 
 def numpy_dtype(d: Any) -> np.dtype:
-    """NumPy's dtype for one of ours, one of NumPy's, or one of Python's types."""
+    """The NumPy dtype for a tensor dtype, a NumPy dtype or a Python type."""
     if isinstance(d, dtype):
         return d.numpy
     if d in _PYTHON:
@@ -95,7 +95,7 @@ def numpy_dtype(d: Any) -> np.dtype:
 
 
 def of(numpy: np.dtype) -> dtype:
-    """Ours for one of NumPy's."""
+    """The tensor dtype for a NumPy dtype."""
     try:
         return DTYPES[numpy]
     except KeyError:
@@ -118,8 +118,9 @@ def _joined(dtypes: Iterable[np.dtype]) -> np.dtype | None:
 
 
 def result_type(operands: Iterable[Any]) -> np.dtype:
-    """The dtype of tensors and Python numbers together, by PyTorch's rules: tensors without axes
-    and numbers count only where they are of a higher kind than all before them."""
+    """The common dtype of tensors and Python numbers, by PyTorch's rules: tensors without axes
+    count only if they are of a higher kind than tensors with axes, and numbers only if they are of
+    a higher kind than all tensors."""
     groups: tuple[list[np.dtype], list[np.dtype], list[np.dtype]] = ([], [], [])
     for x in operands:
         kind = next((k for k in _NUMBERS if isinstance(x, k)), None)  # np.float64 is a float too

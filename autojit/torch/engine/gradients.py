@@ -49,7 +49,7 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of tensors to the ``grad`` of the leaves that they came from."""
+    """Add the gradients of tensors to the ``grad`` of the leaves that they were computed from."""
     outputs = _listed(tensors)
     cotangents = _cotangents(outputs, grad_tensors)
     if inputs is None:
@@ -75,7 +75,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of outputs by inputs, as a tuple; ``grad`` of no tensor changes.
+    """The gradients of outputs with respect to inputs, as a tuple; no tensor's ``grad`` changes.
 
     >>> from autojit import torch
     >>> x = torch.tensor(3.0, requires_grad=True)

@@ -1,8 +1,8 @@
-"""A compiled function as two programs: forward, which stores what backward reads, and backward.
+"""A compiled function as two programs: a forward one, which stores residuals, and a backward one.
 
-A minimum cut chooses the values that are stored, the fewest bytes (``ir/autodiff/residuals.py``);
-the function's inputs are at hand anyway.  A backward pass that is recorded in turn computes the
-function again instead, since derivatives have to go on to its inputs.
+A minimum cut chooses the stored values so that their bytes are fewest
+(``ir/autodiff/residuals.py``); the function's inputs are available anyway.  If the backward pass
+is itself recorded, it recomputes the function instead, because derivatives must reach its inputs.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .running import Source, conjugated, conjugated_call, is_complex
 
 
 class Halves:
-    """The programs of a function where the inputs in ``wrt`` need gradients.
+    """The programs of a function whose inputs in ``wrt`` need gradients.
 
-    ``forward``  gives the function's results, then the residuals, as a tuple
+    ``forward``  returns the function's results, then the residuals, as a tuple
     ``results``  how many results the function has
-    ``backward``  gives the cotangents of the inputs
-    ``rule``  how cotangents go back: it reads residuals as ``("residual", k)``
+    ``backward``  returns the cotangents of the inputs
+    ``rule``  propagates cotangents backward; it reads residuals as ``("residual", k)``
     """
 
     def __init__(self, operation: Operation, program: Program, wrt: Sequence[int]) -> None:
@@ -55,7 +55,7 @@ class Halves:
 
 
 def _places(primal: Program, outputs: Sequence[Value]) -> dict[Value, Source]:
-    """Where those values are at hand that nobody has to store."""
+    """The sources of the values that need not be stored: results, inputs and captured arrays."""
     count = len(primal.inputs) - len(primal.captured)
     places: dict[Value, Source] = {v: ("out", k) for k, v in enumerate(outputs)}
     for k, v in enumerate(primal.inputs):
@@ -64,7 +64,8 @@ def _places(primal: Program, outputs: Sequence[Value]) -> dict[Value, Source]:
 
 
 def _backward(parts: Linearized, residuals: Sequence[Source]) -> tuple[Program, tuple[Source, ...]]:
-    """The cotangents of the inputs, and what they are computed from: captured arrays last."""
+    """A program for the cotangents of the inputs, and the sources that it reads: captured arrays
+    last."""
     backward = transpose(parts.linear, parts.residuals)
     read: list[Source] = [*residuals, *(("cotangent", k) for k in parts.active)]
     inputs = {s: Value(v.type) for s, v in zip(read, backward.inputs, strict=True)}
@@ -77,7 +78,8 @@ def _backward(parts: Linearized, residuals: Sequence[Source]) -> tuple[Program, 
 
 
 def _computed_again(program: Program, whole: Linearized) -> tuple[Program, tuple[Source, ...]]:
-    """The cotangents of the inputs from inputs and cotangents; captured arrays stand last."""
+    """A program that computes the inputs' cotangents from inputs, the results' cotangents and,
+    last, captured arrays; and the sources that it reads."""
     count = len(program.inputs) - len(program.captured)
     inputs = [Value(v.type) for v in program.inputs]
     cotangents = [Value(v.type) for v in program.outputs]

@@ -1,4 +1,4 @@
-"""Whether operations are recorded, by thread."""
+"""The modes of each thread: whether operations are recorded, and how."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class _Modes(threading.local):
     grad = True
     inference = False
     anomaly = False
-    #: Whether anomalies are looked for in values; a pass that fails names its line anyway.
+    #: Whether anomaly detection looks for NaN; a pass that fails names its line in any case.
     check_nan = True
-    #: The trace in which recording was switched off: its results are constants to derivatives.
+    #: The trace in which recording was switched off: derivatives take its results as constants.
     off: Any = None
-    #: Whether `torch.compile` traces a function, where nothing is recorded.
+    #: Whether `torch.compile` is tracing a function; nothing is recorded then.
     tracing = False
-    #: Where `torch.compile` collects the tensors that a function reads, and those that it makes.
+    #: Lists in which `torch.compile` collects the tensors that a function reads and makes.
     lifting: Any = None
     born: Any = None
-    #: Whether all of these are as they are in a new thread: each operation asks for this alone.
+    #: Whether all modes are as in a new thread: the only mode that each operation has to test.
     usual = True
 
 
@@ -32,7 +32,7 @@ modes = _Modes()
 
 
 def settle() -> None:
-    """What to call when a mode of this thread has been set."""
+    """Update ``usual``; call it after each change of a mode."""
     m = modes
     m.usual = m.grad and m.off is m.lifting is None and not (m.anomaly or m.tracing)
 
@@ -83,7 +83,7 @@ class _Mode:
 
 
 def _generating(function: Callable[..., Any], context: Callable[[], Any]) -> Callable[..., Any]:
-    """A generator function whose steps, and nothing in between, run in a context."""
+    """A generator function whose steps run in a context, but not the code between its steps."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -110,7 +110,7 @@ def _generating(function: Callable[..., Any], context: Callable[[], Any]) -> Cal
 
 
 class traced:
-    """A context in which `torch.compile` traces: nothing is recorded, whatever is switched on."""
+    """A context for the traces of `torch.compile`: nothing is recorded, whatever the modes are."""
 
     def __enter__(self) -> None:
         self._before = modes.grad, modes.off, modes.tracing
@@ -179,7 +179,7 @@ class inference_mode(no_grad):
 
 
 class set_grad_enabled(_Mode):
-    """Whether operations are recorded, from now on or in a context."""
+    """Set whether operations are recorded, from now on or in a context."""
 
     def __init__(self, mode: bool) -> None:
         super().__init__(mode)
@@ -191,7 +191,7 @@ class set_grad_enabled(_Mode):
         _switch("grad", self._value)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        modes.grad, modes.off = self._outer  # it is meant for the function alone
+        modes.grad, modes.off = self._outer  # a decorator's setting is for the function alone
         settle()
         return super().__call__(function)
 
@@ -231,7 +231,7 @@ class _Anomaly(_Mode):
 
 
 class set_detect_anomaly(_Anomaly):
-    """Whether a backward pass that makes a NaN is an error that names the forward operation."""
+    """Set whether a backward pass that makes a NaN raises an error naming the forward operation."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(mode, check_nan)
@@ -245,7 +245,7 @@ class set_detect_anomaly(_Anomaly):
 
 
 class detect_anomaly(_Anomaly):
-    """A context in which a backward pass that makes a NaN is an error."""
+    """A context in which a backward pass that makes a NaN raises an error."""
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(True, check_nan)
@@ -257,5 +257,5 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether a context of ``inference_mode`` is open."""
+    """Whether an ``inference_mode`` context is active."""
     return modes.inference

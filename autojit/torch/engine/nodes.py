@@ -1,7 +1,7 @@
 """Nodes of recorded graphs.
 
-A node refers to what it came from by edges, and to the arrays that its rule reads.  It does not
-refer to tensors, so that nothing refers to itself.
+A node refers by edges to the nodes of its operands, and to the arrays that its rule reads.  It does
+not refer to tensors, so there are no reference cycles.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .running import Source
 
 #: A node and the number of one of its results.
 Edge = tuple["Node", int]
-#: The edge of an operand that needs no gradient, among others.
+#: The edge of an operand that needs no gradient.
 NOWHERE = (None, 0)
-#: Nodes are numbered as they are made: operands before what is computed from them.
+#: Nodes are numbered as they are made: operands before the results computed from them.
 numbers: itertools.count[int] = itertools.count()
 
 SECOND_TIME = (
@@ -32,13 +32,13 @@ SECOND_TIME = (
 )
 
 
-#: What the backward pass reads: an array, the counter of its changes and where that stood.
+#: A saved array: the array, the counter of its changes, and the count when it was saved.
 Saved = tuple[Any, Sequence[int], int]
 _new = object.__new__
 
 
 class Handle:
-    """What takes a hook off again."""
+    """A handle that removes a hook."""
 
     _ids = itertools.count()
 
@@ -47,7 +47,7 @@ class Handle:
         self.id: int = next(Handle._ids)
 
     def remove(self) -> None:
-        """Take the hook off."""
+        """Remove the hook."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> Handle:
@@ -58,40 +58,40 @@ class Handle:
 
 
 def add_hook(hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> Handle:
-    """Add a hook to others."""
+    """Add a hook to a dict of hooks."""
     handle = Handle(hooks)
     hooks[handle.id] = hook
     return handle
 
 
 class Refill:
-    """What gives nodes back the arrays that they saved and dropped."""
+    """An object that restores the saved arrays that nodes have dropped."""
 
     def fill(self) -> None:
-        """Save them again."""
+        """Restore the arrays."""
         raise NotImplementedError
 
 
 class Extras:
-    """What few nodes have."""
+    """Attributes that few nodes have."""
 
     __slots__ = ("hooks", "metadata", "prehooks", "refill", "retained", "tensor_hooks", "traceback")
 
     def __init__(self) -> None:
-        #: Hooks on the node before and after cotangents pass, hooks on its results, and results
+        #: Hooks that run before and after the node's rule, hooks on its results, and the results
         #: that keep their gradients.
         self.prehooks: dict[int, Callable[..., Any]] = {}
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
         self.retained: list[tuple[int, Any]] = []
-        #: Where what it saved is had from, if that was dropped.
+        #: Restores the saved arrays if they were dropped.
         self.refill: Refill | None = None
-        #: Where it was recorded, and what the user notes.
+        #: Where the node was recorded, and the user's notes.
         self.traceback: str | None = None
         self.metadata: dict[str, Any] = {}
 
     def is_watched(self) -> bool:
-        """Whether somebody looks on while cotangents pass."""
+        """Whether hooks, retained gradients or dropped arrays need work besides the rule."""
         return bool(
             self.prehooks or self.hooks or self.tensor_hooks or self.retained or self.refill
         )
@@ -100,10 +100,10 @@ class Extras:
 class Node:
     """An operation of a recorded graph."""
 
-    # Graphs are long: each object of a node is one more for the garbage collector to pass.
+    # Graphs are long, and the garbage collector visits each object of a node.
     __slots__ = ("__weakref__", "extras", "links", "number", "rule", "saved")
     rule: Any
-    #: Its edges, one behind the other: a node and the number of one of its results, or None and 0.
+    #: The edges, flattened: a node and the number of one of its results, or None and 0.
     links: Sequence[Any]
     saved: Any
     number: int
@@ -118,8 +118,8 @@ class Node:
 
     @property
     def edges(self) -> list[Edge | None]:
-        """The nodes that it came from, with the numbers of their results; None where no gradient
-        is wanted."""
+        """The operands' nodes, with the numbers of their results; None for an operand that needs no
+        gradient."""
         links = self.links
         return [
             None if node is None else (node, k)
@@ -127,52 +127,52 @@ class Node:
         ]
 
     def extra(self) -> Extras:
-        """What few nodes have, made when it is first asked for."""
+        """The attributes that few nodes have, made on first use."""
         if self.extras is None:
             self.extras = Extras()
         return self.extras
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the user notes."""
+        """The user's notes."""
         return self.extra().metadata
 
     def retains(self, k: int, tensor: Any) -> bool:
-        """Whether a tensor that is its result k keeps its gradient."""
+        """Whether a tensor, as result k of this node, keeps its gradient."""
         if self.extras is None:
             return False
         return any(n == k and found() is tensor for n, found in self.extras.retained)
 
     def give_up(self, k: int, tensor: Any) -> None:
-        """A tensor is its result k no more."""
+        """Forget a tensor that is no longer result k of this node."""
         extra = self.extra()
         extra.retained = [
             (n, found) for n, found in extra.retained if n != k or found() is not tensor
         ]
 
     def name(self) -> str:
-        """The name of its class."""
+        """The name of the node's class."""
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """The nodes that it came from, and the numbers of their results."""
+        """The operands' nodes, and the numbers of their results."""
         return tuple((None, 0) if e is None else e for e in self.edges)
 
     def register_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(grad_inputs, grad_outputs)`` when cotangents have passed."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node's rule."""
         return add_hook(self.extra().hooks, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(grad_outputs)`` before cotangents pass; a result takes their place."""
+        """Call ``hook(grad_outputs)`` before the node's rule; its result replaces them."""
         return add_hook(self.extra().prehooks, hook)
 
     def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
-        """The shapes and dtypes of its results."""
+        """The shapes and dtypes of the results."""
         return [(t.shape, t.dtype) for t in self.rule.out_types]
 
     def check_saved(self, saved: Any) -> None:
-        """Raise if what it saved has been freed, or changed in place."""
+        """Raise if a saved array has been freed, or changed in place."""
         if saved is None:
             raise RuntimeError(SECOND_TIME)
         for source, (array, counter, version) in zip(self.rule.saved, saved, strict=False):
@@ -182,18 +182,18 @@ class Node:
                 )
 
     def _edge_of(self, source: Source) -> Edge | None:
-        """Where gradients of something that it saved go on."""
+        """The edge along which the gradient of a saved array continues."""
         kind, k = source
         if kind == "out":
             return (self, k)
         return self.edges[k] if kind == "in" else None
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
-        """The cotangents of the operands, arrays from arrays."""
+        """Compute the cotangents of the operands, as arrays, from arrays."""
         return self._placed(self.pulled(cotangents))
 
     def pulled(self, cotangents: Sequence[Any]) -> list[Any]:
-        """The cotangents of those operands that the rule gives them of."""
+        """The cotangents of the operands in the rule's ``wrt``."""
         rule: Rule = self.rule
         held = self.saved
         if held is None:
@@ -218,7 +218,7 @@ class Node:
         )
 
     def pull_recorded(self, cotangents: Sequence[Any], record: Any, as_tensor: Any) -> list[Any]:
-        """The same as :meth:`pull`, tensors from tensors, and recorded in turn."""
+        """The same as :meth:`pull`, but from tensors to tensors, and recorded."""
         self.check_saved(self.saved)
         rule: Rule = self.rule
         saved = dict(zip(rule.saved, self.saved, strict=True))
@@ -238,13 +238,13 @@ class Node:
         return placed
 
     def release(self) -> None:
-        """Free what was saved; a node that saves nothing can be passed again, as in PyTorch."""
+        """Free the saved arrays; a node that saved none can be visited again, as in PyTorch."""
         if self.saved:
             self.saved = None
 
 
 class AccumulateGrad(Node):
-    """Where the gradient of a leaf is added to its ``grad``."""
+    """The node that adds the gradient of a leaf to its ``grad``."""
 
     __slots__ = ("variable",)
 
@@ -254,7 +254,7 @@ class AccumulateGrad(Node):
         self.variable: Any = variable
 
     def name(self) -> str:
-        """As PyTorch's nodes in C++ call themselves."""
+        """The name that PyTorch's C++ nodes give themselves."""
         return "torch::autograd::AccumulateGrad"
 
     def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
@@ -270,7 +270,7 @@ def node_class(operation: Operation) -> type[Node]:
 
 
 def recorded(operation: Operation, rule: Rule, links: Sequence[Any]) -> Node:
-    """A node of an operation; what it saves is to be set."""
+    """A new node of an operation; the caller sets the arrays that it saves."""
     made: Node = _new(operation.node or node_class(operation))
     made.rule = rule
     made.links = links
@@ -280,7 +280,7 @@ def recorded(operation: Operation, rule: Rule, links: Sequence[Any]) -> Node:
 
 
 def accumulator(tensor: Any) -> AccumulateGrad:
-    """The node of a leaf, one at a time."""
+    """The node of a leaf; at any time there is only one."""
     found = tensor._accumulate_ref and tensor._accumulate_ref()
     if found is None:
         found = AccumulateGrad(tensor)
@@ -292,7 +292,7 @@ _TENSOR_NAMES = {"f": "Float", "d": "Double", "l": "Long", "q": "Long", "i": "In
 
 
 def changed_in_place(node: Node, array: Any, now: int, version: int, edge: Edge | None) -> str:
-    """What is wrong where an array that a node saved has changed."""
+    """The error message for a saved array that was changed in place."""
     kind = _TENSOR_NAMES.get(array.dtype.char, str(array.dtype))
     maker, k = edge or (node, 0)
     given = isinstance(maker, AccumulateGrad)

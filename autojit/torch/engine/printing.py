@@ -10,13 +10,13 @@ import numpy as np
 from . import dtypes
 from .widening import plain
 
-#: Digits after the point, elements from which a tensor is summarized, and how many are shown of
-#: each end of an axis then.
+#: Digits after the point; the number of elements above which a tensor is summarized; how many
+#: elements a summary shows at each end of an axis; characters of a line.
 PRECISION, THRESHOLD, EDGE, WIDTH = 4, 1000, 3, 80
 
 
 class _Format:
-    """How the elements of one tensor are written."""
+    """The format of the elements of one tensor."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.is_float = values.dtype.kind == "f"

@@ -1,7 +1,7 @@
-"""Operations on tensors: computed at once, and recorded where a gradient may be asked for.
+"""Operations on tensors: computed at once, and recorded if an operand needs a gradient.
 
-This is the one way from an operation to a tensor.  The function of the operation runs on NumPy's
-arrays, or under a transformation on traced ones, where the tensor is no more than their wrapper.
+Every operation on tensors goes through this module.  The operation's function runs on NumPy arrays,
+or on traced arrays in a transformation, where a tensor only wraps a traced array.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _new = object.__new__
 
 
 def _hushing() -> tuple[Callable[[], Any], Callable[[Any], object]]:
-    """What silences NumPy's warnings, since infinities and NaN are results, and what takes that
-    back: ``np.errstate(all="ignore")``, in a fifth of its time."""
+    """A function that silences NumPy's warnings, because infinities and NaN are valid results, and
+    one that undoes it: ``np.errstate(all="ignore")`` in a fifth of its time."""
     from numpy._core import umath
 
     variable: Any = getattr(umath, "_extobj_contextvar", None)
@@ -59,15 +59,15 @@ class quiet:
 
 
 class Kind:
-    """The class of tensors, which lies above."""
+    """Holds the class of tensors, which a higher layer defines."""
 
     tensor: Any = None
-    #: How many threads trace by `torch.compile`: their new tensors are in ``modes.born``.
+    #: How many threads trace for `torch.compile`: their new tensors are added to ``modes.born``.
     tracing = 0
 
 
 def wrap(array: Any) -> Any:
-    """A tensor of an array that nothing has been recorded of."""
+    """A tensor of an array, without recorded history."""
     made = _new(Kind.tensor)
     made._data = array
     made._needs = False
@@ -83,7 +83,7 @@ def wrap(array: Any) -> Any:
 
 
 def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
-    """The results of an operation, as tensors."""
+    """Compute an operation, record it if a gradient is needed, and return tensors."""
     if static:
         static = plain(static)
     if modes.usual and not watching.watchers and current_trace() is None:
@@ -111,7 +111,7 @@ def _again(
     needs: Sequence[bool],
     static: tuple[Any, ...],
 ) -> Any:
-    """The result of an operation like one that was recorded before, with one result."""
+    """The result of an operation with one result and a rule that was derived before."""
     forward = rule.forward
     if forward is not None and forward.compiled is not None:
         result = forward.compiled(*arrays)
@@ -129,7 +129,7 @@ def _again(
 
 
 def _recorded(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]) -> Any:
-    """The results, whatever the modes are, and whether or not the operation was met before."""
+    """The results in the general case: in any mode, with or without a known rule."""
     arrays = [t._data for t in tensors]
     compute = _watched if watching.watchers else _computed
     result = compute(operation, arrays, static)
@@ -159,7 +159,7 @@ def needs_of(tensors: Sequence[Any]) -> tuple[bool, ...]:
 def record_by(
     rule: Rule, operation: Operation, tensors: Sequence[Any], count: int
 ) -> tuple[Any, ...]:
-    """The same for an operation with a rule of its own, which gives residuals behind ``count``
+    """The results of an operation with a rule of its own, which returns residuals after ``count``
     results."""
     arrays = [t._data for t in tensors]
     compute = _watched if watching.watchers else _computed
@@ -170,12 +170,12 @@ def record_by(
 
 
 def _known(tensors: Sequence[Any]) -> list[Any]:
-    """Those that are not traced."""
+    """The tensors that are not traced."""
     return [t for t in tensors if not isinstance(t._data, Tracer)]
 
 
 def constants(result: Any) -> Any:
-    """Traced results without derivatives, where recording was switched off in the trace."""
+    """The results, as constants to derivatives if recording was switched off in this trace."""
     if modes.off is not current_trace():
         return result
     return tuple(map(frozen, result)) if result.__class__ is tuple else frozen(result)
@@ -211,7 +211,7 @@ def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ..
 
 
 def apart(result: Any, arrays: Sequence[Any]) -> Any:
-    """A result in memory of its own, where NumPy gives a view of an operand."""
+    """The result in its own memory: a copy if NumPy returned an operand or a view of one."""
     for a in arrays:
         if result is a:
             return np.copy(result)
@@ -225,7 +225,7 @@ def apart(result: Any, arrays: Sequence[Any]) -> Any:
 
 
 def spoken(name: str) -> str:
-    """An operation by the name of its function.
+    """The function name of an operation, from the name of its nodes.
 
     >>> spoken("LogSoftmaxBackward0")
     'log_softmax'
@@ -234,7 +234,7 @@ def spoken(name: str) -> str:
 
 
 def _watched(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
-    """The same as a span that watchers are told of."""
+    """Compute an operation as a span that watchers are notified of."""
     with span("operation", spoken(operation.name), arrays):
         return _computed(operation, arrays, static)
 
@@ -247,7 +247,7 @@ def attach(
     needs: tuple[bool, ...],
     results: Sequence[Any],
 ) -> None:
-    """Record how results came about."""
+    """Record the operation that results were computed by."""
     attach_rule(rule_for(operation, arrays, static, needs), operation, tensors, needs, results)
 
 
@@ -259,8 +259,9 @@ def attach_rule(
     results: Sequence[Any],
     residuals: Sequence[Any] = (),
 ) -> None:
-    """Record results by the rule of their operation; residuals are arrays that nobody else has."""
-    links: Any = () if len(tensors) < 5 else []  # a tuple is built anew by each edge
+    """Record results with the rule of their operation; residuals are arrays that only the node
+    holds."""
+    links: Any = () if len(tensors) < 5 else []  # each edge copies a tuple
     for t, need in zip(tensors, needs):  # noqa: B905 - it is asked for each operation
         if need:
             edge = t._edge if t._base is None else t._current_edge()
@@ -278,14 +279,14 @@ def attach_rule(
             t._needs = True
 
 
-#: The counter of tensors that nobody can change: the garbage collector need not look at it.
+#: The counter of tensors that never change: a tuple, which the garbage collector need not track.
 FIXED = (0,)
 
 
 def counter_of(t: Any) -> Any:
-    """How often a tensor's memory has been changed in place; made when it is first asked for.
+    """The counter of in-place changes of a tensor's memory, made on first use.
 
-    It has a second element where a traced copy stands for a view of the memory.
+    It has a second element if a traced copy represents a view of the memory.
     """
     if t._counter is None:
         t._counter = [0]
@@ -293,8 +294,11 @@ def counter_of(t: Any) -> Any:
 
 
 def constant(number: Any, dtype: np.dtype) -> Any:
-    """A number as a tensor that nobody else has; AttributeError of what is neither a number nor an
-    array of them, which is named by whoever knows the argument."""
+    """A number as a new tensor.
+
+    Raises AttributeError if it is neither a number nor an array of numbers; the caller, which knows
+    the argument, names it.
+    """
     kind = getattr(getattr(number, "dtype", None), "kind", "f")
     numbers = (int, float, complex, np.generic)
     if kind in "OSUMm" or not (isinstance(number, numbers) or _is_array(number)):
@@ -326,7 +330,7 @@ def _saved(
 
 
 def edge_of(t: Any) -> Edge:
-    """Where the gradient of a tensor goes."""
+    """The edge along which the gradient of a tensor continues."""
     edge: Edge | None = t._edge if t._base is None else t._current_edge()
     return (accumulator(t), 0) if edge is None else edge
 
@@ -343,7 +347,7 @@ def compute(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...
 
 
 def from_saved(saved: Saved, edge: Edge | None) -> Any:
-    """A tensor of what a node saved, linked into the graph."""
+    """A tensor of a saved array, linked into the graph."""
     made = wrap(saved[0])
     made._counter = saved[1]
     if edge is not None and kind_of(saved[0].dtype) in "fc":
@@ -353,5 +357,5 @@ def from_saved(saved: Saved, edge: Edge | None) -> Any:
 
 
 def is_node(x: Any) -> bool:
-    """Whether something is a node of a graph."""
+    """Whether an object is a node of a graph."""
     return isinstance(x, Node)

@@ -1,10 +1,10 @@
-"""Backward passes of graphs that are met again: one compiled program in the place of many nodes.
+"""Backward passes of graphs that occur repeatedly: one compiled program replaces many nodes.
 
-The structure of a graph is its key: the rules of its nodes, the edges between them, which of the
-arrays that they saved are the same one, and the types of leaves, which no rule knows where a leaf
-is a root.  The programs of the rules are joined to one, from saved arrays to the gradients of
-leaves, which is optimised and compiled like any other.  What somebody may look at while it goes on,
-as hooks do, is passed node by node.
+The structure of a graph is its key: the rules of its nodes, the edges between them, which saved
+arrays are the same array, and the types of leaves (if a leaf is a root, no rule knows its type).
+The rules' programs are joined to one, from saved arrays to the gradients of leaves, which is
+optimised and compiled like any other program.  Graphs that can be observed during the pass, for
+example by hooks, are visited node by node.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from .modes import modes
 from .nodes import AccumulateGrad, Edge, Node
 from .rules import VERY_OFTEN, Rule, runner, times_before
 
-#: Nodes of a graph that is compiled as one.  To make code takes 10 to 30 ms a node.
+#: The most nodes of a graph that is compiled.  Code generation takes 10 to 30 ms per node.
 LARGEST = 256
-#: Structures that are kept.
+#: The most structures that are kept.
 _MOST = 256
 
 
 class Graph(NamedTuple):
-    """What lies behind the roots of a backward pass."""
+    """The graph behind the roots of a backward pass."""
 
     key: tuple[Any, ...]
-    #: Nodes before those that they came from, in no other order.
+    #: The nodes, each before its operands' nodes; otherwise in no particular order.
     nodes: list[Node]
     #: The arrays that the rules read, each once.
     arrays: list[Any]
 
 
 def graph_of(roots: Sequence[Edge]) -> Graph | None:
-    """The graph behind roots; None where it is not one that can be compiled.
+    """The graph behind roots; None if it cannot be compiled.
 
     Raises:
-        RuntimeError: if something that was saved has been freed, or changed in place.
+        RuntimeError: if a saved array has been freed, or changed in place.
     """
     places: dict[Node, int] = {}
     nodes: list[Node] = []
@@ -71,7 +71,7 @@ def graph_of(roots: Sequence[Edge]) -> Graph | None:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether nothing but a program happens at a node, or whether it is a leaf's."""
+    """Whether a node only runs its rule's program, or is the node of a leaf."""
     if node.extras is not None and node.extras.is_watched():
         return False
     rule = node.rule
@@ -81,7 +81,7 @@ def _is_plain(node: Node) -> bool:
 
 
 def _read(node: Node, rule: Rule) -> list[Any]:
-    """The arrays that a rule reads of what its node saved."""
+    """The saved arrays of a node that its rule reads."""
     saved = node.saved
     if saved and rule.read < len(saved):
         saved = saved[: rule.read]
@@ -98,7 +98,7 @@ def _read(node: Node, rule: Rule) -> list[Any]:
 def _add_links(
     links: Sequence[Any], places: dict[Node, int], nodes: list[Node], key: list[Any]
 ) -> None:
-    """Where edges lead: nodes that are new, and their places in the key."""
+    """Add the nodes that edges lead to, if they are new, and add their places to the key."""
     for node, k in zip(links[::2], links[1::2]):  # noqa: B905 - it is asked for each node
         if node is None:
             key.append(None)
@@ -111,25 +111,25 @@ def _add_links(
 
 
 class _Met:
-    """A structure: how often it was met, and what runs it."""
+    """A known structure: how often it occurred, and the function that runs it."""
 
     def __init__(self, graph: Graph, roots: Sequence[Edge]) -> None:
         self.times = 0
-        #: Keeps the rules, whose numbers stand in the key, alive.
+        #: Keeps the rules alive, because the key contains their ids.
         self.rules = [node.rule for node in graph.nodes]
         self.program = joined(graph, roots)
-        # A pass of little work saves some 5 us a node.
+        # For a pass of little work, compiled code saves about 5 us per node.
         self.often: int = times_before(self.program) or VERY_OFTEN
         self.run = runner(self.program, at_once=True)
 
 
-#: Structures by key: None until one is met a second time.
+#: Structures by key: None until a structure occurs a second time.
 _met: OrderedDict[tuple[Any, ...], _Met | None] = OrderedDict()
 _lock = Lock()
 
 
 def _entry(graph: Graph, roots: Sequence[Edge]) -> _Met | None:
-    """What is known of a structure that was met before."""
+    """The entry of a structure; None if it occurs for the first time."""
     with _lock:
         if graph.key not in _met:
             _met[graph.key] = None
@@ -148,8 +148,8 @@ def _entry(graph: Graph, roots: Sequence[Edge]) -> _Met | None:
 def replayed(
     roots: Sequence[Edge], cotangents: Sequence[Any], *, retain: bool
 ) -> list[tuple[AccumulateGrad, Any]] | None:
-    """The gradients of the leaves by compiled code, if a graph like this is met often; the nodes
-    are released then unless ``retain``."""
+    """The gradients of the leaves by compiled code; None unless graphs of this structure occur
+    often.  The nodes are then released unless ``retain`` is set."""
     if watching.watchers or modes.anomaly or current_trace() is not None:
         return None
     if any([c.__class__ is not np.ndarray for c in cotangents]):
@@ -173,8 +173,8 @@ def replayed(
 
 
 def joined(graph: Graph, roots: Sequence[Edge]) -> Program:
-    """The gradients of a graph's leaves, from the cotangents of the roots and what was saved;
-    arrays that the rules hold are captured."""
+    """A program that computes the gradients of a graph's leaves from the cotangents of the roots
+    and the saved arrays; arrays that the rules hold are captured."""
     types = [node.out_types() for node in graph.nodes]
     places = {node: k for k, node in enumerate(graph.nodes)}
     given = [Value(Type(np.dtype(d), tuple(s))) for s, d in (types[places[n]][k] for n, k in roots)]
@@ -217,7 +217,7 @@ def joined(graph: Graph, roots: Sequence[Edge]) -> Program:
 
 
 def _cotangent(held: dict[int, Value], k: int, type: Any) -> Value:
-    """What came back to a result, zeros where nothing did."""
+    """The cotangent of a result; zeros if it received none."""
     if k in held:
         return held[k]
     shape, dtype = type
@@ -225,6 +225,6 @@ def _cotangent(held: dict[int, Value], k: int, type: Any) -> Value:
 
 
 def _in_order(nodes: Sequence[Node]) -> list[int]:
-    """The places of operations, the youngest first, as the backward pass takes them."""
+    """The places of operations, the latest first, in the order of the backward pass."""
     found = [k for k, node in enumerate(nodes) if node.__class__ is not AccumulateGrad]
     return sorted(found, key=lambda k: -nodes[k].number)

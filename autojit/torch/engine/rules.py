@@ -1,7 +1,7 @@
-"""How cotangents go back through an operation, derived once for each operation and types.
+"""Rules that propagate cotangents back through operations, derived once per operation and types.
 
-The operation, a function in NumPy's terms, is traced; ``ir/autodiff`` linearizes and transposes the
-program; what the transposed program reads of the operands and results is what a node saves.
+The operation, a NumPy function, is traced, and ``ir/autodiff`` linearizes and transposes its
+program.  A node saves the operands and results that the transposed program reads.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Operation:
     """An operation on tensors.
 
     ``name``  the name of its nodes; "Backward0" may be left out
-    ``impl``  ``impl(*arrays, *static)``: on NumPy's arrays and on traced ones
-    ``eager``  the same values from NumPy's arrays alone, sooner
-    ``compiled``  the same by compiled code, by static arguments and types of arrays
+    ``impl``  ``impl(*arrays, *static)``: takes NumPy arrays or traced arrays
+    ``eager``  computes the same values faster, from NumPy arrays only
+    ``compiled``  compiled functions of the same values, by static arguments and types of arrays
     ``node``  the class of its nodes, once there is one
-    ``makes_anew``  whether results are never operands, nor views of them
-    ``takes_halves``  whether ``impl`` takes arrays of half floats; the others get float32
-    ``is_view``  whether results may share memory with operands, so that it is never compiled
-    ``is_strided``  whether they do so by strides alone, as a diagonal does: what is assigned to
-                    them goes to places that are looked up
+    ``makes_anew``  whether results are never operands or views of operands
+    ``takes_halves``  whether ``impl`` takes arrays of half floats; if not, it gets float32
+    ``is_view``  whether results may share memory with operands; such an operation is never compiled
+    ``is_strided``  whether results are views by strides only, as a diagonal is: assignment to them
+                    looks up the places of their elements
     """
 
     __slots__ = ("compiled", "eager", "impl", "is_strided", "is_view", "makes_anew", "name", "node",
@@ -68,14 +68,14 @@ class Operation:
         self.node_name: str = node_name or (name if "Backward" in name else f"{name}Backward0")
 
     def on(self, function: Callable[..., Any], arrays: Sequence[Any], static: Any) -> Any:
-        """The results of its ``impl`` or ``eager``."""
+        """The results of a function of this operation, ``impl`` or ``eager``."""
         if has_halves(arrays) and not (self.is_view or self.takes_halves):
             return by_float32(function, arrays, static)
         return function(*arrays, *static)
 
 
 class Forward:
-    """An operation on arrays of some types, which is compiled when it has run often."""
+    """An operation on arrays of given types; it is compiled after it has run often."""
 
     __slots__ = ("_calls", "_key", "_often", "_operation", "_program", "compiled")
 
@@ -85,11 +85,11 @@ class Forward:
         self._program = program
         self._often = often
         self._calls = 0
-        #: What runs it, once it has been compiled.
+        #: The compiled function; None before it is compiled.
         self.compiled: Callable[..., Any] | None = None
 
     def count(self) -> None:
-        """It has run once more."""
+        """Count another run, and compile the operation if it has run often enough."""
         self._calls += 1
         if self._calls == self._often:
             compiled = self._operation.compiled
@@ -100,32 +100,32 @@ class Forward:
 
 
 class Rule(NamedTuple):
-    """The transposed program of an operation for operands of some types."""
+    """The transposed program of an operation for operands of given types."""
 
     run: Callable[[Sequence[Any]], list[Any]]
     pull: Operation
-    #: What ``run`` reads, in order, and what ``pull``.
+    #: The sources that ``run`` reads, in order, and those that ``pull`` reads.
     sources: tuple[Source, ...]
     pull_sources: tuple[Source, ...]
-    #: The operands that it gives cotangents of.
+    #: The operands whose cotangents it returns.
     wrt: tuple[int, ...]
     out_types: tuple[Type, ...]
-    #: What nodes save: what ``run`` reads besides cotangents, then what only ``pull`` reads.
+    #: The arrays that nodes save: those that ``run`` reads, then those that only ``pull`` reads.
     saved: tuple[Source, ...]
-    #: How much of it ``run`` reads.
+    #: How many of the saved arrays ``run`` reads.
     read: int
     #: Which results have gradients.
     inexact: tuple[bool, ...]
-    #: Whether ``run`` reads the cotangent of its only result, then what is saved.
+    #: Whether ``run`` reads the cotangent of the only result, then saved arrays.
     is_straight: bool
-    #: Whether operands and results are of no half floats.
+    #: Whether no operand and no result has half floats.
     is_plain: bool
-    #: Where the links of ``wrt`` stand in a node.
+    #: The positions of the links of ``wrt`` in a node.
     places: tuple[int, ...]
-    #: What ``run`` computes, from ``sources`` and the arrays that are bound to it; None where that
-    #: is no program.
+    #: The program that ``run`` executes, on ``sources`` and the arrays that are bound to it; None
+    #: if it does not run a program.
     program: Program | None = None
-    #: The operation itself where compiled code pays for it.
+    #: The operation itself if it is worth compiling.
     forward: Forward | None = None
 
 
@@ -141,7 +141,7 @@ def made_rule(
     *,
     is_plain: bool = False,
 ) -> Rule:
-    """The rule, with what its nodes save."""
+    """A rule, with the arrays that its nodes save."""
     read = [s for s in sources if s[0] != "cotangent"]
     more = [s for s in pull_sources if s[0] != "cotangent" and s not in read]
     saved = (*read, *more)
@@ -154,14 +154,14 @@ def made_rule(
 
 
 _rules: OrderedDict[Any, Rule] = OrderedDict()
-#: Rules that are kept: some 20 KB each.
+#: The most rules that are kept: about 20 KB each.
 _MOST = 4096
 
 
 def rule_for(
     operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...], needs: tuple[bool, ...]
 ) -> Rule:
-    """The rule for operands like these."""
+    """The rule for operands of these types."""
     key = key_for(operation, arrays, static, needs)
     found = known_rule(key)
     if found is None:
@@ -174,7 +174,7 @@ def rule_for(
 def key_for(
     operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...], needs: Sequence[bool]
 ) -> tuple[Any, ...]:
-    """What a rule depends on."""
+    """The key of a rule: everything that it depends on."""
     key: list[Any] = [operation, exact(static) if static else static]
     for a, need in zip(arrays, needs, strict=True):
         key += a.shape, a.dtype.char, need
@@ -182,7 +182,7 @@ def key_for(
 
 
 def known_rule(key: tuple[Any, ...]) -> Rule | None:
-    """A rule that has been derived; who asks records one more operation by it."""
+    """A rule that has been derived before, or None; the call counts as a run of the operation."""
     found = _rules.get(key)
     if found is not None and found.forward is not None:
         found.forward.count()
@@ -190,12 +190,12 @@ def known_rule(key: tuple[Any, ...]) -> Rule | None:
 
 
 def exact(static: tuple[Any, ...]) -> Any:
-    """Static arguments as a key: 1, 1.0 and True are told apart, and 0.0 and -0.0."""
+    """Static arguments as a key that distinguishes 1, 1.0 and True, and 0.0 and -0.0."""
     return key_of(static) if static else static
 
 
 def plain(setting: Any) -> Any:
-    """A static argument with Python's numbers for NumPy's, which would decide dtypes."""
+    """A static argument with Python numbers for NumPy scalars, which would affect dtypes."""
     if setting.__class__ is tuple:
         return tuple(map(plain, setting))
     return setting.item() if isinstance(setting, np.generic) else setting
@@ -239,7 +239,7 @@ def _derived(
 
 
 def _pulled(derivative: Program, inputs: int, outputs: int) -> tuple[Program, tuple[Source, ...]]:
-    """The part of a derivative that gives the cotangents, with the results for inputs."""
+    """The part of a derivative that computes the cotangents; it takes results as inputs, too."""
     gradients = derivative.outputs[outputs:]
     known: dict[Value, Source] = {}
     last = inputs + outputs
@@ -264,7 +264,7 @@ def _pulled(derivative: Program, inputs: int, outputs: int) -> tuple[Program, tu
 def _needed(
     ops: Sequence[Op], outputs: Sequence[Value], known: dict[Value, Any]
 ) -> tuple[list[Op], set[Value]]:
-    """The ops that outputs are computed by from what is known, and all that is read."""
+    """The ops that compute outputs from known values, and all values that are read."""
     read, found = set(outputs), []
     for op in reversed(ops):
         if any(v in read and v not in known for v in op.results):
@@ -286,41 +286,42 @@ def applied(
     return call
 
 
-#: Elements of all operations of a program from which compiled code pays where it is run again and
-#: again: to make code takes 0.1 s, and fused it takes half of the time, 1 ns an element.
+#: A program that runs repeatedly is worth compiling if its operations have more elements than this:
+#: code generation takes 0.1 s, and fused code takes half of the time, which saves 1 ns per element.
 MUCH = 200_000
-#: How often such a program is interpreted before it is compiled: at least so often, and once for
-#: every two operations, since to make code takes 5 ms an operation and more.
+#: The fewest times that such a program is interpreted before it is compiled; a long one is
+#: interpreted once for every two operations, because code generation takes 5 ms or more each.
 OFTEN = 8
 
 
 def pays(program: Program) -> bool:
-    """Whether compiled code pays for a program that is run again and again: its operations are
-    fused, and compiled products of matrices are no slower than the library's."""
+    """Whether a program that runs repeatedly is worth compiling: its operations are fused, and
+    compiled matrix products are no slower than the library's."""
     return (len(program.ops) > 1 or program.has(Dot)) and work_of(program) > MUCH
 
 
-#: The same of a program of little work, where compiled code saves 1 us an operation and to make it
-#: takes 3 ms an operation.
+#: The same for a program of little work: compiled code saves 1 us per operation, and its generation
+#: takes 3 ms per operation.
 VERY_OFTEN = 4_000
-#: Operations of a program of little work for which compiled code is called sooner than NumPy.
+#: The fewest operations of a program of little work for which a call of compiled code is faster
+#: than NumPy.
 SEVERAL = 6
 
 
 def times_before(program: Program) -> int | None:
-    """How often a program is interpreted before it is compiled; None where it never is."""
+    """How often a program is interpreted before it is compiled; None if it never is."""
     if pays(program):
         return max(OFTEN, len(program.ops) // 2)
     return VERY_OFTEN if len(program.ops) >= SEVERAL else None
 
 
 def work_of(program: Program) -> float:
-    """Elements of all operations; multiplications in products of matrices count less."""
+    """The elements of all operations; multiplications in matrix products count less."""
     return sum(max(op.kind.work(op), sum([v.type.size for v in op.results])) for op in program.ops)
 
 
 def _evaluation(op: Op) -> Callable[..., Any]:
-    """What computes an operation by NumPy; large results lie in memory from the pool."""
+    """A function that computes an operation by NumPy; large results are allocated from the pool."""
     kind, type = op.kind, op.results[0].type
     if any(is_half(v.dtype) for v in (*op.operands, *op.results)):
         return lambda *x: evaluated(op, x)
@@ -347,9 +348,10 @@ def _evaluation(op: Op) -> Callable[..., Any]:
 def runner(
     program: Program, constants: tuple[Any, ...] = (), *, at_once: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """What runs a program on arrays: NumPy op by op at first, or inlined into a trace.
+    """A function that runs a program on arrays: by NumPy, op by op, until it is worth compiling; on
+    traced arrays it inlines the program into the trace.
 
-    ``constants``  the arrays of its last inputs; if none are given, those that it captured
+    ``constants``  the arrays of the last inputs; if none are given, the captured arrays
     """
     constants = constants or tuple(program.captured)
     program = program.bound_to(())

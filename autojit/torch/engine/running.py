@@ -1,8 +1,8 @@
-"""How the program of a rule is run: as a Python function of one line an operation, and with
-PyTorch's cotangents of complex numbers, which are conjugates of ours.
+"""Runs the program of a rule as a Python function with one line per operation.
 
-Programs of derivatives are a few operations long and run on small arrays, where a loop over their
-operations would take longer than NumPy.
+Programs of derivatives have few operations and run on small arrays, so a loop over the operations
+would take longer than NumPy.  For complex numbers, PyTorch's cotangents are the conjugates of
+autojit's.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from autojit.ir.core.types import is_half
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.move import Broadcast
 
-#: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
+#: An array that a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
 Source = tuple[str, int]
 
 
 def straight(
     program: Program, evaluation: Callable[[Op], Callable[..., Any]]
 ) -> Callable[..., list[Any]]:
-    """A function from the arrays of a program's inputs to a list of those of its outputs.
+    """A function from the arrays of a program's inputs to the list of its outputs' arrays.
 
-    ``evaluation``  gives what computes an operation; by default its results have the operation's
-                    types, but for numbers without axes, which may be NumPy's scalars
+    ``evaluation``  returns the function that computes an operation; its results have the
+                    operation's types, except that results without axes may be NumPy scalars
     """
     scope: dict[str, Any] = {"array": np.ndarray, "in_dtype": in_dtype}
     names = {v: f"x{k}" for k, v in enumerate(program.inputs)}
@@ -56,11 +56,11 @@ def straight(
 
 
 def _implied(program: Program) -> set[Op]:
-    """The broadcasts that NumPy's functions make themselves.
+    """The broadcasts that NumPy's functions do implicitly.
 
-    Legal where the axes of the operand are the last ones of the result, so that NumPy aligns them
-    alike, and where all who read the result are functions of NumPy's, element by element, one of
-    whose other operands has that shape without a broadcast that is left out.
+    Legal where the operand's axes are the last ones of the result, so that NumPy aligns them in the
+    same way, and where all readers of the result are elementwise NumPy functions that have another
+    operand of the result's shape, which is itself no omitted broadcast.
     """
     readers: dict[Value, list[Op]] = {}
     for op in program.ops:
@@ -81,7 +81,7 @@ def _implied(program: Program) -> set[Op]:
 
 
 def _broadcasts(op: Op, value: Value, gone: set[Value]) -> bool:
-    """Whether NumPy computes an operation alike where one of its operands has fewer elements."""
+    """Whether NumPy computes the same result if an operand of the op is not broadcast before."""
     kind = op.kind
     if not (isinstance(kind, Elementwise) and isinstance(kind.numpy, np.ufunc)) or op.params:
         return False
@@ -99,13 +99,13 @@ def is_complex(program: Program) -> bool:
 def conjugated(
     run: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Source]
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """With PyTorch's cotangents of complex numbers, which are conjugates of ours."""
+    """``run``, with PyTorch's convention: complex cotangents are conjugated before and after."""
     given = _with_conjugates(sources)
     return lambda arrays: [_conjugate(r) for r in run(given(arrays))]
 
 
 def conjugated_call(call: Callable[..., Any], sources: Sequence[Source]) -> Callable[..., Any]:
-    """The same of a function of tensors' arrays."""
+    """The same for a function of the arrays of tensors."""
     given = _with_conjugates(sources)
 
     def called(*arrays: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Shapes, and where tensors lie."""
+"""Shapes and devices of tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Size(tuple[int, ...]):
         return f"torch.Size({list(self)})"
 
     def numel(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         n = 1
         for k in self:
             n *= k
@@ -20,7 +20,7 @@ class Size(tuple[int, ...]):
 
 
 class Device:
-    """Where a tensor lies: in the memory of the processor."""
+    """The device of a tensor, which is always the CPU."""
 
     def __init__(self, type: str = "cpu", index: int | None = None) -> None:
         self.type: str = str(type).split(":")[0]

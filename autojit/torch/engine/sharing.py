@@ -1,4 +1,4 @@
-"""Whose memory an array is: whether it may be taken over instead of being copied."""
+"""Ownership of arrays' memory: whether an array may be taken over instead of being copied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from autojit.codegen.cpu.abi.results import Lease
 
 
 def is_fresh(array: Any) -> bool:
-    """Whether an array is all of its memory, which was made here: no view of what others hold."""
+    """Whether an array owns its memory, or is the whole of memory that compiled code allocated: it
+    is no view of another array."""
     if array.__class__ is not np.ndarray:
         return False
     base = array.base
@@ -19,8 +20,8 @@ def is_fresh(array: Any) -> bool:
 
 
 def is_alone(t: Any) -> bool:
-    """Whether nobody but this tensor has its array: no view, no graph, no user; so that another
-    array in its place is the same as a change of this one."""
+    """Whether only this tensor refers to its array: no view, no graph, no user.  Replacing the
+    array is then the same as changing it in place."""
     return t._base is None and is_fresh(t._data) and _references(t) == _ALONE
 
 
@@ -33,5 +34,5 @@ class _Alone:
         self._data = np.empty(0)
 
 
-#: How many references the array of a tensor that is alone has, as counted here.
+#: How many references the array of such a tensor has, as counted here.
 _ALONE = _references(_Alone())

@@ -1,4 +1,4 @@
-"""The tensor: an array, and how it came about."""
+"""The tensor: an array and its recorded history."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Tensor:
         def __setitem__(self, index: Any, new: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
 
-    # -- what it is -----------------------------------------------------------
+    # -- properties -----------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -81,7 +81,7 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it was not computed from what requires a gradient."""
+        """Whether it is no result of a recorded operation."""
         return self.grad_fn is None
 
     @property
@@ -96,7 +96,7 @@ class Tensor:
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether operations on it are recorded, and return it."""
+        """Set whether operations on the tensor are recorded, and return the tensor."""
         if requires_grad and kind_of(self._data.dtype) not in "fc":
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
@@ -112,13 +112,13 @@ class Tensor:
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the operation that it is a result of."""
+        """The node of the operation that computed the tensor; None for a leaf."""
         edge = self._edge if self._base is None else self._current_edge()
         return None if edge is None else edge[0]
 
     @property
     def output_nr(self) -> int:
-        """Which of the operation's results it is."""
+        """The tensor's number among the results of its operation."""
         return 0 if self._edge is None else self._edge[1]
 
     @property
@@ -127,7 +127,7 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        """The same numbers, of which nothing is recorded."""
+        """A tensor of the same array without recorded history."""
         made: Tensor = wrap(frozen(self._data))
         if made._data is not self._data:
             made.__dict__["is_copy"] = True
@@ -146,7 +146,7 @@ class Tensor:
 
     @property
     def grad(self) -> Any:
-        """The gradient that backward passes have added up; None before."""
+        """The gradient accumulated by backward passes; None before the first one."""
         return self._grad
 
     @grad.setter
@@ -166,13 +166,13 @@ class Tensor:
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Add the gradients of this tensor to the ``grad`` of the leaves that it came from.
+        """Add the gradients of this tensor to the ``grad`` of the leaves it was computed from.
 
         Args:
-            gradient: what the Jacobian is multiplied with; may be left out for a single number.
+            gradient: the vector that multiplies the Jacobian; may be omitted for a single number.
             retain_graph: whether the graph is kept for another backward pass.
             create_graph: whether the backward pass is recorded, for higher derivatives.
-            inputs: the tensors whose gradients are wanted; all leaves if left out.
+            inputs: the tensors whose gradients are wanted; all leaves by default.
         """
         from .gradients import backward
 
@@ -183,7 +183,7 @@ class Tensor:
             raise
 
     def retain_grad(self) -> None:
-        """Keep the gradient of a tensor that is no leaf."""
+        """Keep the gradient in ``grad``, although this tensor is not a leaf."""
         edge = self._edge if self._base is None else self._current_edge()
         if edge is None:
             if not self._needs:
@@ -195,12 +195,12 @@ class Tensor:
 
     @property
     def retains_grad(self) -> bool:
-        """Whether the gradient of a tensor that is no leaf is kept."""
+        """Whether this tensor is not a leaf and keeps its gradient."""
         edge = self._edge if self._base is None else self._current_edge()
         return bool(edge and edge[0].retains(edge[1], self))
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
-        """Call ``hook(grad)`` with the gradient of this tensor; a result takes its place."""
+        """Call ``hook(grad)`` with this tensor's gradient; its result replaces the gradient."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, k = edge_of(self)
@@ -209,7 +209,7 @@ class Tensor:
         return add_hook(node.extra().tensor_hooks.setdefault(k, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
-        """Call ``hook(tensor)`` when a gradient has been added to a leaf's ``grad``."""
+        """Call ``hook(tensor)`` after a gradient has been added to a leaf's ``grad``."""
         if not self.is_leaf or not self._needs:
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
@@ -221,13 +221,13 @@ class Tensor:
         self._hooks = {name: thing, **(self._hooks or {})}
 
     def detach(self) -> Tensor:
-        """The same memory, of which nothing is recorded."""
+        """A tensor that shares this one's memory, without recorded history."""
         made = self.data
         made._counter = counter_of(self)
         return made
 
     def detach_(self) -> Tensor:
-        """Forget how it came about."""
+        """Drop the recorded history."""
         if self._base is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead:\n    y = x[0].detach()"
@@ -239,10 +239,10 @@ class Tensor:
     # -- views ----------------------------------------------------------------
 
     def _current_edge(self) -> Any:
-        """Where the gradient of a view goes, made anew if its base has another history now."""
+        """The edge of a view's gradient, recorded again if the base's history has changed."""
         base, steps, seen = self._base
         now = base._edge
-        is_cut = now is None and seen is not None  # by detach_(), which leaves views their history
+        is_cut = now is None and seen is not None  # by detach_(); views keep their history
         if now is not seen and not is_cut:
             again = base
             with enable_grad():
@@ -270,7 +270,7 @@ class Tensor:
         return plain(self._data).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The array, which shares its memory."""
+        """The array, which shares memory with the tensor."""
         if self.requires_grad and modes.grad and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
@@ -291,7 +291,7 @@ class Tensor:
 
     @folded
     def cuda(self, device: Any = None) -> Device:
-        """Refused: an eager tensor lies in the memory of the processor."""
+        """Not supported: an eager tensor is in CPU memory."""
         return Device("cuda")
 
     def __array_wrap__(self, array: Any, *rest: Any) -> Tensor:
@@ -337,7 +337,7 @@ class Tensor:
     def __contains__(self, x: Any) -> bool:
         return bool((self == x)._data.any())
 
-    if not TYPE_CHECKING:  # type checkers know it from object
+    if not TYPE_CHECKING:  # type checkers take it from object
         __hash__ = object.__hash__
 
     def __repr__(self) -> str:
@@ -370,7 +370,7 @@ class Tensor:
 
 
 def check_gradient(x: Tensor, new: Any) -> None:
-    """Raise unless a tensor can be the gradient of another, in PyTorch's words."""
+    """Raise, with PyTorch's message, unless ``new`` can be the gradient of ``x``."""
     if not isinstance(new, Tensor):
         raise TypeError(
             f"assigned grad expected to be a Tensor or None but got grad of type "

@@ -17,7 +17,7 @@ from .tensor import Tensor
 
 
 def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Tensor:
-    """A result that shares its base's memory, and changes with it."""
+    """A result that shares its base's memory and changes with it."""
     operation.is_view = True
     off, modes.off = modes.off, None  # a constant would be a copy
     try:
@@ -34,14 +34,14 @@ def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Te
 
 
 def strided(name: str, impl: Any, eager: Any) -> Operation:
-    """An operation whose views NumPy makes by strides, where traced arrays have copies."""
+    """An operation whose results are strided views in NumPy, but copies of traced arrays."""
     made = Operation(name, impl, eager=eager)
     made.is_strided = True
     return made
 
 
 def check_in_place(x: Tensor) -> None:
-    """Raise if a tensor may not be changed in place here."""
+    """Raise if a tensor must not be changed in place here."""
     if not modes.grad:
         return
     root = None if x._base is None else x._base[0]
@@ -59,7 +59,7 @@ def check_in_place(x: Tensor) -> None:
 
 
 def assign(x: Tensor, new: Tensor) -> Tensor:
-    """Put numbers in the place of a tensor's own, recorded."""
+    """Assign new numbers to a tensor in place, and record the assignment."""
     check_in_place(x)
     if (x if x._base is None else x._base[0]).__dict__.get("is_copy"):
         raise RuntimeError(
@@ -95,7 +95,8 @@ _STRIDED = (
 
 @contextmanager
 def _keeping(x: Tensor) -> Iterator[None]:
-    """A tensor that keeps its gradient does so when it has another history: of what it is last."""
+    """A context in which a tensor's history changes: if it keeps its gradient, it keeps the
+    gradient of its last value."""
     before = None if x.is_leaf or not x.retains_grad else edge_of(x)
     yield
     if before is not None:
@@ -104,7 +105,7 @@ def _keeping(x: Tensor) -> Iterator[None]:
 
 
 def check_overlap(x: Tensor) -> None:
-    """Raise where elements of a tensor lie at one place, as those that `expand` repeats do."""
+    """Raise if elements of a tensor share a place in memory, like those that `expand` repeats."""
     data = x._data
     if not isinstance(data, np.ndarray) or 0 not in data.strides:
         return
@@ -118,12 +119,12 @@ def check_overlap(x: Tensor) -> None:
 
 
 def needs_gradient(*operands: Any) -> bool:
-    """Whether a gradient is asked for by any tensor among operands."""
+    """Whether any tensor among operands requires a gradient."""
     return any([x.requires_grad for x in operands if isinstance(x, Tensor)])
 
 
 def alias(x: Tensor) -> Tensor:
-    """A copy with the same history, as what is changed in place was before."""
+    """A copy with the same history: the tensor as it was before an in-place change."""
     made: Tensor = wrap(x._data.copy())
     if x.requires_grad:
         made._edge, made._needs = edge_of(x), True
@@ -131,13 +132,13 @@ def alias(x: Tensor) -> Tensor:
 
 
 def shaped(new: Tensor, x: Tensor) -> Tensor:
-    """Numbers in the shape of a tensor."""
+    """New numbers, broadcast to the shape of a tensor."""
     same = tuple(new.shape) == tuple(x.shape)
     return new if same else wrap(np.broadcast_to(new._data, x._data.shape))
 
 
 def rebase(x: Tensor, new: Tensor) -> None:
-    """The history of a base whose view is assigned to."""
+    """Record the history of a base after an assignment to its view."""
     root, steps, _ = x._base
     operands = (root, new)
     needs = (root._needs, bool(new._needs))

@@ -1,7 +1,7 @@
-"""Tensors of 16 bits: operations compute in float32 from them, and round each result once.
+"""Half-precision tensors: operations compute in float32 and round each result once.
 
-PyTorch's do the same.  NumPy's products of float16 would take a hundred times as long, and of
-bfloat16 it has none.
+PyTorch does the same.  NumPy's float16 products would take a hundred times as long, and NumPy has
+no bfloat16.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def cast(x: Any, dtype: np.dtype) -> Any:
 
 
 def plain(x: Any) -> Any:
-    """An array that NumPy computes with: of bfloat16 the same numbers as float32."""
+    """An array that NumPy can compute with: bfloat16 is converted to float32."""
     return cast(x, _WIDE) if is_bfloat16(x.dtype) else x
 
 
 def wide(x: Any) -> Any:
-    """Half floats as float32; all else as it is."""
+    """An array of half floats as float32; any other array unchanged."""
     return cast(x, _WIDE) if has_halves([x]) else x
 
 
@@ -45,8 +45,8 @@ def added(x: Any, y: Any) -> Any:
 
 
 def has_halves(arrays: Sequence[Any]) -> bool:
-    """Whether any array is of half floats."""
-    # It is asked for each operation: `any` takes twice the time.
+    """Whether any array has half floats."""
+    # Called for each operation; `any` would take twice the time.
     for a in arrays:  # noqa: SIM110
         if a.itemsize == 2 and is_half(a.dtype):
             return True
@@ -54,9 +54,9 @@ def has_halves(arrays: Sequence[Any]) -> bool:
 
 
 def by_float32(function: Callable[..., Any], arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
-    """The results of a function of arrays some of which are half floats.
+    """The results of a function of arrays, some of which have half floats.
 
-    Results are half floats where all floats among the arrays are, and of one dtype.
+    Results have half floats if all floating-point arrays have half floats of one dtype.
     """
     dtypes = {a.dtype for a in arrays if a.dtype.kind in "fc" or is_half(a.dtype)}
     result = function(*[cast(a, _WIDE) if is_half(a.dtype) else a for a in arrays], *static)

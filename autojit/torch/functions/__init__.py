@@ -1,1 +1,1 @@
-"""PyTorch's functions, as NumPy's functions on the arrays of tensors."""
+"""PyTorch's functions, implemented by NumPy functions on the arrays of tensors."""

@@ -1,4 +1,4 @@
-"""What is no tensor where one belongs: the function and the argument are named."""
+"""Errors for wrong arguments: they name the function and the argument that is not a tensor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .kinds_of_arguments import flags, kind_of_argument
 
 
 def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that says which of its arguments is no tensor, once it has found out."""
+    """A function whose errors name the argument that is not a tensor."""
 
     bools = flags_of(function)
     first = first_flag(bools)
@@ -43,19 +43,19 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def flags_of(function: Callable[..., Any]) -> dict[str, int]:
-    """The arguments of a function that must be True or False, and their places."""
+    """The arguments of a function that must be True or False, with their positions."""
     return flags(_signature(function))
 
 
 def first_flag(bools: Mapping[str, int]) -> int:
-    """The first place of one of them, or more than there are arguments."""
+    """The first position of such an argument; 1 << 30 if there is none."""
     return min((k for k in bools.values() if k >= 0), default=1 << 30)
 
 
 def check_flags(
     name: str, bools: Mapping[str, int], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> None:
-    """Raise for what is neither True nor False where it must be: it would be taken for True."""
+    """Raise if an argument that must be True or False is not; it would count as True."""
     for flag, place in bools.items():
         value = kwargs.get(flag)
         if 0 <= place < len(args):
@@ -80,8 +80,8 @@ def refusal(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> TypeError | None:
-    """The error for an argument that lacks what only tensors have, or is of a kind that its name
-    does not allow, or has a name that there is not; None where it is another's."""
+    """The error for an argument that is not a tensor, has the wrong kind for its name, or has an
+    unknown name; None if ``error`` has another cause."""
     signature = _signature(function)
     if isinstance(error, AttributeError):
         found = _no_tensor(name, signature, error.obj, args, kwargs)
@@ -149,7 +149,7 @@ def _kind(x: Any) -> str:
 
 
 def _hint(name: str, signature: inspect.Signature | None, wrong: Any) -> str:
-    """The fix: a tensor of numbers, or the order of the arguments."""
+    """The fix to suggest: a tensor of numbers, or another order of the arguments."""
     if isinstance(wrong, (bool, int, float, complex, list, tuple, np.ndarray, np.generic)):
         return ". Make a tensor of it: torch.as_tensor(x)"
     if signature is None:

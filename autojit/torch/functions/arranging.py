@@ -1,4 +1,4 @@
-"""Arrangements of elements: triangles, blocks, pairs, tiles, windows."""
+"""Functions that arrange elements: triangles, blocks, pairs, tiles, windows."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _WINDOWS = strided("Unfold", _windows, _seen_windows)
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The elements at indices along an axis; of all in a row without one."""
+    """The elements at indices along an axis, or of the flattened tensor if ``dim`` is None."""
     x = SHAPING["ravel"](input) if dim is None else input
     made: Tensor = _TAKE_ALONG((x, indices), 0 if dim is None else axis(dim, x._data.ndim))
     return made
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices with the last axis on their diagonals."""
+    """Matrices whose diagonals are the rows along the last axis."""
     ndim = input._data.ndim + 1
     made: Tensor = _DIAG_EMBED((input,), int(offset), axis(dim1, ndim), axis(dim2, ndim))
     return made
@@ -66,7 +66,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 def block_diag(*tensors_: Tensor) -> Tensor:
-    """Matrices along a diagonal."""
+    """A block-diagonal matrix."""
     blocks = [t if t.ndim == 2 else reshape(t, 1, -1) for t in tensors(*tensors_)]
     columns = sum(b.shape[1] for b in blocks)
     before, made = 0, []
@@ -80,14 +80,14 @@ def block_diag(*tensors_: Tensor) -> Tensor:
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None,
                  device: Any = None) -> Tensor:  # fmt: skip
-    """The places of the lower triangle: rows, then columns."""
+    """The indices of the lower triangle: rows, then columns."""
     made: Tensor = wrap(np.stack(np.tril_indices(row, offset, col)))
     return made if dtype is None else in_dtype(made, dtypes.numpy_dtype(dtype))
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None,
                  device: Any = None) -> Tensor:  # fmt: skip
-    """The places of the upper triangle: rows, then columns."""
+    """The indices of the upper triangle: rows, then columns."""
     made: Tensor = wrap(np.stack(np.triu_indices(row, offset, col)))
     return made if dtype is None else in_dtype(made, dtypes.numpy_dtype(dtype))
 
@@ -109,26 +109,26 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def broadcast_tensors(*tensors_: Tensor) -> tuple[Tensor, ...]:
-    """Tensors in the shape that they have together."""
+    """Tensors broadcast to their common shape."""
     shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors_))
     return tuple(broadcast_to(t, shape) for t in tensors_)
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """Copies side by side, so many along each of the last axes."""
+    """Copies side by side; ``dims`` are the counts along the last axes."""
     counts = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     counts = (1,) * (input.ndim - len(counts)) + counts
     return input.repeat(*counts)
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """A plane of two axes turned by right angles."""
+    """The tensor rotated by k right angles in the plane of two axes."""
     made: Tensor = _ROT90((input,), int(k), tuple(axis(d, input.ndim) for d in dims))
     return made
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """The sum of products over axes of both."""
+    """The sum of products over axes of both tensors."""
     pair = dims if isinstance(dims, int) else tuple(
         tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in dims
     )  # fmt: skip
@@ -137,12 +137,12 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A view of windows along an axis, each along a new last one."""
+    """A view of the windows along an axis; a new last axis runs within each window."""
     return view(_WINDOWS, input, (axis(dimension, input.ndim), int(size), int(step)))
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along an axis: so many, or between indices."""
+    """Parts along an axis: a number of parts, or the parts between indices."""
     n = input.shape[dim]
     if isinstance(indices_or_sections, int):
         count = indices_or_sections
@@ -159,7 +159,7 @@ def column_stack(tensors_: Sequence[Tensor]) -> Tensor:
 
 
 def dstack(tensors_: Sequence[Tensor]) -> Tensor:
-    """Tensors one behind the other, along a third axis."""
+    """Tensors stacked in depth, along a third axis."""
     return cat([_atleast(t, 3) for t in tensors_], 2)
 
 
@@ -181,7 +181,7 @@ def _at_least(ndim: int) -> Callable[..., Any]:
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy with slices put at indices of an axis."""
+    """A copy with slices assigned at indices of an axis."""
     check_range(index, input.shape[axis(dim, input.ndim)])
     made = input.clone()
     made[(slice(None),) * axis(dim, input.ndim) + (index,)] = source
@@ -198,7 +198,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def index_put(
     input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
 ) -> Tensor:
-    """A copy with values at indices of all axes, put or added."""
+    """A copy with values assigned, or added, at indices of all axes."""
     made = input.clone()
     if not accumulate:
         made[tuple(indices)] = values
@@ -210,12 +210,12 @@ def index_put(
 
 
 def isin(elements: Any, test_elements: Any) -> Tensor:
-    """Element by element, whether it is one of others."""
+    """Whether each element is among the test elements."""
     return compute(Operation("Isin", np.isin), tensors(elements, test_elements))
 
 
 def unique_consecutive(input: Tensor) -> Tensor:
-    """The elements without those that equal the one before."""
+    """The elements without consecutive repetitions."""
     x = input._data.ravel()
     keep = np.ones(x.shape, bool)
     keep[1:] = x[1:] != x[:-1]
@@ -231,7 +231,7 @@ _VANDER = Operation("Vander", lambda x, n, up: np.vander(x, n, increasing=up).as
 
 
 def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:
-    """The powers of a vector as columns."""
+    """The matrix whose columns are powers of a vector."""
     made: Tensor = record(_VANDER, (x,), (len(x) if N is None else N, increasing))
     return made
 
@@ -249,7 +249,7 @@ FUNCTIONS.update(
     vsplit=lambda x, n: tensor_split(x, n, 0),
     adjoint=lambda x: SHAPING["transpose"](x, -2, -1).conj(),
 )  # fmt: skip
-#: Functions of numbers alone.
+#: Functions without tensor arguments.
 FACTORIES: dict[str, Callable[..., Any]] = {
     "tril_indices": tril_indices, "triu_indices": triu_indices
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tensors from data, of constants and of random numbers."""
+"""Functions that make tensors: from data, constants and random numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _finished(array: Any, dtype: Any, requires_grad: bool, device: Any = None) -
 
 
 def _array(data: Any, dtype: Any) -> Any:
-    """Data in the dtype that PyTorch gives it, or as they are where one is asked for."""
+    """Data as an array in the dtype that PyTorch infers; unconverted if ``dtype`` is given."""
     if isinstance(data, Tensor):
         data = data._data
     if isinstance(data, Tracer):
@@ -76,7 +76,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor that shares memory with the data where it can."""
+    """A tensor that shares memory with the data if possible."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):
@@ -91,7 +91,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return _finished(ndarray, None, False)
 
 
-#: What PyTorch's factories take besides, and what changes nothing here.
+#: Further parameters of PyTorch's factories, which have no effect here.
 _IDLE = frozenset({"size", "out", "names", "layout", "pin_memory", "memory_format", "generator"})
 
 
@@ -121,7 +121,7 @@ empty: Callable[..., Tensor] = _factory(np.zeros)
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A tensor of one number."""
+    """A tensor filled with one number."""
     _check_number(fill_value, "fill_value")
     kind = dtypes.result_type([fill_value]) if dtype is None else dtypes.numpy_dtype(dtype)
     return _finished(
@@ -146,7 +146,7 @@ def _check_number(x: Any, name: str) -> None:
 def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers in steps."""
+    """Numbers in equal steps."""
     for bound in bounds:
         _check_number(bound, "end")
     kind = dtype or (float if any(isinstance(b, (float, np.floating)) for b in bounds) else int)
@@ -157,7 +157,7 @@ def arange(
 
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers at equal distances, both ends among them."""
+    """Evenly spaced numbers, including both ends."""
     _check_number(start, "start")
     _check_number(end, "end")
     kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
@@ -167,7 +167,7 @@ def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device:
 
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Tensor:
-    """Powers at equal distances of their exponents."""
+    """Powers of a base with evenly spaced exponents."""
     kind = dtypes.numpy_dtype(options.pop("dtype", None) or dtypes.default.float)
     return _finished(np.logspace(start, end, steps, base=base, dtype=computable(kind)), kind, False)
 
@@ -180,27 +180,27 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
 
 
 class Generator:
-    """A source of random numbers of its own."""
+    """An independent source of random numbers."""
 
     def __init__(self, device: Any = "cpu") -> None:
         self.manual_seed(0)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start anew from a seed."""
+        """Restart from a seed."""
         self._seed = int(seed)
         self.numbers = np.random.Generator(np.random.PCG64(self._seed % 2**63))
         return self
 
     def initial_seed(self) -> int:
-        """The seed that it started from."""
+        """The seed from which it was last started."""
         return self._seed
 
     def get_state(self) -> Any:
-        """Where it is."""
+        """The current state."""
         return self.numbers.bit_generator.state
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self.numbers.bit_generator.state = state
 
 
@@ -209,12 +209,13 @@ default_generator.manual_seed(secrets.randbits(62))
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the random numbers anew from a seed; they are not PyTorch's numbers."""
+    """Restart the default generator from a seed; its numbers differ from PyTorch's."""
     return default_generator.manual_seed(seed)
 
 
 def _random(draw: Callable[..., Any], part: float) -> Callable[..., Tensor]:
-    """A function of sizes; both parts of complex numbers are ``part`` of what is drawn."""
+    """A function of sizes that draws tensors; both parts of complex numbers are ``part`` times a
+    drawn number."""
 
     def call(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
@@ -238,7 +239,7 @@ randn: Callable[..., Tensor] = _random(lambda g, size, d: g.standard_normal(size
 
 def randint(*arguments: Any, generator: Generator | None = None, dtype: Any = None,
             device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:  # fmt: skip
-    """Whole numbers from ``low`` (0) to below ``high``: ``randint(low, high, size)``."""
+    """Random integers from ``low`` (0) to below ``high``: ``randint(low, high, size)``."""
     *bounds, size = arguments if "size" not in named else (*arguments, named["size"])
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     source = (generator or default_generator).numbers
@@ -248,7 +249,7 @@ def randint(*arguments: Any, generator: Generator | None = None, dtype: Any = No
 
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None,
              device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:  # fmt: skip
-    """The numbers below n in random order."""
+    """The integers below n in random order."""
     drawn = (generator or default_generator).numbers.permutation(n)
     return _finished(drawn, dtype, requires_grad, device)
 
@@ -273,7 +274,7 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """Indices, drawn with probabilities in proportion to the weights in each row."""
+    """Indices, drawn with probabilities proportional to the weights in each row."""
     source = (generator or default_generator).numbers
     rows = np.atleast_2d(input._data).astype(float)
     drawn = [source.choice(len(r), num_samples, replacement, r / r.sum()) for r in rows]
@@ -289,7 +290,7 @@ def _like(factory: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
-    """A tensor of one number, of another's shape and dtype."""
+    """A tensor filled with one number, with the shape and dtype of another tensor."""
     return full(tuple(input._data.shape), fill_value, dtype=dtype or input.dtype, **options)
 
 

@@ -1,4 +1,4 @@
-"""Items, and what reads or writes at indices."""
+"""Indexing, and functions that read or write at indices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _is_basic(item: Any) -> bool:
 
 
 class _Slice(tuple[Any, ...]):
-    """A slice that hashes."""
+    """A hashable slice."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ _NAMES = {int: "SelectBackward0", _Slice: "SliceBackward0", type(None): "Unsquee
 
 
 def _at(x: Any, *items: Any) -> Any:
-    # With an ellipsis one element is a view as well, and no scalar.
+    # With an ellipsis, NumPy returns a single element as a view instead of a scalar.
     rest = () if Ellipsis in items else (Ellipsis,)
     return x[(*map(_loose, items), *rest)]
 
@@ -85,7 +85,7 @@ def _items(index: Any) -> tuple[Any, ...]:
 
 
 def _parted(items: tuple[Any, ...]) -> tuple[list[Tensor], tuple[Any, ...]]:
-    """The index arrays, and where they stand; masks become the indices at which they hold."""
+    """The index arrays, and their positions; masks become the indices at which they are True."""
     arrays: list[Tensor] = []
     kept: list[Any] = []
     for item in items:
@@ -155,7 +155,7 @@ _GATHER = Operation("Gather", _gathered)
 
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Along an axis, the elements at indices."""
+    """The elements at indices along an axis."""
     if sparse_grad:
         raise NotImplementedError(
             "gather(sparse_grad=True) is not covered: gradients are dense here. Leave it out:\n"
@@ -220,7 +220,7 @@ _TAKE_FLAT = Operation("Take", lambda x, i: x.reshape(-1)[i])
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """What lies at indices of an axis."""
+    """The slices at indices of an axis."""
     a = axis(dim, input._data.ndim)
     check_range(index, input._data.shape[a])
     made: Tensor = record(_TAKE, (input, index), (a,))
@@ -243,7 +243,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements at which a mask holds."""
+    """The elements at which a mask is True."""
     shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
     return getitem(input.expand(*shape).reshape(-1), mask.expand(*shape).reshape(-1))
 
@@ -252,7 +252,7 @@ _NONZERO = Operation("Nonzero", lambda x: np.stack(np.nonzero(x), -1))
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0."""
+    """The indices of the nonzero elements."""
     if as_tuple:
         return tuple(wrap(np.asarray(k)) for k in np.nonzero(input._data))
     return compute(_NONZERO, (input,))
@@ -260,7 +260,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False,
            return_counts: bool = False, dim: int | None = None) -> Any:  # fmt: skip
-    """The elements without repetitions, in order."""
+    """The distinct elements, sorted."""
     options: Any = {"return_inverse": return_inverse, "return_counts": return_counts}
     found: Any = np.unique(input._data, axis=dim, **options)
     return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)

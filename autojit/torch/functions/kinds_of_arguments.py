@@ -1,4 +1,7 @@
-"""What arguments of PyTorch's functions must be, by their names, which mean the same in all."""
+"""The kinds that arguments of PyTorch's functions must have, by the arguments' names.
+
+A name has the same meaning in all functions.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from autojit.tracing.values import is_tracer
 
 
 class Kind(NamedTuple):
-    """What an argument must be, in PyTorch's words, and whether something is that."""
+    """A kind of argument: its description in PyTorch's words, and a test for it."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -33,7 +36,7 @@ def _are_whole(x: Any) -> bool:
 
 
 def is_number(x: Any) -> bool:
-    """Whether something is a number, or an array of one."""
+    """Whether an object is a number, or an array without axes."""
     if isinstance(x, (int, float, complex, np.number, np.bool_)) or is_tracer(x):
         return True
     return isinstance(x, (Tensor, np.ndarray)) and x.ndim == 0
@@ -89,14 +92,14 @@ _BY_NAME: dict[str, Kind] = {
     "pad": Kind("tuple of ints", _are_whole),
     "p": Kind("Number or str", lambda x: is_number(x) or _STR.fits(x)),
 }  # fmt: skip
-#: By the class of what they are without.
+#: The kinds of arguments by the classes of their defaults.
 _BY_DEFAULT = {bool: _BOOL, str: _STR}
 _SIZES = Kind("tuple of ints", lambda x: _are_whole(x[0] if len(x) == 1 else x) or _are_whole(x))
 _ANY = Kind("", lambda x: True)
 
 
 def whole_sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes that are given one by one, or as a tuple."""
+    """Sizes that are given as separate arguments, or as a tuple."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
     for n in size:
@@ -107,7 +110,7 @@ def whole_sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def kind_of_argument(parameter: inspect.Parameter) -> Kind:
-    """What an argument must be; of ``*size`` all of them."""
+    """The kind of an argument; for ``*size``, the kind of all of them."""
     if parameter.kind is parameter.VAR_POSITIONAL:
         return _SIZES if _BY_NAME.get(parameter.name) is _INTS else _ANY
     kind = _BY_DEFAULT.get(type(parameter.default))
@@ -116,7 +119,7 @@ def kind_of_argument(parameter: inspect.Parameter) -> Kind:
 
 
 def flags(signature: inspect.Signature | None) -> dict[str, int]:
-    """The arguments that must be True or False, and their places; -1 where they have none."""
+    """The arguments that must be True or False, with their positions; -1 if keyword-only."""
     found = {}
     for place, parameter in enumerate(signature.parameters.values() if signature else ()):
         if kind_of_argument(parameter) is _BOOL:

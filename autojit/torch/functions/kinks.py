@@ -1,4 +1,4 @@
-"""Derivatives where formulas give none, as PyTorch sets them: at ties, origins and ends."""
+"""Derivatives at points where formulas give none (ties, origins, ends), as PyTorch defines them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _arctan2(a: Any, b: Any) -> Any:
 
 
 def _squares(a: Any, b: Any) -> Any:
-    """``a**2 + b**2``, and 1 at the origin, where the derivative is to be 0."""
+    """``a**2 + b**2``, but 1 at the origin, so that the derivative is 0 there."""
     found = a * a + b * b
     return np.where(found == 0, 1, found)
 
@@ -52,7 +52,8 @@ def _xlogy(x: Any, y: Any) -> Any:
     return _scipy_xlogy(x, y)
 
 
-# By x the derivative is log(y), but 0 where both the logarithm and x are at their ends.
+# The derivative with respect to x is log(y), but 0 where both x and the logarithm are at their
+# ends.
 _xlogy.defjvps(
     lambda t, out, x, y: t * np.log(np.where((x == 0) & (y <= 0), 1, y)),
     lambda t, out, x, y: t * (x / y),
@@ -61,7 +62,8 @@ XLOGY = Operation("Xlogy", _xlogy, eager=_scipy_xlogy)
 
 
 def _one_of(name: str, compute: Any, first: Any) -> Operation:
-    """The first operand where ``first`` holds or the second is NaN: it gets the gradient alone."""
+    """An operation that picks the first operand where ``first`` holds or the second is NaN, else
+    the second; the picked operand gets the whole gradient."""
 
     @custom_jvp
     def call(a: Any, b: Any) -> Any:
@@ -85,7 +87,9 @@ FMIN = _one_of("Fmin", np.fmin, np.less_equal)
 def binary_cross_entropies(x: Any, target: Any) -> Any:
     """The cross-entropies of probabilities.
 
-    Logarithms are at least -100; at the ends 0 and 1 the derivative by a probability is large."""
+    Logarithms are clipped at -100; at the ends 0 and 1 the derivative with respect to a probability
+    is large.
+    """
     return (target - 1) * np.maximum(np.log1p(-x), -100) - target * np.maximum(np.log(x), -100)
 
 
@@ -119,7 +123,7 @@ def _of_all(x: Any) -> Any:
 
 @_of_all.defjvp
 def _shared(primals: Any, tangents: Any) -> Any:
-    """Elements that are equal to the median have equal parts of its derivative."""
+    """The JVP of the median: elements equal to the median share its derivative equally."""
     (x,), (t,) = primals, tangents
     found = _of_all(x)
     ties = (x == found) | (np.isnan(x) & np.isnan(found))

@@ -60,7 +60,7 @@ _TRACE = function("Trace", np.trace)
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """A sum of products, by Einstein's notation."""
+    """A sum of products, in Einstein notation."""
     given = operands[0] if isinstance(operands[0], (tuple, list)) else operands
     made: Tensor = record(_EINSUM, tensors(*given), (equation.replace(" ", ""),))
     return made
@@ -73,7 +73,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker's product."""
+    """The Kronecker product."""
     made: Tensor = _KRON(tensors(input, other))
     return made
 
@@ -105,7 +105,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 
 class SlogdetResult(NamedTuple):
-    """The sign and the logarithm of a determinant's size."""
+    """The sign of a determinant, and the logarithm of its absolute value."""
 
     sign: Tensor
     logabsdet: Tensor
@@ -166,7 +166,7 @@ _TRIANGULAR = function(
 
 
 class LstsqResult(NamedTuple):
-    """The solution, and what else is known of a least-squares problem."""
+    """The solution of a least-squares problem, the residuals, the rank and the singular values."""
 
     solution: Tensor
     residuals: Tensor
@@ -190,7 +190,7 @@ class linalg:
 
     @staticmethod
     def eigvalsh(A: Any) -> Any:
-        """The eigenvalues of a symmetric matrix, in order."""
+        """The eigenvalues of a symmetric matrix, in ascending order."""
         return _EIGVALSH((A,))
 
     @staticmethod
@@ -205,7 +205,7 @@ class linalg:
 
     @staticmethod
     def matrix_rank(A: Any) -> Any:
-        """How many singular values are not negligible."""
+        """The number of singular values that are not negligible."""
         return compute(Operation("MatrixRank", np.linalg.matrix_rank), (A,))
 
     @staticmethod
@@ -219,8 +219,8 @@ class linalg:
 
     @staticmethod
     def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> LstsqResult:
-        """The least-squares solution of a system of full rank, by QR; by least norm of the solution
-        where it has fewer equations than unknowns."""
+        """The least-squares solution of a system of full rank, by QR; the solution of least norm if
+        there are fewer equations than unknowns."""
         if rcond is not None:
             raise NotImplementedError("lstsq: rcond is not covered")
         if A.shape[-2] >= A.shape[-1]:
@@ -238,7 +238,7 @@ class linalg:
 
     @staticmethod
     def multi_dot(tensors: Any) -> Any:
-        """The product of matrices, in the cheapest order."""
+        """The product of several matrices, in the cheapest order."""
         letters = "abcdefghijklmnopqrstuvwxyz"
         if len(tensors) >= len(letters) or any(t.ndim != 2 for t in tensors):
             made = tensors[0]
@@ -266,7 +266,7 @@ class linalg:
 
     @staticmethod
     def cond(A: Any, p: Any = None) -> Any:
-        """The condition number in the norm 2."""
+        """The condition number in the 2-norm."""
         if p not in (None, 2):
             raise NotImplementedError(f"cond: p={p!r} is not covered; 2 is")
         s = linalg.svdvals(A)
@@ -275,7 +275,7 @@ class linalg:
     @staticmethod
     def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1),
                     keepdim: bool = False) -> Any:  # fmt: skip
-        """The norm of a matrix: Frobenius', ``"nuc"``, 1, -1, 2, -2, infinite."""
+        """The norm of a matrix: Frobenius, ``"nuc"``, 1, -1, 2, -2 or infinity."""
         if ord in ("fro", None):
             return norm(A, 2.0, dim, keepdim)
         rows, columns = axes(dim, A.ndim) or ()
@@ -331,7 +331,7 @@ class linalg:
 
     @staticmethod
     def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:
-        """The norm of a vector, or Frobenius' norm of a matrix."""
+        """The norm of a vector, or a matrix norm (by default Frobenius)."""
         named = axes(dim, A.ndim)
         if len(named or A.shape) == 2 and ord not in (None, "fro"):
             return linalg.matrix_norm(A, ord, (-2, -1) if named is None else named, keepdim)
@@ -362,13 +362,13 @@ def _old_svd(A: Any, some: bool) -> tuple[Any, Any, Any]:
 
 
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
-    """The solution of a system, from Cholesky's factor of its matrix."""
+    """The solution of a system, from the Cholesky factor of its matrix."""
     first = linalg.solve_triangular(L.mT if upper else L, B, upper=False)
     return linalg.solve_triangular(L if upper else L.mT, first, upper=True)
 
 
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The cross products of vectors along the first axis of three elements."""
+    """The cross products of vectors along ``dim``, by default the first axis of length 3."""
     found = dim if dim is not None else list(input.shape).index(3)
     return linalg.cross(input, other, dim=found)
 

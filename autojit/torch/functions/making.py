@@ -1,4 +1,4 @@
-"""How functions of tensors are made of functions of arrays."""
+"""Makes functions of tensors from functions of arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_dtype(x: Any, dtype: np.dtype) -> Tensor:
 
 
 def tensors(*operands: Any) -> tuple[Tensor, ...]:
-    """Operands as tensors of the dtype that they have together."""
+    """Operands as tensors of their common dtype."""
     first, *rest = operands
     if all(x.__class__ is Tensor for x in operands):
         d = first._data.dtype
@@ -39,7 +39,7 @@ def tensors(*operands: Any) -> tuple[Tensor, ...]:
 
 
 def floating(x: Any) -> Tensor:
-    """A tensor of floats or complex numbers; whole numbers get the default dtype."""
+    """A tensor of floats or complex numbers; integers are converted to the default dtype."""
     if not isinstance(x, Tensor):
         return in_dtype(x, dtypes.default.float.numpy)
     return x if kind_of(x._data.dtype) in "fc" else in_dtype(x, dtypes.default.float.numpy)
@@ -53,14 +53,14 @@ def unary(name: str, impl: Callable[..., Any], *, floats: bool = True) -> Callab
     return lambda input: record(operation, (input,))
 
 
-#: Numbers as operands, by number and dtype: they are never results, so nobody can change them.
+#: Tensors of numbers, by number and dtype: they are only operands, so they cannot be changed.
 _operands: dict[tuple[float, np.dtype], Any] = {}
 _MOST = 256
 
 
 def _operand(number: float, dtype: np.dtype) -> Any:
-    """A number as a tensor that is only an operand."""
-    if number == 0.0 or Kind.tracing:  # 0 and -0 are equal; a trace collects what is made in it
+    """A number as a tensor that is used only as an operand."""
+    if number == 0.0 or Kind.tracing:  # 0 and -0 are equal keys; a trace collects new tensors
         return constant(number, dtype)
     found = _operands.get((number, dtype))
     if found is None:
@@ -73,7 +73,7 @@ def _operand(number: float, dtype: np.dtype) -> Any:
 def binary(
     name: str, impl: Callable[..., Any], *, floats: bool = False, operation: Operation | None = None
 ) -> Callable[..., Tensor]:
-    """A function of two tensors or numbers; ``operation`` is recorded, where there is one."""
+    """A function of two tensors or numbers; it records ``operation`` if given."""
     operation = operation or Operation(name, impl)
 
     def call(input: Any, other: Any) -> Tensor:
@@ -96,7 +96,7 @@ def binary(
 
 
 def _shapes_differ(a: Tensor, b: Tensor) -> RuntimeError | None:
-    """The error where two shapes do not broadcast, in PyTorch's words."""
+    """PyTorch's error for shapes that do not broadcast; None if they do."""
     left, right = a._data.shape, b._data.shape
     n = max(len(left), len(right))
     pairs = zip((1,) * (n - len(left)) + left, (1,) * (n - len(right)) + right, strict=True)
@@ -134,15 +134,15 @@ def function(name: str, impl: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
-    """Axes that are named by a number, several or None."""
+    """The axes that a number, several numbers or None stand for; None for all axes."""
     if dim is None or dim == () or dim == []:
         return None
     named = tuple(axis(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
-    return named if ndim else ()  # a number has the axes 0 and -1, and NumPy's has none
+    return named if ndim else ()  # PyTorch allows the axes 0 and -1 of a scalar, NumPy allows none
 
 
 def axis(dim: int, ndim: int) -> int:
-    """One axis, counted from the first."""
+    """An axis as a nonnegative number."""
     most = max(ndim, 1)
     if not -most <= dim < most:
         raise IndexError(

@@ -1,4 +1,4 @@
-"""Functions element by element."""
+"""Elementwise functions."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _REAL, _IMAG = Operation("Real", np.real), Operation("Imag", np.imag)
 
 
 def _of_complex(function: Callable[..., Any]) -> Callable[..., Tensor]:
-    """A function of complex tensors, which gives real ones themselves."""
+    """A function of complex tensors that returns real tensors unchanged."""
     return lambda input: function(input) if input._data.dtype.kind == "c" else input
 
 
@@ -133,7 +133,7 @@ def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """The quotient, rounded down (``"floor"``) or towards 0 (``"trunc"``) if that is said."""
+    """The quotient; ``rounding_mode`` rounds it down (``"floor"``) or towards 0 (``"trunc"``)."""
     if rounding_mode == "floor":
         return FUNCTIONS["floor_divide"](input, other)
     if rounding_mode not in (None, "trunc"):
@@ -141,7 +141,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
             f"'{rounding_mode}'"
         )
-    if rounding_mode and _is_whole(input) and _is_whole(other):  # exact, and whole again
+    if rounding_mode and _is_whole(input) and _is_whole(other):  # exact, with an integer result
         quotient = FUNCTIONS["floor_divide"](abs(input), abs(other))
         return mul(mul(quotient, _sign(input)), _sign(other))
     quotient = _div(input, other)
@@ -171,7 +171,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """To the nearest whole number, or to so many decimals; halves to even."""
+    """Round to the nearest integer, or to ``decimals`` decimals; halves round to even."""
     made: Tensor = record(_ROUND_TO, (input,), (decimals,)) if decimals else _round(input)
     return made
 
@@ -180,7 +180,7 @@ _WHERE = Operation("Where", np.where)
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """``input`` where the condition holds, else ``other``."""
+    """``input`` where the condition is True, else ``other``."""
     if input is None and other is None:
         return tuple(compute(Operation("Nonzero", np.nonzero), (condition,)))
     if input is None or other is None:
@@ -196,7 +196,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """``value`` where the mask holds, else ``input``."""
+    """``value`` where the mask is True, else ``input``."""
     made: Tensor = record(_MASKED, (mask, in_dtype(value, input._data.dtype), input))
     return made
 
@@ -218,7 +218,7 @@ _CLAMP = Operation("ClampBackward1", _clamped)
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """``input`` between bounds; the derivative on the bounds is 1."""
+    """``input`` clipped to bounds; the derivative at the bounds is 1."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     operands = tensors(input, *(b for b in (min, max) if b is not None))
@@ -251,7 +251,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Tens
 
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8,
             equal_nan: bool = False) -> Tensor:  # fmt: skip
-    """Element by element, whether two tensors are close."""
+    """Whether two tensors are close, element by element."""
     close = Operation("Isclose", lambda a, b: np.isclose(a, b, rtol, atol, equal_nan))
     made: Tensor = compute(close, tensors(input, other))
     return made
@@ -259,12 +259,12 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8,
 
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8,
              equal_nan: bool = False) -> bool:  # fmt: skip
-    """Whether two tensors are close."""
+    """Whether all elements of two tensors are close."""
     return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape and equal elements."""
+    """Whether two tensors have the same shape and equal elements."""
     return bool(np.array_equal(input._data, other._data))
 
 
@@ -272,7 +272,7 @@ _CLONE = function("Clone", lambda x: x.copy())
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy in memory of its own, recorded."""
+    """A copy in its own memory, recorded."""
     made: Tensor = _CLONE((input,))
     return made
 
@@ -291,12 +291,12 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """``input``, or a lower bound."""
+    """``input``, or a lower bound where that is larger."""
     return clamp(input, min)
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """``input``, or an upper bound."""
+    """``input``, or an upper bound where that is smaller."""
     return clamp(input, None, max)
 
 

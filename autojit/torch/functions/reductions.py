@@ -1,4 +1,4 @@
-"""Sums, extremes, norms, softmax, and what runs along an axis."""
+"""Reductions (sums, extremes, norms), softmax, and scans and sorts along an axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .pointwise import FUNCTIONS as POINTWISE
 
 
 class values_and_indices(NamedTuple):
-    """Values, and where they were."""
+    """Values, and their indices."""
 
     values: Tensor
     indices: Tensor
@@ -30,7 +30,7 @@ class values_and_indices(NamedTuple):
 
 
 class _Reduction:
-    """A reduction; its nodes have two names, without and with axes."""
+    """A reduction; its nodes have different names without and with axes."""
 
     def __init__(self, name: str, impl: Callable[..., Any], second: int = 1) -> None:
         self.all = Operation(f"{name}Backward0", lambda x: impl(x, None, False))
@@ -92,7 +92,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The sum without NaN."""
+    """The sum, with NaN counted as 0."""
     return sum(POINTWISE["masked_fill"](input, POINTWISE["isnan"](input), 0), dim, keepdim)
 
 
@@ -170,12 +170,14 @@ def _extreme(x: Tensor, dim: Any, keepdim: bool, whole: Operation, along: Operat
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; along an axis its place too; of two tensors element by element."""
+    """The largest element; along an axis, also its index; of two tensors, the elementwise
+    maximum."""
     return _extreme(input, dim if other is None else other, keepdim, _ALL_MAX, _MAX, "maximum")
 
 
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; along an axis its place too; of two tensors element by element."""
+    """The smallest element; along an axis, also its index; of two tensors, the elementwise
+    minimum."""
     return _extreme(input, dim if other is None else other, keepdim, _ALL_MIN, _MIN, "minimum")
 
 
@@ -208,8 +210,8 @@ def _normed(x: Any, a: Any, k: bool, p: Any) -> Any:
         return np.sum((x != 0).astype(size.dtype), axis=a, keepdims=k)
     if p == 1:
         return np.sum(size, axis=a, keepdims=k)
-    # The derivative at 0 is the subgradient 0, so the root is taken of 1 there.
-    if p < 0:  # there the norm of a vector with a 0 is 0
+    # At 0 the derivative is the subgradient 0, so the root of 1 replaces the root of 0.
+    if p < 0:  # the norm of a vector with a 0 is then 0
         is_zero = np.min(size, axis=a, keepdims=True) == 0
         total = np.sum(np.where(is_zero, 1, size) ** p, axis=a, keepdims=k)
         is_zero = is_zero if k else np.squeeze(is_zero, a)
@@ -284,7 +286,7 @@ _SORT = Operation("Sort", _sorted)
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The elements in order along an axis, and where they were."""
+    """The elements sorted along an axis, and their original indices."""
     if not input._data.ndim:
         return values_and_indices(POINTWISE["clone"](input), argmax(input))
     a = axis(dim, input._data.ndim)
@@ -292,13 +294,13 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The order of the elements along an axis."""
+    """The indices that sort the elements along an axis."""
     made: Tensor = sort(input, dim, descending).indices
     return made
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest elements along an axis, or smallest, and where they were."""
+    """The k largest or smallest elements along an axis, and their indices."""
     a = axis(dim, input._data.ndim)
     if not 0 <= k <= input._data.shape[a]:
         raise RuntimeError("selected index k out of range")
@@ -316,7 +318,7 @@ _TOPK = Operation("Topk", _top)
 
 
 def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """The lower median of all elements; along an axis its place too."""
+    """The lower median of all elements; along an axis, also its index."""
     if dim is None:
         return record(MEDIAN, (input,))
     a = axis(dim, input._data.ndim)
@@ -324,7 +326,8 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def _by_numpys_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """With NumPy's ``axis`` and ``keepdims`` for ``dim`` and ``keepdim``."""
+    """A function that also accepts ``axis`` and ``keepdims``, NumPy's names for ``dim`` and
+    ``keepdim``."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Views and other shapes: what shares memory, joins and repeats."""
+"""Functions that change shapes: views, joins and repetitions."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _RESHAPE, _VIEW = (Operation(n, lambda x, s: x.reshape(s)) for n in ("Reshape", 
 
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The elements in another shape: a view where that is possible."""
+    """The elements in another shape: a view if possible."""
     return view(_VIEW, input, (_inferred(whole_sizes(shape), input._data.size),))
 
 
 def view_as_shape(input: Tensor, *shape: Any) -> Tensor:
-    """A view of another shape; an error where the elements would have to move."""
+    """A view of another shape; an error if the elements would have to move."""
     size = _inferred(whole_sizes(shape), input._data.size)
     if isinstance(input._data, np.ndarray):
         made = input._data.view()
@@ -59,7 +59,7 @@ _SQUEEZE, _UNSQUEEZE = Operation("Squeeze", np.squeeze), Operation("Unsqueeze", 
 
 
 def _expanded(x: Any, shape: tuple[int, ...]) -> Any:
-    """``np.broadcast_to`` that can be written to, as far as no two elements are one."""
+    """A writeable ``np.broadcast_to``; `check_overlap` refuses writes to repeated elements."""
     made = np.broadcast_to(x, shape)
     if x.__class__ is np.ndarray and x.flags.writeable:
         made = np.lib.stride_tricks.as_strided(x, made.shape, made.strides)
@@ -70,7 +70,7 @@ _EXPAND = Operation("Expand", np.broadcast_to, eager=_expanded)
 
 
 def _written(x: Any, k: int, a: int, b: int) -> Any:
-    """``np.diagonal`` that can be written to."""
+    """A writeable ``np.diagonal``."""
     made = np.diagonal(x, k, a, b)
     if x.flags.writeable:
         made.flags.writeable = True
@@ -82,7 +82,7 @@ _MOVE = Operation("Permute", np.moveaxis)
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with two axes changed."""
+    """A view with two axes exchanged."""
     n = input._data.ndim
     return view(_TRANSPOSE, input, (axis(dim0, n), axis(dim1, n)))
 
@@ -101,7 +101,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """A view with some axes elsewhere."""
+    """A view with some axes moved."""
     return view(_MOVE, input, (axes(source, input.ndim), axes(destination, input.ndim)))
 
 
@@ -118,7 +118,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 def expand(input: Tensor, *size: Any) -> Tensor:
-    """A view in which axes of length 1 are repeated; -1 leaves one as it is."""
+    """A view in which axes of length 1 are repeated; -1 keeps the length of an axis."""
     size = whole_sizes(size)
     old = (1,) * (len(size) - input._data.ndim) + tuple(input._data.shape)
     return view(
@@ -127,7 +127,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """A view in a shape that it broadcasts to."""
+    """A view broadcast to a shape."""
     return expand(input, *size)
 
 
@@ -142,7 +142,7 @@ _NARROW = Operation("Slice", lambda x, a, i, j, k: x[(slice(None),) * a + (slice
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """A view of what lies at one index of an axis."""
+    """A view of the slice at one index of an axis."""
     a = axis(dim, input._data.ndim)
     n = input._data.shape[a]
     if not -n <= index < n:
@@ -156,13 +156,13 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of all that lies along an axis."""
+    """Views of all slices along an axis."""
     a = axis(dim, input._data.ndim)
     return tuple(select(input, a, i) for i in range(input._data.shape[a]))
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of parts of one size, or of these sizes."""
+    """Views of parts along an axis: of one size, or of a list of sizes."""
     a = axis(dim, tensor._data.ndim)
     n, sizes = tensor._data.shape[a], split_size_or_sections
     if isinstance(sizes, int):
@@ -177,20 +177,20 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of at most so many parts."""
+    """Views of at most ``chunks`` equal parts along an axis."""
     n = input._data.shape[axis(dim, input._data.ndim)]
     return split(input, max(1, -(-n // chunks)), dim)
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Some axes as one."""
+    """A range of axes merged into one."""
     shape = tuple(input._data.shape) or (1,)
     a, b = axis(start_dim, len(shape)), axis(end_dim, len(shape))
     return reshape(input, *shape[:a], math.prod(shape[a : b + 1]), *shape[b + 1 :])
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One axis as several."""
+    """One axis split into several."""
     shape, a = tuple(input._data.shape), axis(dim, input._data.ndim)
     return reshape(input, *shape[:a], *_inferred(tuple(sizes), shape[a]), *shape[a + 1 :])
 
@@ -200,7 +200,7 @@ _STACK = Operation("Stack", lambda *x: np.stack(x[:-1], x[-1]))
 
 
 def cat(tensors_: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Tensors concatenated along an axis."""
     given = [x for x in tensors_ if tuple(x._data.shape) != (0,)] or list(tensors_)
     _check_alike(given, axis(dim, given[0]._data.ndim))
     made: Tensor = record(_CAT, tensors(*given), (axis(dim, given[0]._data.ndim),))
@@ -224,7 +224,7 @@ def _check_alike(given: Sequence[Tensor], a: int) -> None:
 
 
 def stack(tensors_: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors side by side along a new axis."""
+    """Tensors stacked along a new axis."""
     for number, x in enumerate(tensors_):
         if x._data.shape != tensors_[0]._data.shape:
             raise RuntimeError(
@@ -236,13 +236,13 @@ def stack(tensors_: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def hstack(tensors_: Sequence[Tensor]) -> Tensor:
-    """Tensors side by side."""
+    """Tensors joined horizontally."""
     whole = [reshape(x, 1) if not x.ndim else x for x in tensors_]
     return cat(whole, 0 if whole[0].ndim == 1 else 1)
 
 
 def vstack(tensors_: Sequence[Tensor]) -> Tensor:
-    """Tensors one below the other."""
+    """Tensors joined vertically."""
     return cat([reshape(x, 1, -1) if x.ndim < 2 else x for x in tensors_], 0)
 
 
@@ -254,13 +254,13 @@ _DIAG = Operation("Diag", np.diag)
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
-    """The elements in opposite order along axes."""
+    """The elements in reverse order along axes."""
     made: Tensor = record(_FLIP, (input,), (axes(whole_sizes(dims), input._data.ndim) or (),))
     return made
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """The elements moved along axes, from the end to the beginning."""
+    """The elements shifted along axes; those shifted beyond the end reappear at the beginning."""
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else shifts
     named = axes(dims, input._data.ndim)
     if isinstance(shifts, int) and named is not None:
@@ -270,13 +270,13 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
-    """The tensor side by side with itself along each axis."""
+    """The tensor repeated along each axis."""
     made: Tensor = record(_TILE, (input,), (whole_sizes(repeats),))
     return made
 
 
 def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None) -> Tensor:
-    """Each element several times."""
+    """Each element repeated."""
     a = None if dim is None else axis(dim, input._data.ndim)
     made: Tensor = record(_REPEAT, (input,), (repeats, a))
     return made
@@ -295,7 +295,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal of a matrix, or the matrix with one."""
+    """The diagonal of a matrix, or the diagonal matrix of a vector."""
     made: Tensor = record(_DIAG, (input,), (diagonal,))
     return made
 
@@ -323,7 +323,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 FUNCTIONS.update(swapaxes=transpose, swapdims=transpose, concat=cat, concatenate=cat,
                  moveaxis=movedim, ravel=lambda x: reshape(x, -1))  # fmt: skip
-#: What is a method only.
+#: Functions that are only methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {
     "view": view_as_shape, "expand": expand, "repeat": repeat,
     "expand_as": lambda x, other: expand(x, *other.shape),

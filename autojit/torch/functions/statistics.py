@@ -27,13 +27,13 @@ _NANQUANTILE = function("Nanquantile", _shares_of(np.nanquantile))
 
 def quantile(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *,
              interpolation: str = "linear") -> Tensor:  # fmt: skip
-    """What a share q of the elements lies below: of all, or along an axis."""
+    """The q-quantiles of all elements, or along an axis."""
     return _quantile(_QUANTILE, input, q, dim, keepdim, interpolation)
 
 
 def nanquantile(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *,
                 interpolation: str = "linear") -> Tensor:  # fmt: skip
-    """The same without NaN."""
+    """The q-quantiles without NaN."""
     return _quantile(_NANQUANTILE, input, q, dim, keepdim, interpolation)
 
 
@@ -82,13 +82,13 @@ class AminmaxResult(NamedTuple):
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> AminmaxResult:
-    """The smallest and the largest elements: of all, or along an axis."""
+    """The smallest and the largest of all elements, or along an axis."""
     both = [REDUCTIONS[name](input, dim, keepdim) for name in ("amin", "amax")]
     return AminmaxResult(*both)
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along an axis, counted from 1, and its place."""
+    """The k-th smallest element along an axis, counted from 1, and its index."""
     a = axis(dim, input._data.ndim)
     if not 1 <= k <= input._data.shape[a]:
         raise RuntimeError("kthvalue(): selected number k out of range for dimension")
@@ -101,7 +101,7 @@ def _running(compare: Callable[..., Any]) -> Callable[..., Any]:
     def impl(x: Any, a: int) -> Any:
         places = np.arange(x.shape[a]).reshape((-1,) + (1,) * (x.ndim - 1 - a))
         extreme = compare.accumulate(x, axis=a)  # type: ignore[attr-defined]
-        # The last place at which the extreme so far was met.
+        # The last index at which the running extreme occurred.
         index = np.maximum.accumulate(np.where(x == extreme, places, 0), axis=a)
         return np.take_along_axis(x, index, a), index
 
@@ -113,12 +113,12 @@ _CUMMIN = Operation("Cummin", _running(np.minimum))
 
 
 def cummax(input: Tensor, dim: int) -> Any:
-    """The largest element so far along an axis, and its place."""
+    """The running maximum along an axis, and its index."""
     return values_and_indices(*record(_CUMMAX, (input,), (axis(dim, input._data.ndim),)))
 
 
 def cummin(input: Tensor, dim: int) -> Any:
-    """The smallest element so far along an axis, and its place."""
+    """The running minimum along an axis, and its index."""
     return values_and_indices(*record(_CUMMIN, (input,), (axis(dim, input._data.ndim),)))
 
 
@@ -154,7 +154,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Te
 
 
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
-    """The integral so far by the trapezoidal rule along an axis."""
+    """The cumulative integral by the trapezoidal rule along an axis."""
     return REDUCTIONS["cumsum"](_areas(y, x, dx, dim), dim)
 
 
@@ -199,7 +199,7 @@ def corrcoef(input: Tensor) -> Any:
 
 def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = False,
                  right: bool = False, side: str | None = None) -> Tensor:  # fmt: skip
-    """Where values belong into rows in order."""
+    """The indices at which values must be inserted to keep rows sorted."""
     end: Any = side or ("right" if right else "left")
     rows = sorted_sequence._data
     given = values if isinstance(values, Tensor) else wrap(np.asarray(values, rows.dtype))
@@ -218,12 +218,12 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = Fals
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    """The numbers of the intervals between boundaries that elements lie in."""
+    """The index of each element's interval between boundaries."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of equal intervals."""
+    """A histogram: the counts of elements in equal intervals."""
     x = input._data
     ends = (float(x.min()), float(x.max())) if min == max == 0 else (min, max)
     made: Tensor = wrap(np.histogram(x, bins, ends)[0].astype(x.dtype))

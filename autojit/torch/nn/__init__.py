@@ -1,4 +1,4 @@
-"""``torch.nn``: modules over the functions of ``autojit.nn``.
+"""``torch.nn``: modules built on the functions of ``autojit.nn``.
 
 >>> from autojit import torch
 >>> from autojit.torch import nn

@@ -14,7 +14,7 @@ from .parameter import Parameter
 
 
 class Setting:
-    """A setting of a module: its name, what it is if nobody says, and whether the text shows it."""
+    """A setting of a module: its name, its default, and whether the module's text shows it."""
 
     def __init__(self, name: str, default: Any, shown: str = "named") -> None:
         self.name: str = name
@@ -22,7 +22,7 @@ class Setting:
         self.shown: str = shown
 
     def text(self, value: Any) -> str | None:
-        """The setting as the module's text has it."""
+        """The setting as the module's text shows it; None if it does not."""
         if self.shown == "hidden" or (self.shown == "unusual" and value == self.default):
             return None
         return f"{value}" if self.shown == "bare" else f"{self.name}={value}"
@@ -32,7 +32,7 @@ _IN_PLACE = Setting("inplace", False, "unusual")
 
 
 def _module(name: str, function: str, *settings: Setting) -> type[Module]:
-    """A module without parameters that calls one function with its settings."""
+    """A class of modules without parameters that call one function with their settings."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
@@ -120,7 +120,7 @@ class GELU(Module):
 
 
 class PReLU(Module):
-    """``leaky_relu`` with slopes that are learnt."""
+    """``leaky_relu`` with learnt slopes."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""Modules that hold modules, or parameters, in order."""
+"""Modules that contain modules, or parameters, in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .parameter import Parameter
 
 
 class _Ordered(Module):
-    """What the containers by number share."""
+    """The base class of the containers by number."""
 
     _table = "_modules"
 
@@ -51,18 +51,18 @@ class _Ordered(Module):
         self._items().update({str(n): x for n, x in enumerate(kept)})
 
     def append(self, module: Any) -> Any:
-        """Add one at the end."""
+        """Add a module or parameter at the end."""
         setattr(self, str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Any]) -> Any:
-        """Add several at the end."""
+        """Add modules or parameters at the end."""
         for m in modules:
             self.append(m)
         return self
 
     def insert(self, index: int, module: Any) -> Any:
-        """Add one before the one with a number."""
+        """Insert a module or parameter before the one with number ``index``."""
         kept = list(self._items().values())
         kept.insert(index, module)
         self._items().clear()
@@ -73,7 +73,7 @@ class _Ordered(Module):
 
 
 class Sequential(_Ordered):
-    """Modules one after the other, by number, or by name from an OrderedDict.
+    """Modules applied in sequence, by number, or by name from an OrderedDict.
 
     >>> from autojit import torch
     >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
@@ -96,7 +96,7 @@ class Sequential(_Ordered):
         return (OrderedDict(list(self._modules.items())[k]),)
 
     def forward(self, input: Any) -> Any:
-        """The result of the last, each called with that of the one before."""
+        """Call each module with the result of the one before, and return the last result."""
         for module in self:
             input = module(input)
         return input
@@ -133,7 +133,7 @@ class ParameterList(_Ordered):
 
 
 class _Named(Module):
-    """What the containers by name share."""
+    """The base class of the containers by name."""
 
     _table = "_modules"
 
@@ -174,16 +174,16 @@ class _Named(Module):
         return self._items().values()
 
     def items(self) -> Any:
-        """Both."""
+        """The names and the modules, or parameters."""
         return self._items().items()
 
     def update(self, new: Any) -> None:
-        """Add more, by name."""
+        """Add modules or parameters by name."""
         for key, value in new.items() if hasattr(new, "items") else new:
             self[key] = value
 
     def pop(self, key: str) -> Any:
-        """Take one out."""
+        """Remove a module or parameter, and return it."""
         return self._items().pop(key)
 
 

@@ -53,7 +53,7 @@ class _Convolution(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new values for the parameters."""
         fan = math.prod(self.weight.shape[1:])
         for p in self.parameters():
             init.default_(p, fan)
@@ -67,7 +67,7 @@ class _Convolution(Module):
         )
 
     def _borders(self) -> list[int]:
-        """How many elements are added at both ends of the axes, the last one first."""
+        """The numbers of elements that are added at both ends of each axis, the last axis first."""
         if self.padding == "valid":
             pairs = [(0, 0)] * self.ndim
         elif self.padding == "same":
@@ -154,7 +154,7 @@ class _AvgPool(Module):
         self.padding: Any = padding
         self.ceil_mode: bool = ceil_mode
         self.stride: Any = kernel_size if stride is None else stride
-        if self.ndim == 1:  # as PyTorch keeps them
+        if self.ndim == 1:  # PyTorch stores tuples
             self.kernel_size, self.padding = _each(kernel_size, 1), _each(padding, 1)
             self.stride = _each(self.stride, 1)
         self.count_include_pad = count_include_pad

@@ -1,4 +1,4 @@
-"""A transformer's decoder, and the whole of it, as modules."""
+"""The decoder of a transformer, and the whole transformer, as modules."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .transformer import MultiheadAttention, TransformerEncoder, TransformerEnco
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to the encoder's results, and a perceptron, each added to its
-    input and normalised."""
+    """Self-attention, attention to the encoder's results, and a perceptron, each with a residual
+    connection and normalisation."""
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: str | Callable[[Tensor], Any] = "relu", layer_norm_eps: float = 1e-5,
@@ -72,7 +72,7 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer, one after the other."""
+    """Copies of a layer in sequence."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of sources, and a decoder of targets that attends to its results.
+    """An encoder of sources, and a decoder of targets that attends to the encoder's results.
 
     >>> from autojit import torch
     >>> model = torch.nn.Transformer(8, 2, 1, 1, 16)
@@ -142,5 +142,6 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """What is added to scores so that no step sees a later one: 0, and minus infinity."""
+        """The mask that is added to scores so that no step sees a later one: minus infinity for
+        later steps, else 0."""
         return triu(factories.full((sz, sz), float("-inf"), dtype=dtype), 1)

@@ -1,4 +1,4 @@
-"""Hooks on the gradients that pass a module."""
+"""Hooks on the gradients that pass through a module."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SEVERAL = Operation("BackwardHookFunctionBackward", lambda *x: tuple(map(np.pos
 
 
 def _bound(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-    """Tensors as results of one operation, whose node sees all of their gradients."""
+    """Tensors as results of one operation, whose node sees all their gradients."""
     made = record(_ONE if len(tensors) == 1 else _SEVERAL, tensors)
     return made if isinstance(made, tuple) else (made,)
 
 
 def _replaced(tree: Any, new: Sequence[Any]) -> Any:
-    """A tensor, or a tuple or list of some, with other tensors in their places."""
+    """A tensor, or a tuple or list, with its tensors replaced by new ones."""
     given = iter(new)
     if isinstance(tree, Tensor):
         return next(given)
@@ -40,7 +40,7 @@ class BackwardWatch:
         self._waits = False
 
     def entered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, with a node behind them that calls the hooks."""
+        """The arguments as results of a node that calls the hooks."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         if not (self.hooks and recording() and any(t.requires_grad for t in tensors)):
             return args
@@ -50,7 +50,7 @@ class BackwardWatch:
         return tuple(_replaced(args, made))
 
     def left(self, result: Any) -> Any:
-        """The result, with a node before it that sees its gradients."""
+        """The result as a result of a node that sees its gradients."""
         if not (self.hooks and recording()):
             return result
         many = isinstance(result, (tuple, list))
@@ -64,7 +64,7 @@ class BackwardWatch:
 
     def _reached(self, outputs: tuple[Any, ...], count: int) -> None:
         self._outputs = outputs
-        if not self._waits:  # no argument has a gradient
+        if not self._waits:  # no argument needs a gradient
             for hook in self.hooks:
                 hook(self.module, (None,) * count, outputs)
 

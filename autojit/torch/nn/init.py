@@ -1,4 +1,4 @@
-"""Initial values, put in the place of a tensor's own: ``autojit.nn.init``, in place.
+"""Initialises tensors in place, by the functions of ``autojit.nn.init``.
 
 >>> from autojit import torch
 >>> torch.nn.init.constant_(torch.empty(2), 0.5)
@@ -19,7 +19,7 @@ from autojit.torch.functions.factories import default_generator
 
 
 def fill(tensor: Tensor, array: Any) -> Tensor:
-    """Put an array in the place of a tensor's numbers, not recorded."""
+    """Overwrite a tensor's numbers with an array, without recording."""
     with no_grad():
         tensor.copy_(wrap(np.asarray(array)))
     return tensor
@@ -31,12 +31,12 @@ def _drawn(draw: Any, tensor: Tensor, *settings: Any, generator: Any = None) -> 
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers between ``a`` and ``b``, all equally likely."""
+    """Fill with uniform random numbers between ``a`` and ``b``."""
     return _drawn(init.uniform, tensor, a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normally distributed numbers."""
+    """Fill with normal random numbers."""
     return _drawn(init.normal, tensor, mean, std, generator=generator)
 
 
@@ -44,7 +44,7 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Normally distributed numbers, those outside of ``a`` to ``b`` drawn again."""
+    """Fill with normal random numbers; those outside ``a`` to ``b`` are drawn again."""
     source = (generator or default_generator).numbers
     drawn = source.normal(mean, std, tuple(tensor.shape))
     while (outside := (drawn < a) | (drawn > b)).any():
@@ -53,35 +53,35 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number."""
+    """Fill with one number."""
     return fill(tensor, np.full(tensor.shape, val))
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fill with zeros."""
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill with ones."""
     return constant_(tensor, 1.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
+    """Fill with the identity matrix."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return fill(tensor, np.eye(*tensor.shape))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform numbers of Glorot's variance."""
+    """Fill with uniform random numbers of Glorot's variance."""
     _check(tensor)
     return _drawn(init.xavier_uniform, tensor, gain, generator=generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal numbers of Glorot's variance."""
+    """Fill with normal random numbers of Glorot's variance."""
     _check(tensor)
     return _drawn(init.xavier_normal, tensor, gain, generator=generator)
 
@@ -90,7 +90,7 @@ def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Uniform numbers of He's variance."""
+    """Fill with uniform random numbers of He's variance."""
     _check(tensor)
     return _drawn(init.kaiming_uniform, tensor, a, mode, nonlinearity, generator=generator)
 
@@ -99,25 +99,26 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Normal numbers of He's variance."""
+    """Fill with normal random numbers of He's variance."""
     _check(tensor)
     return _drawn(init.kaiming_normal, tensor, a, mode, nonlinearity, generator=generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A matrix with orthonormal rows or columns."""
+    """Fill with a matrix of orthonormal rows or columns."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     return _drawn(init.orthogonal, tensor, gain, generator=generator)
 
 
 def default_(tensor: Tensor, fan_in: int) -> Tensor:
-    """PyTorch's default of weights and biases: uniform numbers up to ``1 / sqrt(fan_in)``."""
+    """Fill with PyTorch's default for weights and biases: uniform random numbers of at most
+    ``1 / sqrt(fan_in)`` in absolute value."""
     return _drawn(init.default, tensor, fan_in)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a nonlinearity asks for wider weights."""
+    """The recommended scale factor of weights for a nonlinearity."""
     return init.calculate_gain(nonlinearity, 0.01 if param is None else param)
 
 

@@ -1,4 +1,4 @@
-"""Linear maps, tables, and what changes shapes."""
+"""Linear maps, embeddings and changes of shape, as modules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .parameter import Parameter
 
 
 def fresh(*shape: int, dtype: Any = None) -> Parameter:
-    """A parameter whose values are still to be drawn."""
+    """A parameter with uninitialised values."""
     return Parameter(factories.empty(*shape, dtype=dtype))
 
 
 class Identity(Module):
-    """The input; arguments are ignored."""
+    """Returns its input; arguments of the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new values for the parameters."""
         init.default_(self.weight, self.in_features)
         if self.bias is not None:
             init.default_(self.bias, self.in_features)
@@ -121,7 +121,7 @@ class Embedding(Module):
 
 
 class Flatten(Module):
-    """Axes made one."""
+    """Merges a range of axes into one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One axis made several."""
+    """Splits one axis into several."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from .module import Module
 
 class _Loss(Module):
     function: str = ""
-    #: The further settings, and what they are if nobody says; tensors are buffers.
+    #: The further settings, with their defaults; tensors are buffers.
     settings: ClassVar[dict[str, Any]] = {}
     tensors: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""The base class of modules: parameters, buffers and modules by name, and calls with hooks."""
+"""The base class of modules: parameters, buffers and submodules by name, and calls with hooks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Module:
     # -- calls ----------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call computes; defined by each module."""
+        """Compute the result of a call; each module defines this method."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -85,18 +85,18 @@ class Module:
         return watch.left(result)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, args)`` before each call; a result is what is passed on."""
+        """Call ``hook(module, args)`` before each call; its result replaces the arguments."""
         return add_hook(self._before, hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, args, output)`` after each call; a result is what is returned."""
+        """Call ``hook(module, args, output)`` after each call; its result replaces the output."""
         return add_hook(self._after, hook)
 
     def register_full_backward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, grad_input, grad_output)`` when gradients have passed the module.
+        """Call ``hook(module, grad_input, grad_output)`` after the module's backward pass.
 
-        A result takes the place of ``grad_input``, the gradients of the tensors among the arguments
-        of a call by position.
+        Its result replaces ``grad_input``, the gradients of the tensors among the positional
+        arguments of a call.
         """
         return add_hook(self._backward_hooks, hook)
 
@@ -125,7 +125,7 @@ class Module:
         self.__dict__[table][name] = value
 
     def _assign(self, name: str, value: Any) -> None:
-        """An attribute, or another value of a parameter, a module or a buffer."""
+        """Set an attribute, or a new value of a parameter, a module or a buffer."""
         for table, kind in zip(_TABLES, ("parameter", "buffer", "child module"), strict=True):
             if name in self.__dict__[table]:
                 if value is not None and not (kind == "buffer" and isinstance(value, Tensor)):
@@ -161,7 +161,7 @@ class Module:
         return sorted({*super().__dir__(), *(n for t in _TABLES for n in self.__dict__[t])})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None for a name that may have one."""
+        """Add a parameter, or None to reserve its name."""
         state.check_name(self, name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -171,7 +171,7 @@ class Module:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is no parameter, and part of the state if it is persistent."""
+        """Add a tensor that is not a parameter; it is part of the state if ``persistent``."""
         state.check_name(self, name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
@@ -192,12 +192,12 @@ class Module:
         state.check_name(self, name, "module", self._modules)
         self._modules[name] = module
 
-    # -- what it holds --------------------------------------------------------
+    # -- contents -------------------------------------------------------------
 
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all within, by paths."""
+        """This module and all submodules, with their paths."""
         seen = set() if memo is None else memo
         if id(self) in seen:
             return
@@ -210,12 +210,12 @@ class Module:
                 yield from module.named_modules(seen, path, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all within."""
+        """This module and all submodules."""
         for _, module in self.named_modules():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules right within this one, by name."""
+        """The direct submodules, with their names."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -223,7 +223,7 @@ class Module:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The modules right within this one."""
+        """The direct submodules."""
         for _, module in self.named_children():
             yield module
 
@@ -246,7 +246,7 @@ class Module:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters, by paths."""
+        """All parameters, with their paths."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -257,7 +257,7 @@ class Module:
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """All buffers, by paths."""
+        """All buffers, with their paths."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -289,10 +289,10 @@ class Module:
         found: Tensor = getattr(module, name)
         return found
 
-    # -- changes of all -------------------------------------------------------
+    # -- changes --------------------------------------------------------------
 
     def train(self: Own, mode: bool = True) -> Own:
-        """Set whether dropout drops and batch norms learn, and return the module."""
+        """Set whether dropout is active and batch norms use batch statistics; return the module."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -305,26 +305,26 @@ class Module:
         return self.train(False)
 
     def apply(self: Own, fn: Callable[[Module], Any]) -> Own:
-        """Call a function with all modules, this one last, and return it."""
+        """Call a function with each module, this one last; return this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def requires_grad_(self: Own, requires_grad: bool = True) -> Own:
-        """Set whether operations on the parameters are recorded."""
+        """Set whether operations on the parameters are recorded; return the module."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Take the gradients of all parameters away, or set them to zeros."""
+        """Remove the gradients of all parameters, or set them to zeros."""
         for p in self.parameters():
             if p.grad is not None:
                 p.grad = None if set_to_none else p.grad.detach() * 0
 
     def to(self: Own, *args: Any, dtype: Any = None, device: Any = None, **_: Any) -> Own:
-        """Change the dtype of all floats, and return the module."""
+        """Convert all floating-point tensors to a dtype, and return the module."""
         for a in args:
             if isinstance(a, (dtypes.dtype, Tensor)):
                 dtype = a.dtype if isinstance(a, Tensor) else a
@@ -348,38 +348,38 @@ class Module:
         return self
 
     def float(self: Own) -> Own:
-        """All floats in float32."""
+        """Convert all floating-point tensors to float32."""
         return self._converted(dtypes.float32)
 
     def double(self: Own) -> Own:
-        """All floats in float64."""
+        """Convert all floating-point tensors to float64."""
         return self._converted(dtypes.float64)
 
     def half(self: Own) -> Own:
-        """All floats in float16."""
+        """Convert all floating-point tensors to float16."""
         return self._converted(dtypes.float16)
 
     def bfloat16(self: Own) -> Own:
-        """All floats in bfloat16."""
+        """Convert all floating-point tensors to bfloat16."""
         return self._converted(dtypes.bfloat16)
 
     def cpu(self: Own) -> Own:
-        """The module: it lies in the processor's memory."""
+        """Return the module, which is always in CPU memory."""
         return self
 
     @folded
     def cuda(self: Own, device: Any = None) -> Own:
-        """Refused: eager tensors lie in the processor's memory."""
+        """Not supported: eager tensors are in CPU memory."""
         return self.to(device="cuda")
 
-    # -- its state ------------------------------------------------------------
+    # -- state ----------------------------------------------------------------
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
-        """All parameters and persistent buffers, by paths."""
+        """All parameters and persistent buffers, by their paths."""
         return state.state_dict(self, prefix, keep_vars)
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
-        """Copy tensors by paths into parameters and buffers."""
+        """Copy tensors into the parameters and buffers of the same paths."""
         return state.load_state_dict(self, state_dict, strict, assign)
 
     def extra_repr(self) -> str:

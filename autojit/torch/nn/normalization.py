@@ -25,7 +25,7 @@ def _zeros(*shape: int, dtype: Any) -> Parameter:
 
 
 class LayerNorm(Module):
-    """Mean 0 and variance 1 over the last axes, times weight, plus bias."""
+    """Normalises to mean 0 and variance 1 over the last axes, times weight, plus bias."""
 
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True,
                  bias: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -51,7 +51,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Mean square 1 over the last axes, times weight."""
+    """Normalises to mean square 1 over the last axes, times weight."""
 
     def __init__(self, normalized_shape: Any, eps: float | None = None,
                  elementwise_affine: bool = True, device: Any = None,
@@ -74,7 +74,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Mean 0 and variance 1 over groups of channels."""
+    """Normalises to mean 0 and variance 1 over groups of channels."""
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -138,7 +138,7 @@ class _BatchNorm(Module):
                 )
             with no_grad():
                 self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # a plain mean
+            if self.momentum is None:  # the cumulative mean
                 momentum = 1.0 / float(self.num_batches_tracked)
         by_batch = self.training or self.running_mean is None
         return F["batch_norm"](
@@ -147,7 +147,7 @@ class _BatchNorm(Module):
         )  # fmt: skip
 
     def reset_running_stats(self) -> None:
-        """Forget the running statistics."""
+        """Reset the running statistics."""
         if self.track_running_stats:
             for tensor, value in ((self.running_mean, 0), (self.running_var, 1),
                                   (self.num_batches_tracked, 0)):  # fmt: skip
@@ -161,12 +161,12 @@ class _BatchNorm(Module):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Mean 0 and variance 1 in each channel of (N, C) or (N, C, L)."""
+    """Normalises to mean 0 and variance 1 in each channel of (N, C) or (N, C, L)."""
 
     axes: tuple[int, ...] = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Mean 0 and variance 1 in each channel of (N, C, H, W)."""
+    """Normalises to mean 0 and variance 1 in each channel of (N, C, H, W)."""
 
     axes: tuple[int, ...] = (4,)

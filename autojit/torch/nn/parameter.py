@@ -12,7 +12,7 @@ class Parameter(Tensor):
     """A tensor that its module lists among its parameters.
 
     Args:
-        data: a tensor, whose memory it shares; None for an empty one.
+        data: a tensor whose memory it shares; None for an empty tensor.
         requires_grad: whether operations on it are recorded.
 
     >>> from autojit import torch
@@ -45,7 +45,7 @@ class Buffer(Tensor):
     """A tensor that its module lists among its buffers.
 
     Args:
-        data: a tensor, whose memory it shares.
+        data: a tensor whose memory it shares.
         persistent: whether it is part of the module's state.
     """
 

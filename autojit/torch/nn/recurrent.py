@@ -16,9 +16,9 @@ from .utils.rnn import PackedSequence, run_packed
 
 
 class RNNBase(Module):
-    """All steps of all layers of one kind of recurrent layer."""
+    """Recurrent layers of one kind: all steps of all layers."""
 
-    #: The kind of its cells, by PyTorch's name.
+    #: The kind of the cells, by PyTorch's name.
     mode = ""
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -58,7 +58,7 @@ class RNNBase(Module):
             init.default_(p, self.hidden_size)
 
     def flatten_parameters(self) -> None:
-        """Nothing: parameters are used as they lie."""
+        """Do nothing: parameters are used as they are in memory."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -118,7 +118,7 @@ class RNNBase(Module):
         return LAYERS[self.mode](x, form, *states, *(w for part in weights for w in part))
 
     def _by_layers(self, x: Tensor, states: list[Any], batch_first: bool) -> Any:
-        """With dropout between the layers."""
+        """Run layer by layer, with dropout between the layers."""
         directions = 2 if self.bidirectional else 1
         lasts = []
         for layer in range(self.num_layers):
@@ -169,7 +169,7 @@ class GRU(RNNBase):
 
 
 class RNN(RNNBase):
-    """A recurrent layer of Elman's: all steps of all layers."""
+    """An Elman network: all steps of all layers."""
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1,
                  nonlinearity: str = "tanh", bias: bool = True, batch_first: bool = False,
@@ -229,19 +229,20 @@ class RNNCellBase(Module):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of long short-term memory: ``(h, c)`` from a row of inputs and ``(h, c)``."""
+    """One step of long short-term memory: the next ``(h, c)`` from a row of inputs and
+    ``(h, c)``."""
 
     mode = "LSTM"
 
 
 class GRUCell(RNNCellBase):
-    """One step of gated recurrent units: ``h`` from a row of inputs and ``h``."""
+    """One step of gated recurrent units: the next ``h`` from a row of inputs and ``h``."""
 
     mode = "GRU"
 
 
 class RNNCell(RNNCellBase):
-    """One step of a recurrent layer of Elman's: ``h`` from a row of inputs and ``h``."""
+    """One step of an Elman network: the next ``h`` from a row of inputs and ``h``."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
                  nonlinearity: str = "tanh", device: Any = None,

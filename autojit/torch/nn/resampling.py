@@ -1,4 +1,5 @@
-"""Transposed convolutions, interpolation, borders, windows and instance norms as modules."""
+"""Transposed convolutions, interpolation, padding, windows and instance normalisation, as
+modules."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class _Transposed(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new values for the parameters."""
         fan = math.prod(self.weight.shape[1:])
         for p in self.parameters():
             init.default_(p, fan)
@@ -57,7 +58,7 @@ class _Transposed(Module):
         )  # fmt: skip
 
     def _more(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
-        """What the result lacks of a size."""
+        """The output padding: the difference of a requested size from the smallest size."""
         wanted = tuple(output_size)[-self.ndim :]
         settings = zip(input.shape[-self.ndim :], self.stride, self.padding, self.dilation,
                        self.kernel_size, strict=True)  # fmt: skip
@@ -200,7 +201,7 @@ class _ConstantPad(_Pad):
 
 
 def _pads(ndim: int) -> dict[str, Any]:
-    """The modules of borders of so many axes."""
+    """The padding modules for ``ndim`` axes."""
     kinds = {"Reflection": "reflect", "Replication": "replicate", "Circular": "circular"}
     made: dict[str, Any] = {
         f"{name}Pad{ndim}d": type(
@@ -263,12 +264,12 @@ class _InstanceNorm(GroupNorm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Mean 0 and variance 1 in each channel of each signal."""
+    """Normalises to mean 0 and variance 1 in each channel of each signal."""
 
     ndim = 1
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Mean 0 and variance 1 in each channel of each image."""
+    """Normalises to mean 0 and variance 1 in each channel of each image."""
 
     ndim = 2

@@ -1,4 +1,4 @@
-"""What modules do with their tables: states, names, texts."""
+"""States, names and texts of modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autojit.torch.engine.tensor import Tensor
 
 
 class IncompatibleKeys(NamedTuple):
-    """The names that a state lacked, and those that nobody asked for."""
+    """The names missing from a loaded state, and its unexpected names."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -27,7 +27,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 def _saved(module: Any, prefix: str = "") -> Any:
-    """Paths, tables and names of all that belongs to a state."""
+    """The path, the table and the name of each tensor of a state."""
     for table in (module._parameters, module._buffers):
         for name, value in table.items():
             is_saved = table is module._parameters or name not in module._not_saved
@@ -39,7 +39,7 @@ def _saved(module: Any, prefix: str = "") -> Any:
 
 
 def state_dict(module: Any, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
-    """All parameters and persistent buffers, by paths; tensors share their memory."""
+    """All parameters and persistent buffers, by their paths; the tensors share their memory."""
     return OrderedDict(
         (path, table[name] if keep_vars else table[name].detach())
         for path, table, name in _saved(module, prefix)
@@ -47,7 +47,7 @@ def state_dict(module: Any, prefix: str, keep_vars: bool) -> OrderedDict[str, An
 
 
 def load_state_dict(module: Any, given: Mapping[str, Any], strict: bool, assign: bool) -> Any:
-    """Copy tensors into those of the same paths; RuntimeError where names or shapes differ."""
+    """Copy tensors into those of the same paths; raise RuntimeError if names or shapes differ."""
     if not isinstance(given, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(given)}.")
     places = {path: (table, name) for path, table, name in _saved(module)}
@@ -95,7 +95,7 @@ def _load(path: str, table: dict[str, Any], name: str, new: Any, assign: bool) -
 
 
 def check_name(module: Any, name: Any, kind: str, own: dict[str, Any]) -> None:
-    """Raise where a name cannot be one of a parameter, a buffer or a module."""
+    """Raise unless a name can be the name of a parameter, a buffer or a module."""
     if "_parameters" not in module.__dict__:
         raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
     if not isinstance(name, str):
@@ -109,13 +109,14 @@ def check_name(module: Any, name: Any, kind: str, own: dict[str, Any]) -> None:
 
 
 def type_name(x: Any) -> str:
-    """The name of a value's class, as messages have it."""
+    """The name of a value's class, for messages."""
     kind = type(x)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def text(module: Any, together: bool = False) -> str:
-    """A module and all within, one in a line, or those that look the same in one."""
+    """A module and its submodules as text, one per line; with ``together``, neighbours that look
+    the same share a line."""
     extra = module.extra_repr()
     extra_lines = extra.split("\n") if extra else []
     texts = [(key, _indented(repr(child))) for key, child in module._modules.items()]

@@ -21,11 +21,11 @@ from .parameter import Parameter
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The map of attention's results, under PyTorch's name for it."""
+    """The linear map of an attention layer's results, under PyTorch's name."""
 
 
 class MultiheadAttention(Module):
-    """Attention in several subspaces, joined by a linear map.
+    """Attention in several heads, joined by a linear map.
 
     >>> from autojit import torch
     >>> x = torch.ones(5, 2, 6)                                        # (steps, N, width)
@@ -113,7 +113,7 @@ class MultiheadAttention(Module):
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a perceptron, each added to its input and normalised."""
+    """Self-attention and a perceptron, each with a residual connection and normalisation."""
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: str | Callable[[Tensor], Any] = "relu", layer_norm_eps: float = 1e-5,
@@ -158,7 +158,7 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, one after the other."""
+    """Copies of a layer in sequence."""
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
                  enable_nested_tensor: bool = True,

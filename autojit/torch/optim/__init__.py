@@ -1,4 +1,4 @@
-"""``torch.optim``: PyTorch's optimisers over the pure ones of ``autojit.optim``."""
+"""``torch.optim``: PyTorch's optimisers, built on the pure optimisers of ``autojit.optim``."""
 
 from . import lr_scheduler
 from .adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop

@@ -1,4 +1,4 @@
-"""Optimisers with a step size of their own for each number, over ``autojit.optim.adaptive``."""
+"""Optimisers that adapt the step size of each number, built on ``autojit.optim.adaptive``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class _Adaptive(Optimizer):
 
 
 class Adadelta(_Adaptive):
-    """Gradients over the root of the running mean of their squares, times that of the steps."""
+    """Gradients divided by the root of the running mean of their squares, times that of the
+    steps."""
 
     names = ("rho", "eps", "weight_decay", "maximize")
     _pure = staticmethod(optim.adadelta)
@@ -55,7 +56,7 @@ class _WithBetas(_Adaptive):
 
 
 class Adamax(_WithBetas):
-    """Adam with the largest gradient, which fades, in the place of the root of the squares."""
+    """Adam with the decaying maximum of the gradients in place of the root of the squares."""
 
     names = ("betas", "eps", "weight_decay", "maximize")
     _pure = staticmethod(optim.adamax)
@@ -97,7 +98,7 @@ class NAdam(_WithBetas):
 
 
 class RAdam(_WithBetas):
-    """Adam that follows the mean alone until the variance of the squares is small."""
+    """Adam that uses only the running mean until the variance of the squares is small."""
 
     names = ("betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
     _pure = staticmethod(optim.radam)
@@ -115,7 +116,7 @@ class RAdam(_WithBetas):
 
 
 class ASGD(_Adaptive):
-    """Gradient descent that averages the parameters on the way."""
+    """Gradient descent that averages the parameters of its steps."""
 
     names = ("lambd", "alpha", "t0", "weight_decay", "maximize")
     _pure = staticmethod(optim.asgd)
@@ -136,7 +137,7 @@ class ASGD(_Adaptive):
 
 
 class Rprop(_Adaptive):
-    """Steps by the signs of the gradients, which grow until a sign changes."""
+    """Steps along the signs of the gradients, which grow until a sign changes."""
 
     names = ("etas", "step_sizes", "maximize")
     _pure = staticmethod(optim.rprop)

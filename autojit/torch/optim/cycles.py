@@ -1,4 +1,4 @@
-"""Learning rates that go up and down, and momentum against them."""
+"""Cyclic learning rates, with a momentum that goes the opposite way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scheduling import LRScheduler, Schedule, each_of
 
 
 class _Cycles(LRScheduler):
-    """With a momentum that goes the other way: that of a group, or the first of its betas."""
+    """A schedule with a momentum that goes the opposite way: a group's momentum or first beta."""
 
     _momenta: list[Schedule] | None = None
 
@@ -34,7 +34,7 @@ class _Cycles(LRScheduler):
 
 
 class OneCycleLR(_Cycles):
-    """Up to the highest rate, and down to far less than the first; momentum down, and up.
+    """A rate that rises to a maximum and falls far below the first one; momentum falls and rises.
 
     >>> from autojit import torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1, momentum=0.9)
@@ -67,7 +67,7 @@ class OneCycleLR(_Cycles):
                 each_of(m, optimizer, name)
                 for m, name in ((base_momentum, "base_momentum"), (max_momentum, "max_momentum"))
             )
-            # From the highest to the lowest and back: a cycle upside down.
+            # From the highest momentum to the lowest and back: an inverted cycle.
             self._momenta = [
                 optim.one_cycle(low[k], total_steps, pct_start, strategy, low[k] / high[k], 1.0,
                                 three_phase)
@@ -94,7 +94,7 @@ class OneCycleLR(_Cycles):
 
 
 class CyclicLR(_Cycles):
-    """Up and down between two rates, again and again; momentum the other way.
+    """A rate that cycles between two bounds, while momentum goes the opposite way.
 
     Smith, "Cyclical learning rates for training neural networks", 2017.
 
@@ -140,7 +140,7 @@ class CyclicLR(_Cycles):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: int) -> float:
-        """How far a step is up, times the height of its cycle."""
+        """The position of a step between the two rates, times the height of its cycle."""
         cycle, place = divmod(step, self._whole)
         up = place / self._up if place <= self._up else (
             (self._whole - place) / (self._whole - self._up)

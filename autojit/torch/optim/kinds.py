@@ -1,4 +1,4 @@
-"""The optimisers by their names: settings of ``autojit.optim``'s."""
+"""PyTorch's optimisers: settings for the optimisers of ``autojit.optim``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: running means of the gradients over the root of those of their squares."""
+    """Adam: running means of gradients divided by the root of the running means of squares."""
 
     names: tuple[str, ...] = ("betas", "eps", "weight_decay", "amsgrad", "maximize")
     _pure = staticmethod(optim.adam)
@@ -82,7 +82,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay does not pass through the running means."""
+    """Adam with weight decay that does not enter the running means."""
 
     def __init__(self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False,
@@ -93,7 +93,7 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Gradients over the root of the running mean of their squares."""
+    """Gradients divided by the root of the running mean of their squares."""
 
     names: tuple[str, ...] = ("alpha", "eps", "weight_decay", "momentum", "centered", "maximize")
 
@@ -119,7 +119,7 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Gradients over the root of the sum of their squares."""
+    """Gradients divided by the root of the sum of their squares."""
 
     names: tuple[str, ...] = (
         "lr_decay",
@@ -150,7 +150,7 @@ class Adagrad(Optimizer):
 
 
 def plain(differentiable: bool) -> None:
-    """Raise where an update is to be recorded."""
+    """Raise if ``differentiable`` is set: updates are not recorded."""
     if differentiable:
         raise NotImplementedError(
             "differentiable=True is not covered. The updates of autojit.optim are pure functions, "
@@ -160,7 +160,7 @@ def plain(differentiable: bool) -> None:
 
 
 def not_negative(**given: float) -> None:
-    """Raise where a setting is negative."""
+    """Raise if a setting is negative or NaN."""
     for name, value in given.items():
-        if not value >= 0:  # nor NaN
+        if not value >= 0:  # also true for NaN
             raise ValueError(f"Invalid {name} value: {value}")

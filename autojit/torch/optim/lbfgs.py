@@ -22,7 +22,7 @@ _NAMES = (
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps of limited memory; ``step`` needs a closure that evaluates the loss.
+    """Limited-memory quasi-Newton steps; ``step`` needs a closure that evaluates the loss.
 
     >>> from autojit import torch
     >>> x = torch.zeros(2, requires_grad=True)
@@ -48,7 +48,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Up to ``max_iter`` steps; the loss at the beginning."""
+        """Make up to ``max_iter`` steps, and return the loss at the beginning."""
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
         (group,) = self.param_groups

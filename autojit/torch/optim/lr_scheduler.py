@@ -1,7 +1,7 @@
-"""Learning rates of optimisers' groups: the schedules of ``autojit.optim``, step by step.
+"""Learning-rate schedulers for optimisers' groups, by the schedules of ``autojit.optim``.
 
-A rate is a function of the number of steps so far, so that it does not depend on what else changed
-the groups.
+A rate is a function of the number of steps so far, so it does not depend on other changes of the
+groups.
 
 >>> from autojit import torch
 >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -48,7 +48,7 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The last rate times a function of the step."""
+    """The previous rate times a function of the step."""
 
     def _schedule(self, lr: float, k: int) -> Schedule:
         factor = self._factors[k]
@@ -63,7 +63,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times gamma after every ``step_size`` steps."""
+    """The rate is multiplied by gamma after every ``step_size`` steps."""
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -76,7 +76,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times gamma from each milestone on."""
+    """The rate is multiplied by gamma at each milestone."""
 
     def __init__(self, optimizer: Any, milestones: Sequence[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -89,7 +89,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times gamma after every step."""
+    """The rate is multiplied by gamma after every step."""
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -100,7 +100,7 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times a factor in the first steps."""
+    """The rate is multiplied by a factor in the first steps."""
 
     def __init__(self, optimizer: Any, factor: float = 1 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -113,7 +113,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Times a factor that goes from one number to another."""
+    """The rate is multiplied by a factor that changes linearly from one number to another."""
 
     def __init__(self, optimizer: Any, start_factor: float = 1 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
@@ -127,7 +127,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to 0 along a power."""
+    """The rate falls to 0 along a power of the step."""
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -140,7 +140,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Along half a period of a cosine, and back."""
+    """The rate follows half a period of a cosine, and back."""
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -153,7 +153,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Along half periods of a cosine, one after the other."""
+    """The rate follows half a period of a cosine, and restarts after each."""
 
     def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""What PyTorch's optimisers share: groups of parameters, states, and steps by ``autojit.optim``."""
+"""The base class of PyTorch's optimisers: parameter groups, states, steps by ``autojit.optim``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from autojit.tracing.values import is_tracer
 Group = dict[str, Any]
 
 
-#: So many rules are kept for the settings of the groups.
+#: The most rules that are kept for different settings of the groups.
 MOST = 64
 
 
 class _Steps:
-    """The steps by one rule: operation by operation at first, compiled where that pays."""
+    """The steps of one rule: operation by operation at first, compiled if that is worthwhile."""
 
     def __init__(self, rule: Rule) -> None:
         self._init = rule.init
@@ -38,17 +38,17 @@ class _Steps:
         self._compiled: Any = None
 
     def init(self, arrays: list[Any]) -> Group:
-        """The state of parameters that have made no step."""
+        """The state of parameters before their first step."""
         if self._first is not None:
             return self._first
         state = self._init(arrays)
-        if list(state) == ["step"]:  # nothing in it belongs to a parameter
+        if list(state) == ["step"]:  # no part of the state belongs to a parameter
             self._first = state
         return state
 
     def update(self, arrays: list[Any], grads: list[Any], state: Group, lr: Any) -> Any:
         """The new parameters, and the new state."""
-        # A rule has at least two operations an element.
+        # A rule has at least two operations per element.
         if 2 * sum([a.size for a in arrays]) > MUCH and not any(map(is_tracer, arrays)):
             self._calls += 1
             if self._calls > OFTEN:
@@ -59,11 +59,11 @@ class _Steps:
 
 
 class Optimizer:
-    """Parameters in groups, each with settings of its own, and what is kept for each parameter.
+    """Groups of parameters, each with its own settings, and a state for each parameter.
 
     Args:
         params: parameters, pairs of names and parameters, or dicts with ``"params"`` and settings.
-        defaults: the settings of groups that do not say otherwise.
+        defaults: the settings of groups that do not override them.
     """
 
     def __init__(self, params: Iterable[Any], defaults: Group) -> None:
@@ -93,7 +93,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters with settings of their own."""
+        """Add a group of parameters with its own settings."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
@@ -119,19 +119,19 @@ class Optimizer:
         self.param_groups.append(group)
 
     def _check(self, group: Group) -> None:
-        """Raise where a setting is none that there is."""
+        """Raise if a setting is invalid."""
         if group["lr"] < 0:
             raise ValueError(f"Invalid learning rate: {group['lr']}")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Take the gradients of all parameters away, or set them to zeros."""
+        """Remove the gradients of all parameters, or set them to zeros."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
                     p._grad = None if set_to_none else wrap(np.zeros_like(p.grad._data))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step by the gradients that the parameters have; the result of ``closure``, if any."""
+        """Make a step by the parameters' gradients; return the result of ``closure``, if any."""
         for hook in list(self._before.values()):
             hook(self, (), {})
         loss = None
@@ -158,23 +158,23 @@ class Optimizer:
         """The pure optimiser with the settings of a group."""
         raise NotImplementedError
 
-    #: The settings on which the pure optimiser depends, but the rate.
+    #: The settings on which the pure optimiser depends, except the learning rate.
     names: tuple[str, ...] = ()
-    #: Whether the number of steps is part of the state; else all that counts is whether there is
-    #: a state.
+    #: Whether the state contains the number of steps; if not, it matters only whether there is a
+    #: state.
     counts = True
 
     def _steps_of(self, group: Group) -> _Steps:
         key = tuple([group[name] for name in self.names])
         found = self._steps.get(key)
         if found is None:
-            if len(self._steps) >= MOST:  # settings that change in each step
+            if len(self._steps) >= MOST:  # settings change in each step
                 self._steps.clear()
             found = self._steps[key] = _Steps(self._made(group))
         return found
 
     def __getstate__(self) -> Group:
-        """For copies and pickles: compiled steps are made anew."""
+        """The state for copies and pickles, without the compiled steps, which are made anew."""
         return {**self.__dict__, "_steps": {}}
 
     def _step_group(self, group: Group) -> None:
@@ -217,7 +217,7 @@ class Optimizer:
                 p._data[...] = array
             counter_of(p)[0] += 1
             slots: Group = {name: wrap(np.asarray(new[name][k])) for name in kept}
-            if is_half:  # as parameters are kept, so is what steps remember of them
+            if is_half:  # the state is kept in the parameters' dtype
                 slots = {n: wrap(cast(t._data, p._data.dtype)) for n, t in slots.items()}
             if self.counts:
                 slots = {"step": wrap(np.asarray(step + 1, np.float32)), **slots}
@@ -227,7 +227,7 @@ class Optimizer:
     # -- states ---------------------------------------------------------------
 
     def state_dict(self) -> Group:
-        """What is kept for each parameter, by its number, and the settings of the groups."""
+        """The state of each parameter, by its number, and the settings of the groups."""
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -239,7 +239,7 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Group) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore the state that ``state_dict`` returned."""
         groups = copy.deepcopy(state_dict["param_groups"])
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")

@@ -1,4 +1,4 @@
-"""What schedulers of learning rates share."""
+"""The base class of learning-rate schedulers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Schedule = Callable[[Any], Any]
 
 
 class LRScheduler:
-    """The rates of all groups, by the number of steps."""
+    """The learning rates of all groups as functions of the number of steps."""
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
         self.optimizer: Any = optimizer
@@ -29,11 +29,11 @@ class LRScheduler:
         return [float(schedule(self.last_epoch)) for schedule in self._schedules]
 
     def get_last_lr(self) -> list[float]:
-        """The rates that the groups were given last."""
+        """The rates that were last set."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one step, or to a given one."""
+        """Advance by one step, or to a given one."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self._put(self.get_lr())
 
@@ -43,20 +43,20 @@ class LRScheduler:
         self._last_lr = list(rates)
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimiser and functions."""
+        """The attributes, except the optimiser and functions."""
         return {
             k: v for k, v in self.__dict__.items()
             if k not in ("optimizer", "_schedules", "_schedulers", "_plateau") and not callable(v)
         }  # fmt: skip
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore the state that ``state_dict`` returned."""
         self.__dict__.update(state_dict)
         self._schedules = [self._schedule(lr, k) for k, lr in enumerate(self.base_lrs)]
 
 
 def each_of(x: Any, optimizer: Any, name: str) -> list[Any]:
-    """A setting for each group: one for all, or one each."""
+    """A list with a setting for each group, from one setting for all or a list."""
     count = len(optimizer.param_groups)
     listed = list(x) if isinstance(x, (list, tuple)) else [x] * count
     if len(listed) != count:

@@ -1,4 +1,4 @@
-"""Where operations run in half precision."""
+"""Autocasting: which operations run in half precision."""
 
 from .autocasting import casting, lowered, raised
 

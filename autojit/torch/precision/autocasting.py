@@ -13,7 +13,7 @@ from autojit.torch.functions.making import in_dtype
 
 
 class _Casting(threading.local):
-    #: The dtype of half precision in an open context of autocast, or None.
+    #: The half-precision dtype of the active autocast context; None outside one.
     dtype: Any = None
 
 
@@ -21,14 +21,14 @@ casting = _Casting()
 
 
 def _lowered(x: Any, kind: Any) -> Any:
-    """Tensors of floats in half precision, but those of float64; all else as it is."""
+    """A tensor of floats in half precision; float64 tensors and other objects unchanged."""
     if not isinstance(x, Tensor) or x.dtype not in (dtypes.float32, *dtypes.HALVES):
         return x
     return in_dtype(x, kind.numpy)
 
 
 def lowered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of matrices that reads and returns half precision where autocast says so."""
+    """A function of matrices that reads and returns half precision in an autocast context."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -42,7 +42,7 @@ def lowered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def raised(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A loss, which autocast computes in float32 from half precision."""
+    """A loss that autocast computes in float32 from half precision."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Memory for time: what a function saved is dropped, and computed again in the backward pass."""
+"""Checkpointing: saved arrays are dropped, and recomputed in the backward pass, to save memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autojit.torch.precision.autocasting import casting
 
 
 class CheckpointError(RuntimeError):
-    """What a function saves when it runs again is not what it saved at first."""
+    """A function saved other tensors in its second run than in its first."""
 
 
 def checkpoint(
@@ -35,7 +35,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args)``, whose intermediate values are computed again in the backward pass.
+    """``function(*args)``, whose intermediate values are recomputed in the backward pass.
 
     The graph is the function's own: hooks in it and on its arguments run once.
 
@@ -52,7 +52,7 @@ def checkpoint(
 
 
 class _Call:
-    """A function and its arguments, with the state that it began in."""
+    """A call of a function, with the state in which it began."""
 
     def __init__(
         self, function: Callable[..., Any], args: Any, kwargs: Any, preserve: bool
@@ -66,7 +66,7 @@ class _Call:
         self.casting = casting.dtype
 
     def again(self) -> list[Node]:
-        """The nodes of another run."""
+        """Run the function again, and return the nodes of this run."""
         for a, version in self.versions:
             _check(AccumulateGrad(a), version)
         with enable_grad(), _as_before(self.state, self.casting):
@@ -84,13 +84,13 @@ def _check(node: AccumulateGrad, version: int) -> None:
 
 
 def _apart(a: Any) -> Any:
-    """A tensor with the same memory and a graph of its own; anything else as it is."""
+    """A tensor that shares memory but has its own graph; any other object unchanged."""
     return a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a
 
 
 @contextlib.contextmanager
 def _as_before(state: Any, half: Any) -> Iterator[None]:
-    """The state of the generator and of autocasting as the function first found them."""
+    """A context with the random generator and autocasting in the state of the first run."""
     now, now_half = default_generator.get_state(), casting.dtype
     casting.dtype = half
     if state is not None:
@@ -104,7 +104,7 @@ def _as_before(state: Any, half: Any) -> Iterator[None]:
 
 
 def _nodes_of(made: Any, first: int) -> list[Node]:
-    """The nodes behind results, from the first on, as they were made."""
+    """The nodes behind results, from number ``first`` on, in the order in which they were made."""
     todo = [
         edge_of(o)[0] for o in optree.tree_leaves(made) if isinstance(o, Tensor) and o.requires_grad
     ]
@@ -118,7 +118,7 @@ def _nodes_of(made: Any, first: int) -> list[Node]:
 
 
 class _Dropped(NamedTuple):
-    """What is left of an array that a node saved; ``rest`` is what a user's node notes of it."""
+    """The remains of a saved array; ``rest`` are the notes of a user's node about it."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -128,19 +128,19 @@ class _Dropped(NamedTuple):
 
 
 class Frame(Refill):
-    """The nodes of a function whose saved arrays are dropped, until one of them is passed."""
+    """The nodes of a function whose saved arrays are dropped until one of them is visited."""
 
     def __init__(self, call: _Call, nodes: list[Node]) -> None:
         self.call: _Call | None = call
-        #: Weakly: the nodes refer to this.
+        #: Weak references, because the nodes refer to this frame.
         self.nodes = [weakref.ref(node) for node in nodes]
         self.dropped: list[list[Any] | None] = []
         ends = {
             e[0] for node in nodes for e in node.edges if e and isinstance(e[0], AccumulateGrad)
         }
-        #: Leaves outside of the function, as it found them.
+        #: Leaves from outside the function, with their versions at the first run.
         self.leaves = [(end, counter_of(end.variable)[0]) for end in ends]
-        #: Frames in this one, whose arguments are dropped as well.
+        #: Frames inside this one; their arguments are dropped as well.
         self.inner: list[Frame] = []
         for node in nodes:
             frame = None if node.extras is None else node.extras.refill
@@ -157,7 +157,7 @@ class Frame(Refill):
                 self.dropped.append(None)
 
     def fill(self) -> None:
-        """Run the function again, and save what it saved at first."""
+        """Run the function again, and restore the saved arrays."""
         call, self.call = self.call, None
         if call is None:
             raise RuntimeError(SECOND_TIME)
@@ -185,7 +185,7 @@ class Frame(Refill):
 
 
 def _without_memory(saved: Any) -> Any:
-    """What is left of something that was saved."""
+    """A saved array without its memory."""
     if not isinstance(saved, tuple):
         return saved
     array, counter, version, *rest = saved
@@ -235,7 +235,7 @@ _METADATA = (
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, **options: Any) -> Any:
-    """Functions one after the other, in checkpointed segments."""
+    """The composition of functions, in checkpointed segments."""
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(1, len(steps) // segments)
 

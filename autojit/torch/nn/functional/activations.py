@@ -42,21 +42,21 @@ def relu(input: Tensor) -> Tensor:
 
 @in_place
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """``input`` where that is positive, else ``negative_slope * input``."""
+    """``input`` where it is positive, else ``negative_slope * input``."""
     made: Tensor = _elementwise["leaky_relu"](input, negative_slope)
     return made
 
 
 @in_place
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``input`` where that is positive, else ``alpha * (exp(input) - 1)``."""
+    """``input`` where it is positive, else ``alpha * (exp(input) - 1)``."""
     made: Tensor = _elementwise["elu"](input, alpha)
     return made
 
 
 @in_place
 def selu(input: Tensor) -> Tensor:
-    """``elu``, scaled so that mean 0 and variance 1 stay."""
+    """``elu``, scaled so that it preserves mean 0 and variance 1."""
     made: Tensor = _elementwise["selu"](input)
     return made
 
@@ -70,32 +70,32 @@ def silu(input: Tensor) -> Tensor:
 
 @in_place
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """``input`` within two bounds."""
+    """``input`` clipped to two bounds."""
     made: Tensor = _elementwise["hardtanh"](input, min_val, max_val)
     return made
 
 
 @in_place
 def relu6(input: Tensor) -> Tensor:
-    """``input`` within 0 and 6."""
+    """``input`` clipped to 0 and 6."""
     return hardtanh(input, 0.0, 6.0)
 
 
 @in_place
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    """``input`` where that is above a threshold, else ``value``."""
+    """``input`` where it is above a threshold, else ``value``."""
     made: Tensor = _THRESHOLD(input, threshold, value)
     return made
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``input`` times the normal distribution function of it."""
+    """``input`` times the normal cumulative distribution function of ``input``."""
     made: Tensor = _elementwise["gelu"](input, approximate)
     return made
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """``leaky_relu`` with slopes, one or one for each channel, that are learnt."""
+    """``leaky_relu`` with learnt slopes: one slope, or one for each channel."""
     if weight.numel() == 1:
         weight = weight.reshape(())
     elif input.ndim > 1:
@@ -105,7 +105,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, or ``input`` where that is the same."""
+    """``log(1 + exp(beta * input)) / beta``; above the threshold, where both agree, ``input``."""
     made: Tensor = _SOFTPLUS(input, beta, threshold)
     return made
 
@@ -145,12 +145,12 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def _dim(dim: int | None, ndim: int) -> int:
-    """Where nobody says: the first of 0, 1 or 3 axes, else the second."""
+    """PyTorch's default axis: the first one for 0, 1 or 3 axes, else the second."""
     return (0 if ndim in (0, 1, 3) else 1) if dim is None else dim
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """``exp(input)`` over its sum along an axis."""
+    """``exp(input)`` divided by its sum along an axis."""
     return reductions.softmax(input, _dim(dim, input.ndim), dtype)
 
 
@@ -187,19 +187,20 @@ def _wrapped(array: Any) -> Any:
 
 @in_place
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zeros at random places with probability p, and the rest divided by 1 - p."""
+    """Set elements to 0 with probability p, and divide the others by 1 - p."""
     return _dropped(input, p, training, tuple(input.shape))
 
 
 @in_place
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zeros in whole channels of (N, C, L)."""
+    """Set whole channels of (N, C, L) to 0 with probability p, and divide the others by 1 - p."""
     return _dropped(input, p, training, (*input.shape[:-1], 1))
 
 
 @in_place
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zeros in whole channels of (N, C, H, W)."""
+    """Set whole channels of (N, C, H, W) to 0 with probability p, and divide the others by
+    1 - p."""
     return _dropped(input, p, training, (*input.shape[:-2], 1, 1))
 
 

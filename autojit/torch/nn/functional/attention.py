@@ -1,4 +1,4 @@
-"""Attention in several subspaces, with the weights if they are asked for."""
+"""Multi-head attention, which returns the attention weights if requested."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shares(
     query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None,
     dropout_p: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """Which share of each source goes into each target."""
+    """The attention weights: the share of each source in each target."""
     scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = linalg.matmul(query * scale, key.transpose(-1, -2))
     if is_causal:
@@ -35,13 +35,13 @@ def shares(
 
 
 def causal_mask(targets: int, sources: int) -> Tensor:
-    """True where a source is not after its target."""
+    """A mask: True where a source is not later than the target."""
     made: Tensor = wrap(np.tri(targets, sources, dtype=bool))
     return made
 
 
 def joined_mask(attn_mask: Any, key_padding_mask: Any, heads: int) -> Any:
-    """Both masks as one of numbers to add, with axes for batch and heads; None for neither."""
+    """Both masks as one additive mask, with axes for batch and heads; None without any mask."""
     made = None
     if attn_mask is not None:
         made = _as_numbers(attn_mask)
@@ -55,7 +55,7 @@ def joined_mask(attn_mask: Any, key_padding_mask: Any, heads: int) -> Any:
 
 
 def _as_numbers(mask: Tensor) -> Tensor:
-    """PyTorch's bools of attention layers say where nothing is looked at."""
+    """An additive mask; in PyTorch's attention layers, True means that a source is ignored."""
     if mask.dtype.name == "bool":
         made: Tensor = pointwise.where(mask, -math.inf, 0.0)
         return made
@@ -67,7 +67,7 @@ def multi_head_attention(
     out_weight: Tensor, out_bias: Any, mask: Any, dropout_p: float, is_causal: bool,
     need_weights: bool, average: bool,
 ) -> tuple[Tensor, Any]:  # fmt: skip
-    """Attention of query, key and value, each (N, steps, width), and the shares or None."""
+    """The attention of query, key and value, each (N, steps, width); and the weights, or None."""
     q, k, v = (
         _heads(linear(x, w, b), num_heads) for x, w, b in zip(sources, weights, biases, strict=True)
     )

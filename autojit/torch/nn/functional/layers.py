@@ -1,4 +1,4 @@
-"""Linear maps, convolutions, pooling, normalisation and tables, as functions of tensors."""
+"""Linear maps, convolutions, pooling, normalisation and embeddings, as functions of tensors."""
 
 from __future__ import annotations
 
@@ -136,12 +136,12 @@ avg_pool2d: Callable[..., Tensor] = _avg_pool(2)
 
 
 def _windows_of(n: int, m: int) -> list[tuple[int, int]]:
-    """The windows of n elements that make m: from floor(k n / m) to ceil((k + 1) n / m)."""
+    """The m windows of n elements: from floor(k n / m) to ceil((k + 1) n / m)."""
     return [(k * n // m, -(-(k + 1) * n // m)) for k in range(m)]
 
 
 def _means(x: Any, targets: tuple[int, ...]) -> Any:
-    """The means of windows that may differ in size, axis by axis, as products with matrices."""
+    """The means of windows of possibly different sizes, axis by axis, as matrix products."""
     for k, m in enumerate(targets):
         axis = x.ndim - len(targets) + k
         weights = np.zeros((m, x.shape[axis]), x.dtype)
@@ -197,7 +197,7 @@ def _of_shape(name: str, input: Tensor, shape: tuple[int, ...]) -> None:
 
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 over the last axes, times weight, plus bias."""
+    """Normalise to mean 0 and variance 1 over the last axes, times weight, plus bias."""
     shape = tuple(normalized_shape)
     _of_shape("layer_norm", input, shape)
     made: Tensor = _LAYER_NORM(input, shape, weight, bias, eps)
@@ -205,7 +205,7 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Any = None, bias: A
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Tensor:
-    """Mean square 1 over the last axes, times weight."""
+    """Normalise to mean square 1 over the last axes, times weight."""
     shape = tuple(normalized_shape)
     _of_shape("rms_norm", input, shape)
     made: Tensor = _RMS_NORM(input, shape, weight, eps)
@@ -214,7 +214,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: Any 
 
 def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 over groups of channels."""
+    """Normalise to mean 0 and variance 1 over groups of channels."""
     if input.shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
@@ -239,7 +239,8 @@ _BATCH_NORM = shell("NativeBatchNorm", _normed)
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any = None,
                bias: Any = None, training: bool = False, momentum: float = 0.1,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 in each channel; in training the running statistics are updated."""
+    """Normalise to mean 0 and variance 1 in each channel; in training, update the running
+    statistics."""
     if training and input.numel() == input.shape[1]:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
@@ -276,7 +277,7 @@ _ONE_HOT = Operation("OneHot", nn.one_hot)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Rows with a 1 at the label."""
+    """Rows with a 1 at the label, else 0."""
     count = int(tensor._data.max()) + 1 if num_classes < 0 else num_classes
     if tensor._data.size and tensor._data.max() >= count:
         raise RuntimeError("Class values must be smaller than num_classes.")
@@ -287,7 +288,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """``input`` over its norm along an axis."""
+    """``input`` divided by its norm along an axis."""
     length = reductions.norm(input, p, dim, True)
     return input / length.clamp(min=eps)
 

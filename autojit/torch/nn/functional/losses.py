@@ -1,4 +1,4 @@
-"""Losses of tensors."""
+"""Losses as functions of tensors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHELLS = {
 
 
 def _pair(input: Tensor, target: Tensor) -> tuple[Any, ...]:
-    """Both in one dtype and shape; PyTorch warns where shapes differ."""
+    """Input and target in one dtype and shape; as in PyTorch, a warning if shapes differ."""
     if input.shape != target.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size "
@@ -43,7 +43,7 @@ def _pair(input: Tensor, target: Tensor) -> tuple[Any, ...]:
 
 
 def older(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction, also in the words that PyTorch has replaced, which go first."""
+    """The reduction; PyTorch's deprecated ``size_average`` and ``reduce`` take precedence."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is not None and not reduce:
@@ -78,7 +78,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
 @raised
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
                delta: float = 1.0) -> Tensor:  # fmt: skip
-    """Squares of small differences, and the absolute values of large ones."""
+    """The squares of small differences, and the absolute values of large ones."""
     made: Tensor = _SHELLS["huber_loss"](*_pair(input, target), delta, _reduction(reduction))
     return made
 
@@ -86,7 +86,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
 @raised
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
-    """``huber_loss`` over ``beta``."""
+    """``huber_loss`` divided by ``beta``."""
     reduction = older(reduction, size_average, reduce)
     made: Tensor = _SHELLS["smooth_l1_loss"](*_pair(input, target), beta, _reduction(reduction))
     return made
@@ -99,7 +99,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Any = None, size_averag
     """``-log(softmax(input))`` at the target classes, or for target probabilities."""
     reduction = older(reduction, size_average, reduce)
     _check_batch(input, target)
-    if label_smoothing == 0.0 and target._data.dtype.kind in "iu":  # keeps the softmax
+    if label_smoothing == 0.0 and target._data.dtype.kind in "iu":  # this path saves the softmax
         return nll_loss(
             reductions.log_softmax(input, 0 if input.ndim == 1 else 1), target, weight, None,
             ignore_index, None, reduction,

@@ -1,4 +1,4 @@
-"""Losses of distances, margins and several labels; activations with thresholds."""
+"""Losses by distances, margins and several labels; activations with thresholds."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def hinge_embedding_loss(input: Tensor, target: Any, margin: float = 1.0,
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
                       weight: Any = None, size_average: Any = None, reduce: Any = None,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The hinge losses of all other classes, over the number of classes."""
+    """The sum of the hinge losses of all other classes, divided by the number of classes."""
     rows = input if input.ndim == 2 else input.unsqueeze(0)
     labels = target.reshape(-1, 1)
     short = (margin - rows.gather(1, labels) + rows).clamp(min=0) ** p
@@ -72,18 +72,18 @@ def multilabel_soft_margin_loss(input: Any, target: Tensor, weight: Any = None,
 
 
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``input`` where that is positive, else ``alpha * (exp(input / alpha) - 1)``."""
+    """``input`` where it is positive, else ``alpha * (exp(input / alpha) - 1)``."""
     below = alpha * pointwise.FUNCTIONS["expm1"](input.clamp(max=0) / alpha)
     return pointwise.where(input > 0, input, below)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """``input`` outside of ``[-lambd, lambd]``, else 0."""
+    """``input`` outside ``[-lambd, lambd]``, else 0."""
     return pointwise.where(input.abs() > lambd, input, 0.0)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """``input`` nearer to 0 by ``lambd``, but not beyond."""
+    """``input`` moved towards 0 by ``lambd``, but not beyond 0."""
     outer = pointwise.where(input > lambd, input - lambd, 0.0)
     return pointwise.where(input < -lambd, input + lambd, outer)
 
@@ -95,7 +95,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10,
                    dim: int = -1) -> Tensor:  # fmt: skip
-    """A draw of a class as shares of all; with ``hard`` one share is 1, with the shares' gradient.
+    """A random class as soft shares of all classes; with ``hard``, one-hot, with the gradient of
+    the soft shares.
 
     Jang and others, "Categorical reparameterization with Gumbel-softmax", 2017.
     """

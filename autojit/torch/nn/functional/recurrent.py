@@ -10,7 +10,7 @@ from autojit.nn.recurrent import GRU, LSTM, RNNS, Cell, one_step, recurrent
 from .shells import shell
 
 _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-#: Kinds of layers by PyTorch's names for them.
+#: The kinds of layers, by PyTorch's names.
 CELLS: dict[str, Cell] = {
     "LSTM": LSTM, "GRU": GRU, "RNN_TANH": RNNS["tanh"], "RNN_RELU": RNNS["relu"]
 }  # fmt: skip
@@ -43,8 +43,8 @@ def _cell(cell: Cell) -> Callable[..., Any]:
     return call
 
 
-#: ``LAYERS[kind](x, (layers, directions, bias, batch_first), *states, *weights)``: the results and
-#: the last states.
+#: ``LAYERS[kind](x, (layers, directions, bias, batch_first), *states, *weights)`` returns the
+#: results and the last states.
 LAYERS = {kind: shell(kind.split("_")[0].title(), _layers(cell)) for kind, cell in CELLS.items()}
-#: ``STEPS[kind](x, *states, *weights)``: the next states.
+#: ``STEPS[kind](x, *states, *weights)`` returns the next states.
 STEPS = {kind: shell(f"{kind.split('_')[0].title()}Cell", _cell(c)) for kind, c in CELLS.items()}

@@ -1,4 +1,4 @@
-"""Resampling: transposed convolutions, interpolation, borders, windows and instance norms."""
+"""Transposed convolutions, interpolation, padding, windows and instance normalisation."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _MODES = {"nearest": (1, 2, 3), "linear": (1,), "bilinear": (2,), "trilinear": (
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
                 antialias: bool = False) -> Tensor:  # fmt: skip
-    """Signals or images in another size: the nearest elements, or linear in each axis.
+    """Resize signals or images: by the nearest elements, or linearly in each axis.
 
     >>> from autojit import torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -103,7 +103,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 def _sizes(
     x: Tensor, size: Any, factor: Any, again: bool
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The new extents, and how far an element of the result is from the next in the input."""
+    """The new extents, and the distances in the input between neighbours in the result."""
     extents = tuple(x.shape)[2:]
     if (size is None) == (factor is None):
         raise ValueError("only one of size or scale_factor should be defined")
@@ -118,7 +118,7 @@ def _sizes(
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels as finer pixels: (…, C r², H, W) as (…, C, H r, W r)."""
+    """Rearrange channels to finer pixels: (…, C r², H, W) to (…, C, H r, W r)."""
     *lead, c, h, w = input.shape
     r = upscale_factor
     parts = input.reshape(*lead, c // r**2, r, r, h, w)
@@ -128,7 +128,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Pixels as channels: (…, C, H r, W r) as (…, C r², H, W)."""
+    """Rearrange pixels to channels: (…, C, H r, W r) to (…, C r², H, W)."""
     *lead, c, h, w = input.shape
     r = downscale_factor
     parts = input.reshape(*lead, c, h // r, r, w // r, r)
@@ -166,7 +166,7 @@ _BORDERS = {
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:
-    """More elements at the ends, or fewer: of the last axis first, then of those before."""
+    """Add or remove elements at both ends of axes; ``pad`` begins with the last axis."""
     if mode != "constant" and mode not in _BORDERS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     widths = [tuple(pad[k : k + 2]) for k in range(0, len(pad), 2)][::-1]
@@ -193,7 +193,7 @@ def pad(
 def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = None,
                   weight: Any = None, bias: Any = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 in each channel of each sample."""
+    """Normalise to mean 0 and variance 1 in each channel of each sample."""
     if running_mean is not None or not use_input_stats:
         raise NotImplementedError(
             "instance_norm: running statistics are not covered; track_running_stats=False"

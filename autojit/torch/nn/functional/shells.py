@@ -1,4 +1,4 @@
-"""Functions of tensors from functions of arrays in ``autojit.nn``: one operation each."""
+"""Makes functions of tensors from the functions of arrays in ``autojit.nn``: one operation each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autojit.torch.functions.making import in_dtype
 
 
 class _Here:
-    """The place of a tensor among arguments."""
+    """A placeholder for a tensor among the arguments."""
 
     def __repr__(self) -> str:
         return "HERE"
@@ -28,8 +28,8 @@ def shell(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     Args:
         name: the name of its nodes.
-        function: a function of arrays and settings, in this order or any other; arguments are
-            passed by position, and those that are no tensors must be hashable.
+        function: a function of arrays and settings, in any order; arguments are passed by position,
+            and those that are not tensors must be hashable.
     """
 
     def impl(*arguments: Any) -> Any:
@@ -48,7 +48,7 @@ def shell(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def together(*operands: Any) -> tuple[Any, ...]:
-    """Tensors in the dtype that they have together; None stays."""
+    """Tensors in their common dtype; None stays None."""
     given = [x for x in operands if x is not None]
     first = given[0]._data.dtype
     if all(x._data.dtype == first for x in given):
@@ -58,17 +58,17 @@ def together(*operands: Any) -> tuple[Any, ...]:
 
 
 def floats(x: Tensor) -> Tensor:
-    """Whole numbers in the default dtype."""
+    """A tensor with integers converted to the default dtype."""
     return x if kind_of(x._data.dtype) in "fc" else in_dtype(x, dtypes.default.float.numpy)
 
 
 def settings(x: Any) -> Any:
-    """A setting that is one number or several, as a tuple in the second case."""
+    """A setting of one or several numbers; several become a tuple."""
     return tuple(x) if isinstance(x, (list, tuple)) else x
 
 
 def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function of one tensor whose ``inplace=True`` puts the result in its place."""
+    """A function of one tensor that overwrites the tensor if called with ``inplace=True``."""
     from autojit.torch.engine.views import alias, assign, check_in_place
 
     def call(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
@@ -91,7 +91,7 @@ def spoken(x: Tensor) -> str:
 
 
 def same_dtype(a: Tensor, b: Tensor) -> None:
-    """Raise where two matrices have different dtypes."""
+    """Raise if two matrices have different dtypes."""
     if a._data.dtype != b._data.dtype:
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {spoken(a)} and {spoken(b)}. Convert "

@@ -1,4 +1,4 @@
-"""``torch.nn.utils``: gradients within bounds, and parameters as one vector."""
+"""``torch.nn.utils``: gradient clipping, and parameters as one vector."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _replace(tensors: list[Tensor], arrays: Iterable[Any]) -> None:
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: Any = None) -> Tensor:  # fmt: skip
-    """Scale gradients down to a norm of at most ``max_norm``, and return the norm before."""
+    """Scale gradients down to a norm of at most ``max_norm``, and return their former norm."""
     grads = _gradients(parameters)
     max_norm, norm_type = float(max_norm), float(norm_type)
     if not grads:
@@ -61,25 +61,25 @@ def _norm(arrays: list[Any], p: float) -> Any:
 
 
 def get_total_norm(tensors: Any, norm_type: float = 2.0) -> Tensor:
-    """The norm of all numbers of tensors."""
+    """The norm of all numbers of the tensors together."""
     made: Tensor = wrap(_norm([wide(t._data) for t in tensors], float(norm_type)))
     return made
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
-    """Bring all gradients within ``-clip_value`` and ``clip_value``."""
+    """Clip all gradients to ``-clip_value`` and ``clip_value``."""
     grads = _gradients(parameters)
     _replace(grads, nn.clip_by_value([g._data for g in grads], float(clip_value)))
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All numbers of parameters, one after the other."""
+    """All numbers of parameters as one vector."""
     made: Tensor = FUNCTIONS["cat"]([p.reshape(-1) for p in parameters])
     return made
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Put the numbers of a vector into parameters."""
+    """Copy the numbers of a vector into parameters."""
     start = 0
     for p in parameters:
         end = start + p.numel()

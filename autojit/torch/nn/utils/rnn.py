@@ -1,7 +1,8 @@
 """``torch.nn.utils.rnn``: batches of sequences of different lengths, padded or packed.
 
-Packed, the elements of all sequences that have one come after each other, step by step: sequences
-a, bb and ccc, the longest first, are ``[c, b, a, c, b, c]`` with the batch sizes 3, 2, 1.
+Packing stores the elements step by step; each step has the elements of all sequences that are long
+enough, the longest first. Sequences a, bb and ccc become ``[c, b, a, c, b, c]`` with the batch
+sizes 3, 2, 1.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from autojit.torch.functions.shaping import FUNCTIONS
 
 
 class PackedSequence(NamedTuple):
-    """The elements of all sequences step by step, and how many sequences each step has.
+    """The elements of all sequences step by step, and the number of sequences in each step.
 
     ``sorted_indices`` are the numbers of the sequences, the longest first, and ``unsorted_indices``
-    their places in that order; None where they were given in that order.
+    their places in that order; both are None if the sequences were given in that order.
     """
 
     data: Tensor
@@ -65,13 +66,13 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:  # fmt: skip
-    """Pack what ``pad_sequence`` has padded on the right: ``input`` is (steps, batch, …).
+    """Pack sequences that ``pad_sequence`` has padded on the right: ``input`` is (steps, batch, …).
 
     Args:
         input: the padded sequences.
         lengths: a list or a tensor of the lengths.
         batch_first: whether ``input`` is (batch, steps, …).
-        enforce_sorted: whether the longest sequence has to come first; else they are sorted.
+        enforce_sorted: whether sequences must be given longest first; if False, they are sorted.
 
     >>> from autojit import torch
     >>> x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 0.0]])
@@ -150,10 +151,10 @@ def _counts(lengths: Any) -> list[int]:
 def run_packed(
     run: Any, sequence: PackedSequence, states: Sequence[Tensor] | None
 ) -> tuple[PackedSequence, list[Tensor]]:
-    """A recurrent layer over packed sequences: those of one length together.
+    """Run a recurrent layer over packed sequences; sequences of the same length run together.
 
-    ``run(x, states)`` takes (steps, batch, …) and the states of these sequences, or None, and gives
-    the results and the last states.
+    ``run(x, states)`` takes (steps, batch, …) and the states of these sequences, or None, and
+    returns the results and the last states.
     """
     order, places = sequence.sorted_indices, sequence.unsorted_indices
     x, _ = pad_packed_sequence(sequence._replace(unsorted_indices=None))

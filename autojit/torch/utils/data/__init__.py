@@ -1,4 +1,4 @@
-"""``torch.utils.data``: data sets, and their samples in batches."""
+"""``torch.utils.data``: data sets and loaders of batches."""
 
 from .datasets import (
     ConcatDataset,

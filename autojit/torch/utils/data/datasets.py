@@ -1,4 +1,4 @@
-"""Data sets: samples by number, or one after the other."""
+"""Data sets: with indexed samples, or iterable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.torch.functions.factories import default_generator
 
 
 class Dataset:
-    """Samples by number: a subclass has ``__getitem__`` and ``__len__``."""
+    """A data set with indexed samples: a subclass defines ``__getitem__`` and ``__len__``."""
 
     def __class_getitem__(cls, item: Any) -> Any:
         return cls
@@ -26,14 +26,14 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """Samples one after the other: a subclass has ``__iter__``."""
+    """An iterable data set: a subclass defines ``__iter__``."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
 
 class TensorDataset(Dataset):
-    """The rows of tensors of one length.
+    """The rows of tensors of equal length.
 
     >>> from autojit import torch
     >>> data = torch.utils.data.TensorDataset(torch.arange(3), torch.ones(3))
@@ -70,7 +70,7 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one behind the other."""
+    """The concatenation of data sets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets: list[Any] = list(datasets)
@@ -90,7 +90,7 @@ class ConcatDataset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
-    """Disjoint subsets of given lengths, or of given shares, drawn at random."""
+    """Disjoint random subsets of given lengths or fractions."""
     total = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         sizes = [math.floor(total * share) for share in lengths]

@@ -1,4 +1,4 @@
-"""Samples in batches."""
+"""Loads samples in batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from .sampling import BatchSampler, RandomSampler, SequentialSampler
 
 
 def default_collate(batch: list[Any]) -> Any:
-    """Samples as one: tensors are stacked, numbers become a tensor, and trees stay trees.
+    """A list of samples as one batch: tensors are stacked, numbers become a tensor, and trees keep
+    their structure.
 
     >>> from autojit import torch
     >>> torch.utils.data.default_collate([(1, "a"), (2, "b")])
@@ -53,14 +54,14 @@ class DataLoader:
     """The samples of a data set in batches.
 
     Args:
-        dataset: what has ``__getitem__`` and ``__len__``, or is an IterableDataset.
+        dataset: an object with ``__getitem__`` and ``__len__``, or an IterableDataset.
         batch_size: how many samples a batch has; None for samples one by one.
-        shuffle: whether the order is random, drawn anew in each pass.
-        sampler: numbers of samples, in an order.
-        batch_sampler: lists of numbers, one for each batch.
+        shuffle: whether the order is random, with a new order in each pass.
+        sampler: an iterable of sample numbers.
+        batch_sampler: an iterable of lists of sample numbers, one for each batch.
         num_workers: 0; samples are loaded in this process.
-        collate_fn: makes one of a list of samples.
-        drop_last: whether a last batch that is smaller is left out.
+        collate_fn: makes a batch from a list of samples.
+        drop_last: whether a last batch that is smaller is omitted.
         generator: the source of the random order.
 
     >>> from autojit import torch

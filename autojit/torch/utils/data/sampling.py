@@ -1,4 +1,4 @@
-"""The order in which samples are taken."""
+"""Samplers: the order in which samples are taken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autojit.torch.functions.factories import default_generator
 
 
 class Sampler:
-    """Numbers of samples, in an order."""
+    """An iterable of sample numbers."""
 
     def __init__(self, data_source: Any = None) -> None:
         self.data_source = data_source
@@ -24,7 +24,7 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """One after the other."""
+    """All samples in sequence."""
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
@@ -34,7 +34,7 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """In random order."""
+    """Samples in random order."""
 
     def __init__(self, data_source: Any, replacement: bool = False,
                  num_samples: int | None = None, generator: Any = None) -> None:  # fmt: skip
@@ -74,7 +74,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Drawn with probabilities in proportion to weights."""
+    """Samples drawn with probabilities proportional to weights."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True,
                  generator: Any = None) -> None:  # fmt: skip
@@ -95,7 +95,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of ``batch_size`` numbers that a sampler gives."""
+    """Lists of ``batch_size`` sample numbers from a sampler."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         super().__init__()
