@@ -163,6 +163,8 @@ def libdevice() -> SimpleNamespace:
             left += re.findall(r"call [^@]*@([\w.]+)\(", functions[name])
     others = re.findall(r"^[@%].* = .*$", text, re.M)
     made = "\n".join([*others, *needed.values()]).replace("@llvm.nvvm.", "@nvvm.")
+    for new, old in (("f64", "d"), ("f32", "f")):  # newer versions of LLVM rename them
+        made = re.sub(rf"(@nvvm\.fabs(?:\.ftz)?)\.{new}\b", rf"\1.{old}", made)
     made = re.sub(r"(?<=\)) #\d+|, ![\w.]+ !\d+", "", made)
     made = re.sub(r'asm "rsqrt\.approx\.ftz\.f64 [^"]*", "=d,d"', "@nvvm.rsqrt.approx.d", made)
     for word, name in (("mad.lo", "mad"), ("add", "add"), ("sub", "sub")):
