@@ -1,10 +1,10 @@
 """Counts the operations and bytes of a step of a loop program, statement by statement.
 
-Operations are those on floats: a sum, a product, a comparison or an elementary function is one
-each, a product of matrices two for each multiplication.  ``slots`` are the same in the unit of the
-cost model, additions of float64: a division or a function takes as long as several
-(``cost.cost``).  Bytes are those of arrays that the step reads and writes, each element once,
-however often it is touched; memory of its own (tiles, copies of tasks) is not counted.
+Operations are those on floats: a sum, a product, a comparison or an elementary function counts as
+one, and a matrix product as two per multiplication. ``slots`` are the operations in the unit of the
+cost model, additions of float64: a division or a function takes as long as several (``cost.cost``).
+Bytes are those of the arrays that the step reads and writes; each element counts once, however
+often it is touched. Private memory (tiles, copies of tasks) is not counted.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var, of
 from autojit.ir.core.machine import current
 
-#: Words that move a number, or look at its type: no operations.
+#: Words that only move or convert a number; they count as no operations.
 _FREE = {"convert", "select"}
 
 
 @dataclass
 class Operations:
-    """Counts of a step; ``is_open`` where they are those of one turn of a loop whose number of
-    steps is not known, or of the longest of several branches."""
+    """Counts of a step. ``is_open`` if they are those of one iteration of a loop of unknown length,
+    or of the longest of several branches."""
 
     flops: int = 0
     slots: float = 0.0
@@ -46,7 +46,7 @@ class Operations:
     is_open: bool = False
 
     def add(self, other: Operations, times: int = 1) -> None:
-        """Count statements that run a number of times."""
+        """Add the counts of statements that run ``times`` times."""
         self.flops += times * other.flops
         self.slots += times * other.slots
         self.is_open = self.is_open or other.is_open
@@ -55,7 +55,7 @@ class Operations:
 
 
 def operations(body: list[Any]) -> Operations:
-    """The operations of statements."""
+    """Count the operations of statements."""
     total = Operations()
     for s in body:
         total.add(*_of_statement(s))
@@ -63,10 +63,10 @@ def operations(body: list[Any]) -> Operations:
 
 
 def _of_statement(s: Any) -> tuple[Operations, int]:
-    """The operations of a statement, and how often it runs."""
+    """Count the operations of a statement, and how often it runs."""
     if isinstance(s, Loop):
-        # A task's share of a loop is written with the whole range; of one that may skip most of
-        # its iterations, one is counted.
+        # A task's share of a loop is written with the whole range. Of a loop that may skip most
+        # iterations, one is counted.
         return operations(s.body), 1 if s.only is not None else s.stop - s.start
     if isinstance(s, (Repeat, Steps)):
         made = operations([x for inner in bodies_of(s) for x in inner])
@@ -92,7 +92,7 @@ def _alone(s: Any) -> Operations:
         if combine != "set" and s.value.dtype[0] == "f":
             return Operations(1, _wide(s.value.dtype))
     elif isinstance(s, MatrixProduct):
-        # Of complex numbers, four products and two sums, and then two sums.
+        # A complex product takes four products and two sums, and two sums to add it.
         count, parts = multiplications(s), 4 if s.parts == 2 else 1
         dtype = "f64" if s.dtype in ("f64", "c128") else "f32"
         return Operations(2 * parts * count, parts * count * _wide(dtype))
@@ -117,7 +117,7 @@ _OF_MATRICES: dict[str, Callable[[int, int, int], float]] = {
     "svd": lambda m, n, k: 4 * m * m * n + 22 * n**3,
     "pinv": lambda m, n, k: 4 * m * m * n + 22 * n**3,
     "fourier": lambda m, n, k: 5 * m * n * log2(max(n, 2)),
-    # They compare, or move: numbers are not computed with.
+    # These ops compare or move; they do not compute with numbers.
     "argsort": lambda m, n, k: 0,
     "sort": lambda m, n, k: 0,
     "order_statistics": lambda m, n, k: 0,
@@ -145,12 +145,12 @@ def _of_matrix(s: Factorization) -> int:
 
 
 def _wide(dtype: str) -> float:
-    """The part of a vector of float64 that a scalar takes up."""
+    """Return the fraction of a float64 vector lane that a scalar takes."""
     return itemsize(dtype) / 8
 
 
 def of_step(step: Any) -> Operations:
-    """The operations of a step of a program."""
+    """Count the operations of a step of a program."""
     return operations(step.body if isinstance(step, Kernel) else [step])
 
 
@@ -158,10 +158,10 @@ def of_step(step: Any) -> Operations:
 
 
 class Traffic:
-    """The elements that a step touches, by buffer: a mark for each.  Elements that it has written
+    """The elements that a step touches, as marks by buffer. Elements that the step has written
     itself are not read from memory.
 
-    ``at_most`` says that there may be fewer: where places are computed, or a guard decides.
+    ``at_most`` says that there may be fewer, because of computed places or guards.
     """
 
     def __init__(self, step: Any) -> None:
@@ -173,7 +173,7 @@ class Traffic:
             self._add(s, bounds)
 
     def bytes(self, own: Container[Buffer] = ()) -> tuple[int, int]:
-        """The bytes read and written, without those of some buffers."""
+        """Return the bytes read and written, without those of some buffers."""
         return _bytes(self.read, own), _bytes(self.written, own)
 
     def _add(self, s: Any, bounds: Bounds) -> None:
@@ -229,7 +229,7 @@ def _bytes(marks: Mapping[Buffer, np.ndarray], own: Container[Buffer]) -> int:
 
 
 def _set(places: np.ndarray, access: Access, ranges: Bounds) -> None:
-    """Mark where an access goes; what lies outside of the buffer a guard leaves out."""
+    """Mark the elements of an access; a guard omits those outside of the buffer."""
     index = access.index
     low, high = index.range(ranges)
     count = prod(last - first + 1 for first, last in ranges.values())
@@ -243,13 +243,13 @@ def _set(places: np.ndarray, access: Access, ranges: Bounds) -> None:
         places[at[(at >= 0) & (at < len(places))]] = True
 
 
-#: The most iterations whose places are looked at one by one; beyond, all between the first and the
-#: last place count.
+#: The most iterations whose places are enumerated; beyond, all places between the first and the
+#: last one count.
 _MOST = 20_000_000
 
 
 def _values(index: Affine, ranges: Bounds) -> np.ndarray:
-    """The index in each iteration."""
+    """Return the index in each iteration."""
     variables = list(ranges)
     grids = np.ogrid[tuple(slice(low, high + 1) for low, high in ranges.values())]
     return np.asarray(_value(index, dict(zip(variables, grids, strict=True)))).ravel()
@@ -267,7 +267,7 @@ def _value(index: Affine, grids: Mapping[Var, Any]) -> Any:
 
 
 def _with_ranges(body: list[Any], bounds: Bounds) -> Iterator[tuple[Any, Bounds]]:
-    """The statements that hold no others, with the ranges of the variables around them."""
+    """Yield the statements that contain no others, with the ranges of surrounding variables."""
     for s in body:
         bodies = bodies_of(s)
         inner = {**bounds, **effects_of(s).variables(s)} if bodies else bounds
@@ -278,7 +278,7 @@ def _with_ranges(body: list[Any], bounds: Bounds) -> Iterator[tuple[Any, Bounds]
 
 
 def own_buffers(program: LoopProgram) -> list[set[Buffer]]:
-    """By step: the temporaries that no other step touches."""
+    """Return, for each step, the temporaries that no other step touches."""
     touched = [set(_named(step)) for step in program.steps]
     times = Counter(buffer for buffers in touched for buffer in buffers)
     return [{b for b in found if b.kind == "temp" and times[b] == 1} for found in touched]

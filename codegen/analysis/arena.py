@@ -1,7 +1,7 @@
 """The arena: temporaries of one call share one block of memory.
 
-Each temporary lives from the step that writes it to the last one that reads it;
-two that do not live at the same time may share bytes.
+Each temporary lives from the step that writes it to the last one that reads it; temporaries that do
+not live at the same time may share bytes.
 
 Legal where temporaries that live at the same step have separate bytes.
 """
@@ -26,7 +26,7 @@ def plan(program: LoopProgram) -> None:
 
 
 def places(used: Sequence[Sequence[Buffer]]) -> tuple[dict[Buffer, int], int]:
-    """The offsets of temporaries, and the bytes that all take together.
+    """Return the offsets of temporaries, and the total number of bytes.
 
     Args:
         used: the buffers of each step, in the order of the steps.

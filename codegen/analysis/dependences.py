@@ -1,4 +1,4 @@
-"""Dependences of statements, by the effects that they declare.
+"""Dependences of statements, from the effects that they declare.
 
     for i in 0..100:                for the loop over i:
       s = y[i]                        flow, distance 1: y[i + 1], read by the next iteration
@@ -13,7 +13,7 @@ index, or memory that moves may be anywhere, so there may be a dependence. A *su
 (:func:`surely_meet`) finds contradictions to a loop's role: lowering knows more loops with
 independent iterations than affine forms can prove.
 
-What statements read that they have not written themselves is asked of ``exposed``.
+``exposed`` finds the reads of statements that their own writes do not cover.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .overlap import Interval, Place, distances
 
-# -- what is touched --------------------------------------------------------------------
+# -- touches of memory ------------------------------------------------------------------
 
 
 class Touch(NamedTuple):
@@ -39,7 +39,7 @@ class Touch(NamedTuple):
 
     statement: Any
     memory: Buffer
-    #: None of memory that may be touched anywhere.
+    #: None for memory that may be touched anywhere.
     access: Access | None
     reads: bool
     changes: bool
@@ -47,13 +47,13 @@ class Touch(NamedTuple):
 
     @property
     def combine(self) -> str:
-        """How a new value is combined with the old one, where their order does not matter."""
+        """The operation that combines old and new values, if their order does not matter."""
         combine = "" if self.access is None else self.access.combine
         return "" if combine == "set" else combine
 
 
 def touches(body: Iterable[Any]) -> list[Touch]:
-    """All that statements touch, in their order."""
+    """Return all touches of statements, in their order."""
     found: list[Touch] = []
     _collect(body, {}, found)
     return found
@@ -82,7 +82,7 @@ def _of_statement(s: Any, inner: Bounds) -> Iterator[Touch]:
 
 
 def touches_by_memory(body: Iterable[Any]) -> dict[Buffer, list[Touch]]:
-    """What statements touch, by memory.  Of buffers that change places one stands for all."""
+    """Return the touches of statements by memory; one buffer represents all it swaps with."""
     found = touches(body)
     same = _changing_places(found)
     by_memory: dict[Buffer, list[Touch]] = defaultdict(list)
@@ -92,7 +92,7 @@ def touches_by_memory(body: Iterable[Any]) -> dict[Buffer, list[Touch]]:
 
 
 def _changing_places(found: Iterable[Touch]) -> dict[Buffer, Buffer]:
-    """For each buffer that a statement moves, the one that stands for those moved with it."""
+    """Map each buffer that a statement moves to the one that represents those moved with it."""
     same: dict[Buffer, Buffer] = {}
     for t in found:
         first, *others = map(memory, EFFECTS[type(t.statement)].moves(t.statement) or [t.memory])
@@ -104,41 +104,41 @@ def _changing_places(found: Iterable[Touch]) -> dict[Buffer, Buffer]:
 
 
 def written(body: Iterable[Any]) -> set[Buffer]:
-    """The memory that statements change, or move, at any depth."""
+    """Return the memory that statements change or move, at any depth."""
     return {memory(b) for s in walk(list(body)) for b in changed_buffers(s)}
 
 
 def moving(body: Iterable[Any]) -> set[Buffer]:
-    """The memory that is not always at one place: of tapes, and of buffers that change places."""
+    """Return the memory whose place changes: tapes, and buffers that are swapped."""
     return {memory(b) for s in walk(list(body)) for b in EFFECTS[type(s)].moves(s)}
 
 
 def reads_own_writes(body: Iterable[Any]) -> bool:
-    """Whether statements read memory that they change, at any element: otherwise they may run
-    again, and compute the same."""
+    """Whether statements read memory that they change, at any element. If not, they may run again
+    and compute the same."""
     body = list(body)
     changed = written(body)
     return any(t.reads and t.memory in changed for t in touches(body))
 
 
 def is_at_one_place(access: Access, var: Var) -> bool:
-    """Whether all iterations of a loop may touch the same elements, the index being the same.
+    """Whether all iterations of a loop may touch the same elements, if the index is the same.
 
-    Where it is not, the role of the loop tells whether elements differ.
+    If not, the role of the loop tells whether elements differ.
     """
     return not access.is_exact or var not in access.index.variables()
 
 
 # -- pairs of touches -------------------------------------------------------------------
 
-#: Differences of variables of loops, and the ranges of these.
+#: Differences of loop variables, as ranges.
 Differences = Mapping[Var, Interval]
 
 
 def may_overlap(one: Touch, other: Touch, bounds: Bounds, differences: Differences) -> bool:
-    """Whether two touches may be of one element, where variables differ by the given amounts.
+    """Whether two touches may be of one element, if variables differ by the given amounts.
 
-    Variables of loops inside of either are independent, and all others are the same.
+    Variables of loops inside of either touch are independent; all others are the same.
     """
     return _distances(one, other, bounds, differences, None) is not None
 
@@ -146,7 +146,7 @@ def may_overlap(one: Touch, other: Touch, bounds: Bounds, differences: Differenc
 def _distances(
     one: Touch, other: Touch, bounds: Bounds, differences: Differences, var: Var | None
 ) -> Interval | None:
-    """How many iterations later the other touch may be of the same element."""
+    """Return by how many iterations the other touch of the same element may be later."""
     a, b = one.access, other.access
     if a is None or b is None or a.buffer.dtype != b.buffer.dtype:
         return (0, 0) if var is None else differences[var]
@@ -158,9 +158,9 @@ def _distances(
 
 
 def distance(loop: Loop, one: Touch, other: Touch, bounds: Bounds | None = None) -> Interval | None:
-    """How many iterations later than one touch another may be of the same element; None if never.
+    """Return by how many iterations another touch of the same element may be later; None if never.
 
-    Both are inside of the loop, of memory that is the same, or will be.
+    Both touches are inside of the loop, in memory that is or will be the same.
     """
     reach = loop.stop - loop.start - 1
     around = {**(bounds or {}), loop.var: (loop.start, loop.stop - 1)}
@@ -175,7 +175,7 @@ def _is_conflict(one: Touch, other: Touch) -> bool:
 
 
 def _conflicts(first: Iterable[Any], second: Iterable[Any]) -> Iterator[tuple[Touch, Touch]]:
-    """Pairs of touches of two lists of statements, in the same memory, whose order matters."""
+    """Yield pairs of touches from two lists of statements, in one memory, whose order matters."""
     first, second = list(first), list(second)
     of = _changing_places([*touches(first), *touches(second)])
     others: dict[Buffer, list[Touch]] = defaultdict(list)
@@ -191,11 +191,11 @@ def _conflicts(first: Iterable[Any], second: Iterable[Any]) -> Iterator[tuple[To
 
 
 class Dependence(NamedTuple):
-    """The sink has to follow the source, from ``least`` to ``most`` iterations later.
+    """The sink must follow the source, ``least`` to ``most`` iterations later.
 
-    ``kind`` is "flow" (it reads what the source has changed), "anti" (it changes what the source
-    has read), "output" (both write), or "reduction" (both combine in the same way, and may do so in
-    any order).  A distance of 0 is one within an iteration.
+    ``kind`` is "flow" (the sink reads what the source has changed), "anti" (it changes what the
+    source has read), "output" (both write), or "reduction" (both combine in the same way, in any
+    order). A distance of 0 is within an iteration.
     """
 
     kind: str
@@ -206,14 +206,15 @@ class Dependence(NamedTuple):
 
     @property
     def distance(self) -> int | None:
-        """The distance, if there is just one."""
+        """The distance, if there is only one."""
         return self.least if self.least == self.most else None
 
 
 def dependences(loop: Loop, bounds: Bounds | None = None) -> Iterator[Dependence]:
-    """All dependences of iterations of a loop that cannot be excluded.
+    """Yield all dependences of iterations of a loop that cannot be excluded.
 
-    ``bounds`` are the ranges of loops around, where they are known to be less than all.
+    ``bounds`` are the ranges of surrounding loops, if they are known to be smaller than the full
+    ranges.
 
     >>> from autojit.codegen.loop_ir.nodes import Load, Scalar, Store
     >>> from autojit.ir.core import affine
@@ -234,7 +235,7 @@ def dependences(loop: Loop, bounds: Bounds | None = None) -> Iterator[Dependence
 
 
 def _directed(one: Touch, other: Touch, least: int, most: int) -> Iterator[Dependence]:
-    """The dependences of a pair of touches, in the order of the statements."""
+    """Yield the dependences of a pair of touches, in the order of the statements."""
     if most > 0 or (most == 0 and one is not other):
         yield Dependence(_kind(one, other), one, other, max(least, int(one is other)), most)
     if least < 0 and one is not other:
@@ -252,22 +253,22 @@ def _kind(source: Touch, sink: Touch) -> str:
 def is_any_order(loop: Loop, bounds: Bounds | None = None, *, adding: bool = False) -> bool:
     """Whether memory accesses allow iterations of a loop to run in any order.
 
-    With ``adding`` they may combine numbers into the same elements.
+    With ``adding`` they may combine numbers into common elements.
     """
     return all(d.most == 0 or (adding and d.kind == "reduction") for d in dependences(loop, bounds))
 
 
 def overwrites_in_order(body: Iterable[Any]) -> bool:
-    """Whether statements set elements at computed places, where the last iteration wins."""
+    """Whether statements set elements at computed places, so that the last iteration wins."""
     return any(t.access and t.access.combine == "set" for t in touches(body))
 
 
 def surely_meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
-    """A buffer in which one iteration surely writes an element that another one reads or writes, at
-    indices that move with the loop.
+    """Return a buffer in which one iteration surely writes an element that another one reads or
+    writes, at indices that move with the loop.
 
-    Iterations that add to the same element meet only where ``adding`` is to be told, too.  Indices
-    with quotients, computed places and guarded reads are not decided.
+    Iterations that add to a common element count only with ``adding``. Indices with quotients,
+    computed places and guarded reads are not decided.
 
     >>> from autojit.codegen.loop_ir.nodes import Load, Scalar, Store
     >>> from autojit.ir.core import affine
@@ -279,7 +280,7 @@ def surely_meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
     y
     """
     extent = loop.stop - loop.start
-    #: By buffer and by what else is in the index: the constants, and what is done there.
+    #: By buffer and the rest of the index: the constants, and the kinds of access.
     places: dict[Any, dict[int, int]] = defaultdict(dict)
     for access, kind in _elements(loop.body):
         step = _step(access.index, loop.var)
@@ -302,7 +303,7 @@ _READ, _ADDED, _STORED = 1, 2, 4
 
 
 def _elements(body: list[Any]) -> Iterator[tuple[Access, int]]:
-    """Where statements surely touch single elements, and what they do there."""
+    """Yield the single elements that statements surely touch, and the kind of access."""
     for s in walk(body):
         e = EFFECTS[type(s)]
         for kind, found in (_READ, e.reads), (_ADDED, e.updates), (_STORED, e.writes):
@@ -316,7 +317,7 @@ def _is_certain(kinds: int, adding: bool) -> bool:
 
 
 def _step(index: Affine, var: Var) -> int:
-    """How far an index moves with a loop; 0 if it does not, or is not decided."""
+    """Return how far an index moves per iteration; 0 if it does not move or is not decided."""
     return abs(index.coefficient(var)) if index.is_linear else 0
 
 
@@ -335,8 +336,8 @@ def may_split(
 ) -> bool:
     """Whether all iterations of the second part of a body may follow all those of the first.
 
-    The parts are statements of the body, in its order.  The scalars that one makes and the other
-    uses are whoever's who asks.
+    The parts are statements of the body, in its order. The caller must handle the scalars that one
+    part computes and the other uses.
     """
     reach = loop.stop - loop.start - 1
     around = {**(bounds or {}), loop.var: (loop.start, loop.stop - 1)}

@@ -1,16 +1,16 @@
-"""Exposed reads: memory that statements read without having written it themselves.
+"""Exposed reads: memory that statements read without having written it before.
 
     for i in 0..100:
       t[0] = x[i]
-      y[i] = t[0] + u[0]        # exposed: u, of which nothing is written, and x; not t
+      y[i] = t[0] + u[0]        # exposed: u and x, which are not written; not t
 
 A body whose reads of a buffer are all covered by its own writes may run anywhere with a copy of the
-buffer: in a task, in another order, at the same time as other iterations.  The exposed values have
-to come from outside.
+buffer: in a task, in another order, concurrently with other iterations. The exposed values must
+come from outside.
 
-Elements are told apart by affine forms.  A write counts from where it stands on: within its loop
-for the iteration alone, behind the loop for all of them, if together they leave no gaps.  Elements
-in doubt count as not written, so memory that is found not to be exposed is surely not.
+Elements are distinguished by affine forms. A write counts from its position on: within its loop
+only for the current iteration, after the loop for all iterations if they leave no gaps. Uncertain
+elements count as not written, so memory that is not found to be exposed surely is not.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from autojit.codegen.loop_ir.traversal import memory
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
 
-#: What loops that are open add to an index.
+#: The terms that open loops add to an index.
 Terms = frozenset[tuple[Any, int]]
 
 
 def exposed(body: Iterable[Any], bounds: Bounds | None = None) -> dict[Buffer, Any]:
-    """The memory that statements may read before they have written it, and who reads it first.
+    """Return the memory that statements may read before they write it, and the first reader.
 
-    ``bounds`` are the ranges of loops around.
+    ``bounds`` are the ranges of surrounding loops.
     """
     found = Reads(bounds or {})
     found.follow(body)
@@ -40,7 +40,7 @@ def exposed(body: Iterable[Any], bounds: Bounds | None = None) -> dict[Buffer, A
 
 
 class Step(NamedTuple):
-    """Places that are so far apart, of a loop that has run from ``start`` to ``last``."""
+    """Places at a distance of ``size``, of a loop that has run from ``start`` to ``last``."""
 
     size: int
     start: int
@@ -48,13 +48,13 @@ class Step(NamedTuple):
 
 
 class Written:
-    """Elements of one buffer: intervals, by what open loops, and steps, add to their places."""
+    """Written elements of one buffer: intervals, by the terms that open loops and steps add."""
 
     def __init__(self) -> None:
         self.intervals: dict[Terms, list[tuple[int, int]]] = {}
 
     def add(self, terms: Terms, low: int, high: int) -> None:
-        """Count ``low`` to ``high``, the last included, as written."""
+        """Mark the elements from ``low`` to ``high``, inclusive, as written."""
         known = self.intervals.setdefault(terms, [])
         for position in range(len(known) - 1, -1, -1):
             first, last = known[position]
@@ -70,7 +70,7 @@ class Written:
                 return
 
     def covers(self, index: Affine, count: int, bounds: Bounds) -> bool:
-        """Whether all elements from an index on are written, wherever open loops are."""
+        """Whether all elements from an index on are written, at all iterations of open loops."""
         for terms, known in self.intervals.items():
             rest = _without(index, terms, bounds)
             if rest is not None:
@@ -85,13 +85,13 @@ class Written:
         return any(first <= 0 and size - 1 <= last for first, last in known)
 
     def close(self, var: Var, start: int, stop: int) -> None:
-        """A loop has run over its range."""
+        """Note that a loop has run over its range."""
         for terms in [t for t in self.intervals if any(_depends(a, var) for a, _ in t)]:
             known = self.intervals.pop(terms)
             step = next((c for a, c in terms if a is var), 0)
             rest = frozenset(t for t in terms if t[0] is not var)
             if any(_depends(a, var) for a, _ in rest):
-                continue  # it is divided somewhere
+                continue  # a quotient contains the variable
             for low, high in known:
                 if abs(step) <= high - low + 1 or stop - start == 1:
                     ends = start * step, (stop - 1) * step
@@ -101,8 +101,8 @@ class Written:
 
 
 def _without(index: Affine, terms: Terms, bounds: Bounds) -> Affine | None:
-    """The rest of an index without the terms of the written elements; None if no loop of the index
-    takes the place of one that has run."""
+    """Return the rest of an index without the terms of written elements; None if the index has no
+    loop that corresponds to one that has run."""
     left = dict(index.terms)
     for atom, coefficient in terms:
         if isinstance(atom, Step):
@@ -136,9 +136,9 @@ class Reads:
         self.bounds = dict(bounds)
         self.exposed: dict[Buffer, Any] = {}
         self.written: dict[Buffer, Written] = {}
-        #: The memory that some statement writes, also one that perhaps does not run.
+        #: The memory that some statement writes, even if it may not run.
         self.changed: set[Buffer] = set()
-        #: What all tasks have written together, when they are done.
+        #: The elements that all tasks together have written when they are done.
         self._together: list[tuple[Buffer, Terms, int, int]] = []
 
     def follow(self, body: Iterable[Any]) -> None:
@@ -150,7 +150,7 @@ class Reads:
                 self.touch(s)
 
     def touch(self, s: Any) -> None:
-        """Reads come first.  An update leaves unwritten elements unwritten."""
+        """Handle reads first; an update leaves unwritten elements unwritten."""
         e = EFFECTS[type(s)]
         for access in (*e.reads(s), *e.updates(s)):
             self.read(s, access)
@@ -169,7 +169,7 @@ class Reads:
             self.exposed[buffer] = s
 
     def is_settled(self, buffer: Buffer) -> bool:
-        """Whether no other reader of a buffer needs to be looked at."""
+        """Whether no other reader of a buffer needs to be examined."""
         return buffer in self.exposed
 
     def write(self, access: Access) -> None:
@@ -180,7 +180,7 @@ class Reads:
             known.add(frozenset(index.terms), first, first + access.size - 1)
             self.changed.add(buffer)
 
-    # -- statements with others inside, and what moves memory ---------------------
+    # -- statements that contain others, and moves of memory ------------------------
 
     def loop(self, s: Loop) -> None:
         if s.stop <= s.start:
@@ -195,7 +195,7 @@ class Reads:
         del self.bounds[s.var]
 
     def _close_in_part(self, buffer: Buffer, written: Written, s: Loop) -> None:
-        """A part of a loop has run: its writes count when all parts have run."""
+        """Note that a part of a loop has run: its writes count when all parts have run."""
         whole = Written()
         mine = [t for t in written.intervals if any(_depends(a, s.var) for a, _ in t)]
         whole.intervals = {t: written.intervals.pop(t) for t in mine}
@@ -208,7 +208,7 @@ class Reads:
             ]
 
     def tasks(self, s: RunTasks) -> None:
-        """Each has locals of its own; what others write is there when all are done."""
+        """Follow tasks: each has its own locals; writes of others are visible after all ended."""
         locals_ = {b: w for b, w in self.written.items() if b.kind == "local"}
         for buffer in locals_:
             del self.written[buffer]
@@ -225,7 +225,7 @@ class Reads:
         del self.bounds[var]
 
     def branch(self, s: Branch) -> None:
-        """Elements that all bodies have written are written."""
+        """Mark elements as written if all bodies have written them."""
         before = self.written
         after = []
         for body in s.bodies:
@@ -235,7 +235,7 @@ class Reads:
         self.written = _in_all(after) if after else before
 
     def repeat(self, s: Repeat) -> None:
-        """The condition runs at least once, the body perhaps never."""
+        """Follow a loop whose condition runs at least once, and whose body may never run."""
         self.follow(s.condition)
         self._perhaps(s.body)
 
@@ -264,8 +264,7 @@ def _copied(written: dict[Buffer, Written]) -> dict[Buffer, Written]:
 
 
 def _in_all(states: list[dict[Buffer, Written]]) -> dict[Buffer, Written]:
-    """The elements that are written in each of several states, as far as all have the same
-    terms."""
+    """Return the elements that are written in each of several states with the same terms."""
     found, *others = states
     for state in others:
         shared = [buffer for buffer in found if buffer in state]

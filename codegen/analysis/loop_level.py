@@ -1,12 +1,12 @@
-"""Passes over loop programs: how they are declared, and the properties that they need and keep.
+"""Passes over loop programs: their declaration, and the properties that they need and keep.
 
-A pass is declared by the decorator of what its function takes, and has the name of its module::
+A pass is declared by the decorator for its function's argument, and named after its module::
 
     @kernel_pass("Runs rows in blocks.", needs=[NO_TASKS], keeps=EVERYTHING)
     def in_blocks(kernel: Kernel) -> Kernel: ...
 
-The function stays as it is, so that it can be called with one kernel; :func:`pass_of` finds what
-runs on programs.
+The decorator returns the function unchanged, so that it can be called with one kernel;
+:func:`pass_of` returns the pass that runs on programs.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from autojit.ir.pass_manager.passes import Level, Pass, named_after_module, prop
 
 from .verifier import verify_kernel
 
-#: Nests over rows and columns are two loops.
+#: Nests over rows and columns consist of two loops.
 NESTS = "nests of rows and columns"
-#: No loop is cut into tasks.
+#: No loop is divided into tasks.
 NO_TASKS = "no tasks"
-#: No two buffers share memory, so that each may still be changed by itself.
+#: No two buffers share memory, so each may still be changed independently.
 OWN_MEMORY = "memory of its own for each buffer"
 #: No temporary has a place in the arena yet.
 NOT_PLACED = "no places in memory"
 
-#: Kept by passes that run nothing in tasks.
+#: Properties kept by passes that run nothing in tasks.
 EVERYTHING = (NESTS, NO_TASKS, OWN_MEMORY, NOT_PLACED)
 
-#: Kept by passes that may make one loop of two, or several of one.
+#: Properties kept by passes that may merge two loops or split one.
 FLAT = (NO_TASKS, OWN_MEMORY, NOT_PLACED)
-#: Kept by passes that may run loops in tasks.
+#: Properties kept by passes that may run loops in tasks.
 IN_TASKS = (OWN_MEMORY, NOT_PLACED)
 
 Function = Callable[..., Any]
@@ -54,12 +54,12 @@ def _state(program: LoopProgram) -> Any:
 
 
 def _marks(program: LoopProgram) -> dict[int, tuple[Kernel, list[Any]]]:
-    """The kernels by identity, with their statements; passes change loops in place."""
+    """Return the kernels and their statements by identity; passes change loops in place."""
     return {id(s): (s, list(walk(s.body))) for s in program.steps if isinstance(s, Kernel)}
 
 
 def _verify(program: LoopProgram, before: dict[int, tuple[Kernel, list[Any]]]) -> None:
-    """Raise BrokenLoops if a kernel that is new is wrong in itself."""
+    """Raise BrokenLoops if a new or changed kernel is wrong by itself."""
     for number, (kernel, now) in _marks(program).items():
         _, then = before.get(number, (None, []))
         if list(map(id, now)) != list(map(id, then)):
@@ -91,12 +91,12 @@ class _Decorator(Protocol):
 
 
 def pass_of(function: Callable[..., Any]) -> Pass[LoopProgram]:
-    """The pass that a function was declared to be."""
+    """Return the pass that a function was declared to be."""
     return LOOPS.passes[named_after_module(function)]
 
 
 def _declaring(adapted: Callable[[Function, LoopProgram], None]) -> _Decorator:
-    """A decorator of functions, of which this is how one is applied to a program."""
+    """Return a decorator of functions that ``adapted`` applies to a program."""
 
     def decorator(
         does: str,

@@ -1,11 +1,11 @@
-"""The measurable parts of a loop program: its steps, and the parts of sequential steps.
+"""The measurable parts of a loop program: its steps, and parts of sequential steps.
 
-A kernel with a loop whose steps run in turn (a ``scan``), or with branches, holds loops over arrays
-and library calls of its own.  These are parts too, where they are long enough: to take a time costs
-some ten nanoseconds, as much as a hundred additions.
+A kernel with branches, or with a loop whose steps run in order (a ``scan``), contains loops over
+arrays and library calls. These are parts too, if they are long enough: measuring a time costs some
+ten nanoseconds, as much as a hundred additions.
 
-Parts are numbered as they stand in the program, so a program has the same parts wherever it is
-compiled: ``(3,)`` is the fourth step, ``(3, 0)`` the first part in it.
+Parts are numbered in program order, so a program has the same parts wherever it is compiled:
+``(3,)`` is the fourth step, ``(3, 0)`` the first part in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.sheets import Sheet
 from autojit.codegen.loop_ir.traversal import bodies_of, in_sequence, product_of
 
-#: Additions that a part in a loop amounts to, at least: ten times what it costs to take its time.
+#: The fewest additions of a part in a loop: ten times the cost of measuring its time.
 LEAST = 1000
 
 
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 def parts_of(program: LoopProgram) -> list[Part]:
-    """The parts of a program in order, those inside of a step after it."""
+    """Return the parts of a program in order; those inside a step follow it."""
     found = []
     for number, step in enumerate(program.steps):
         kind = _kind(step)
@@ -62,7 +62,7 @@ def _kind(node: Any) -> str:
 
 
 def _inside(body: list[Any], *, in_turn: bool) -> Iterator[Any]:
-    """What the steps of a loop run: what holds no such loop itself."""
+    """Yield the parts that a loop's steps run and that contain no such loop themselves."""
     for s in body:
         if isinstance(s, RunTasks) or not in_sequence([s]):
             if in_turn and _is_long(s):

@@ -1,8 +1,8 @@
 """Whether statements have no effect if conditions do not hold.
 
 Slices with traced bounds are whole arrays with masks, so elements outside of them are computed
-without effect: a sum adds its neutral element, and a store rewrites the old value. Here statements
-are evaluated as far as their values follow from the conditions.
+without effect: a sum adds its neutral element, and a store rewrites the old value. This module
+evaluates statements as far as their values follow from the conditions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from autojit.ir.core.types import dtype_from_name
 from autojit.ir.ops.checks import failure_of
 
 _ANY = (-(2**63), 2**63 - 1)
-#: How ``x < c`` and its like bound x, for an integer c: (low, high).
+#: The bounds (low, high) of x if ``x < c`` etc. holds, for an integer c.
 _BOUNDING: dict[str, Callable[[int], tuple[int, int]]] = {
     "lt": lambda c: (_ANY[0], c - 1),
     "le": lambda c: (_ANY[0], c),
@@ -44,7 +44,7 @@ _BOUNDING: dict[str, Callable[[int], tuple[int, int]]] = {
 }
 
 
-#: A buffer's memory, an index, and the numbers and strides of computed places.
+#: A buffer's memory, an index, and the scalar numbers and strides of computed places.
 _Where = tuple[Buffer, Affine, tuple[tuple[int, int], ...]]
 
 
@@ -56,12 +56,12 @@ def _where(s: Load | Gather | Store | ScatterInto) -> _Where:
 def has_no_effect(
     body: list[Any], wrong: Collection[int], before: Mapping[int, Any], bounds: Bounds
 ) -> bool:
-    """Whether a body changes nothing where conditions are false, and fails as it does where
-    they are true or not at all.
+    """Whether a body changes nothing if conditions are false, and fails either as it does if they
+    are true, or not at all.
 
-    ``wrong`` are the numbers of these; ``before`` the statements that compute scalars outside, by
-    number; ``bounds`` the ranges of all variables.  What is added to a sum counts as nothing if it
-    is zero, though it makes 0 of -0.
+    ``wrong`` are the numbers of the conditions; ``before`` the statements that compute scalars
+    outside, by number; ``bounds`` the ranges of all variables. Adding zero to a sum counts as no
+    effect, although it turns -0 into 0.
     """
     return _Walk(wrong, before, bounds).follow(body)
 
@@ -70,7 +70,7 @@ class _Walk:
     def __init__(self, wrong: Collection[int], before: Mapping[int, Any], bounds: Bounds) -> None:
         self.wrong = wrong
         self.bounds = bounds
-        #: What computes each scalar, and values that are known.
+        #: The statement that computes each scalar, and known values.
         self.made = dict(before)
         self.known: dict[int, Any] = {}
         for s in before.values():
@@ -78,9 +78,9 @@ class _Walk:
                 self._constant(s)
         #: Scalars of the body.
         self.inside: set[int] = set()
-        #: Where a scalar was read.
+        #: The place from which a scalar was read.
         self.place: dict[int, _Where] = {}
-        #: Of sums that begin inside: whether they are neutral still.
+        #: For sums that begin inside: whether they are still neutral.
         self.neutral: dict[int, bool] = {}
 
     def follow(self, body: list[Any]) -> bool:
@@ -89,7 +89,7 @@ class _Walk:
     def _step(self, s: Any) -> bool:
         result = getattr(s, "result", None)
         if isinstance(result, Scalar):
-            self.known.pop(result.number, None)  # a task computes numbers of outside again
+            self.known.pop(result.number, None)  # a task recomputes scalars from outside
             self.place.pop(result.number, None)
             self.made[result.number] = s
             self.inside.add(result.number)
@@ -151,7 +151,7 @@ class _Walk:
             self.known[s.result.number] = np.bool_(not decides)
 
     def _same(self, number: int, other: int) -> None:
-        """A scalar is another one."""
+        """Record that a scalar equals another one."""
         for facts in (self.known, self.place, self.made):
             if other in facts:
                 facts[number] = facts[other]
@@ -201,7 +201,7 @@ class _Walk:
         return low >= 0 and high < place.extent
 
     def _range(self, number: int) -> tuple[int, int]:
-        """Between which numbers an integer surely lies."""
+        """Return bounds that an integer surely satisfies."""
         if number in self.known:
             return int(self.known[number]), int(self.known[number])
         s = self.made.get(number)
@@ -218,7 +218,7 @@ class _Walk:
         return min(low, other[0]), max(high, other[1])
 
     def _terms(self, condition: int, x: int) -> Iterator[tuple[str, int]]:
-        """Comparisons of an integer with known ones that all hold where a condition does."""
+        """Yield comparisons of an integer with known ones that hold if a condition does."""
         s = self.made.get(condition)
         if not isinstance(s, Compute):
             return

@@ -1,15 +1,15 @@
-"""Decides where two affine indices may be equal: integer equations with bounded unknowns.
+"""Decides whether two affine indices may be equal: integer equations with bounded unknowns.
 
     y[64*i + 8*j + k] and y[64*i + 8*j + k + 8]   j: 0..7, k: 0..8   ->   the second one is j - 1
 
-Two places of a buffer are the same where the difference of their indices is zero, or lies within
-the window that the sizes of the accesses make.  The unknowns are differences of loop variables, or
-variables themselves.  The solutions are integers: the greatest common divisor of the coefficients
-has to divide what is left, and unknowns with large coefficients are separated from those whose sum
-is too small to make up for a step of theirs (V. Maslov, "Delinearization: an efficient way to break
-multiloop dependence equations", 1992).
+Two places of a buffer are the same if the difference of their indices is zero, or lies within the
+window given by the sizes of the accesses. The unknowns are differences of loop variables, or the
+variables themselves. The solutions are integers: the greatest common divisor of the coefficients
+must divide the remainder, and unknowns with large coefficients are separated from those whose sum
+is too small to compensate for one of their steps (V. Maslov, "Delinearization: an efficient way to
+break multiloop dependence equations", 1992).
 
-Answers are conservative: an interval holds every solution, and perhaps numbers that are none.
+Answers are conservative: an interval contains every solution, and perhaps other numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from autojit.ir.core.affine import Affine, Atom, Bounds, Var
 
-#: All integers from the first to the last.
+#: All integers from the first to the last, inclusive.
 Interval = tuple[int, int]
 
 
@@ -30,13 +30,13 @@ class Unknown(NamedTuple):
     factor: int
     low: int
     high: int
-    #: Whether this is the one that is asked for.
+    #: Whether this is the unknown in question.
     is_wanted: bool = False
 
 
 def solutions(unknowns: Collection[Unknown], window: Interval) -> Interval | None:
-    """Where the unknown that is wanted may lie, if the sum of all is in a window; None if it
-    cannot be.  Without one that is wanted, the answer (0, 0) says that the sum can be there.
+    """Return the range of the wanted unknown for which the sum of all may be in a window; None if
+    there is none. Without a wanted unknown, (0, 0) says that the sum can be in the window.
 
     >>> solutions([Unknown(1, -7, 7), Unknown(8, -3, 3, is_wanted=True)], (16, 16))
     (2, 2)
@@ -52,11 +52,11 @@ def solutions(unknowns: Collection[Unknown], window: Interval) -> Interval | Non
 
 
 def _solve(some: list[Unknown], low: int, high: int, wanted: Interval) -> Interval | None:
-    """Of unknowns with ascending factors: separate as many as possible, then take the rest
+    """Solve for unknowns with ascending factors: separate as many as possible, then take the rest
     together."""
     position = small_low = small_high = 0
     for k, u in enumerate(some):
-        # The unknowns from k on make a multiple of their divisor, those before the difference.
+        # The unknowns from k on give a multiple of their divisor; those before give the difference.
         divisor = gcd(*(x.factor for x in some[k:]))
         first, last = -((small_high - low) // divisor), (high - small_low) // divisor
         if first > last:
@@ -74,7 +74,7 @@ def _solve(some: list[Unknown], low: int, high: int, wanted: Interval) -> Interv
 
 
 def _together(some: list[Unknown], low: int, high: int, wanted: Interval) -> Interval | None:
-    """The solutions of one equation."""
+    """Return the solutions of one equation."""
     asked = None
     for u in some:
         if u.is_wanted:
@@ -93,13 +93,13 @@ def _together(some: list[Unknown], low: int, high: int, wanted: Interval) -> Int
 
 
 class Place(NamedTuple):
-    """Elements from ``start + low`` to ``start + high``, for all values of the place's own
+    """The elements from ``start + low`` to ``start + high``, for all values of the place's own
     variables."""
 
     start: Affine
     low: int
     high: int
-    #: The ranges of loops that one of two places is in by itself.
+    #: The ranges of loops that contain only this one of the two places.
     own: Bounds
 
 
@@ -110,11 +110,11 @@ def distances(
     var: Var | None,
     bounds: Bounds,
 ) -> Interval | None:
-    """How much greater a variable may be at the second place, where it is the first one; None if
-    the two are never the same.
+    """Return how much greater a variable may be at the second place if it equals the first one;
+    None if the two are never the same.
 
     ``differences`` says how much greater variables may be at the second place; ``bounds`` are the
-    ranges of these, and of variables that are the same at both places.  Without a variable, the
+    ranges of these, and of variables that are the same at both places. Without a variable, the
     answer (0, 0) says that the places may be the same.
     """
     ones, others = dict(first.start.terms), dict(second.start.terms)
@@ -139,7 +139,7 @@ def distances(
 
 
 def _of_both(one: int, before: Interval, other: int, after: Interval) -> list[Unknown]:
-    """An atom whose values at the two places are independent."""
+    """Return unknowns for an atom whose values at the two places are independent."""
     if one == other:
         return [Unknown(one, after[0] - before[1], after[1] - before[0])]
     return [Unknown(-one, *before), Unknown(other, *after)]

@@ -1,12 +1,12 @@
-"""A verifier of tapes: a step touches its own part of tapes that have room for it.
+"""A verifier of tapes: a step touches only its own part of tapes that have room for it.
 
-A loop with a condition reserves room for a step on its tapes before the step's body runs.  So
+A loop with a condition reserves room for a step on its tapes before the step's body runs. So
 
-- tapes are touched in the body of their loop, or in sweeps over the steps that it ran, and not in
+- tapes are touched in the body of their loop, or in sweeps over the steps that it ran, but not in
   its condition, which runs once more than the body;
-- in a step only the step's part of a tape is touched;
-- the body of statements that fills tapes, or recalls them, also releases or keeps them, and nothing
-  touches them after that.
+- a step touches only its own part of a tape;
+- a list of statements that fills or recalls tapes also releases or keeps them, and nothing touches
+  them after that.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, memory
 from autojit.codegen.loop_ir.values import Buffer, Trips
 from autojit.ir.core.affine import Affine, Var
 
-#: Raises, with the problem and the statement that has it.
+#: Raises an error with the problem and the faulty statement.
 Fail = Callable[[str, Any], None]
 
 
 def verify_tapes(body: list[Any], fail: Fail) -> None:
-    """Call ``fail`` if a kernel's statements touch tapes that are not there."""
+    """Call ``fail`` if a kernel's statements touch tapes that do not exist."""
     _Check(fail).follow(body, {})
 
 
 class _Check:
     def __init__(self, fail: Fail) -> None:
         self.fail = fail
-        #: The tapes of each loop that have memory.
+        #: The tapes with memory, by loop.
         self.tapes: dict[Trips, list[Buffer]] = {}
 
     def follow(self, body: list[Any], steps: Mapping[Buffer, Var]) -> None:
-        """Statements in the given steps of the tapes' loops."""
+        """Check statements in the given steps of the tapes' loops."""
         begun: dict[Trips, Any] = {}
         for s in body:
             if isinstance(s, (Repeat, Recall)):

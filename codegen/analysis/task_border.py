@@ -1,7 +1,7 @@
 """The border of tasks: memory and scalars that a loop shares with the statements around it.
 
 A task is a separate function that may run concurrently with the others. From outside it sees only
-inputs, results and temporaries.  So for a loop that is cut into tasks, each buffer is one of these:
+inputs, results and temporaries. So in a loop that is divided into tasks, each buffer is one of::
 
     read only      nothing in the loop writes it
     own            each iteration writes its own elements
@@ -9,11 +9,11 @@ inputs, results and temporaries.  So for a loop that is cut into tasks, each buf
     scratch        each iteration writes it before reading it, and nothing reads it afterwards:
                    tasks have copies
 
-A local buffer that is not scratch becomes a temporary.  A scalar from before the loop is computed
-again in the task, if that is cheap and gives the same, or stored before and loaded inside.
+A local buffer that is not scratch becomes a temporary. A scalar from before the loop is recomputed
+in the task if that is cheap and gives the same value; else it is stored before and loaded inside.
 
-Legal where every buffer is one of these, and every statement one that a task may hold: otherwise
-there are no tasks (``Border.of`` says why).
+Legal where every buffer is one of these, and a task may contain every statement: otherwise there
+are no tasks (``Border.of`` gives the reason).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from autojit.codegen.loop_ir.values import Buffer, Scalar
 from .dependences import is_at_one_place, surely_meet, touches, written
 from .exposed import exposed
 
-#: What tasks may hold.
+#: The statements that tasks may contain.
 _KNOWN = (
     Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
     Load, Loop, MatrixProduct, ScatterInto, Store,
@@ -56,13 +56,13 @@ _KNOWN = (
 
 @dataclass
 class Border:
-    """The memory and scalars that a loop's tasks need, beside its body."""
+    """The memory and scalars that a loop's tasks need, in addition to its body."""
 
-    #: Buffers that each task has a copy of, and how copies are combined; of scratch not at all.
+    #: Buffers of which each task has a copy, and how copies are combined (None for scratch).
     copied: dict[Buffer, str | None]
-    #: Local buffers that have to be temporaries.
+    #: Local buffers that must become temporaries.
     shared: list[Buffer]
-    #: Statements that are carried out in the task again, and scalars that are handed over.
+    #: Statements that are repeated in the task, and scalars that are passed to it.
     again: list[Any]
     handed: list[Scalar]
 
@@ -70,7 +70,7 @@ class Border:
     def of(
         before: list[Any], main: Loop, after: list[Any], outside: Collection[Buffer]
     ) -> Border | str:
-        """The border of a loop between other statements of a kernel, or why it may not be cut.
+        """Return the border of a loop between other statements of a kernel, or why it has none.
 
         ``outside`` is memory that is touched elsewhere in the program.
         """
@@ -91,7 +91,7 @@ class Border:
         return found
 
     def _place(self, buffer: Buffer, uses: _Uses, later: Collection[Buffer]) -> bool:
-        """Find out which of the four a buffer is; False if none."""
+        """Classify a buffer as one of the four kinds; False if it is none."""
         is_read_later = buffer in later or buffer.kind == "output"
         is_scratch = buffer not in uses.exposed and not is_read_later
         is_together = buffer in uses.together
@@ -106,7 +106,7 @@ class Border:
         return True
 
     def _scalars(self, before: list[Any], main: Loop, written: Collection[Buffer]) -> bool:
-        """Sort the scalars that the loop takes from outside; False if one is not known there."""
+        """Classify the scalars the loop takes from outside; False if one is not known there."""
         made = {x.number: s for s in before if (x := defined(s)) is not None}
         repeatable = _repeatable(before, written)
         needed = from_outside(main.body, set())
@@ -127,18 +127,18 @@ def _may_be_in_task(s: Any) -> bool:
 
 
 class _Uses:
-    """How a loop uses memory; buffers are in the order of their first touch."""
+    """The uses of memory in a loop; buffers are in the order of their first touch."""
 
     def __init__(self, main: Loop) -> None:
         found = touches(main.body)
         changes = [t for t in found if t.changes]
         self.touched = dict.fromkeys(t.memory for t in found)
         self.written = dict.fromkeys(t.memory for t in changes)
-        #: What several iterations write to.
+        #: The memory that several iterations write.
         self.together = {
             t.memory for t in changes if t.access is None or is_at_one_place(t.access, main.var)
         }
-        #: How the buffers that are only added to are combined.
+        #: How buffers that are only added to are combined.
         self.adds: dict[Buffer, str] = {}
         ways: dict[Buffer, set[str]] = defaultdict(set)
         for t in found:
@@ -150,10 +150,10 @@ class _Uses:
 
 
 def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:
-    """The scalars that a task may compute again, by number.
+    """Return the scalars that a task may recompute, by number.
 
-    The memory that it reads has to be unchanged: nothing that follows writes to it, the loop
-    neither.
+    The memory that they depend on must not change: no later statement writes to it, and neither
+    does the loop.
     """
     later = set(changed)
     readable = set()
@@ -173,9 +173,9 @@ def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:
 
 
 def from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
-    """The scalars that statements use and that neither they nor those around them compute.
+    """Return the scalars that statements use but neither they nor surrounding ones compute.
 
-    A scalar that is computed in a loop, or again in a task, is known there only.
+    A scalar that is computed in a loop, or recomputed in a task, is known only there.
     """
     known = set(known)
     found: dict[int, Scalar] = {}

@@ -1,23 +1,23 @@
 """A verifier of loop programs: rules that no pass over loops may break.
 
-It runs after each pass where ``verify_each`` is on, as the tests have it, since it takes a tenth of
-the time; and knows scopes: a kernel is a function, a task is another one, and what a body computes
-is known in that body only.
+It runs after each pass if ``verify_each`` is on, as in the tests, since it takes a tenth of the
+time. It knows scopes: a kernel is a function, a task is another one, and a scalar that a body
+computes is known only in that body.
 
-- Scalars are computed once in a scope that sees them, before they are used.  Accumulators are begun
-  before they are added to, and finished where they were begun.
+- Scalars are computed once in a scope that sees them, before they are used. Accumulators are begun
+  before they are added to, and finished in the scope in which they were begun.
 - Loops have iterations and bounds of their own; those that tasks share are neither unrolled nor
-  inside of each other.  A loop of the role ``map`` adds nothing up, and of ``map`` and ``reduce``
-  no iteration surely touches an element that another one writes (``iterations``).
+  nested. A loop of the role ``map`` accumulates nothing, and in ``map`` and ``reduce`` loops no
+  iteration surely touches an element that another one writes (``iterations``).
 - Memory is written before it is read: locals in their function, temporaries and results in the
-  program (``exposed``).  Tasks write elements that depend on their number or their share.
-- Indices are within their buffers, for all iterations of the loops around.
+  program (``exposed``). Tasks write elements that depend on their number or their share.
+- Indices are within their buffers, for all iterations of surrounding loops.
 - Kernels and tasks name the buffers that they use.
 - Steps of loops with a condition have room on the tapes that they touch (``verify_tapes``).
 
-Not decided, and taken to be right: guarded reads, computed places, indices with quotients, reads of
-memory of which something unknown has been written, and whether tasks whose indices depend on their
-number or share write the same element after all.
+Some accesses are not decided and assumed to be right: guarded reads, computed places, indices with
+quotients, reads of memory of which unknown elements have been written, and whether tasks whose
+indices depend on their number or share write the same element after all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .dependences import is_at_one_place, surely_meet
 from .exposed import Reads
 from .tapes_verifier import verify_tapes
 
-#: The most tasks: bits of the word by which they are claimed.
+#: The most tasks: the number of bits of the word in which they are claimed.
 _MOST_TASKS = 64
 _ROLES = ("map", "reduce", "sequence")
 
@@ -47,7 +47,7 @@ class BrokenLoops(AssertionError):
 
 
 def verify_kernel(kernel: Kernel, name: str = "") -> None:
-    """Raise BrokenLoops if a kernel is wrong in itself, after the pass of that name."""
+    """Raise BrokenLoops if a kernel is wrong by itself, after the pass of that name."""
     _Check(kernel.body, name).kernel(kernel)
 
 
@@ -66,7 +66,7 @@ def verify(program: LoopProgram) -> None:
 
 
 class _Unwritten(Reads):
-    """Of each buffer that is read unwritten, a read that is surely wrong, if there is one."""
+    """Keeps, for each buffer read unwritten, a read that is surely wrong if there is one."""
 
     def is_settled(self, buffer: Buffer) -> bool:
         return buffer in self.exposed and _is_decided(self.exposed[buffer])
@@ -81,7 +81,7 @@ class _Check:
         self.task = task
         self.known: set[int] = set()
         self.bounds: dict[Var, tuple[int, int]] = {}
-        #: Accumulators that are begun and not finished: how many loops are around, by number.
+        #: The numbers of loops around accumulators that are begun and not finished, by number.
         self.begun: dict[int, int] = {}
         self.around: list[Any] = []
         self.trips: set[Any] = set()
@@ -115,7 +115,7 @@ class _Check:
     def body(
         self, statements: list[Any], results: Sequence[Scalar] = (), around: Any = None
     ) -> None:
-        """Statements, and the scalars that they compute for the statement around them."""
+        """Check statements, and the scalars that they compute for the statement around them."""
         made: list[int] = []
         begun: list[Any] = []
         for s in statements:
@@ -153,7 +153,7 @@ class _Check:
             self.fail("steps of a loop that did not run", s)
 
     def _inside(self, s: Any) -> None:
-        """The statements inside of a statement."""
+        """Check the statements inside of a statement."""
         if isinstance(s, Loop):
             self._loop(s)
         elif isinstance(s, RunTasks):
@@ -161,7 +161,7 @@ class _Check:
         else:
             e = EFFECTS[type(s)]
             for n, body in enumerate(e.bodies(s)):
-                # The first one computes what the statement needs.
+                # The first body computes the scalars that the statement needs.
                 self._run(s, body, () if n else e.uses_of_bodies(s))
 
     def _accumulators(self, s: Any, e: Effects, begun: list[Any]) -> None:
@@ -246,7 +246,7 @@ class _Check:
                 self.fail("a sum in a loop that adds nothing up", s)
 
     def _is_at_one_place_of_map(self, access: Access) -> bool:
-        """Whether iterations that add nothing up touch the same place."""
+        """Whether iterations of a loop that accumulates nothing touch the same place."""
         loop = self.around[-1] if self.around else None
         if not isinstance(loop, Loop) or loop.role != "map" or loop.stop - loop.start <= 1:
             return False
@@ -263,11 +263,11 @@ class _Check:
             self.fail(f"{low} to {high} of {buffer}[{size}]", s)
 
     def _changes_of_task(self, s: Any, e: Effects) -> None:
-        """Tasks change elements of their own: their indices depend on the task, or on its share."""
+        """Check that a task changes only its elements: indices depend on its number or share."""
         assert self.task is not None
         shares = [x for x in self.around if EFFECTS[type(x)].share(x) is not None]
         own = {self.task, *(var for x in shares for var in EFFECTS[type(x)].variables(x))}
-        # A statement that shares itself gives each task a part.
+        # A statement that is shared itself gives each task a part.
         changed = e.scratch(s) if e.share(s) is not None else changes(s)
         for access in changed:
             buffer = memory(access.buffer)

@@ -1,1 +1,1 @@
-"""Loop programs as text that reads back, compared, and run by the reference interpreter."""
+"""Loop programs as text: printed, parsed, compared, and run by the reference interpreter."""

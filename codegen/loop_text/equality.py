@@ -9,17 +9,17 @@ from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
 from autojit.ir.core.affine import Affine, Quotient, Var
 
-#: What does not change what a program does, or is compared by itself; and origins, and the user's
-#: lines, which are fields that are not compared.
+#: Fields that do not change the meaning of a program, or are compared separately. Origins and the
+#: user's lines are fields that are not compared either.
 _IGNORED = {(Kernel, "buffers"), (Kernel, "values")}
 
 
 def difference(first: LoopProgram, second: LoopProgram) -> str | None:
-    """Where two programs differ, in words; None if they are the same.
+    """Describe where two programs differ; None if they are the same.
 
-    Buffers, scalars, accumulators, loop variables and counts of steps may be called anything, as
-    long as one name of the one program is one name of the other: scalars and variables in each
-    kernel, buffers everywhere.
+    Buffers, scalars, accumulators, loop variables and counts of steps may have any names, as long
+    as each name of one program corresponds to one name of the other: for scalars and variables
+    within each kernel, for buffers everywhere.
     """
     return _Matching().of(first, second, "program")
 
@@ -52,7 +52,7 @@ class _Matching:
         return self.parts(a, b, where)
 
     def kernel(self, a: Kernel, b: Kernel, where: str) -> str | None:
-        """Names of their own; the buffers in any order."""
+        """Compare kernels, which have their own names; the buffers may be in any order."""
         self.pairs = {}
         found = self.parts(a, b, where)
         if found is None and {self.buffers.get(x) for x in a.buffers} != set(b.buffers):

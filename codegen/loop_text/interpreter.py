@@ -1,6 +1,6 @@
-"""The reference interpreter of loop programs: one scalar at a time.  Slow, obvious, the oracle.
+"""The reference interpreter of loop programs: one scalar at a time. Slow, obvious, the oracle.
 
-Iterations of ``map`` loops, and tasks, may run in any order; which one is given:
+Iterations of ``map`` loops, and tasks, may run in any order, which the caller chooses:
 
     interpret_loops(program, arrays)                                  # first to last
     interpret_loops(program, arrays, lambda numbers: numbers[::-1])   # last to first
@@ -50,14 +50,14 @@ from .memory import Memory, place, poison
 from .sheets import run_sheet
 from .words import combined, converted, evaluate
 
-#: The order in which iterations, or tasks, are run.
+#: Returns the order in which iterations, or tasks, run.
 Order = Callable[[Sequence[int]], Sequence[int]]
 
 
 def interpret_loops(
     program: LoopProgram, arrays: Sequence[Any], order: Order | None = None
 ) -> list[np.ndarray]:
-    """The outputs of a program, flat, for flat arrays of its inputs."""
+    """Return the outputs of a program, flat, for flat arrays of its inputs."""
     inputs = [np.array(a, dtype_from_name(b.dtype)).reshape(-1)
               for a, b in zip(arrays, program.inputs, strict=True)]  # fmt: skip
     for array, buffer in zip(inputs, program.inputs, strict=True):
@@ -77,7 +77,7 @@ def interpret_loops(
 
 @dataclass
 class _Function:
-    """A kernel, or one of its tasks, as it runs."""
+    """A kernel, or one of its tasks, while it runs."""
 
     memory: Memory
     order: Order
@@ -137,7 +137,7 @@ class _Function:
         self.define(s.result, array[place(array, self.index(s.index), s.buffer)])
 
     def computed(self, s: Gather | ScatterInto) -> int:
-        """An index with computed places; one that is out of bounds is the user's fault."""
+        """Return an index with computed places; an out-of-bounds place is the user's error."""
         total = self.index(s.index)
         for p in s.places:
             at = int(self.of(p.scalar))
@@ -203,7 +203,7 @@ class _Function:
             self.body(s.body)
 
     def part(self, numbers: Sequence[int], task: Var) -> Sequence[int]:
-        """A task's part: how a target divides a range does not matter."""
+        """Return a task's part; it does not matter how a target divides a range."""
         count, n = len(numbers), self.vars[task]
         return numbers[n * count // task.extent : (n + 1) * count // task.extent]
 
@@ -234,7 +234,7 @@ class _Function:
     def branch(self, s: Branch) -> None:
         self.body(s.bodies[int(np.clip(self.of(s.index), 0, len(s.bodies) - 1))])
 
-    # -- what moves memory --------------------------------------------------------
+    # -- moves of memory ------------------------------------------------------------
 
     def keep(self, s: Keep) -> None:
         note, steps = self.array(s.note), self.trips[s.trips]
@@ -262,7 +262,7 @@ class _Function:
         shape: Sequence[int],
         dtype: str,
     ) -> tuple[np.ndarray, Any]:
-        """An array whose elements are numbers, and the places of a matrix in it."""
+        """Return an array of numbers, and the places of a matrix in it."""
         array = self.array(buffer).view(dtype_from_name(dtype))
         at = np.full(shape, self.index(offset))
         for axis, (stride, count) in enumerate(zip(strides, shape, strict=True)):
@@ -296,7 +296,7 @@ class _Function:
             self.matrix(o, shape, dtype)
             for o, shape, dtype in zip(s.inputs, _shapes(s), s.elements, strict=False)
         ]
-        # Operands that only derivatives need are not inputs: anything stands for them.
+        # Operands that only derivatives need are not inputs, so any array can replace them.
         inputs = [*inputs[:1] * kind.unread, *inputs]
         results = kind.evaluate(*inputs, **s.params)
         if len(s.outputs) == 1:
@@ -326,7 +326,7 @@ class _Function:
 
 
 def _shapes(s: Factorization) -> list[tuple[int, ...]]:
-    """The shapes of the inputs, from the sizes that are known and how many axes they have."""
+    """Return the shapes of the inputs, from the known sizes and their numbers of axes."""
     first, *others = s.inputs
     axes = [len(o.strides) - len(s.batch) for o in others]
     shapes = [(*s.batch, s.m, s.n)[: len(first.strides)]]
@@ -337,13 +337,13 @@ def _shapes(s: Factorization) -> list[tuple[int, ...]]:
 
 
 def flat(array: Any, buffer: Buffer) -> np.ndarray:
-    """An array as its scalars, in the order of memory; complex numbers are pairs."""
+    """Return an array as its scalars, in the order of memory; complex numbers are pairs."""
     array = np.ascontiguousarray(array).reshape(-1)
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
 def shaped(array: np.ndarray, type: Type) -> np.ndarray:
-    """Scalars as an array of a type."""
+    """Return scalars as an array of a type."""
     return array.view(type.dtype)[: prod(type.shape)].reshape(type.shape)
 
 

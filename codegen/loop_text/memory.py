@@ -1,6 +1,6 @@
-"""The memory of a loop program that is interpreted: one array a buffer, or parts of one arena.
+"""The memory of an interpreted loop program: one array per buffer, or parts of one arena.
 
-Memory that was not written is poisoned: NaN where it holds floats, the least number of integers.
+Unwritten memory is poisoned: with NaN for floats, and the least number for integers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from autojit.ir.core.types import dtype_from_name
 
 
 class OutOfMemory(AssertionError):
-    """A statement touches elements that are not in its buffer."""
+    """A statement touches elements outside of its buffer."""
 
 
 def poisoned(dtype: str, size: int) -> np.ndarray:
-    """An array that nothing has been written to.
+    """Return an array that stands for unwritten memory.
 
     >>> poisoned("f64", 2), poisoned("i8", 1)
     (array([nan, nan]), array([-128], dtype=int8))
@@ -41,12 +41,12 @@ def poison(array: np.ndarray) -> None:
 
 
 class Memory:
-    """The arrays of all buffers but locals; those that change places are exchanged."""
+    """The arrays of all buffers except locals; buffers that are swapped exchange their arrays."""
 
     def __init__(self, program: LoopProgram, inputs: Sequence[np.ndarray]) -> None:
         self.program = program
         self.arrays: dict[Buffer, np.ndarray] = {}
-        #: What notes tell of: tapes, and how many steps there were.
+        #: What notes refer to: tapes, and numbers of steps.
         self.kept: list[tuple[list[np.ndarray], int]] = []
         for buffer, array in zip(program.inputs, inputs, strict=True):
             self.arrays[buffer] = array
@@ -59,13 +59,13 @@ class Memory:
             self.arrays[buffer] = part.view(dtype_from_name(buffer.dtype))
 
     def begin(self, buffers: Sequence[Buffer]) -> None:
-        """Buffers that are used for the first time: others may have been in their place."""
+        """Poison buffers at their first use: others may have been in their place."""
         for buffer in buffers:
             if buffer in self.program.temps:
                 poison(self.arrays[buffer])
 
     def array(self, buffer: Buffer, locals_: dict[Buffer, np.ndarray]) -> np.ndarray:
-        """Where a buffer is."""
+        """Return the array of a buffer."""
         root = memory(buffer)
         arrays = locals_ if root.kind == "local" else self.arrays
         found = arrays.get(root)
@@ -74,7 +74,7 @@ class Memory:
         return found
 
     def grow(self, tape: Buffer, steps: int) -> None:
-        """Room on a tape for this many steps."""
+        """Make room on a tape for this many steps."""
         root = memory(tape)
         old = self.arrays.get(root)
         size = max(1, steps) * root.size
@@ -92,7 +92,7 @@ class Memory:
 
 
 def place(array: np.ndarray, index: Any, buffer: Buffer) -> Any:
-    """An index, or an array of them, that is within its buffer."""
+    """Return an index, or an array of them, if it is within its buffer; else raise."""
     index = np.asarray(index)
     if index.size and (index.min() < 0 or index.max() >= len(array)):
         raise OutOfMemory(f"{index.min()} to {index.max()} of {buffer}[{len(array)}]")

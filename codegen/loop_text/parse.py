@@ -1,4 +1,4 @@
-"""Loop programs from their text (see GRAMMAR.md): the declarations of memory, kernels and steps.
+"""Parses the text of loop programs (see GRAMMAR.md): declarations of memory, kernels and steps.
 
 >>> print(parse_loops('''
 ... loops double:
@@ -38,15 +38,15 @@ from .tokens import ParseError, Token, Tokens
 
 __all__ = ["ParseError", "parse_loops"]
 
-#: What a scalar may be; numbers are pairs of them where they are complex.
+#: The dtypes of scalars; a complex number is a pair of them.
 _DTYPES = {name for name in DTYPE_NAMES.values() if name[0] != "c"}
 _KINDS = ("input", "output", "temp", "tape", "local")
 
 
 def parse_loops(text: str) -> LoopProgram:
-    """The loop program that a text describes; raises ParseError with the line and what it lacks.
+    """Return the loop program that a text describes; raise ParseError with the line if it is wrong.
 
-    It is not verified: see ``verify_loops.verify``.
+    It is not verified: see ``codegen.analysis.verifier.verify``.
     """
     return _Parser(Tokens(text)).program()
 
@@ -91,7 +91,7 @@ class _Parser:
         return self.tokens.take("word", "the name of the program").text
 
     def arena(self) -> int:
-        """The bytes that temporaries take together."""
+        """Return the bytes that temporaries take together."""
         ends = [
             offset - (-b.size * itemsize(b.dtype) // ALIGNMENT) * ALIGNMENT
             for b, offset in self.temps.items()
@@ -169,7 +169,7 @@ class _Parser:
         return Kernel(name, body, buffers_of(body))
 
     def step(self) -> Any:
-        """A sheet, a product or a factorization outside of kernels."""
+        """Parse a sheet, product or factorization outside of kernels."""
         if self.tokens.has("sheet"):
             return parse_sheet(self.tokens, self.known)
         return Statements(self.tokens, self.known, self.numbers).library_call()

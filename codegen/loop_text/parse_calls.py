@@ -1,4 +1,4 @@
-"""Matrix products and factorizations from their text."""
+"""Parses matrix products and factorizations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = {"True": True, "False": False, "None": None}
 
 
 class Calls:
-    """Reads products and factorizations; indices are those of the kernel around."""
+    """Parses products and factorizations; indices are those of the surrounding kernel."""
 
     def __init__(self, tokens: Tokens, buffer: Callable[[], Buffer], scalars: Scalars) -> None:
         self.tokens = tokens
@@ -40,7 +40,7 @@ class Calls:
         return found
 
     def operand(self) -> tuple[Operand, bool]:
-        """A matrix in memory, and whether its strides are written."""
+        """Parse a matrix in memory. Return it, and whether its strides are written."""
         t = self.tokens
         buffer, offset = self.buffer(), Affine(0)
         if t.has("["):
@@ -61,7 +61,7 @@ class Calls:
         return tuple(found)
 
     def batch(self) -> tuple[int, ...]:
-        """What stands before the sizes of one matrix."""
+        """Parse the batch before the sizes of one matrix."""
         if not self.tokens.is_at("("):
             return ()
         found = self.integers()
@@ -154,7 +154,7 @@ class Calls:
         return Factorization(name, dtype, batch, m, n, k, params, taken, made, tuple(gives))
 
     def static(self) -> Any:
-        """A parameter."""
+        """Parse a parameter."""
         t = self.tokens
         token = t.next
         if t.has("("):

@@ -1,4 +1,4 @@
-"""Scalars, loop variables and index expressions of one kernel from their text."""
+"""Parses scalars, loop variables and index expressions of one kernel."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DTYPES = set(DTYPE_NAMES.values())
 
 
 class Scalars:
-    """The names of a kernel, and what is written with them."""
+    """The names of a kernel, and parsers of the expressions that use them."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Scalars:
         self.accumulator = accumulator
         self.scalars: dict[str, Scalar] = {}
         self.vars: dict[str, Var] = {}
-        #: Variables whose range is not written: where their loops end.
+        #: The ends of loops, for variables whose range is not written.
         self.ends: dict[str, int] = {}
-        #: Which variable stands before which in index expressions.
+        #: The variables that precede each variable in index expressions.
         self.before: dict[Var, set[Var]] = {}
 
     # -- scalars ----------------------------------------------------------------
@@ -63,7 +63,7 @@ class Scalars:
         return self.scalars[token.text]
 
     def definition(self, name: Token, dtype: str | None) -> Any:
-        """A scalar and what it is: the statement."""
+        """Parse the value of a scalar, and return the statement."""
         if dtype is not None and dtype not in _DTYPES:
             self.tokens.fail(f"there is no dtype {dtype}", name)
         made, usual = self.value()
@@ -77,7 +77,8 @@ class Scalars:
         return made
 
     def value(self) -> tuple[Any, str | None]:
-        """What stands behind ``=``, without its result; and a dtype that it names itself."""
+        """Parse the text after ``=``. Return the statement without its result, and a dtype if the
+        text names one."""
         t = self.tokens
         token = t.next
         nothing: Any = None
@@ -100,7 +101,7 @@ class Scalars:
         return Compute(nothing, name, (a, self.use())), None
 
     def literal(self) -> Any:
-        """A number."""
+        """Parse a number."""
         t = self.tokens
         sign = -1 if t.has("-") else 1
         token = t.next
@@ -111,7 +112,7 @@ class Scalars:
         return sign * (int(text) if text.isdigit() else float(text))
 
     def called(self, nothing: Any) -> tuple[Any, str | None]:
-        """A word of the vocabulary, or a conversion of a scalar or an index."""
+        """Parse a word of the vocabulary, or a conversion of a scalar or an index."""
         t = self.tokens
         name = t.take("word", "a word").text
         t.mark("(")
@@ -131,7 +132,7 @@ class Scalars:
         return Compute(nothing, name, tuple(args)), None
 
     def named(self, name: str) -> str:
-        """A check that names an error and its message, or a call that names a function."""
+        """Parse a check with an error and its message, or a call with a function's name."""
         t = self.tokens
         word = f"{name}: {ast.literal_eval(t.take('string', 'a message').text)}"
         if not is_failure(failure_of(word)) and external(word) is None:
@@ -171,7 +172,7 @@ class Scalars:
     # -- index expressions --------------------------------------------------------
 
     def variable(self, token: Token, extent: int, stop: int) -> Var:
-        """The variable of a loop, which other loops may have, too."""
+        """Return the variable of a loop, which several loops may use."""
         var = self.vars.get(token.text)
         if var is None:
             if _SCALAR.fullmatch(token.text) or _ACCUMULATOR.fullmatch(token.text):
@@ -193,14 +194,14 @@ class Scalars:
         return self.vars[token.text]
 
     def index(self) -> Affine:
-        """An affine expression of loop variables."""
+        """Parse an affine expression of loop variables."""
         index, places = self.place()
         if places:
             self.tokens.fail("a computed place cannot stand here")
         return index
 
     def place(self) -> tuple[Affine, tuple[Place, ...]]:
-        """An index, and the computed places in it."""
+        """Parse an index, and the computed places in it."""
         t = self.tokens
         constant, terms, places = 0, list[tuple[Atom, int]](), list[Place]()
         sign = -1 if t.has("-") else 1
@@ -246,7 +247,7 @@ class Scalars:
             self.before.setdefault(second, set()).add(first)
 
     def order_variables(self) -> None:
-        """Number variables so that sums of index expressions keep the order that is written."""
+        """Number variables so that sums of index expressions keep the written order."""
         done: dict[Var, None] = {}
         waiting: set[Var] = set()
 

@@ -1,4 +1,4 @@
-"""The statements of one kernel from their text."""
+"""Parses the statements of one kernel."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from .parse_calls import Calls
 from .parse_scalars import Scalars
 from .tokens import Token, Tokens
 
-#: How values are combined, by the mark before the "=".
+#: The names of combinations, by the mark before the "=".
 _COMBINES = {SYMBOLS.get(name, name): name for name in COMBINES}
 _ACCUMULATOR = re.compile(r"a\d+")
 _SCALAR = re.compile(r"s\d+")
 _ROLES = {"reduces": "reduce", "in turn": "sequence"}
-#: What the stage `vectors` tells of a loop.
+#: What the stage `vectors` reports about a loop.
 _LANES = re.compile(r"vectors of \d+|scalar code")
 
 
 class Statements:
-    """Reads the statements of a kernel, which have names of their own."""
+    """Parses the statements of a kernel, which has names of its own."""
 
     def __init__(
         self, tokens: Tokens, buffer: Callable[[], Buffer], numbers: Iterator[int]
@@ -64,7 +64,7 @@ class Statements:
         }  # fmt: skip
 
     def finish(self) -> None:
-        """All lines are read: settle what depends on several of them."""
+        """Settle what depends on several lines, when all lines are parsed."""
         self.scalars.order_variables()
         for name, token in self.begun.items():
             if not self.accumulators[name].combine:
@@ -72,14 +72,14 @@ class Statements:
                 self.tokens.fail(words, token)
 
     def body(self) -> list[Any]:
-        """Statements to the end of their block."""
+        """Parse statements to the end of their block."""
         found = []
         while self.tokens.next.kind not in ("dedent", "end") and not self.tokens.is_at("while"):
             found.append(self.statement())
         return found
 
     def block(self) -> list[Any]:
-        """A colon, and the statements of the deeper lines behind it."""
+        """Parse a colon, and the statements on the deeper lines after it."""
         self.tokens.mark(":")
         return self.lines()
 
@@ -147,7 +147,7 @@ class Statements:
         return AccumulateInto(buffer, index, combine, value)
 
     def combine(self) -> str:
-        """What stands before the value: ``=``, ``+=`` or ``maximum=``."""
+        """Parse the mark before the value: ``=``, ``+=`` or ``maximum=``."""
         t = self.tokens
         if t.has("="):
             return "set"
@@ -221,7 +221,7 @@ class Statements:
         return made
 
     def remark(self, loop: Loop) -> None:
-        """How iterations depend on each other, and how the loop is compiled."""
+        """Parse how iterations depend on each other, and how the loop is compiled."""
         token = self.tokens.take("remark", "a remark")
         words = token.text.removeprefix("#").strip()
         if words in _ROLES:
@@ -288,7 +288,7 @@ class Statements:
         return self.scalars.variable(token, extent, extent)
 
     def counted(self) -> Trips:
-        """The loop that counted its steps: the last one, or the one that is named."""
+        """Return the loop that counted its steps: the last one, or the one that is named."""
         t = self.tokens
         token = t.next
         number = len(self.trips) - 1
@@ -314,7 +314,7 @@ class Statements:
             if self.scalars.use() is not index:
                 t.fail("branches of one `if` ask for one scalar", token)
 
-    # -- what moves memory --------------------------------------------------------
+    # -- moves of memory ------------------------------------------------------------
 
     def named(self) -> list[Buffer]:
         found = [self.buffer()]

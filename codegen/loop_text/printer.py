@@ -1,4 +1,4 @@
-"""The readable text of loop programs; ``loop_ir.parse`` reads it back (see loop_ir/GRAMMAR.md)."""
+"""Prints loop programs as readable text; ``loop_text.parse`` reads it (see GRAMMAR.md)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from .sheets import PRINTED
 
 
 class Names:
-    """Names within one kernel, and what is known of its loops in words, by their identity."""
+    """The names within one kernel, and remarks on its loops, by their identity."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class Names:
     ) -> None:
         self.buffer = buffer
         self.remarks = remarks or {}
-        #: On which line each statement begins, by its identity.
+        #: The line on which each statement begins, by its identity.
         self.at: dict[int, int] = {}
         self.scalars: dict[int, str] = {}
         self.vars: dict[Var, str] = {}
-        #: Where loops over a variable end; accumulators that something is added to.
+        #: The ends of loops over each variable; accumulators with additions.
         self.ends: dict[Var, int] = {}
         self.added: set[int] = set()
-        #: The loops that count their steps, so far.
+        #: The loops that count their steps, in the order of the text.
         self.counting: list[Any] = []
         for s in walk(body):
             if isinstance(s, Loop):
@@ -77,7 +77,7 @@ class Names:
         return self.scalars.setdefault(s.number, f"s{len(self.scalars)}")
 
     def result(self, s: Any) -> str:
-        """The scalar that a statement computes, with its dtype if that is unusual."""
+        """Return the scalar that a statement computes, with its dtype if that is unusual."""
         dtype = s.result.dtype
         return self.scalar(s.result) + ("" if dtype == usual_dtype(s) else f": {dtype}")
 
@@ -97,7 +97,7 @@ class Names:
         return index.text(self.var)
 
     def places(self, s: Gather | ScatterInto) -> str:
-        """Computed places, each with its range, and what is added to them."""
+        """Return computed places, each with its range, and the index that is added to them."""
         parts = [
             f"{'' if p.stride == 1 else f'{p.stride}*'}{self.scalar(p.scalar)} of {p.extent}"
             for p in s.places
@@ -107,7 +107,7 @@ class Names:
         return " + ".join(parts).replace("+ -", "- ")
 
     def counted(self, s: Any) -> str:
-        """Which loop's steps are meant, if it is not the last one that counts them."""
+        """Name the loop whose steps are meant, unless it is the last one that counts them."""
         last = self.counting[-1] if self.counting else None
         if s.trips is last or s.trips not in self.counting:
             return ""
@@ -220,7 +220,7 @@ def _callback(s: Callback, n: Names) -> str:
     return f"{results} = call {s.call}({operands}) {{{types}}}"
 
 
-#: How statements on one line are written.
+#: The functions that write one-line statements.
 WRITERS: dict[type, Callable[[Any, Names], str]] = {
     Compute: _compute,
     InRange: _in_range,
@@ -318,14 +318,14 @@ BLOCKS: dict[type, Printed] = {
 
 
 def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> str:
-    """The readable text of a loop program, with the lanes of its loops if they are known."""
+    """Return the text of a loop program, with the lanes of its loops if they are known."""
     return "\n".join(placed_lines(program, lanes)[0]) + "\n"
 
 
 def placed_lines(
     program: LoopProgram, lanes: dict[int, int] | None = None
 ) -> tuple[list[str], dict[int, int]]:
-    """The same in lines, and on which of them each kernel and statement begins, by identity."""
+    """Return the same as lines, and the first line of each kernel and statement, by identity."""
     words = {1: "scalar code"}
     remarks = {k: f"  # {words.get(n, f'vectors of {n}')}" for k, n in (lanes or {}).items()}
     names = BufferNames()
@@ -355,7 +355,7 @@ def _declared(buffer: Buffer, names: BufferNames) -> str:
 
 
 def _memory(program: LoopProgram, names: BufferNames) -> list[str]:
-    """Temporaries and tapes: those in the arena, those that are taken over, and all others."""
+    """Declare temporaries and tapes: those in the arena, all others, and those taken over."""
     lines = [f"  {_declared(b, names)} at byte {offset}" for b, offset in program.temps.items()]
     known = {*program.inputs, *program.outputs, *program.temps, *program.taken}
     others = [b for s in statements(program) for n in buffers_named(s) for b in _with_over(n)]
@@ -367,7 +367,7 @@ def _memory(program: LoopProgram, names: BufferNames) -> list[str]:
 
 
 def _with_over(buffer: Buffer) -> list[Buffer]:
-    """A buffer, after those whose memory it takes over."""
+    """Return a buffer, after those whose memory it takes over."""
     return [buffer] if buffer.over is None else [*_with_over(buffer.over), buffer]
 
 
@@ -378,7 +378,7 @@ def _locals(kernel: Kernel) -> list[Buffer]:
 
 
 def text_of(body: list[Any], statement: Any) -> tuple[str, str]:
-    """The line of a statement, and the text of the body that it is in."""
+    """Return the line of a statement, and the text of the body that contains it."""
     names, lines = Names(body), list[str]()
     print_body(body, names, "  ", lines)
     own: list[str] = []
@@ -388,7 +388,7 @@ def text_of(body: list[Any], statement: Any) -> tuple[str, str]:
 
 
 def lines_of(body: list[Any], buffer: Callable[[Buffer], str] = str) -> dict[int, str]:
-    """The line of each statement in a body, however deep, by its identity; of a loop its head."""
+    """Return the line of each statement in a body, at any depth, by identity; a loop's head."""
     names, lines = Names(body, buffer), list[str]()
     print_body(body, names, "", lines)
     return {statement: lines[at].strip() for statement, at in names.at.items()}

@@ -1,4 +1,4 @@
-"""Sheets as text, from their text, and what their rows compute.
+"""Sheets: their text, the parser of it, and the computation of their rows.
 
 sheet y, z = x in cells:
   constants 0.5, 1.0
@@ -26,7 +26,7 @@ from .words import function_of
 
 
 def arity(word: str) -> int:
-    """How many operands a word of rows has."""
+    """Return the number of operands of a row's word."""
     return OWN.get(word) or WORDS["f"].get(word) or 2
 
 
@@ -53,7 +53,7 @@ PRINTED: dict[type, Callable[[Any, Any, str, list[str]], None]] = {Sheet: print_
 
 
 def parse_sheet(t: Tokens, buffer: Callable[[], Buffer]) -> Sheet:
-    """A sheet, of which the first word is read."""
+    """Parse a sheet whose first word has been read."""
     outputs = _buffers(t, buffer, "=")
     inputs = _buffers(t, buffer, "in")
     made = Sheet(buffer(), tuple(inputs), tuple(outputs), (), (), (), b"")
@@ -135,11 +135,11 @@ def _place(t: Tokens, buffer: Callable[[], Buffer], expected: Buffer) -> int:
     return place
 
 
-# -- what they compute --------------------------------------------------------------------
+# -- computation --------------------------------------------------------------------------
 
 
 def run_sheet(s: Sheet, array: Callable[[Buffer], np.ndarray]) -> None:
-    """Compute the cells and the outputs; products and sums are rounded both."""
+    """Compute the cells and the outputs; products and sums are rounded separately."""
     cells = array(s.cells)
     cells[: len(s.constants)] = s.constants
     for buffer, start in zip(s.inputs, s.starts, strict=True):
@@ -158,7 +158,7 @@ def run_sheet(s: Sheet, array: Callable[[Buffer], np.ndarray]) -> None:
 def _computed(word: str, args: list[np.ndarray]) -> Any:
     if word == "copy":
         return args[0]
-    if word == "sum":  # NumPy's own order is another one
+    if word == "sum":  # NumPy itself sums in another order
         return np.add.accumulate(args[0])[-1]
     if word == "select":
         return np.where(args[0] != 0, *args[1:])

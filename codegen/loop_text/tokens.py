@@ -1,4 +1,4 @@
-"""The words of the text of loop programs, with lines and indentation, and errors that show them."""
+"""Tokens of the text of loop programs, with lines and indentation, and errors that show them."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def _of_line(text: str, start: int, end: int) -> list[Token]:
         if match.lastgroup != "skip":
             found.append(Token(str(match.lastgroup), match.group().strip(), position))
         position = match.end()
-    # What is remarked of loops matters; other remarks are comments.
+    # Remarks on loops matter; other remarks are comments.
     if found and found[0].text == "for":
         return found
     return [token for token in found if token.kind != "remark"]
 
 
 def _all(text: str) -> list[Token]:
-    """The tokens of all lines; deeper and shallower ones are told as in Python."""
+    """Return the tokens of all lines; indents and dedents are found as in Python."""
     found: list[Token] = []
     depths, position = [0], 0
     for line in text.splitlines(keepends=True):
@@ -70,7 +70,7 @@ def _all(text: str) -> list[Token]:
 
 
 class Tokens:
-    """Reads tokens in order; what is not expected is an error that shows the line."""
+    """Reads tokens in order; an unexpected token is an error that shows the line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -85,7 +85,7 @@ class Tokens:
         raise ParseError(message, self.text, (token or self.next).position)
 
     def take(self, kind: str, expected: str, text: str | None = None) -> Token:
-        """The next token, which must be of that kind (and text)."""
+        """Consume the next token, which must be of that kind (and text)."""
         token = self.next
         if token.kind != kind or (text is not None and token.text != text):
             self.fail(f"expected {expected}, got {_WORDS.get(token.kind, token.text)}")
@@ -93,7 +93,7 @@ class Tokens:
         return token
 
     def word(self, *texts: str) -> None:
-        """Words that have to stand here."""
+        """Consume words that must be next."""
         for text in texts:
             self.take("word", repr(text), text)
 
@@ -102,18 +102,18 @@ class Tokens:
             self.take("mark", repr(text), text)
 
     def is_at(self, text: str, ahead: int = 0) -> bool:
-        """Whether a word or mark stands here."""
+        """Whether a word or mark is next."""
         token = self.all[min(self.at + ahead, len(self.all) - 1)]
         return token.kind in ("word", "mark") and token.text == text
 
     def has(self, text: str) -> bool:
-        """Take a word or mark, if it stands here."""
+        """Consume a word or mark, if it is next."""
         found = self.is_at(text)
         self.at += found
         return found
 
     def has_words(self, *texts: str) -> bool:
-        """Take words and marks, if all of them stand here."""
+        """Consume words and marks, if all of them are next."""
         found = all(self.is_at(text, n) for n, text in enumerate(texts))
         self.at += len(texts) * found
         return found

@@ -1,10 +1,10 @@
-"""The carries of loops: where each is kept, and how a step hands them on.
+"""The carries of loops: where each is stored, and how steps pass them on.
 
-Small ones live in registers or on the stack.  A larger one is updated in place where every reader
-of the old elements comes before the new ones are written; otherwise two buffers change places.
+Small carries are in registers or on the stack. A larger one is updated in place if all readers of
+the old elements come before the new ones are written; otherwise two buffers are swapped.
 
-Legal where no carry takes its next value before the step has read all of the old ones: in place
-only as ``may_overwrite`` allows, and all others as the step ends (``late``, ``step``).
+Legal where no carry takes its next value before the step has read all old values: in place only as
+``may_overwrite`` allows, and all others at the end of the step (``late``, ``step``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .region_places import SMALL, RegionPlaces
 
 
 class Carries:
-    """The carries of one loop: where each is kept, and how a step hands them on."""
+    """The carries of one loop: where each is stored, and how steps pass them on."""
 
     def __init__(
         self,
@@ -80,12 +80,12 @@ class Carries:
         return self.next
 
     def start(self) -> None:
-        """Before the first step."""
+        """Initialize the carries before the first step."""
         for k, kept in enumerate(self.kept):
             self.region.initialize(self.operand + k, kept)
 
     def step(self, inner: Nests) -> None:
-        """At the end of a step."""
+        """Pass on the carries at the end of a step."""
         self.region.finish(inner, self.new, self.late)
         for old, kept, following, swapped in zip(
             self.old, self.kept, self.next, self.swapped, strict=True
@@ -98,7 +98,7 @@ class Carries:
                 inner.copy(following, kept, old)
 
     def end(self) -> None:
-        """After the last step: the results."""
+        """Write the results after the last step."""
         outer = self.region.outer
         for value, kept, result in zip(self.old, self.kept, self.results, strict=True):
             if kept.buffer is not result.buffer:

@@ -1,4 +1,4 @@
-"""Library calls of a schedule, with their operands where they are placed."""
+"""Library calls of a schedule, with the locations of their operands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from autojit.ir.ops.contract import Dot
 def library_call(
     call: LibraryCall, placement: Placement, traits: Traits, *, in_steps: bool
 ) -> MatrixProduct | Factorization | Callback:
-    """The step that a call is; ``in_steps`` in the body of a loop or a branch."""
+    """Return the step of a call; ``in_steps`` if it is in the body of a loop or a branch."""
     if isinstance(call.op.kind, Dot):
         product = _product(call, placement)
         return chosen(product, in_steps=in_steps) if traits.tiles else product
@@ -75,7 +75,7 @@ def _factorization(call: LibraryCall, placement: Placement) -> Factorization:
 
 
 def _with_dtypes(made: Factorization, op: Op) -> Factorization:
-    """The step, with the dtypes of the results where they are not those that it assumes."""
+    """Set the dtypes of the results if they are not those that the step assumes."""
     dtypes = tuple(dtype_name(v.dtype) for v in op.results)
     if made.elements[len(made.inputs) :] != dtypes:
         made.gives = dtypes
@@ -83,8 +83,8 @@ def _with_dtypes(made: Factorization, op: Op) -> Factorization:
 
 
 def _transform(call: LibraryCall, placement: Placement) -> Factorization:
-    """A Fourier transform of the rows of matrices, wherever the axis is: n is the number of points
-    that are given, m that of the rows, the longest of all other axes."""
+    """Return a Fourier transform of the rows of matrices, wherever the axis is: n is the number of
+    given points, m the number of rows, which run along the longest of the other axes."""
     op, (view,) = call.op, call.views
     (x,), result, axis = op.operands, op.result, op.params["axis"]
     source, target = _operand(view, placement), _whole(result, placement)
@@ -106,8 +106,8 @@ def _transform(call: LibraryCall, placement: Placement) -> Factorization:
 def _collapsed(
     shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...], axis: int
 ) -> list[tuple[int, int, int]]:
-    """The extent and both strides of all axes but one; neighbours are one axis where both arrays
-    go on from the one to the other without a step."""
+    """Return the extent and both strides of all axes but one. Neighbouring axes are merged if both
+    arrays are contiguous across them."""
     found: list[tuple[int, int, int]] = []
     for k, each in enumerate(zip(shape, source, target, strict=True)):
         if k == axis or each[0] == 1:
@@ -134,7 +134,7 @@ def _callback(call: LibraryCall, placement: Placement) -> Callback:
 
 
 def _scalars(o: Operand, value: Value) -> Operand:
-    """A contiguous operand as scalars, of which complex numbers have two."""
+    """Return a contiguous operand in units of scalars; a complex number has two."""
     return Operand(o.buffer, o.offset * parts_of(value.dtype), (1,))
 
 

@@ -24,10 +24,10 @@ from .sheets import sheet_of
 
 
 class Lowering(Nests):
-    """Writes the loop nests of one program, and those of the bodies in it."""
+    """Writes the loop nests of one program and of the bodies in it."""
 
     def run(self) -> LoopProgram:
-        """The loop program."""
+        """Return the loop program."""
         from autojit.codegen.analysis.verifier import verify
         from autojit.codegen.loop_passes.pipeline import SHAPE
 
@@ -37,7 +37,7 @@ class Lowering(Nests):
         return result
 
     def unshaped(self) -> LoopProgram:
-        """The loop program before the passes over loops."""
+        """Return the loop program before the passes over loops."""
         from autojit.codegen.analysis.verifier import verify_kernel
 
         steps: list[Any] = []
@@ -66,7 +66,7 @@ class Lowering(Nests):
 
 
 def _placed(made: LoopProgram) -> LoopProgram:
-    """A program of a sheet, its temporaries placed."""
+    """Place the temporaries of a sheet's program."""
     from autojit.codegen.analysis.arena import plan
     from autojit.codegen.analysis.verifier import verify
 
@@ -78,7 +78,7 @@ def _placed(made: LoopProgram) -> LoopProgram:
 
 @phase("lower")
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
-    """Schedule a program and write its loop nests as a target wants them."""
+    """Schedule a program, and write its loop nests in the form that a target needs."""
     if traits.sheets and (made := sheet_of(program)) is not None:
         return _placed(made)
     if not traits.sorts_values:

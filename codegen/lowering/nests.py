@@ -1,4 +1,4 @@
-"""Loop nests of one program: the tree of loops, with the statements of each element."""
+"""Loop nests of one program: the tree of loops with the statements of each element."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from autojit.ir.core.program import Op, Program, Value
 from .library_calls import library_call
 from .scalar_code import Pair, ScalarCode, Scope, parts
 
-#: Sums of at most this many float32 are kept in float32: by lane of a vector they are short.
+#: Sums of at most this many float32 are accumulated in float32: each vector lane adds only a few.
 FEW_SUMMED = 1024
 #: Innermost loops of at most this extent are unrolled.
 UNROLL = 4
-#: An innermost loop is split where conditions on its index change, if it is longer than this.
+#: A longer innermost loop than this is split where conditions on its index change.
 WORTH_SPLITTING = 8
-#: The most parts, of an innermost loop and of one around others.
+#: The most parts of an innermost loop, and of a loop around others.
 MOST_SEGMENTS, MOST_AROUND = 8, 64
-#: And of an innermost one where loops around it are at a border, so that it runs seldom.
+#: The most parts of an innermost loop while surrounding loops are at a border, so it runs seldom.
 MOST_AT_BORDER = 2
 
 
 class Nests(ScalarCode):
-    """Writes loop nests where it stands; how ops with bodies are lowered is not known here."""
+    """Writes loop nests at the current position; subclasses lower ops with bodies."""
 
     def __init__(
         self,
@@ -65,17 +65,17 @@ class Nests(ScalarCode):
         placement = placement or Placement(program, self.schedule, traits)
         super().__init__(self.schedule, placement)
         self._accumulators: dict[Value, list[Accumulator]] = {}
-        #: By loops that keep their tapes: the tapes, and the note that tells where they are.
+        #: For each loop that keeps its tapes: the tapes, and the note with their places.
         self.tapes: dict[Op, tuple[list[Buffer], Buffer]] = {}
         #: Whether this is the body of a loop or a branch.
         self.in_steps = False
-        #: Copies that are not made, since the original may be changed in place.
+        #: Copies that are not made because the original may be changed in place.
         self.needless: Collection[Value] = ()
 
     # -- writing the nests ------------------------------------------------
 
     def write(self) -> None:
-        """The statements of a body, in one scope."""
+        """Write the statements of a body in one scope."""
         self.scopes = [Scope()]
         copies = self.placement.copies
         inputs = set(self.program.inputs)
@@ -121,7 +121,7 @@ class Nests(ScalarCode):
         raise NotImplementedError
 
     def nested(self, program: Program, schedule: Schedule, placement: Placement) -> Self:
-        """The writer of the body of an op with bodies."""
+        """Return the writer of the body of an op with bodies."""
         return type(self)(program, self.traits, schedule, placement)
 
     def _loop(self, node: Node) -> None:
@@ -160,7 +160,7 @@ class Nests(ScalarCode):
         del self.bounds[node.var], self.level[node.var]
 
     def _carries(self, node: Node) -> bool:
-        """Whether the loop is reduced by a leaf below, at any depth."""
+        """Whether the loop is a reduction for any leaf below it."""
         for leaf in node.leaves():
             if isinstance(leaf, Stored) and leaf.combine:
                 position = self.schedule.path[leaf.value].index(node)
@@ -169,7 +169,7 @@ class Nests(ScalarCode):
         return False
 
     def _segments(self, node: Node) -> list[tuple[int, int]]:
-        """Ranges of a loop in which the conditions on its variable do not change."""
+        """Return the ranges of a loop in which the conditions on its variable do not change."""
         assert node.var is not None
         extent = node.var.extent
         cuts: set[int] = set()
@@ -244,7 +244,7 @@ class Nests(ScalarCode):
                 body.append(AccumulateInto(buffer, offset + i, combine, part, self.source))
 
     def _begin(self, leaf: Stored) -> None:
-        """Before the first reduced loop: an accumulator, or a new buffer (or its part) filled."""
+        """Prepare for the first reduced loop: start an accumulator, or fill a buffer or part."""
         if leaf.in_register:
             self._accumulators[leaf.value] = self._new_accumulators(leaf)
             self.scopes[-1].body.extend(map(Begin, self._accumulators[leaf.value]))
@@ -269,7 +269,7 @@ class Nests(ScalarCode):
         ]
 
     def _combined(self, leaf: Stored) -> int:
-        """The number of elements combined into one."""
+        """Return the number of elements that are combined into one."""
         path = self.schedule.path[leaf.value]
         return prod(
             node.var.extent
@@ -288,7 +288,7 @@ class Nests(ScalarCode):
         start = tuple(fixed.get(d, Affine(0)) for d in range(value.type.ndim))
         gone = self.placement.gone(value) | set(fixed)
         size = prod(n for d, n in enumerate(value.shape) if d not in gone)
-        # The loops outside of the reduction run over leading axes, so the rest is contiguous.
+        # The loops outside the reduction run over leading axes, so the rest is contiguous.
         first = self.placement.offset(value, start) * count
         identity = leaf.identity if count == 1 else 0.0
         return Fill(self.placement.of[value], first, size * count, identity, leaf.op.source)
@@ -317,7 +317,7 @@ class Nests(ScalarCode):
         return made
 
     def copy(self, source: Location, target: Location, like: Value) -> None:
-        """A loop that copies a value's elements from one place to another."""
+        """Write a loop that copies a value's elements to another place."""
         parts = parts_of(like.dtype)
         size = like.type.size * parts
         if not size:

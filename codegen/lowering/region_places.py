@@ -25,7 +25,7 @@ SMALL = LOCAL
 
 
 class RegionPlaces:
-    """The places of one op with bodies, which is being lowered."""
+    """The locations of one op with bodies while it is lowered."""
 
     def __init__(self, outer: Nests, call: BodyCall) -> None:
         self.outer = outer
@@ -35,10 +35,10 @@ class RegionPlaces:
         self.placement = outer.placement
         self.here = outer.scopes[-1].body
 
-    # -- where things are -------------------------------------------------------
+    # -- locations ----------------------------------------------------------------
 
     def operand(self, k: int) -> Location:
-        """The location of an operand; the index of a surrounding loop gets one."""
+        """Return the location of an operand; the index of a surrounding loop is stored first."""
         view = self.call.views[k]
         assert view is not None
         if view.base in self.outer.indices:
@@ -51,7 +51,7 @@ class RegionPlaces:
     def around(
         self, values: Sequence[Value], first: int = 0
     ) -> tuple[dict[Value, Location], dict[Value, Affine]]:
-        """The locations or indices of a body's inputs that are operands of the op."""
+        """Return the locations or indices of a body's inputs that are operands of the op."""
         places, indices = {}, {}
         for k, value in enumerate(values, first):
             index = self.outer.indices.get(self.op.operands[k])
@@ -62,12 +62,12 @@ class RegionPlaces:
         return places, indices
 
     def result(self, k: int) -> Location:
-        """The location of a result."""
+        """Return the location of a result."""
         value = self.op.results[k]
         return Location(self.placement.of[value], self.placement.base.get(value, Affine(0)))
 
     def buffer(self, like: Value, what: str, over: Buffer | None = None) -> Buffer:
-        """Memory for a value of the loop."""
+        """Return memory for a value of the loop."""
         size = like.type.size * parts_of(like.dtype)
         kind = "local" if size <= SMALL else "temp"
         name = f"{what}{next(self.placement.names)}"
@@ -79,10 +79,10 @@ class RegionPlaces:
         return memory(given.buffer) is memory(place.buffer) and given.offset == place.offset
 
     def initialize(self, k: int, place: Location) -> None:
-        """Before the first step: a carry is its operand."""
+        """Set a carry to its operand before the first step."""
         value = self.op.operands[k]
         if self.call.views[k] is not None:
-            # A loop may go on where a value lies.
+            # A loop may continue with a value in place.
             if not self.lies_at(k, place):
                 self.outer.copy(self.operand(k), place, value)
             return

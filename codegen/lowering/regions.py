@@ -1,4 +1,4 @@
-"""Loops and branches of the program: native ones, with their bodies inlined.
+"""Loops and branches of a program become native ones, with their bodies inlined.
 
 A body is scheduled and lowered like a program, but its inputs and outputs are in the loop's memory:
 rows of the scanned arrays, the memory of the carries, rows of the stacked results. Scalar carries
@@ -47,7 +47,7 @@ from .region_places import RegionPlaces
 
 
 def lower_bodies(outer: Nests, call: BodyCall) -> None:
-    """Write the statements of an op with bodies where the lowering stands."""
+    """Write the statements of an op with bodies at the lowering's position."""
     if not outer.traits.bodies:
         raise TargetError(
             f"{call.op.kind.name} cannot be compiled for this device yet. Compile the function "
@@ -67,7 +67,7 @@ def lower_bodies(outer: Nests, call: BodyCall) -> None:
 
 
 class Region(RegionPlaces):
-    """One op with bodies, being lowered."""
+    """One op with bodies while it is lowered."""
 
     # -- bodies -----------------------------------------------------------------
 
@@ -81,9 +81,9 @@ class Region(RegionPlaces):
         schedule: Schedule | None = None,
         needless: Collection[Value] = (),
     ) -> tuple[Nests, list[Any]]:
-        """The lowering of a body, and its statements."""
+        """Lower a body. Return its lowering and its statements."""
         schedule = schedule or Schedule(program, self.outer.traits, inside=True)
-        # An index lies nowhere: it is stored where it is returned.
+        # An index has no location: it is stored when it is returned.
         is_index = [v in indices for v in program.outputs]
         computed = [None if i else p for i, p in zip(is_index, outputs, strict=True)]
         frame = Frame(inputs, computed, self.placement.names)
@@ -104,7 +104,7 @@ class Region(RegionPlaces):
     # -- loops --------------------------------------------------------------------
 
     def scan(self) -> None:
-        """``for step in range(length)``."""
+        """Write ``for step in range(length)``."""
         body, length = self.params["body"], self.params["length"]
         n, m = self.params["constants"], self.params["carries"]
         carries = Carries(self, body, n, n + 1, m, range(m))
@@ -135,7 +135,7 @@ class Region(RegionPlaces):
         carries.end()
 
     def loop(self) -> None:
-        """A loop with a condition, and the sweeps after it."""
+        """Write a loop with a condition, and the sweeps after it."""
         kept = self.outer.schedule.kept
         first = kept.source.get(self.op)
         later = kept.reverse_of(self.op)
@@ -163,7 +163,7 @@ class Region(RegionPlaces):
             self.here.append(Release(tapes))
 
     def _new_tapes(self, op: Op) -> list[Buffer]:
-        """A tape for each stream of a loop's sweeps."""
+        """Return a tape for each stream of a loop's sweeps."""
         return [
             self._tape(value)
             for body, m in zip(op.params["sweeps"], op.params["carries"], strict=True)
@@ -171,7 +171,7 @@ class Region(RegionPlaces):
         ]
 
     def _same_results(self, same: dict[Value, Value], count: int) -> None:
-        """The results of the first sweep, from the loop that has run it."""
+        """Copy the results of the first sweep from the loop that has run it."""
         for k, value in enumerate(self.op.results[:count]):
             if value in same:
                 there = self.placement.of[same[value]]
@@ -182,7 +182,7 @@ class Region(RegionPlaces):
         self, k: int, position: int, streams: list[Location], pushed: int, tapes: list[Buffer],
         trips: Trips,
     ) -> None:  # fmt: skip
-        """One sweep: ``streams[:pushed]`` are there to be read, the next are its own."""
+        """Write one sweep; it reads ``streams[:pushed]`` and writes the next ones."""
         n, m = self.params["constants"], self.params["carries"][k]
         body = self.params["sweeps"][k]
         step = Var(MANY)
@@ -231,7 +231,7 @@ class Region(RegionPlaces):
     # -- branches and plain bodies ------------------------------------------------
 
     def switch(self) -> None:
-        """One of several bodies."""
+        """Write a branch to one of several bodies."""
         index = self.outer.walk(self.op.operands[0], ())
         taken = self.call.taken or {}
         here = {k: w - 1 for k, w in taken.items() if self.lies_at(w, self.result(k))}
@@ -239,11 +239,11 @@ class Region(RegionPlaces):
         self.here.append(Branch(index, bodies))
 
     def once(self) -> None:
-        """A body that runs once, outside of a loop."""
+        """Write a body that runs once, outside of a loop."""
         self.here.extend(self._plain(self.params["body"], 0, {}))
 
     def _plain(self, body: Program, first: int, here: dict[int, int]) -> list[Any]:
-        """A body's statements; ``here`` has inputs by outputs that lie in the same place."""
+        """Return a body's statements; ``here`` maps outputs to inputs in the same place."""
         inputs, indices = self.around(body.inputs, first)
         places = [self.result(k) for k in range(len(body.outputs))]
         scalar = [v.shape == () for v in body.outputs]
@@ -263,5 +263,5 @@ class Region(RegionPlaces):
 
 
 def _sequences(outer: Nests) -> dict[Var, tuple[int, int]]:
-    """The loops around, whose steps run in turn."""
+    """Return the surrounding loops whose steps run in order."""
     return {v: b for v, b in outer.bounds.items() if outer.level.get(v) == 0}

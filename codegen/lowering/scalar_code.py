@@ -1,8 +1,7 @@
-"""Scalar code: the statements that compute an element, each where its operands are known.
+"""Scalar code: the statements that compute an element, placed where their operands are known.
 
-A scalar is computed at the outermost loop level at which everything that it
-needs is known, and once: loop invariants are hoisted and common subexpressions
-shared as the nests are written.
+A scalar is computed once, at the outermost loop level at which its operands are known: loop
+invariants are hoisted and common subexpressions are shared while the nests are written.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ class Pair(NamedTuple):
 
 
 def parts(element: Any) -> tuple[Scalar, ...]:
-    """The scalars of an element."""
+    """Return the scalars of an element."""
     return tuple(element) if isinstance(element, Pair) else (element,)
 
 
 class Scope:
-    """One loop level that is being written."""
+    """One loop level while it is written."""
 
     def __init__(self) -> None:
         self.body: list[Any] = []
@@ -52,7 +51,7 @@ class Scope:
 
 
 class ScalarCode(ElementWalk):
-    """Writes scalars into the open loop levels; calling it writes a word of the vocabulary."""
+    """Writes scalars into the open loop levels; a call writes an operation of the vocabulary."""
 
     def __init__(self, schedule: Schedule, placement: Placement) -> None:
         super().__init__(schedule.definers, schedule.stored)
@@ -60,13 +59,13 @@ class ScalarCode(ElementWalk):
         self.scopes: list[Scope] = [Scope()]
         self.level: dict[Var, int] = {}
         self.numbers = count()
-        #: Stored values that are in a register now: at which index, and the scalars.
+        #: Stored values that are currently in a register: the index, and the scalars.
         self.registers: dict[Value, tuple[Index, Any]] = {}
-        #: Values that are the index of a loop around.
+        #: Values that are the index of a surrounding loop.
         self.indices: dict[Value, Affine] = {}
-        #: What is known of integer scalars: the index expressions that they are.
+        #: Integer scalars that are known to equal an index expression.
         self.known_index: dict[int, Affine] = {}
-        #: Comparisons of indices whose answer is known.
+        #: Index comparisons with a known result.
         self.decided: dict[int, bool] = {}
         #: The user's line that is being written.
         self.source: Source | None = None
@@ -81,7 +80,7 @@ class ScalarCode(ElementWalk):
         return self.word(name, scalars, dtype)
 
     def like(self, value: Any, model: Scalar) -> Scalar:
-        """A constant of another scalar's dtype."""
+        """Return a constant of another scalar's dtype."""
         return self.number(value, model.dtype)
 
     def pair(self, re: Scalar, im: Scalar) -> Pair:
@@ -97,7 +96,7 @@ class ScalarCode(ElementWalk):
         return self._once(key, depth, dtype, lambda s: Compute(s, name, args))
 
     def _known(self, name: str, args: tuple[Scalar, ...]) -> Scalar | None:
-        """The result of integer arithmetic on indices of loops, where it is an index too."""
+        """Return the result of integer arithmetic on loop indices, if it is an index too."""
         if name == "select":
             chosen = self.decided.get(args[0].number)
             return None if chosen is None else args[1] if chosen else args[2]
@@ -127,7 +126,7 @@ class ScalarCode(ElementWalk):
         return made
 
     def _once(self, key: Any, depth: int, dtype: str, make: Callable[[Scalar], Any]) -> Scalar:
-        """The scalar of this key if one is in scope, else a new statement at that depth."""
+        """Return the scalar of this key if it is in scope, else write a statement at that depth."""
         scope = self.scopes[depth]
         found = scope.known.get(key)
         if found is None:
@@ -157,8 +156,8 @@ class ScalarCode(ElementWalk):
             if key in scope.known:
                 return scope.known[key]
         result = self.walk_op(self.definers[value], index, guard)
-        # Conditions were decided for the present ranges of the index's variables, so the
-        # answer is good for as long as these, even where it is a constant.
+        # Conditions were decided for the current ranges of the index's variables, so the result is
+        # valid only as long as these, even if it is a constant.
         depth = max(self._depth(i) for i in index) if index else 0
         depth = max(depth, *(s.depth for s in parts(result)))
         self.scopes[depth].known[key] = result
@@ -180,7 +179,7 @@ class ScalarCode(ElementWalk):
 
     def load(self, buffer: Buffer, index: Affine, guard: Scalar | None) -> Scalar:
         depth = max(self._depth(index), guard.depth if guard is not None else 0)
-        # A buffer of one iteration of some loops holds other values in the next one.
+        # A buffer for one iteration of some loops has other values in the next one.
         depth = max(depth, self.placement.floor.get(buffer, 0))
         key = ("load", buffer, index, guard.number if guard is not None else None)
         return self._once(key, depth, buffer.dtype, lambda s: Load(s, buffer, index, guard))
@@ -204,7 +203,7 @@ class ScalarCode(ElementWalk):
         return found[0] if count == 1 else Pair(*found)
 
     def _known_places(self, places: list[Any], extents: list[int]) -> list[Affine] | None:
-        """Places as index expressions, if they are known to be within bounds."""
+        """Return places as index expressions, if they are known to be within bounds."""
         found = [self.known_index.get(p.number) for p in places]
         for index, extent in zip(found, extents, strict=True):
             if index is None:

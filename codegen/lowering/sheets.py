@@ -4,11 +4,11 @@
     %8 = add %7, %4                              [5:+10] = tanh [12:]
     %9 = tanh %6               # f64[10]
 
-As code each operation would take 0.1 to 1.5 ms to lower and to compile.
+As code, each operation would take 0.1 to 1.5 ms to lower and to compile.
 
 Legal where each op computes elements separately, from numbers of one float type and bools, and
-cannot fail; or moves elements without changing their order.  A product is fused with the sum that
-alone reads it, as LLVM does it too (of two products it may take the other one).  Sums of arrays go
+cannot fail; or moves elements without changing their order. A product is fused with the sum that is
+its only reader, as in LLVM (which may choose the other one of two products). Sums of arrays run
 from the first element to the last.
 """
 
@@ -31,13 +31,13 @@ from autojit.ir.core.program import Op, Program, Value, param_key
 from autojit.ir.core.types import dtype_name
 from autojit.ir.ops.elementwise import Convert, Elementwise
 
-#: Operations from which on a program becomes a sheet: code for so many takes 3 s to make, and 10
-#: where they are on arrays.  A row takes 2 to 8 times as long as its code, some 5 to 10 ns.
+#: The fewest operations for which a program becomes a sheet: code for so many takes 3 s to make,
+#: and 10 s if they are on arrays. A row takes 2 to 8 times as long as its code, 5 to 10 ns.
 LEAST = 20_000
-#: Elements of a mean result up to which it does: loops over longer ones are worth their code.
+#: The largest mean number of elements of results: loops over longer arrays are worth their code.
 MEAN = 64
 
-#: Words of truths, by those of rows.
+#: Operations on bools, by those of rows.
 _OF_TRUTHS = {
     "and": "and", "mul": "and", "minimum": "and", "fmin": "and",
     "or": "or", "add": "or", "maximum": "or", "fmax": "or",
@@ -47,7 +47,7 @@ _OF_FLOATS = {*WORDS["f"], *OWN, *TRUTHS}
 
 
 class _Refused(Exception):
-    """The program has an op that no row computes."""
+    """The program has an op that rows cannot compute."""
 
 
 class _Made(NamedTuple):
@@ -59,7 +59,7 @@ class _Made(NamedTuple):
 
 
 class _At(NamedTuple):
-    """Elements of what a row, a constant or an input is: from which on, and whether they differ."""
+    """Elements of a row, constant or input: the first one, and whether they differ (step 1)."""
 
     maker: int
     offset: int
@@ -67,7 +67,7 @@ class _At(NamedTuple):
 
 
 def sheet_of(program: Program) -> LoopProgram | None:
-    """The loop program whose one step is the sheet; None if code is better, or needed."""
+    """Return a loop program whose only step is a sheet; None if code is better, or needed."""
     if len(program.ops) < LEAST:
         return None
     if sum(v.type.size for op in program.ops for v in op.results) > MEAN * len(program.ops):
@@ -80,13 +80,13 @@ def sheet_of(program: Program) -> LoopProgram | None:
 
 
 class _Writer:
-    """Writes the rows of a program; calling it writes a word of the vocabulary, as kernels do."""
+    """Writes the rows of a program; a call writes an operation of the vocabulary, as in kernels."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.dtype = _one_float(program)
         self.of: dict[Value, Scalar] = {}
-        #: Constants and inputs, which no row makes, then rows.
+        #: Constants and inputs, which no row computes, then rows.
         self.made: list[_Made] = []
         self.constants: dict[Any, int] = {}
         self.values: list[float] = []
@@ -124,7 +124,7 @@ class _Writer:
         if kind.fails and kind.may_fail(op):
             raise _Refused
         scalars = [self.of[v] for v in op.operands]
-        # What is the same for all elements is computed once.
+        # A value that is the same for all elements is computed once.
         several = any([self.places[s.number].step for s in scalars])
         self.extent = op.results[0].type.size if several else 1
         if isinstance(kind, Convert):
@@ -147,7 +147,7 @@ class _Writer:
         return _At(at.maker, at.offset, 0)
 
     def slice(self, op: Op) -> _At:
-        """Of one axis, without gaps."""
+        """Slice one axis, without gaps."""
         at, (x,), shape = self._at(op.operands[0]), op.operands, op.result.shape
         if not at.step:
             return at
@@ -158,7 +158,7 @@ class _Writer:
         return _At(at.maker, at.offset + start[0] * prod(x.shape[1:]), step)
 
     def concatenated(self, op: Op) -> _At:
-        """Along the first axis that has more than one element."""
+        """Concatenate along the first axis that has more than one element."""
         axis = op.params["axis"]
         if any(n != 1 for n in op.result.shape[:axis]):
             raise _Refused
@@ -166,7 +166,7 @@ class _Writer:
         return self._joined([(at, n) for at, n in pieces])
 
     def padded(self, op: Op) -> _At:
-        """Along the first axis, without gaps."""
+        """Pad the first axis, without gaps."""
         (x,), low, high = op.operands, op.params["low"], op.params["high"]
         rest = prod(x.shape[1:])
         if any(op.params["interior"]) or any(low[1:]) or any(high[1:]) or low[0] < 0 or high[0] < 0:
@@ -176,7 +176,7 @@ class _Writer:
         return self._joined([(at, n) for at, n in pieces if n])
 
     def summed(self, op: Op) -> _At:
-        """Of all elements."""
+        """Sum all elements."""
         (x,) = op.operands
         at = self._at(x)
         if op.result.type.size != 1 or x.type.size == 0 or x.dtype.kind != "f":
@@ -184,7 +184,7 @@ class _Writer:
         return self._new("sum", 1, (at,), x.type.size)
 
     def _joined(self, pieces: list[tuple[_At, int]]) -> _At:
-        """Elements one behind the other: rows whose results are parts of one thing."""
+        """Join elements: rows write parts of one result."""
         whole = len(self.made)
         self.made.append(_Made("join", sum(n for _, n in pieces), ()))
         at = 0
@@ -194,7 +194,7 @@ class _Writer:
         return _At(whole, 0, int(at > 1))
 
     def _whole(self, at: _At, v: Value) -> _At:
-        """An output, whose elements are all there."""
+        """Return an output with all of its elements."""
         size = v.type.size
         if v.dtype.kind != "f":
             raise _Refused
@@ -217,7 +217,7 @@ class _Writer:
         return self._scalar(self._constant(value, dtype), dtype)
 
     def cast(self, x: Scalar, dtype: str) -> Scalar:
-        """Truths are numbers by now; to a truth a number is whether it is not 0."""
+        """Convert a number. Bools are already numbers; converting to bool compares with 0."""
         if dtype == "bool" and x.dtype != "bool":
             return self("ne", x, 0.0)
         return x if x.dtype == dtype else self._scalar(self.places[x.number], dtype)
@@ -266,7 +266,7 @@ _MOVES: dict[str, Callable[[_Writer, Op], _At]] = {
 
 
 def _one_float(program: Program) -> str:
-    """The float type that all numbers of a program have."""
+    """Return the only float type of the numbers of a program."""
     types = {v.dtype for v in program.inputs}
     types.update(v.dtype for op in program.ops for v in op.results)
     names = {dtype_name(t) for t in types} - {"bool"}
@@ -282,7 +282,7 @@ def _one_float(program: Program) -> str:
 
 
 def _finished(w: _Writer, results: list[_At]) -> LoopProgram:
-    """The rows, with products fused and cells shared by what does not live at the same time."""
+    """Return the rows, with products fused and cells shared by values with separate lifetimes."""
     made = _fused(w.made, results) if has_fused() else w.made
     cells = _Cells(w, made, results)
     rows = np.array(cells.rows, np.int32)
@@ -302,7 +302,7 @@ def _finished(w: _Writer, results: list[_At]) -> LoopProgram:
 
 
 def _fused(made: list[_Made], results: list[_At]) -> list[_Made]:
-    """Sums of products that nothing else reads become one row."""
+    """Fuse sums with products that nothing else reads into one row."""
     uses = [0] * len(made)
     for row in made:
         for at in row.operands:
@@ -324,11 +324,11 @@ def _fused(made: list[_Made], results: list[_At]) -> list[_Made]:
 
 
 class _Cells:
-    """Where all things lie, and the rows in numbers."""
+    """The cells of all values, and the rows as numbers."""
 
     def __init__(self, w: _Writer, made: list[_Made], results: list[_At]) -> None:
         self.made = made
-        #: The first cell of each thing; free cells by how many they are; and the end.
+        #: The first cell of each value; free cells by their number; and the end.
         self.at: list[int] = [-1] * len(made)
         self.free: dict[int, list[int]] = {}
         self.end = 0
@@ -339,7 +339,7 @@ class _Cells:
             for at in row.operands:
                 self.left[at.maker] += 1
         for i in (*w.constants.values(), *w.inputs, *(at.maker for at in results)):
-            self.left[i] = 4 * len(made)  # more than three reads a row: they stay
+            self.left[i] = 4 * len(made)  # more than three reads per row, so they stay
         for i in (*w.constants.values(), *w.inputs):
             self.at[i] = self.end
             self.end += made[i].extent

@@ -1,7 +1,7 @@
 """The Cholesky decomposition and its derivative in both directions.
 
-Each direction is an op of its own, since as products and solutions of whole matrices the reverse
-one takes six times the arithmetic that it has to (I. Murray, "Differentiation of the Cholesky
+Each direction is an op of its own: as products and solutions with whole matrices, reverse mode
+would take six times the necessary arithmetic (I. Murray, "Differentiation of the Cholesky
 decomposition", 2016).
 """
 
@@ -34,10 +34,10 @@ SMALL = 8
 
 
 class Cholesky(Matrices):
-    """``cholesky(a)``: the lower L with ``a = L Lᴴ``, zeros above; of a, only the lower triangle
-    is read.  Raises LinAlgError where a is not positive definite.
+    """``cholesky(a)``: the lower L with ``a = L Lᴴ``, and zeros above. Only the lower triangle of a
+    is read. Raises LinAlgError if a is not positive definite.
 
-    The derivative takes a as symmetric (Hermitian): a tangent is symmetrised, so a cotangent is
+    The derivative treats a as symmetric (Hermitian): a tangent is symmetrised, so a cotangent is
     symmetric.
     """
 
@@ -64,7 +64,7 @@ class Cholesky(Matrices):
 
 
 class _Derivative(Matrices):
-    """``op(l, x)``, linear in x.  Of l, only the lower triangle is read."""
+    """``op(l, x)``, linear in x. Only the lower triangle of l is read."""
 
     arity = 2
 
@@ -94,12 +94,12 @@ class _Derivative(Matrices):
         return (total,)
 
     def by_factor(self, op: Op, df: Value) -> Value:
-        """The tangent, for a lower triangle as tangent of the factor."""
+        """Return the tangent, given a lower triangle as the tangent of the factor."""
         raise NotImplementedError
 
 
 class CholeskyTangent(_Derivative):
-    """``cholesky_tangent(l, da)``: the tangent of L, for one of ``A = L Lᵀ``, symmetrised.
+    """``cholesky_tangent(l, da)``: the tangent of L from that of ``A = L Lᵀ``, symmetrised.
 
     It is L Φ(W) with W = L⁻¹ dA L⁻ᵀ, where Φ takes the lower triangle and half of the diagonal.
     """
@@ -119,10 +119,10 @@ class CholeskyTangent(_Derivative):
 
 
 class CholeskyCotangent(_Derivative):
-    """``cholesky_cotangent(l, g)``: the cotangent of ``A = L Lᵀ``, symmetric, for one of L.  Of g
-    too, only the lower triangle is read.
+    """``cholesky_cotangent(l, g)``: the cotangent of ``A = L Lᵀ``, symmetric, from that of L. Only
+    the lower triangle of g is read too.
 
-    It is the symmetric part of L⁻ᵀ Φ(Lᵀ G) L⁻¹; compiled, block by block (Murray, section 4.2).
+    It is the symmetric part of L⁻ᵀ Φ(Lᵀ G) L⁻¹; compiled block by block (Murray, section 4.2).
     """
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
@@ -133,7 +133,7 @@ class CholeskyCotangent(_Derivative):
         return (whole + _turned(whole)) * 0.5
 
     def by_factor(self, op: Op, df: Value) -> Value:
-        # With C the result: - L⁻ᵀ dFᵀ C and its transpose, and the formula at dFᵀ G.
+        # With the result C: - L⁻ᵀ dFᵀ C and its transpose, and the formula at dFᵀ G.
         factor, g = op.operands
         first = _solve(factor, matmul(df, op.result, transposed=True), transposed=True)
         lower = triangle(g, lower=True, diagonal=True)
@@ -148,7 +148,7 @@ def _solve(factor: Value, b: Value, *, transposed: bool = False) -> Value:
 
 
 def _halved(x: Value) -> Value:
-    """The lower triangle, and half of the diagonal."""
+    """Return the lower triangle, with half of the diagonal."""
     rows, columns = places(x.type)
     on_diagonal = select(eq(rows, columns), x * 0.5, full(0, x.type))
     return select(gt(rows, columns), x, on_diagonal)

@@ -1,6 +1,6 @@
-"""The linear algebra family: factorisations of square matrices, and solving with the factors.
+"""Linear algebra ops: factorizations of square matrices, and solving with the factors.
 
-Matrices lie in the last two axes; leading axes are a batch.  A factorisation is made once:
+Matrices are in the last two axes; leading axes are a batch. A matrix is factorized once:
 derivatives of every order, in both modes, solve with the same factors.
 """
 
@@ -25,10 +25,10 @@ SINGULAR = "Singular matrix"
 
 
 class Matrices(Declaration):
-    """Ops on the last two axes: a batch is one more leading axis.  What fails is a LinAlgError.
+    """Ops on the last two axes: a batch is one more leading axis. Failures raise LinAlgError.
 
-    ``unread``   how many of the first operands only derivatives need
-    ``core``     how many axes of the first operand are not of the batch
+    ``unread``   how many of the first operands are needed only by derivatives
+    ``core``     how many axes of the first operand do not belong to the batch
     """
 
     unread = 0
@@ -53,7 +53,7 @@ class _LinearInRight(Matrices):
         if any(o.batched for o in factors):
             every: Value = self(*[along(o, size) for o in operands], **op.params)
             return every
-        # One matrix for the whole batch: its right-hand sides are so many columns.
+        # One matrix for the whole batch: the right-hand sides are additional columns.
         made: Value = self(*[o.value for o in factors], columns_of_batch(right.value), **op.params)
         return batch_of_columns(made, size)
 
@@ -73,8 +73,8 @@ class _LinearInRight(Matrices):
 class TriangularSolve(_LinearInRight):
     """``triangular_solve(t, b, lower=l, transpose=m, unit=u)``: the x with ``T x = b``.
 
-    T is the lower or upper triangle of t, transposed if asked, and with ones on the diagonal
-    if ``unit``; nothing else of t is read.  b has shape [..., n, k].  A zero on the diagonal
+    T is the lower or upper triangle of t, transposed if requested, and with ones on the diagonal
+    if ``unit``; the rest of t is not read. b has shape [..., n, k]. A zero on the diagonal
     gives infinities and NaN.
     """
 
@@ -103,10 +103,10 @@ class TriangularSolve(_LinearInRight):
 
 
 class LU(Matrices):
-    """``lu(a)``: L and U in one matrix, and the pivots, by rows as LAPACK's ``getrf``.
+    """``lu(a)``: L and U in one matrix, and the pivots, by rows as in LAPACK's ``getrf``.
 
-    ``P a = L U``; L has ones on its diagonal, which are not stored.  Row i was exchanged with
-    row ``pivots[i]``, in order (from 0, int64).  A singular matrix gives a zero on U's diagonal.
+    ``P a = L U``; L has ones on its diagonal, which are not stored. Row i was exchanged with
+    row ``pivots[i]``, in order (from 0, int64). A singular matrix gives a zero on U's diagonal.
 
     With M = L⁻¹ P dA U⁻¹ the derivative is dL = L tril(M, -1), dU = triu(M) U (de Hoog, Anderssen,
     Lukas: "Differentiation of matrix functionals using triangular factorization", 2011).
@@ -144,7 +144,7 @@ class LU(Matrices):
 
 
 def _factorise(a: Any, pivots: Any) -> None:
-    """Gaussian elimination with partial pivoting, in place."""
+    """Apply Gaussian elimination with partial pivoting, in place."""
     n = len(a)
     for k in range(n):
         p = k + int(np.argmax(np.abs(a[k:, k].real) + np.abs(a[k:, k].imag)))  # as LAPACK does
@@ -156,13 +156,13 @@ def _factorise(a: Any, pivots: Any) -> None:
 
 
 class Permutation(Matrices):
-    """``permutation(pivots)``: the rows in the order that a series of exchanges leaves them in."""
+    """``permutation(pivots)``: the order of the rows after a series of exchanges."""
 
     arity = 1
     core = 1
 
     def may_fail(self, op: Op) -> bool:
-        return True  # pivots that are not those of an LU factorisation
+        return True  # if pivots are not those of an LU factorization
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (pivots,) = types
@@ -185,9 +185,9 @@ class Permutation(Matrices):
 class Solve(_LinearInRight):
     """``solve(a, lu, pivots, b, transpose=t)``: the x with ``a x = b`` (or ``aᵀ x = b``).
 
-    ``lu, pivots = lu(a)``, always; only they and b are read.  The derivative is taken by a and b
-    (dx = a⁻¹ (db - da x)), and solves with the same factors in either mode.  Raises LinAlgError
-    where a is singular.
+    ``lu, pivots = lu(a)`` always holds; only they and b are read. The derivative is taken by a and
+    b (dx = a⁻¹ (db - da x)), and solves with the same factors in either mode. Raises LinAlgError
+    if a is singular.
     """
 
     arity = 4
@@ -196,7 +196,7 @@ class Solve(_LinearInRight):
     fallible = True
 
     def fails_by(self, op: Op) -> Hashable | None:
-        return np.linalg.LinAlgError, op.operands[1]  # by its factors, whatever is solved for
+        return np.linalg.LinAlgError, op.operands[1]  # depends only on the factors
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, packed, pivots, b = types
@@ -229,7 +229,7 @@ class Solve(_LinearInRight):
         return (None if side is None else self(a, packed, pivots, side, **op.params),)
 
 
-# -- what operands must be ----------------------------------------------------
+# -- checks of operands -------------------------------------------------------
 
 
 def check_matrix(name: str, a: Type) -> None:
@@ -263,24 +263,24 @@ def check_pivots(pivots: Any) -> None:
 
 
 def swapped(a: Value) -> Value:
-    """The transposed matrices."""
+    """Return the transposed matrices."""
     n = a.type.ndim
     return transpose(a, axes=(*range(n - 2), n - 1, n - 2))
 
 
 def adjoint(a: Value) -> Value:
-    """The conjugated transposed matrices."""
+    """Return the conjugate transposes of the matrices."""
     turned = swapped(a)
     return conj(turned) if turned.dtype.kind == "c" else turned
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of the parts of complex numbers."""
+    """Return the dtype of the parts of complex numbers."""
     return np.empty(0, dtype).real.dtype
 
 
 def complex_of(dtype: np.dtype) -> np.dtype:
-    """The dtype of complex numbers with parts of a dtype."""
+    """Return the dtype of complex numbers with parts of a dtype."""
     return np.result_type(dtype, np.complex64)
 
 
@@ -289,13 +289,13 @@ def real_part(a: Value) -> Value:
 
 
 def as_dtype(a: Value, dtype: np.dtype) -> Value:
-    """Real numbers as complex ones, where the dtype is complex."""
+    """Convert real numbers to complex ones if the dtype is complex."""
     made: Value = a if a.dtype == dtype else convert(a, dtype=dtype)
     return made
 
 
 def matmul(a: Value, b: Value, *, transposed: bool = False) -> Value:
-    """``a @ b`` of two stacks of matrices with the same outer axes (``aᵀ @ b`` if transposed)."""
+    """Return ``a @ b`` of two stacks with the same outer axes (``aᵀ @ b`` if transposed)."""
     n = a.type.ndim - 2
     outer = tuple(range(n))
     return dot(a, b, contract=((n if transposed else n + 1,), (n,)), batch=(outer, outer))
@@ -306,12 +306,12 @@ def minus(a: MaybeValue, b: Value) -> Value:
 
 
 def symmetrised(a: Value) -> Value:
-    """The Hermitian part; of real matrices, the symmetric one."""
+    """Return the Hermitian part; for real matrices, the symmetric part."""
     return (a + adjoint(a)) * 0.5
 
 
 def places(type: Type) -> tuple[Value, Value]:
-    """The row and the column of each element."""
+    """Return the row and the column of each element."""
     index = np.dtype(np.int64)
     return (
         iota(dtype=index, shape=type.shape, axis=type.ndim - 2),
@@ -320,7 +320,7 @@ def places(type: Type) -> tuple[Value, Value]:
 
 
 def triangle(a: Value, *, lower: bool, diagonal: bool) -> Value:
-    """A triangle of the matrices, zeros elsewhere."""
+    """Return a triangle of the matrices, with zeros elsewhere."""
     first, second = places(a.type) if lower else places(a.type)[::-1]
     if diagonal:
         first = first + full_like(1, first)
@@ -328,12 +328,12 @@ def triangle(a: Value, *, lower: bool, diagonal: bool) -> Value:
 
 
 def taken_rows(a: Value, rows: Value) -> Value:
-    """Row ``rows[..., i]`` of each matrix as row i."""
+    """Return matrices whose row i is row ``rows[..., i]`` of the given ones."""
     return gather(a, *_row_places(rows), axes=tuple(range(a.type.ndim - 1)))
 
 
 def put_rows(a: Value, rows: Value) -> Value:
-    """Row i of each matrix as row ``rows[..., i]``: the inverse of :func:`taken_rows`."""
+    """Move row i of each matrix to row ``rows[..., i]``: the inverse of :func:`taken_rows`."""
     return scatter_add(a, *_row_places(rows), axes=tuple(range(a.type.ndim - 1)), shape=a.shape)
 
 
@@ -343,7 +343,7 @@ def _row_places(rows: Value) -> list[Value]:
 
 
 def columns_of_batch(b: Value) -> Value:
-    """[size, ..., n, k] as [..., n, size * k]."""
+    """Reshape [size, ..., n, k] to [..., n, size * k]."""
     size, *outer, n, k = b.shape
     last = b.type.ndim - 1
     moved = transpose(b, axes=(*range(1, last), 0, last))
@@ -351,7 +351,7 @@ def columns_of_batch(b: Value) -> Value:
 
 
 def batch_of_columns(x: Value, size: int) -> Value:
-    """The inverse of :func:`columns_of_batch`."""
+    """Apply the inverse of :func:`columns_of_batch`."""
     *outer, n, columns = x.shape
     apart = reshape(x, shape=(*outer, n, size, columns // size if size else 0))
     last = apart.type.ndim - 1
@@ -359,7 +359,7 @@ def batch_of_columns(x: Value, size: int) -> Value:
 
 
 def substituted(t: Any, b: Any, *, lower: bool, unit: bool) -> Any:
-    """Triangular matrices solved by substitution, column by column."""
+    """Solve triangular systems by substitution, column by column."""
     x, n = np.array(b), t.shape[-1]
     for i in range(n) if lower else reversed(range(n)):
         if not unit:

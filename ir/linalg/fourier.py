@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms along one axis; those along several are one after the other."""
+"""Discrete Fourier transforms along one axis; those along several axes are a sequence of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _half(x: Any, n: int, axis: int) -> Any:
     return np.fft.irfft(x, n, axis, norm="forward")
 
 
-#: NumPy's transforms without a factor, by kind.
+#: NumPy's transforms without a scale factor, by kind.
 _FUNCTIONS: dict[str, Callable[[Any, int, int], Any]] = {
     "forward": _forward, "backward": _backward, "real": _real, "half": _half,
 }  # fmt: skip
@@ -42,13 +42,14 @@ class Fourier(Matrices):
     """``fourier(x, axis=a, kind=k, length=n, scale=s)``: s times the transform of n points.
 
     ``forward`` and ``backward`` take n complex numbers, with the exponents -2πijk/n and 2πijk/n.
-    ``real`` is the first n//2 + 1 numbers of the forward transform of n real ones.  ``half`` is the
-    n real numbers of the backward transform of a spectrum of which n//2 + 1 are given; the
-    imaginary parts of the first, and of the last where n is even, are not read.
+    ``real`` is the first n//2 + 1 numbers of the forward transform of n real numbers. ``half`` is
+    the n real numbers of the backward transform of a spectrum of which n//2 + 1 are given; the
+    imaginary parts of the first, and of the last if n is even, are not read.
 
-    It is linear.  The transforms of complex numbers are symmetric matrices, so they are their own
-    transposes.  That of ``real`` is ``half`` of the conjugate, all numbers halved but those that
-    the spectrum has once; that of ``half`` is the conjugate of ``real``, all doubled but those.
+    It is linear. The transforms of complex numbers are symmetric matrices, so they are their own
+    transposes. The transpose of ``real`` is ``half`` of the conjugate, with all numbers halved
+    except those that occur once in the spectrum. The transpose of ``half`` is the conjugate of
+    ``real``, with all numbers doubled except those.
     """
 
     arity = 1
@@ -104,7 +105,7 @@ class Fourier(Matrices):
 
 
 def _weighted(x: Value, axis: int, length: int, weight: float) -> Value:
-    """Half a spectrum, times a weight where the whole one has the number twice."""
+    """Multiply half a spectrum by a weight, except numbers that the whole spectrum has once."""
     place = iota(dtype=np.dtype(np.int64), shape=x.shape, axis=axis)
     once = eq(place, 0)
     if length % 2 == 0:

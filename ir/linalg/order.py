@@ -1,7 +1,7 @@
-"""The order of elements: the permutation that sorts them, and what they are in order, all or few.
+"""The order of elements: the sorting permutation, and all or some of the sorted values.
 
-The permutation has no derivative.  Sorted values are the elements at its places, so their
-derivative is that of reading them there.
+The permutation has no derivative. Sorted values are the elements that it selects, so their
+derivative is that of the selection.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .factorizations import Matrices
 
 
 class Argsort(Matrices):
-    """``argsort(x)``: the places (int64) of the elements along the last axis, in ascending order
-    and NaN last; equal elements keep their order.
+    """``argsort(x)``: the indices (int64) that sort the elements along the last axis in ascending
+    order, with NaN last; equal elements keep their order.
     """
 
     arity = 1
@@ -41,9 +41,9 @@ class Argsort(Matrices):
 
 
 class Sort(Matrices):
-    """``sort(x)``: the elements along the last axis in ascending order, and NaN last.
+    """``sort(x)``: the elements along the last axis in ascending order, with NaN last.
 
-    Which of equal elements comes first is left open: -0.0 and 0.0 are equal.
+    The order of equal elements is unspecified: -0.0 and 0.0 are equal.
     """
 
     arity = 1
@@ -64,7 +64,7 @@ class Sort(Matrices):
 class OrderStatistics(Matrices):
     """``order_statistics(x, places=p)``: the elements at some places of ``sort(x)``, in that order.
 
-    The places are in ascending order, and each differs from the others.
+    The places are ascending and distinct.
     """
 
     arity = 1
@@ -103,7 +103,7 @@ class OrderStatistics(Matrices):
 
 
 def at_places(x: Value, places: Value) -> Value:
-    """The elements of each row at the places that are given for that row."""
+    """Return the elements of each row at the places that are given for that row."""
     leading = [iota(axis=k, dtype=places.dtype, shape=places.shape) for k in range(x.type.ndim - 1)]
     made: Value = gather(x, *leading, places, axes=tuple(range(x.type.ndim)))
     return made

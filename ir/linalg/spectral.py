@@ -1,7 +1,7 @@
-"""The linear algebra family, continued: eigenvalues, singular values, and orthogonal factors.
+"""Linear algebra ops, continued: eigenvalues, singular values, and orthogonal factors.
 
-Where eigenvalues or singular values coincide, the vectors have no derivative: theirs is NaN or
-infinite.  The values have one each as long as they are distinct; their symmetric functions always.
+If eigenvalues or singular values coincide, the vectors have no derivative: theirs is NaN or
+infinite. Distinct values have derivatives; symmetric functions of values always have.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from autojit.ir.ops.reduce import max_, sum_
 
 class Eigh(Matrices):
     """``eigh(a, lower=l)``: the eigenvalues of a Hermitian matrix, ascending, and its eigenvectors
-    as columns.  One triangle of a is read.  Raises LinAlgError where the iteration does not end.
+    as columns. One triangle of a is read. Raises LinAlgError if the iteration does not converge.
 
-    The derivative takes a as Hermitian, as that of ``cholesky`` does: with P = Vᴴ dA V it is
-    dw = diag(P), dV = V (P_ij / (w_j - w_i)), zeros on the diagonal (Giles, "An extended
-    collection of matrix derivative results", 2008, section 3.1).  So the phases of complex vectors,
-    which are free, do not turn.
+    The derivative treats a as Hermitian, as that of ``cholesky`` does. With P = Vᴴ dA V it is
+    dw = diag(P), dV = V (P_ij / (w_j - w_i)), with zeros on the diagonal (Giles, "An extended
+    collection of matrix derivative results", 2008, section 3.1). So the phases of complex vectors,
+    which are free, do not change.
     """
 
     arity = 1
@@ -70,13 +70,13 @@ class Eigh(Matrices):
 
 class QR(Matrices):
     """``qr(a)``: Q with orthonormal columns and the upper R with ``a = Q R``, for a matrix with at
-    least as many rows as columns.  With ``complete`` Q is square: the columns Q₂ are added, which
-    turn by dQ₂ = -Q dQᴴ Q₂, and R has zeros below.
+    least as many rows as columns. With ``complete`` Q is square: it has additional columns Q₂ with
+    the derivative dQ₂ = -Q dQᴴ Q₂, and R has zeros below.
 
     With S = Qᴴ dA R⁻¹ and Ω = tril(S, -1) - tril(S, -1)ᴴ the derivative is
     dQ = dA R⁻¹ - Q (S - Ω), dR = (S - Ω) R (Walter, Lehmann, Lamour: "On evaluating higher-order
-    derivatives of the QR decomposition of tall matrices with full column rank", 2012).  The
-    diagonal of R is real, as LAPACK's is: the imaginary parts of S's belong to Ω.
+    derivatives of the QR decomposition of tall matrices with full column rank", 2012). The
+    diagonal of R is real, as in LAPACK: the imaginary part of S's diagonal belongs to Ω.
     """
 
     arity = 1
@@ -118,15 +118,15 @@ class QR(Matrices):
 
 
 class SVD(Matrices):
-    """``svd(a)``: U, the singular values s, descending, and Vᴴ with ``a = U diag(s) Vᴴ``, as many
-    of each as the smaller extent.  Raises LinAlgError where the iteration does not end.
+    """``svd(a)``: U, the singular values s, descending, and Vᴴ with ``a = U diag(s) Vᴴ``; the
+    number of each is the smaller extent. Raises LinAlgError if the iteration does not converge.
 
     With P = Uᴴ dA V and F_ij = 1 / (s_j² - s_i²), zeros on the diagonal, the derivative is
-    ds = Re diag(P), dU = U (F ∘ (P S + S Pᴴ)) + (1 - U Uᴴ) dA V S⁻¹, and dV likewise of aᴴ
-    (Townsend, "Differentiating the singular value decomposition", 2016).  The phases of a pair of
-    complex vectors are free: V's do not turn, and U's by Im diag(P) S⁻¹.
+    ds = Re diag(P), dU = U (F ∘ (P S + S Pᴴ)) + (1 - U Uᴴ) dA V S⁻¹, and dV likewise from aᴴ
+    (Townsend, "Differentiating the singular value decomposition", 2016). The phase of a pair of
+    complex vectors is free: V's do not change, and U's change by Im diag(P) S⁻¹.
 
-    With ``full`` U and Vᴴ are square.  The added vectors turn as little as they can.
+    With ``full`` U and Vᴴ are square. The additional vectors change as little as possible.
     """
 
     arity = 1
@@ -174,7 +174,7 @@ class SVD(Matrices):
 
 
 def _moved_vectors(u: Value, s: Value, inner: Value, gaps: Value, image: Value) -> Value:
-    """The tangent of U, from P = Uᴴ dA V and the image dA V."""
+    """Return the tangent of U, from P = Uᴴ dA V and the image dA V."""
     columns = along_columns(s)
     both = inner * columns
     turned = matmul(u, gaps * (both + adjoint(both)))
@@ -185,10 +185,10 @@ def _moved_vectors(u: Value, s: Value, inner: Value, gaps: Value, image: Value) 
 
 
 class PseudoInverse(Matrices):
-    """``pinv(a, rtol=r)``: the Moore-Penrose inverse, singular values up to r times the largest one
-    taken as zeros.  Raises LinAlgError where the iteration does not end.
+    """``pinv(a, rtol=r)``: the Moore-Penrose inverse; singular values up to r times the largest one
+    count as zero. Raises LinAlgError if the iteration does not converge.
 
-    The derivative is that at constant rank (Golub, Pereyra: "The differentiation of pseudo-inverses
+    The derivative assumes constant rank (Golub, Pereyra: "The differentiation of pseudo-inverses
     and nonlinear least squares problems whose variables separate", 1973, theorem 4.3).
     """
 
@@ -222,11 +222,11 @@ class PseudoInverse(Matrices):
 
 class Eig(Matrices):
     """``eig(a)``: the eigenvalues of any square matrix, and its eigenvectors as columns, all
-    complex.  Raises LinAlgError where the iteration does not end.
+    complex. Raises LinAlgError if the iteration does not converge.
 
-    With P = V⁻¹ dA V it is dw = diag(P), dV = V (P_ij / (w_j - w_i)) + V C (Giles, "An extended
-    collection of matrix derivative results", 2008, section 3.1).  The diagonal C keeps what
-    LAPACK's ``geev`` makes of a vector: its length is 1 and its largest element real.
+    With P = V⁻¹ dA V, dw = diag(P), dV = V (P_ij / (w_j - w_i)) + V C (Giles, "An extended
+    collection of matrix derivative results", 2008, section 3.1). The diagonal C preserves the
+    normalization of LAPACK's ``geev``: each vector has length 1 and a real largest element.
     """
 
     arity = 1
@@ -256,7 +256,7 @@ class Eig(Matrices):
 
 
 def _as_geev(vectors: Value, turned: Value) -> Value:
-    """Tangents of eigenvectors, which keep the length 1 and the largest element real."""
+    """Return tangents of eigenvectors that keep the length 1 and the largest element real."""
     rows = vectors.type.ndim - 2
     size = magnitude(vectors)
     largest = along_columns(max_(size, axes=(rows,)))
@@ -281,7 +281,7 @@ def rows_of(a: Value, start: int, stop: int) -> Value:
 
 
 def _with_complement(q: Value, n: int, dq: Value) -> Value:
-    """The tangent of a unitary matrix from that of its first n columns."""
+    """Return the tangent of a unitary matrix, from that of its first n columns."""
     if n == q.shape[-1]:
         return dq
     first, rest = columns_of(q, 0, n), columns_of(q, n, q.shape[-1])
@@ -290,34 +290,34 @@ def _with_complement(q: Value, n: int, dq: Value) -> Value:
 
 
 def _imaginary(x: Value) -> Value:
-    """The imaginary part alone, as a complex number."""
+    """Return the imaginary part alone, as a complex number."""
     part = imag(x)
     return make_complex(full(0, part.type), part)
 
 
 def on_diagonal(x: Value) -> Value:
-    """Matrices with a vector on the diagonal."""
+    """Return matrices with a vector on the diagonal."""
     columns = along_columns(x)
     row, column = places(columns.type)
     return select(eq(row, column), columns, full(0, columns.type))
 
 
 def diagonal(a: Value) -> Value:
-    """The diagonals of square matrices."""
+    """Return the diagonals of square matrices."""
     *outer, n, _ = a.shape
     flat = reshape(a, shape=(*outer, n * n))
     return slice_axis(flat, len(outer), 0, n * n, n + 1)
 
 
 def along_columns(x: Value, rows: int | None = None) -> Value:
-    """A vector as every row of a matrix: element j in column j."""
+    """Repeat a vector as every row of a matrix: element j is in column j."""
     *outer, n = x.shape
     shape = (*outer, n if rows is None else rows, n)
     return broadcast(x, shape=shape, dims=(*range(len(outer)), len(outer) + 1))
 
 
 def inverse_differences(x: Value) -> Value:
-    """``1 / (x_j - x_i)``, zeros on the diagonal."""
+    """Return ``1 / (x_j - x_i)``, with zeros on the diagonal."""
     columns = along_columns(x)
     row, column = places(columns.type)
     same, one = eq(row, column), full(1, columns.type)

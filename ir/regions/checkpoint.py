@@ -1,7 +1,7 @@
-"""Calls that reverse mode runs again instead of storing their values.
+"""Calls whose values reverse mode recomputes instead of storing.
 
-Legal where a body computes the same again from the same operands, as every program does.  Nothing
-changes in the results of derivatives.
+Legal where a body computes the same values again from the same operands, as every program does.
+Nothing changes in the results of derivatives.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def _is_product(op: Op) -> bool:
     return isinstance(op.kind, Dot)
 
 
-#: The operations that may run again; the results of others are stored, or smaller values computed
-#: from them.
+#: The operations that may be recomputed; the results of others are stored, or smaller values
+#: computed from them.
 POLICIES: dict[str, Callable[[Op], bool]] = {
     "nothing": lambda op: True,
     "everything": lambda op: False,
@@ -47,11 +47,11 @@ POLICIES: dict[str, Callable[[Op], bool]] = {
 
 
 class Checkpoint(BodyOp):
-    """``checkpoint(operands…, body=p, keep=k, policy=s)``: the body of the operands.
+    """``checkpoint(operands…, body=p, keep=k, policy=s)``: the body applied to the operands.
 
-    Its derivative is linear in the tangents.  It computes the values that it needs again, from the
-    operands and from the values that the policy stores.  Such an op is marked by ``keep``: it stays
-    a call, so that its values are not merged with equal ones from before; the others are inlined.
+    Its derivative is linear in the tangents. It recomputes the values that it needs from the
+    operands and from the values that the policy stores. ``keep`` marks such an op: it stays a call,
+    so that its values are not merged with equal earlier ones; the others are inlined.
     """
 
     parameters = ("body", "keep", "policy")
@@ -114,8 +114,8 @@ class Checkpoint(BodyOp):
         self, operands: Sequence[Value], params: dict[str, Any], wrt: list[int],
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[Value], Sequence[int]]:  # fmt: skip
-        """The call with the stored values, and a call linear in the tangents that repeats the
-        rest."""
+        """Write the call with the stored values, and a call linear in the tangents that recomputes
+        the rest."""
         body, builder = params["body"], current_builder()
         again = POLICIES[params["policy"]]
         parts = choose_residuals(linearize(body, wrt), [True] * len(operands), again)

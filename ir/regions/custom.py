@@ -4,8 +4,8 @@ Both are calls of a body. Their derivatives are programs too, traced from the us
 represents a rule that was not traced, and then there is no derivative. The first operands are
 values that the functions close over, for which no rule can provide a derivative.
 
-Legal where rules are linear in the tangents or cotangents that they are given; reverse mode refuses
-others.  That a rule is the derivative of the function is taken on trust.
+Legal where rules are linear in their tangents or cotangents; reverse mode rejects others. Whether a
+rule is the derivative of the function is not checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autojit.ir.ops.reduce import sum_
 
 
 def is_inexact(types: Sequence[Type]) -> list[bool]:
-    """Which types have derivatives."""
+    """Return which types have derivatives."""
     return [t.is_inexact for t in types]
 
 
@@ -68,7 +68,7 @@ class CustomJVP(_Call):
     """``custom_jvp(constants…, primals…, body=p, constants=n, rule=r)``.
 
     ``body(constants…, primals…) -> outputs…``; ``rule(constants…, primals…, tangents…) ->
-    (outputs…, tangents…)``, with tangents of the primals and outputs that are floating point.
+    (outputs…, tangents…)``, with tangents of the floating-point primals and outputs.
     """
 
     parameters = ("body", "constants", "rule")
@@ -111,7 +111,7 @@ class CustomJVP(_Call):
         return [a or b or bool(c) for a, b, c in zip(out, found, placed, strict=True)]
 
     def _rule_marks(self, op: Op, marked: Sequence[bool]) -> list[bool]:
-        """The marks of the operands and, equally, of their tangents."""
+        """Return the marks of the operands and of their tangents, which have the same marks."""
         n = op.params["constants"]
         primals = op.params["body"].in_types[n:]
         return [*marked, *chosen(marked[n:], is_inexact(primals))]
@@ -135,7 +135,7 @@ class CustomVJP(_Call):
 
     ``body(constants…, primals…) -> outputs…``; ``forward(constants…, primals…) -> (outputs…,
     residuals…)``; ``backward(constants…, residuals…, cotangents…) -> cotangents…``, from the
-    cotangents of the outputs that are floating point to those of such primals.
+    cotangents of the floating-point outputs to those of the floating-point primals.
     """
 
     parameters = ("backward", "body", "constants", "forward")
@@ -180,7 +180,7 @@ class CustomVJP(_Call):
     ) -> Value | Sequence[Value | Batched]:
         body, forward, n = op.params["body"], op.params["forward"], op.params["constants"]
         marks = [o.batched for o in operands]
-        # Every output is batched: a cotangent that were not would have to be told from one that is.
+        # Every output is batched, so that batched and unbatched cotangents need no distinction.
         out = [True] * len(op.results)
         params = {**op.params, "body": batch(body, size, marks)}
         if forward is not None:
@@ -195,10 +195,10 @@ class CustomVJP(_Call):
 
 
 class CustomLinear(Declaration):
-    """``custom_linear(constants…, tangents…, backward=b, constants=n)``: known by its transpose.
+    """``custom_linear(constants…, tangents…, backward=b, constants=n)``: defined by its transpose.
 
-    ``backward(constants…, cotangents of the results…) -> cotangents of the tangents…``.  It has
-    no value: a function with a custom vjp has no forward mode.
+    ``backward(constants…, cotangents of the results…) -> cotangents of the tangents…``. It cannot
+    be evaluated: a function with a custom vjp has no forward mode.
     """
 
     parameters = ("backward", "constants")
@@ -249,7 +249,7 @@ class CustomLinear(Declaration):
 def _backward_batched(
     backward: Program, size: int, constants: list[bool], moving: list[bool]
 ) -> Program:
-    """A backward rule for a batch of cotangents; unbatched primals get the sum over the batch."""
+    """Batch a backward rule over cotangents; unbatched primals get the sum over the batch."""
     given = len(backward.inputs) - len(constants)
     each = batch(backward, size, [*constants, *[True] * given])
     builder = Builder()

@@ -4,8 +4,8 @@ The derivative of a solution does not depend on how it is found: it comes from t
 solution satisfies (the implicit function theorem). The first operands of both ops are constants,
 the closed-over values.
 
-Legal where the result of ``solve`` solves the equation, which is not checked.  Derivatives are
-those of the exact solution.
+Legal where the result of ``solve`` solves the equation, which is not checked. Derivatives are those
+of the exact solution.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from autojit.ir.ops.bodies import check_types, groups, or_zero, run_as_op
 
 
 class _Solved(Declaration):
-    """The results are the solution and the auxiliary results of the program ``solve``."""
+    """An op whose results are the solution and the auxiliary results of the program ``solve``."""
 
     fallible = True  # as its programs are
 
@@ -40,7 +40,7 @@ class _Solved(Declaration):
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
-        """One system for each element of the batch; the unknowns all have the batch axis."""
+        """Solve one system per element of the batch; all unknowns have the batch axis."""
         n = op.params["constants"]
         constants, unknowns = groups(operands, n)
         k = len(unknowns)
@@ -65,9 +65,9 @@ class _Solved(Declaration):
 class LinearSolve(_Solved):
     """``linear_solve(constants…, b…, constants=n, matvec=a, solve=s, transpose_solve=t)``.
 
-    The x with ``matvec(constants…, x…) = b…``, as ``solve(constants…, b…) -> (x…, auxiliary…)``
-    finds it.  ``transpose_solve`` solves the transposed system; without it (None) there is no
-    reverse mode.  The results of the transposed op are cotangents of b.
+    The x with ``matvec(constants…, x…) = b…``, found by ``solve(constants…, b…) -> (x…,
+    auxiliary…)``. ``transpose_solve`` solves the transposed system; without it (None) there is no
+    reverse mode. The results of the transposed op are cotangents of b.
     """
 
     programs = ("matvec", "solve", "transpose_solve")
@@ -93,7 +93,7 @@ class LinearSolve(_Solved):
         *,
         split: bool,
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
-        """From A x = b: A dx = db - dA x."""
+        """Derive from A x = b: A dx = db - dA x."""
         n = params["constants"]
         constants, b = groups(operands, n)
         moving, right = groups(tangents, n)
@@ -137,9 +137,9 @@ class LinearSolve(_Solved):
 class Root(_Solved):
     """``root(constants…, guess…, constants=n, f=f, solve=s, tangent_solve=t)``.
 
-    The x with ``f(constants…, x…) = 0``, as ``solve(constants…, guess…) -> (x…, auxiliary…)``
-    finds it.  ``tangent_solve(constants…, x…, b…) -> v…`` solves the system that is f
-    linearised at x, with b on the right, and is linear in b.  The guess has no derivative.
+    The x with ``f(constants…, x…) = 0``, found by ``solve(constants…, guess…) -> (x…,
+    auxiliary…)``. ``tangent_solve(constants…, x…, b…) -> v…`` solves the linear system of f
+    linearised at x, with right-hand side b, and is linear in b. The guess has no derivative.
     """
 
     programs = ("f", "solve", "tangent_solve")
@@ -165,7 +165,7 @@ class Root(_Solved):
         *,
         split: bool,
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
-        """From f(c, x) = 0: (df/dx) dx = -(df/dc) dc."""
+        """Derive from f(c, x) = 0: (df/dx) dx = -(df/dc) dc."""
         n = params["constants"]
         constants, guess = groups(operands, n)
         results = current_builder().emit(self, operands, params)
@@ -184,7 +184,7 @@ def _along_constants(
     x: Sequence[Value],
     tangents: Sequence[MaybeValue],
 ) -> list[MaybeValue]:
-    """The derivative of ``program(constants…, x…)`` along tangents of the constants."""
+    """Return the derivative of ``program(constants…, x…)`` along tangents of the constants."""
     outs = len(program.outputs)
     moved: list[MaybeValue] = [None] * outs
     wrt = [i for i, t in enumerate(tangents) if t is not None]
@@ -205,7 +205,7 @@ def _difference(a: MaybeValue, b: MaybeValue) -> MaybeValue:
 
 
 def _first(program: Program, count: int) -> Program:
-    """The program without its auxiliary results."""
+    """Return the program without its auxiliary results."""
     if len(program.outputs) == count:
         return program
     return program.with_body(program.ops, program.outputs[:count])

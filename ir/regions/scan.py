@@ -1,12 +1,12 @@
 """Counted loops: ``scan`` runs a body a known number of times.
 
-The body takes the constants, the index, the carries and one slice of every array that is
-scanned over; it returns the next carries and one slice of every array that is stacked.
-The derivative of a scan is a scan; the cotangent of one runs the other way.
+The body takes the constants, the index, the carries and one slice of every array that is scanned
+over; it returns the next carries and one slice of every array that is stacked. The derivative of a
+scan is a scan; the cotangent of one runs in the opposite direction.
 
-Legal where ``length`` is a number: a body runs exactly so often, so that what all its steps compute
-alike may be computed before it, if there is a step.  Its derivatives and batches make the same
-steps.
+Legal where ``length`` is a number: a body runs exactly that often, so values that are the same in
+all its steps may be computed before it, if there is a step. Its derivatives and batches make the
+same steps.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Scan(BodyOp):
     """``scan(constants…, carries…, xs…, body=p, constants=n, carries=m, length=k, reverse=r)``.
 
     ``body(constants…, index, carries…, slices of xs…) -> (carries…, slices of ys…)`` with the
-    index 0, 1, … k - 1, or the other way round with ``reverse``.  Results are the last
+    index 0, 1, … k - 1, or in the opposite order with ``reverse``. The results are the last
     carries, then the stacked ys; slice i of xs and ys belongs to index i.
 
     ``derivative=True`` says that the carries are tangents or cotangents and the body is linear in
@@ -93,7 +93,7 @@ class Scan(BodyOp):
         results = [*carries, *ys]
         return results[0] if len(results) == 1 else results
 
-    # -- what passes ask ----------------------------------------------------------
+    # -- queries of passes --------------------------------------------------------
 
     def shared(self, op: Op) -> range:
         return range(op.params["constants"])
@@ -159,7 +159,7 @@ class Scan(BodyOp):
 
     def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
-        # A carry is needed if it is read afterwards, or for something that is.
+        # A carry is needed if it is read afterwards, or by the computation of a needed value.
         outputs = list(body.outputs)
         needed = [u and j >= m for j, u in enumerate(used)]
         kept = list(used[:m])
@@ -235,7 +235,7 @@ class Scan(BodyOp):
 
 
 def _axis_second(value: Value) -> Value:
-    """The first two axes change places."""
+    """Swap the first two axes."""
     return move.transpose(value, axes=(1, 0, *range(2, value.type.ndim)))
 
 

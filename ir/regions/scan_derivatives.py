@@ -68,7 +68,7 @@ def _forward(
     kind: Declaration, operands: Sequence[Value], params: dict[str, Any], wrt: list[int],
     moving: list[bool], given: list[list[Any]],
 ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
-    """One loop that carries values and tangents."""
+    """Emit one loop that carries values and tangents."""
     body, n, m = params["body"], params["constants"], params["carries"]
     made, active = forward(body, wrt)
     outs = len(body.outputs)
@@ -105,7 +105,7 @@ def _split(
     kind: Declaration, operands: Sequence[Value], params: dict[str, Any], wrt: list[int],
     moving: list[bool], given: list[list[Any]],
 ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
-    """A loop that also stacks residuals, and one that is linear in the tangents."""
+    """Emit a loop that also stacks residuals, and a loop that is linear in the tangents."""
     operands, params, wrt = _hoisted(operands, params, wrt)
     body, n, m = params["body"], params["constants"], params["carries"]
     parts, finals = residuals_of(kind, operands, params, wrt)
@@ -175,7 +175,7 @@ def _split(
 def _hoisted(
     operands: Sequence[Value], params: dict[str, Any], wrt: list[int]
 ) -> tuple[Sequence[Value], dict[str, Any], list[int]]:
-    """Values that the body computes from constants without tangents are computed before it."""
+    """Compute values that the body derives from constants without tangents before the loop."""
     n = params["constants"]
     fixed_inputs = [i < n and i not in wrt for i in range(len(params["body"].inputs))]
     outer, body = hoist(params["body"], fixed_inputs, params["length"])
@@ -211,7 +211,7 @@ def _without_nonlinear_carries(
     kind: Declaration, op: Op, constants: list[bool], carries: list[bool], xs: list[bool],
     cotangents: Sequence[MaybeValue],
 ) -> Any:  # fmt: skip
-    """Run the part that is not linear first, and stack the values that the linear part needs."""
+    """Run the nonlinear part first, and stack the values that the linear part needs."""
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     marked = [*constants, False, *carries, *xs]
     parts = separate(body, marked)
@@ -261,9 +261,9 @@ def _without_nonlinear_carries(
 def _backward_loop(
     op: Op, cotangents: Sequence[MaybeValue], constants: list[bool], xs: list[bool]
 ) -> tuple[list[Value], list[Value], list[Value]]:
-    """The loop that carries cotangents the other way; all of its carries are linear.
+    """Emit the loop that carries cotangents in the opposite direction; all its carries are linear.
 
-    Returns the cotangents of the linear constants, of the carries and of the linear xs.
+    Return the cotangents of the linear constants, of the carries and of the linear xs.
     """
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     c, _, x = groups(op.operands, n, m)

@@ -21,10 +21,10 @@ from autojit.ir.core.program import Builder, Op, Program, Value, building
 def residuals_of(
     kind: Declaration, operands: Sequence[Value], params: dict[str, Any], wrt: list[int]
 ) -> tuple[Linearized, list[int]]:
-    """A step with the residuals that take the fewest bytes.
+    """Return a step with the residuals that take the fewest bytes.
 
-    The last inputs of its primal program are carries as the loop leaves them, by these numbers;
-    only its linear program reads them.
+    The last inputs of its primal program are carries as the loop leaves them, with the returned
+    numbers; only its linear program reads them.
     """
     body, n, m = params["body"], params["constants"], params["carries"]
     outer = Integers.here()
@@ -42,7 +42,7 @@ def residuals_of(
 
 
 def stored_bytes(parts: Linearized, params: dict[str, Any]) -> int:
-    """The bytes that a step of a scan stores."""
+    """Return the number of bytes that a step of a scan stores."""
     n, m, outs = params["constants"], params["carries"], len(params["body"].outputs)
     inputs = parts.primal.inputs
     free = {*inputs[: n + 1], *inputs[n + 1 + m :]}
@@ -50,7 +50,7 @@ def stored_bytes(parts: Linearized, params: dict[str, Any]) -> int:
 
 
 def _reading_ends(op: Op, parts: Linearized, outer: Integers) -> tuple[Linearized, list[int]]:
-    """The same step, with a linear part that reads carries as the loop leaves them."""
+    """Return the same step, with a linear part that reads carries as the loop leaves them."""
     primal, linear = parts.primal, parts.linear
     n, m = op.params["constants"], op.params["carries"]
     outs = len(primal.outputs) - parts.residuals

@@ -1,9 +1,9 @@
-"""Matrix products of a loop that need not be in it.
+"""Matrix products of a loop that can move out of it.
 
-One large product is faster than many small ones.  What a step adds to a carry as a product,
-and nobody reads before the last step, is computed from the stacked factors after the loop
-(the gradient of a recurrent network's weights).  A product of a row that is scanned over
-with a matrix that is the same for all steps is computed for all rows before the loop.
+One large product is faster than many small ones. If a step adds a product to a carry that is not
+read before the last step, it is computed from the stacked factors after the loop (the gradient of a
+recurrent network's weights). A product of a scanned row with a constant matrix is computed for all
+rows before the loop.
 
 Legal where a step reads the carry once, in the sum that becomes the next carry, and the product in
 that sum alone: then it may follow the loop. It may precede the loop where one factor is a constant
@@ -29,19 +29,19 @@ from autojit.ir.core.program import (
 from autojit.ir.ops.arithmetic import add
 from autojit.ir.ops.contract import Dot, free_axes
 
-#: Multiplications from which on a product is worth the memory of its stacked factors.
+#: A product with at least this many multiplications is worth the memory of its stacked factors.
 LARGE = 1 << 14
 
 
 def multiplications(op: Op) -> int:
-    """The number of multiplications of a product."""
+    """Return the number of multiplications of a product."""
     a, b = op.operands
     (_, cb), (_, bb) = op.params["contract"], op.params["batch"]
     return a.type.size * prod(b.shape[i] for i in free_axes(b.type.ndim, cb, bb))
 
 
 def after(kind: Declaration, op: Op) -> tuple[Value, ...] | None:
-    """The results of a scan whose sums of products are computed after it; None without any."""
+    """Compute a scan's sums of products after it. Return the results; None if it has none."""
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     found = _Sums(body, n, m)
     if not found.moved or op.params["length"] < 2:
@@ -61,7 +61,7 @@ def after(kind: Declaration, op: Op) -> tuple[Value, ...] | None:
 
 
 def _over_rows(product: Op, a: Value, b: Value) -> Value:
-    """The sum over all rows of a product of rows."""
+    """Return the sum over all rows of a product of rows."""
     (ca, cb), (ba, bb) = product.params["contract"], product.params["batch"]
     shifted = [tuple(i + 1 for i in axes) for axes in (ca, cb, ba, bb)]
     kind = product.kind
@@ -70,7 +70,7 @@ def _over_rows(product: Op, a: Value, b: Value) -> Value:
 
 
 class _Sums:
-    """The products that a step only adds to carries."""
+    """The products of a step whose only use is to be added to carries."""
 
     def __init__(self, body: Program, n: int, m: int) -> None:
         self.body, self.n, self.m = body, n, m
@@ -94,7 +94,7 @@ class _Sums:
             self.replaced[k] = [t for t in terms if t not in products]
 
     def _terms(self, v: Value) -> list[Value]:
-        """The terms of a sum, in order."""
+        """Return the terms of a sum, in order."""
         terms, left = [], [v]
         while left:
             v = left.pop()
@@ -113,7 +113,7 @@ class _Sums:
         return both_vary and v.type.is_inexact and multiplications(op) >= LARGE
 
     def carries(self) -> list[Value]:
-        """The next carries without the products."""
+        """Return the next carries without the products."""
         builder = Builder()
         result = []
         with building(builder):
@@ -131,7 +131,7 @@ class _Sums:
 
 
 def before(kind: Declaration, op: Op) -> tuple[Value, ...] | None:
-    """The results of a scan whose products of rows with constants are computed before it."""
+    """Compute a scan's products of rows with constants before it; None if it has none."""
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     fixed, rows = set(body.inputs[:n]), list(body.inputs[n + 1 + m :])
     found = [p for p in body.ops if _of_row(p, fixed, set(rows)) and op.params["length"] > 1]

@@ -1,10 +1,10 @@
-"""Segments: a scan as a scan over shorter scans; reverse mode keeps the first carries of each.
+"""Segments: a scan becomes a scan over shorter scans; reverse mode keeps the first carries of each.
 
-Griewank and Walther, "Evaluating Derivatives" (2008), chapter 12, call this checkpointing of
-two levels.
+Griewank and Walther, "Evaluating Derivatives" (2008), chapter 12, call this two-level
+checkpointing.
 
-Legal where a segment has at least one step and no more than the loop, which is checked.  The same
-steps in the same order: nothing changes in the results.
+Legal where a segment has at least one step and at most as many as the loop, which is checked. The
+steps and their order stay the same: nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from autojit.ir.ops.move import concatenate, reshape, slice_axis
 from .checkpoint import checkpoint
 from .scan import scan
 
-#: A program for so many steps: ``(constants…, number of the first row, carries…, rows…, given…) ->
-#: (carries…, rows…, extras…)``.
+#: A program for a number of steps: ``(constants…, number of the first row, carries…, rows…, given…)
+#: -> (carries…, rows…, extras…)``.
 Segment = Callable[[int], Program]
 
 
 class EachSegment(NamedTuple):
-    """A value for every segment: stacked for the whole ones, and separate for the rest."""
+    """A value of every segment: stacked for the full segments, and separate for the rest."""
 
     whole: Value
     rest: Value | None
@@ -41,9 +41,9 @@ def in_segments(
     given: Sequence[EachSegment] = (),
     extras: int = 0,
 ) -> tuple[list[Value], list[EachSegment]]:
-    """Emit a scan as a scan over segments of this many steps; its results, and the extras.
+    """Emit a scan as a scan over segments of ``size`` steps. Return its results, and the extras.
 
-    If the length is not a multiple of the size, the last rows are a shorter segment.
+    If the length is not a multiple of the size, the last rows form a shorter segment.
     """
     length, n, m = (params[k] for k in ("length", "constants", "carries"))
     require(1 <= size <= length, f"segments of {size} steps of a loop of {length}")
@@ -83,7 +83,7 @@ def _rows(x: Value, start: int, stop: int) -> Value:
 
 
 def _outer(segment: Program, constants: int, size: int) -> Program:
-    """The body of the scan over segments."""
+    """Return the body of the scan over segments."""
     builder = Builder()
     inputs = [Value(t) for t in segment.in_types]
     with building(builder):
@@ -96,7 +96,7 @@ def _outer(segment: Program, constants: int, size: int) -> Program:
 def scan_in_segments(
     operands: Sequence[Value], params: dict[str, Any], size: int
 ) -> Sequence[Value]:
-    """Emit a scan cut into segments of this many steps, each under a checkpoint."""
+    """Emit a scan divided into segments of ``size`` steps, each under a checkpoint."""
     if size == 1:
         return current_builder().emit(scan, operands, {**params, "body": _repeated(params["body"])})
     results, _ = in_segments(
@@ -106,7 +106,7 @@ def scan_in_segments(
 
 
 def _repeated(body: Program) -> Program:
-    """The body as a call that reverse mode repeats."""
+    """Return the body as a call that reverse mode repeats."""
     builder = Builder()
     inputs = [Value(t) for t in body.in_types]
     params = {"body": body, "keep": False, "policy": "nothing"}
@@ -116,7 +116,7 @@ def _repeated(body: Program) -> Program:
 
 
 def steps_of(params: dict[str, Any], size: int) -> Program:
-    """The segment: the scan itself over this many steps."""
+    """Return the segment: the scan itself over ``size`` steps."""
     body, n, m = params["body"], params["constants"], params["carries"]
     constants, (index,), carries, slices = groups(body.inputs, n, 1, m)
     row = Value(index.type)

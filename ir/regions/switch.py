@@ -44,7 +44,7 @@ from autojit.ir.rewriting.dce import with_outputs
 
 
 class Switch(BodyOp):
-    """``switch(index, operands…, branches=(p0, p1, …))``: branch number ``index`` of the operands.
+    """``switch(index, operands…, branches=(p0, p1, …))``: applies branch ``index`` to the operands.
 
     An index below 0 or beyond the last branch chooses the nearest one.
     """
@@ -65,7 +65,7 @@ class Switch(BodyOp):
         branches = params["branches"]
         return run_as_op(branches[int(np.clip(arrays[0], 0, len(branches) - 1))], arrays[1:])
 
-    # -- what passes ask ----------------------------------------------------------
+    # -- queries of passes --------------------------------------------------------
 
     def shared(self, op: Op) -> range:
         return range(1, len(op.operands))
@@ -123,7 +123,7 @@ class Switch(BodyOp):
         self, operands: Sequence[Value], branches: Sequence[Program], wrt: list[int],
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
-        """The split with shared slots for the branches' residuals: one branch runs, and the
+        """Emit the split with shared slots for the branches' residuals: one branch runs, and the
         residuals of the others are zero. Returned values are residuals without a slot.
         """
         n, outs = len(operands) - 1, len(branches[0].outputs)
@@ -195,7 +195,7 @@ class Switch(BodyOp):
             made = tuple(batch(b, size, marks, out) for b in branches)
             results = current_builder().emit(self, [index.value, *values], {"branches": made})
             return [Batched(r, m) for r, m in zip(results, out, strict=True)]
-        # Elements take different branches: all of them run, and fail for none that is not theirs.
+        # Elements take different branches: all branches run, but fail only for their own elements.
         made_all = []
         for k, branch in enumerate(branches):
             safe = guarded(branch) if branch.may_fail else branch
@@ -233,7 +233,7 @@ def _padded(
     program: Program, outs: int, active: Sequence[int], moving: Sequence[int],
     types: Sequence[Type],
 ) -> Program:  # fmt: skip
-    """A forward program that returns a tangent for each output in ``moving``."""
+    """Return a forward program that returns a tangent for each output in ``moving``."""
     builder = Builder()
     inputs = [Value(v.type) for v in program.inputs]
     with building(builder):
@@ -244,10 +244,10 @@ def _padded(
 
 
 def _places(primal: Program, outs: int, slots: list[Type]) -> list[int]:
-    """Where each residual is: the number of an input, or beyond them that of a slot; or, counted
-    from the end, that of an output.
+    """Return the place of each residual: the number of an input; beyond these, that of a slot; or,
+    counted from the end, that of an output.
 
-    Slots are added where those of a type run out.
+    A slot is added if those of a type run out.
     """
     n = len(primal.inputs)
     position = {v: ~j for j, v in enumerate(primal.outputs[:outs])}
@@ -268,7 +268,7 @@ def _places(primal: Program, outs: int, slots: list[Type]) -> list[int]:
 
 
 def _transposed(branch: Program, marks: list[bool], there: list[bool]) -> Program:
-    """``(nonlinear operands, cotangents) -> cotangents of the linear operands``."""
+    """Return ``(nonlinear operands, cotangents) -> cotangents of the linear operands``."""
     fixed = others(branch.inputs, marks)
     inputs = [*fixed, *chosen(branch.inputs, marks)]
     outputs = chosen(branch.outputs, there)

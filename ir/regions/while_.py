@@ -46,10 +46,10 @@ from .while_transpose import transposed
 class While(BodyOp):
     """``while(constants…, carries of sweep 0…, carries of sweep 1…, …)``.
 
-    Parameters: ``condition(constants…, carries…) -> bool`` of the first sweep; ``sweeps``, a
-    body for each, ``body(constants…, streams of earlier sweeps…, carries…) ->
-    (carries…, streams…)``; ``carries``, how many each has; ``backward``, which run from the
-    last step to the first; ``constants``, how many there are.  Results are the last carries.
+    Parameters: ``condition(constants…, carries…) -> bool`` of the first sweep; ``sweeps``, a body
+    for each, ``body(constants…, streams of earlier sweeps…, carries…) -> (carries…, streams…)``;
+    ``carries``, their number in each sweep; ``backward``, which sweeps run from the last step to
+    the first; ``constants``, their number. The results are the last carries.
     """
 
     parameters = ("backward", "carries", "condition", "constants", "sweeps")
@@ -96,9 +96,9 @@ class While(BodyOp):
         return results[0] if len(results) == 1 else results
 
     def may_fail(self, op: Op) -> bool:
-        return True  # it may have no end
+        return True  # it may not end
 
-    # -- what passes ask ----------------------------------------------------------
+    # -- queries of passes --------------------------------------------------------
 
     def shared(self, op: Op) -> range:
         return range(op.params["constants"])
@@ -136,7 +136,7 @@ class While(BodyOp):
         *,
         split: bool,
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
-        """Values and tangents in one loop.
+        """Compute values and tangents in one loop.
 
         If the result will be transposed, the loop first runs alone, and the derivative's loop runs
         it again, because the amount to store is not known in advance.

@@ -1,7 +1,7 @@
-"""A ``while`` for a batch: as long as the condition holds for any element of it.
+"""A ``while`` over a batch runs as long as the condition holds for any element of it.
 
-An element whose condition no longer holds keeps its carries, in every sweep.  The body is still
-computed for it, but so that it does not fail (``guarded``); if that is impossible, the elements are
+An element whose condition no longer holds keeps its carries, in every sweep. The body is still
+computed for it, but so that it cannot fail (``guarded``); if that is impossible, the elements are
 computed one after the other.
 
 Legal where each element makes the steps that it makes alone, and no op fails for an element that
@@ -27,7 +27,7 @@ from .while_moving import moving_of
 def batched(
     kind: BodyOp, op: Op, operands: Sequence[Batched], size: int
 ) -> Sequence[Value | Batched]:
-    """The loop over a batch; its results say whether they have the batch axis."""
+    """Emit the loop over a batch; its results say whether they have the batch axis."""
     params = op.params
     marks = [o.batched for o in operands]
     moving = moving_of(params, marks)
@@ -76,15 +76,15 @@ def _masked(
     bodies: list[Program], each: Program, counts: Sequence[int], constants: int,
     is_guarded: Sequence[bool],
 ) -> list[Program]:  # fmt: skip
-    """Bodies in which an element whose condition does not hold keeps its carries; a guarded one
-    takes first for which elements it does.
+    """Return bodies in which an element whose condition does not hold keeps its carries. The first
+    input of a guarded body says for which elements the condition holds.
 
-    The first sweep pushes whether the condition held, which later ones read.
+    The first sweep pushes whether the condition held, which later sweeps read.
     """
     result = []
     for k, (body, m) in enumerate(zip(bodies, counts, strict=True)):
         builder = Builder()
-        first = len(bodies[0].outputs) - counts[0]  # how many streams precede the mask
+        first = len(bodies[0].outputs) - counts[0]  # the number of streams before the mask
         with building(builder):
             inputs = own = [Value(v.type) for v in body.inputs[is_guarded[k] :]]
             c, rest = groups(inputs, constants)

@@ -1,4 +1,4 @@
-"""The loop that carries the tangents of a ``while``, reading the final arrays of the loop itself.
+"""The loop that carries the tangents of a ``while`` reads the final arrays of the loop itself.
 
 Legal where :mod:`autojit.ir.autodiff.final.reads` says so: the loop has run before.
 """
@@ -18,11 +18,10 @@ def with_finals(
     kind: BodyOp, operands: Sequence[Value], params: dict[str, Any], values: Sequence[Value],
     outer: Integers,
 ) -> Sequence[Value]:  # fmt: skip
-    """The tangents of the results of a loop that has run.
+    """Return the tangents of the results of a loop that has run.
 
-    ``params`` are those of the loop that carries values, then tangents, from ``operands`` on;
-    ``values`` are the results of the loop itself, and ``outer`` knows the integers among its
-    operands.
+    ``params`` and ``operands`` are those of the loop that carries values, then tangents. ``values``
+    are the results of the loop itself, and ``outer`` knows the integers among its operands.
     """
     (body,), (m,), n = params["sweeps"], params["carries"], params["constants"]
     first, builder = len(values), current_builder()
@@ -41,7 +40,7 @@ def with_finals(
 
 
 def _reading(op: Op, body: Program, found: Finals, more: Sequence[Value]) -> Op:
-    """The loop with some of its results as more constants."""
+    """Return the loop with some of its results as additional constants."""
     n = op.params["constants"]
     ends = {k: Value(v.type) for k, v in zip(found.carries, more, strict=True)}
     changed = {body.outputs[k] for k in ends}

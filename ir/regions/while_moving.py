@@ -27,7 +27,7 @@ class Moving:
         self.streams: list[list[bool]] = []
 
     def inputs(self, k: int) -> list[bool]:
-        """The marks of the inputs of a sweep's body."""
+        """Return the marks of the inputs of a sweep's body."""
         before = [m for s in self.streams[:k] for m in s]
         return [*self.constants, *before, *self.carries[k]]
 
@@ -36,7 +36,7 @@ def moving_of(
     params: dict[str, Any], marked: Sequence[bool], *, inexact: bool = False,
     everything: bool = False,
 ) -> Moving:  # fmt: skip
-    """The parts that depend on the marked operands (all carries with ``everything``)."""
+    """Return the parts that depend on the marked operands (all carries with ``everything``)."""
     constants, *starts, _ = groups(marked, params["constants"], *params["carries"])
     found = Moving(constants)
     for body, start in zip(params["sweeps"], starts, strict=True):
@@ -55,9 +55,9 @@ def moving_of(
 def forward_params(
     params: dict[str, Any], moving: Moving, split: bool, around: Integers | None = None
 ) -> dict[str, Any]:
-    """Bodies that carry values, then tangents; streams of a sweep likewise.
+    """Return parameters with bodies that carry values, then tangents, and likewise in streams.
 
-    ``around`` has the known facts about integers among the inputs of the first one.
+    ``around`` has the known facts about integers among the inputs of the first body.
     """
     n = params["constants"]
     dn = sum(moving.constants)
@@ -107,7 +107,7 @@ def forward_params(
 
 
 def widened(condition: Program, n: int, moving: Moving) -> Program:
-    """The condition as a program that also takes the tangents."""
+    """Return the condition as a program that also takes the tangents."""
     c, k = groups(condition.inputs, n)
     extra_c = [Value(v.type) for v in chosen(c, moving.constants)]
     extra_k = [Value(v.type) for v in chosen(k, moving.carries[0])]

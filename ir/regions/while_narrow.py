@@ -1,7 +1,7 @@
-"""A ``while`` without the carries and streams that none of the used results needs.
+"""A ``while`` without the carries and streams that no used result needs.
 
-Legal where what stays reads nothing that goes: neither the condition, nor a next carry or a stream
-that stays, in any sweep. The first sweep stays, since it decides how many steps there are.
+Legal where no remaining part reads a removed one: neither the condition, nor a remaining next carry
+or stream, in any sweep. The first sweep stays, since it determines the number of steps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from autojit.ir.rewriting.dce import with_outputs
 
 
 def narrowed(kind: BodyOp, op: Op, used: Sequence[bool]) -> Op | None:
-    """The op with fewer carries, streams and sweeps; None if all are needed."""
+    """Return the op with fewer carries, streams and sweeps; None if all are needed."""
     return _Narrowing(kind, op, used).run()
 
 
@@ -44,7 +44,7 @@ class _Narrowing:
         return self._build(sweeps)
 
     def _spread(self) -> bool:
-        """Mark what the marked outputs of each sweep need; whether anything was added."""
+        """Mark what each sweep's marked outputs need. Return whether anything was added."""
         before = ([list(m) for m in self.kept], [list(m) for m in self.streams])
         for k in reversed(range(len(self.bodies))):
             reads = read_inputs(self._smaller(k))

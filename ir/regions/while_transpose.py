@@ -1,7 +1,7 @@
 """The transpose of a ``while``: its nonlinear parts, then its linear parts backwards.
 
-Legal where the condition depends on nothing linear, and the bodies are linear in the tangents that
-they are given. Both are checked: DerivativeError.
+Legal where the condition does not depend on linear values, and the bodies are linear in their
+tangents. Both are checked: DerivativeError.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .while_moving import Moving, moving_of
 def transposed(
     kind: BodyOp, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
 ) -> Sequence[MaybeValue]:
-    """The cotangents of the linear operands."""
+    """Return the cotangents of the linear operands."""
     params = op.params
     moving = moving_of(params, list(linear))
     _check_condition(params, moving)
@@ -61,7 +61,7 @@ def _collected(
     made: Sequence[Value], build: _Transposition, moving: Moving, linear: Sequence[bool],
     params: dict[str, Any],
 ) -> list[MaybeValue]:  # fmt: skip
-    """The final values of the backward sweeps, as cotangents of the operands."""
+    """Return the final values of the backward sweeps, as cotangents of the operands."""
     parts = groups(made, *build.params["carries"])
     sweeps = len(params["sweeps"])
     n = sum(moving.constants)
@@ -85,12 +85,12 @@ class _Transposition:
         self.n = params["constants"]
         self.bodies: list[Program] = []
         self.counts: list[int] = []
-        #: Streams of the new op so far, by what they are: ("value", k, j) and ("residual", k, i)
+        #: Streams of the new op so far, by their origin: ("value", k, j) and ("residual", k, i)
         #: of the nonlinear sweeps, ("cotangent", k, j, reader) of the transposed ones.
         self.streams: list[tuple[Any, ...]] = []
         self.types: dict[tuple[Any, ...], Any] = {}
-        #: For each sweep: its linear part, where its residuals come from, and which of the
-        #: outputs that carry cotangents depend on what is linear.
+        #: For each sweep: its linear part, the sources of its residuals, and which of the outputs
+        #: that carry cotangents depend on linear inputs.
         self.linear: list[tuple[Program, list[tuple[Any, ...]], list[int]]] = []
         for k in range(len(params["sweeps"])):
             self._nonlinear(k)
@@ -114,7 +114,7 @@ class _Transposition:
         return {key: Value(self.types[key]) for key in self.streams}
 
     def _old_streams(self, k: int) -> list[tuple[int, int]]:
-        """The streams that sweep k of the old op reads, as (sweep, number)."""
+        """Return the streams that sweep k of the old op reads, as (sweep, number)."""
         return [(i, j) for i in range(k) for j in range(len(self.moving.streams[i]))]
 
     def _add_streams(self, keys: list[tuple[Any, ...]], values: Sequence[Value]) -> None:
@@ -128,7 +128,7 @@ class _Transposition:
         fixed_outputs = others(body.outputs, marked)
         moved_outputs = chosen(body.outputs, marked)
         parts = separate(Program(body.inputs, body.ops, moved_outputs, name=body.name), marks)
-        # Outputs that are marked and yet do not depend on what is linear are zero.
+        # Marked outputs that do not depend on linear inputs are zero.
         depending = _linear_outputs(body, marks, moved_outputs)
         n_fixed = len(moved_outputs) - len(depending)
         inputs = others(body.inputs, marks)
@@ -143,7 +143,8 @@ class _Transposition:
         self._finish_nonlinear(k, chosen_parts, len(fixed_outputs), depending)
 
     def _free_inputs(self, k: int) -> list[bool]:
-        """Constants and streams can be read again in the backward sweep; carries cannot."""
+        """Return which inputs the backward sweep can read again: constants and streams do, carries
+        do not."""
         marks = self.moving.inputs(k)
         m = self.old["carries"][k]
         is_carry = [False] * (len(marks) - m) + [True] * m
@@ -156,7 +157,7 @@ class _Transposition:
         old_streams = [("value", i, j) for i, j in self._old_streams(k)
                        if not self.moving.streams[i][j]]  # fmt: skip
         primal = parts.primal
-        # Where each residual comes from: a constant, a stream, or pushed here.
+        # The source of each residual: a constant, a stream, or a value pushed here.
         position = {v: i for i, v in enumerate(primal.inputs)}
         sources: list[tuple[Any, ...]] = []
         pushed: list[Value] = []
@@ -216,7 +217,7 @@ class _Transposition:
         self, k: int, moved: list[tuple[str, int]], dk: list[Value],
         streams: dict[tuple[Any, ...], Value],
     ) -> list[Value]:  # fmt: skip
-        """The cotangents of the outputs of sweep k's linear part."""
+        """Return the cotangents of the outputs of sweep k's linear part."""
         result: list[Value] = []
         own = iter(dk)
         types = self.old["sweeps"][k].out_types[self.old["carries"][k] :]
@@ -233,6 +234,6 @@ class _Transposition:
 
 
 def _linear_outputs(body: Program, marks: list[bool], outputs: list[Value]) -> list[int]:
-    """Which of the outputs depend on the marked inputs."""
+    """Return which of the outputs depend on the marked inputs."""
     found = depends(Program(body.inputs, body.ops, outputs), marks)
     return [i for i, moves in enumerate(found) if moves]

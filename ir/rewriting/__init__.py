@@ -1,1 +1,1 @@
-"""Rewriting: the walk that passes share, folding, common subexpressions, dead code."""
+"""Rewriting: the walk that passes share, folding, common subexpressions and dead code."""

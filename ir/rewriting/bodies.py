@@ -42,7 +42,7 @@ Optimize = Callable[[Program], Program]
 
 
 def rule(optimize: Optimize) -> Callable[[Op, Rewriter], Sequence[Value] | None]:
-    """The rule of this pass: bodies are optimised, and constants move into them."""
+    """Return the rule of this pass: bodies are optimised, and constants move into them."""
 
     def improve(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
         if not isinstance(op.kind, BodyOp):
@@ -59,7 +59,7 @@ def rule(optimize: Optimize) -> Callable[[Op, Rewriter], Sequence[Value] | None]
 
 
 def everywhere(run: Pass[Program]) -> Pass[Program]:
-    """A pass over programs that runs on the bodies in them too, from the innermost outwards."""
+    """Return a pass that also runs on the programs in bodies, from the innermost outwards."""
 
     def improved(program: Program) -> Program:
         if not program.has(BodyOp):
@@ -94,7 +94,7 @@ def _optimized(value: Any, optimize: Optimize) -> Any:
 
 
 def _absorbed(op: Op, rewriter: Rewriter) -> Op | None:
-    """The op without the shared operands that are constants, repeated or not read."""
+    """Return the op without shared operands that are constants, repeated or not read."""
     kind = op.kind
     assert isinstance(kind, BodyOp)
     shared = kind.shared(op)
@@ -117,8 +117,8 @@ def _absorbed(op: Op, rewriter: Rewriter) -> Op | None:
 
 
 def rebuilt(body: Program, inputs: dict[int, Any]) -> Program:
-    """The body without some inputs: each a constant (its parameters), another input (its
-    position), or not read (None)."""
+    """Return the body without some inputs. Each is replaced by a constant (its parameters), by
+    another input (its position), or by nothing if it is not read (None)."""
     builder = Builder()
     kept = [i for i in range(len(body.inputs)) if i not in inputs]
     new = {i: Value(body.inputs[i].type) for i in kept}
@@ -137,7 +137,7 @@ def rebuilt(body: Program, inputs: dict[int, Any]) -> Program:
 
 
 def narrowed(op: Op, used: Sequence[bool]) -> Op | None:
-    """The op computing only what is needed for the used results; None if that is all.
+    """Return the op that computes only the used results; None if it already does.
 
     The results of the new op are the remaining ones of the old op.
     """

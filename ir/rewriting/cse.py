@@ -1,4 +1,4 @@
-"""Common subexpressions: an op that was computed before is not computed again.
+"""Common subexpressions: an op that was computed before is reused.
 
 Before::
 
@@ -13,11 +13,11 @@ After::
 
 The first of equal ops stays, with its source.
 
-Legal where both ops have one declaration, equal parameters and the same operands, in any order
-where the declaration calls the op commutative: an op computes the same from the same.  A product of
-complex numbers that change places may be rounded otherwise, where the machine fuses one of its
-multiplications with the addition; nothing else changes in the results.  Before derivatives are
-taken, ops with programs stay apart.
+Legal where both ops have one declaration, equal parameters and the same operands, in any order if
+the declaration calls the op commutative: an op computes the same result from the same operands. A
+product of complex numbers in the other order may be rounded differently, if the machine fuses one
+of its multiplications with the addition; nothing else changes in the results. Before derivatives
+are taken, ops with programs are not merged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .rewrite import Rewriter, Rule, rewrite
 
 
 def rule() -> Rule:
-    """The rule of this pass for one walk; it remembers the ops that it has seen."""
+    """Return the rule of this pass for one walk; it remembers the ops that it has seen."""
     seen: dict[Hashable, Op] = {}
 
     def reuse(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
@@ -60,9 +60,9 @@ def run(program: Program) -> Program:
     keeps=STRUCTURE,
 )
 def before_derivatives(program: Program) -> Program:
-    """Merge equal ops, but none with a program in it: it may have a derivative of the user's,
-    which need not be linear in the cotangent (one that clips it, say), so that two of them are
-    not one of the sum."""
+    """Merge equal ops, except ops with programs. Such an op may have a user-defined derivative that
+    is not linear in the cotangent (one that clips it, for instance), so that the derivatives of two
+    ops are not the derivative of one op for the sum."""
     merge = rule()
 
     def reuse(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:

@@ -1,4 +1,4 @@
-"""Dead code: ops that no output depends on are left out.
+"""Dead code: ops that no output depends on are removed.
 
 Before::
 
@@ -15,7 +15,7 @@ After::
       return %1
     }
 
-Inputs stay, read or not: they are what callers pass.  Ops with bodies are narrowed to the
+Inputs stay even if they are not read: callers pass them. Ops with bodies are narrowed to the
 results that are read (see ``bodies``).
 
 Legal where no output depends on the removed ops.  Nothing changes in the results; an error that
@@ -35,7 +35,7 @@ from .bodies import narrowed
 
 @program_pass("Leaves out operations that no output depends on.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
-    """Remove the ops that are not needed; the same object where everything is."""
+    """Remove the ops that are not needed; return the same object if all are."""
     live = set(program.outputs)
     kept: list[Op] = []
     changed = False
@@ -53,5 +53,5 @@ def run(program: Program) -> Program:
 
 
 def with_outputs(program: Program, outputs: Sequence[Value]) -> Program:
-    """The program returning other values, without the ops that these do not need."""
+    """Return the program with other outputs, without the ops that these do not need."""
     return run(program.with_body(program.ops, outputs))

@@ -8,15 +8,15 @@ Before::
 
 After (the ops that nobody reads any more are left to ``dce``)::
 
-    %0: f64[] = constant {dtype=f64, shape=(), value=2.0}
+After (unused ops are left to ``dce``)::
     %1: f64[] = constant {dtype=f64, shape=(), value=1.4142135623730951}
     %2: f64[3] = constant {dtype=f64, shape=(3,), value=1.4142135623730951}
 
 One element is computed, whatever the shape; declarations say how (``uniform``).
 
 Legal where all operands are constants, every element of the result is the same, and NumPy computes
-it without an error, which would belong to the run.  Sums are folded where they are exact in every
-order.  Nothing changes in the results except the last bits of functions that a target rounds
+it without an error, which would belong to the run. Sums are folded if they are exact in every
+order. Nothing changes in the results except the last bits of functions that a target rounds
 differently from NumPy.
 """
 
@@ -32,7 +32,7 @@ from .rewrite import Rewriter, rewrite
 
 
 def fold(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
-    """The rule of this pass."""
+    """Apply the rule of this pass."""
     scalars = []
     for v in op.operands:
         scalar = rewriter.scalar(v)

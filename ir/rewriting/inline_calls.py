@@ -1,4 +1,4 @@
-"""Calls: an op that stands for a program is replaced by that program's ops.
+"""Calls: an op that represents a program is replaced by that program's ops.
 
 Before::
 
@@ -11,11 +11,11 @@ After::
 
     %1: f64[] = sin %0
 
-So are the calls in the bodies of other ops.  What no output needs is left out first: some
-ops have derivatives only in one mode, and are refused here where they are left.
+Calls in the bodies of other ops are replaced as well. Ops that no output needs are removed first:
+some ops have derivatives only in one mode, and are rejected here if they remain.
 
-Legal where the program is not differentiated any more: a call computes what its program computes,
-but its derivative may be another one.  A call that reverse mode is to repeat stays.  Nothing
+Legal where the program will not be differentiated any more: a call computes the same as its
+program, but may have another derivative. A call that reverse mode must repeat stays. Nothing
 changes in the results.
 """
 
@@ -38,7 +38,7 @@ from .rewrite import Rewriter, rewrite
     gives=[CALLS_INLINED],
 )
 def run(program: Program) -> Program:
-    """Inline all calls; the same object where there are none and all is needed."""
+    """Inline all calls; return the same object if there are none and all ops are needed."""
     program = dce.run(program)
     return rewrite(program, [_inline]) if any(map(_has_programs, program.kinds)) else program
 
@@ -59,7 +59,7 @@ def _inline(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
 
 
 def _inlined(value: Any) -> Any:
-    """A parameter with the calls in its programs inlined; the same object if there are none."""
+    """Return a parameter with the calls in its programs inlined; the same object if none."""
     if isinstance(value, Program):
         return run(value)
     if isinstance(value, tuple):

@@ -1,9 +1,8 @@
-"""The walk that passes share: read the ops in order, replace some, keep the others.
+"""The walk that passes share: it reads the ops in order, replaces some and keeps the others.
 
-A pass that looks at one op at a time is a :data:`Rule`.  The walk offers each op, with
-its operands already replaced, to the rules in turn.  What a rule emits is offered to the
-rules too, so that after one walk no rule that looks only at an op and at the definitions
-of its operands has anything left to do.
+A pass that looks at one op at a time is a :data:`Rule`. The walk offers each op, with its operands
+already replaced, to the rules in turn. The ops that a rule emits are offered to the rules too, so
+that after one walk no rule that looks only at an op and at the definitions of its operands applies.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from autojit.ir.core.program import Builder, Op, Program, Value, building, check
 from autojit.ir.core.types import Type
 from autojit.ir.ops.linear import constant
 
-#: ``rule(op, rewriter)``: the values that take the place of the op's results, or None to
-#: leave the op alone.  A rule emits by calling declarations.
+#: ``rule(op, rewriter)`` returns the values that replace the op's results, or None to leave the op
+#: alone. A rule emits ops by calling declarations.
 Rule = Callable[[Op, "Rewriter"], Sequence[Value] | None]
 
 
@@ -26,36 +25,36 @@ _type = attrgetter("type")
 
 
 class Rewriter(Builder):
-    """A builder that applies rules to whatever is emitted into it."""
+    """A builder that applies rules to every op that is emitted into it."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         super().__init__()
         self.rules = rules
         self._definition: dict[Value, Op] = {}
-        #: What the first so many ops read.
+        #: The values that the first ``_looked_at`` ops read.
         self._read: set[Value] = set()
         self._looked_at = 0
         #: Facts that rules have found about an op, for reuse.
         self.notes: dict[Op, Any] = {}
 
     def definition(self, value: Value, kind: Declaration) -> Op | None:
-        """The op that computes a value if it is of that kind, else None."""
+        """Return the op that computes a value if it is of that kind, else None."""
         op = self._definition.get(value)
         return op if op is not None and op.kind is kind else None
 
     def maker(self, value: Value) -> Op | None:
-        """The op that computes a value; None for inputs."""
+        """Return the op that computes a value; None for inputs."""
         return self._definition.get(value)
 
     def is_read(self, value: Value) -> bool:
-        """Whether an op so far reads a value."""
+        """Whether any op emitted so far reads a value."""
         for op in self.ops[self._looked_at :]:
             self._read.update(op.operands)
         self._looked_at = len(self.ops)
         return value in self._read
 
     def scalar(self, value: Value) -> Any:
-        """The element that a constant repeats; None if the value is not a constant."""
+        """Return the element that a constant repeats; None if the value is not a constant."""
         op = self._definition.get(value)
         return op.params["value"] if op is not None and op.kind is constant else None
 
@@ -104,7 +103,7 @@ def _check(op: Op, replacement: Sequence[Value]) -> None:
 
 
 def rewrite(program: Program, rules: Sequence[Rule]) -> Program:
-    """The program after one walk; the same object where no rule applied."""
+    """Return the program after one walk; the same object if no rule applied."""
     rewriter = Rewriter(rules)
     replaced: dict[Value, Value] = {}
     with building(rewriter):
@@ -119,19 +118,19 @@ def rewrite(program: Program, rules: Sequence[Rule]) -> Program:
 
 
 def _with_operands(op: Op, replaced: dict[Value, Value]) -> Op:
-    """The op itself, or the same op on other operands; the results stay."""
+    """Return the op itself, or the same op on other operands with the same results."""
     if replaced.keys().isdisjoint(op.operands):
         return op
     operands = tuple([replaced.get(v, v) for v in op.operands])
     return Op(op.kind, operands, op.params, op.results, op.source)
 
 
-#: A rule for one kind of op: the value that takes the place of its result, or None.
+#: A rule for one kind of op: it returns the value that replaces the result, or None.
 OpRule = Callable[[Op, Rewriter], Value | None]
 
 
 class RuleTable:
-    """Rules by the declaration of the op that they apply to; calling it adds one."""
+    """Rules by the declaration of the op that they apply to; a call registers one."""
 
     def __init__(self) -> None:
         self.rules: dict[Declaration, list[OpRule]] = {}
@@ -145,7 +144,7 @@ class RuleTable:
         return register
 
     def rule(self, op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
-        """The rules as one: the first that applies."""
+        """Apply the first rule that applies, as a single rule."""
         for rule in self.rules.get(op.kind, ()):
             value = rule(op, rewriter)
             if value is not None:

@@ -1,7 +1,7 @@
-"""Chains of updates, in which the update that replaced a window is found without a look at each.
+"""Chains of updates, with a fast search for the update that replaced a window.
 
-A Python loop over ``a[i] = f(a[i], a[i - 1])`` is a chain as long as the loop, and an element that
-nothing has replaced yet is read from the array at its other end.
+A Python loop over ``a[i] = f(a[i], a[i - 1])`` makes a chain as long as the loop, and an element
+that was not replaced yet is read from the array at its other end.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from .rewrite import Rewriter
 
 
 def ranges_of(op: Op) -> list[range]:
-    """The range of each axis that a slice reads or an update replaces."""
+    """Return the range of each axis that a slice reads or an update replaces."""
     start, stride = op.params["start"], op.params["stride"]
     extents = (op.operands[1] if op.kind is update else op.result).shape
     return [range(a, a + n * s, s) for a, n, s in zip(start, extents, stride, strict=True)]
 
 
 class Link(NamedTuple):
-    """An update in a chain of them, and some of those before it: as far as the array ``before``
-    all replaced windows lie within a box.
+    """An update in a chain, together with some earlier ones: all windows replaced since the array
+    ``before`` are within a box.
 
-    The numbers of updates that links span are such that one is found in a number of steps
+    The numbers of updates that links span are such that an update is found in a number of steps
     logarithmic in the length of the chain (Myers: "An Applicative Random-Access Stack", 1983).
     """
 
@@ -34,13 +34,13 @@ class Link(NamedTuple):
     before: Value
 
     def is_apart(self, asked: list[range]) -> bool:
-        """Whether a box of ranges with elements is outside."""
+        """Whether a nonempty box of ranges is outside."""
         pairs = zip(asked, self.box, strict=True)
         return any(a[-1] < low or high < a[0] for a, (low, high) in pairs)
 
 
 def link_of(op: Op, at: Rewriter) -> Link:
-    """The link of an update, made once, after those of the updates before it."""
+    """Return the link of an update; it is made once, after those of earlier updates."""
     new = []
     inner: Op | None = op
     while inner is not None and inner not in at.notes:
@@ -68,6 +68,6 @@ def _linked(op: Op, at: Rewriter) -> Link:
 
 
 def _known(x: Value, at: Rewriter) -> Link | None:
-    """The link of the update that made an array; None of the first array of a chain."""
+    """Return the link of the update that made an array; None for the first array of a chain."""
     op = at.definition(x, update)
     return None if op is None else at.notes[op]

@@ -1,1 +1,1 @@
-"""Simplification rules, by the ops that they are about."""
+"""Simplification rules, by the ops to which they apply."""

@@ -1,15 +1,15 @@
-"""Rules for arithmetic.  Each is exact, to NaN and to the sign of a zero.
+"""Rules for arithmetic. Each is exact, up to NaN and the sign of a zero.
 
-But the power of a complex zero keeps its signs, and the power of a float becomes repeated
-multiplication, which backends may round differently.
+There are two exceptions: the power of a complex zero keeps its signs, and the power of a float
+becomes repeated multiplication, which backends may round differently.
 
 Ops that are left alone, and why: ``x + 0.0`` (-0.0 becomes 0.0), ``x * 0`` and ``x - x`` (NaN and
 infinity), ``-(a - b)`` (the sign of zero), ``x ** 0.5`` (differs from ``sqrt`` at -0.0 and -inf),
 complex ``x * 1`` (an infinite part makes the other one NaN).
 
 Legal where both sides are the same for every element of the dtype: NaN, infinities, both zeros, and
-integers that wrap; an error at run time stays.  The exceptions are named above, and products with
-two constants, which differ where the one of the first overflows or is subnormal.
+integers that wrap; an error at run time stays. The exceptions are those above, and products with
+two constants, which differ if the product with the first overflows or is subnormal.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from autojit.ir.rewriting.rewrite import Rewriter, RuleTable
 
 rules = RuleTable()
 
-#: Powers up to this are worth repeated multiplication.
+#: The largest exponent for which repeated multiplication is worth it.
 _LARGEST_EXPONENT = 64
 
 
 def _is(scalar: Any, wanted: complex) -> bool:
-    """Equality that tells 0.0 from -0.0 and is false for None."""
+    """Whether a scalar equals another, 0.0 and -0.0 being different; False for None."""
     return scalar is not None and scalar == wanted and repr(scalar) == repr(type(scalar)(wanted))
 
 

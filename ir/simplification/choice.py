@@ -1,7 +1,7 @@
-"""Rules for selection, logic, conversion and complex parts.  All are exact.
+"""Rules for selection, logic, conversion and complex parts. All are exact.
 
-Legal where both sides are the same for every element of the dtype, NaN and both zeros among them,
-and a dtype on the way holds each of its values.  Nothing changes in the results.
+Legal where both sides are the same for every element of the dtype, including NaN and both zeros,
+and an intermediate dtype can represent each of its values. Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -122,14 +122,14 @@ def convert_by_way_of_wider(op: Op, at: Rewriter) -> Value | None:
     if inner is None:
         return None
     (x,), wider, target = inner.operands, inner.params["dtype"], op.params["dtype"]
-    # An element outside of an integer target's range wraps if it comes from an integer and is
+    # An element outside of an integer target's range wraps if it comes from an integer, and is
     # undefined if it comes from a float.
     in_range = target.kind not in "iu" or wider.kind in "biu" or _holds(target, x.dtype)
     return convert(x, dtype=target) if in_range and _holds(wider, x.dtype) else None
 
 
 def _holds(wider: np.dtype, dtype: np.dtype) -> bool:
-    """Whether a dtype has every value of another (a float64 has not every int64)."""
+    """Whether a dtype has every value of another (float64 does not have every int64)."""
     if is_half(dtype):
         return wider.kind in "fc" and wider.itemsize > 2
     if is_half(wider):

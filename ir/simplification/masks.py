@@ -1,9 +1,9 @@
-"""Rules for selections by one condition, as slices with traced bounds and their derivatives are.
+"""Rules for selections by the same condition, as in slices with traced bounds and derivatives.
 
-They are exact but for the sign of a zero: 0.0 is not added to -0.0.
+They are exact up to the sign of a zero: 0.0 is not added to -0.0.
 
-Legal where the conditions are one value, so that they hold for the same elements.  A value that is
-not selected, NaN or an infinity, has no part in the result before or after.
+Legal where the conditions are the same value, so that they hold for the same elements. A value that
+is not selected, even NaN or infinity, does not affect the result before or after.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Rules for moves and reductions.
 
-All are exact but these: a sum of copies becomes a product with their number, which rounds once
-where the sum rounds often; and where zeros were to be added, -0.0 keeps its sign.
+All are exact with two exceptions: a sum of copies becomes a product with their number, which rounds
+once where the sum rounds often; and where zeros were to be added, -0.0 keeps its sign.
 
 Legal where each element of the result is the same element, or the sum of the same ones: at least
-one copy, and numbers that are added up, not truths.  Numbers that are added to one place may be
-added in another order.
+one copy, and numbers that are added, not bools. Numbers that are added to one place may be added in
+another order.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def concatenate_elements(op: Op, at: Rewriter) -> Value | None:
 
 
 def _follows(before: Any, part: Op, axis: int) -> bool:
-    """Whether a slice begins where another of the same array ends, and is as wide."""
+    """Whether a slice begins where another of the same array ends, with the same other ranges."""
     x, start, stop = before
     if start is None or x is not part.operands[0] or set(part.params["stride"]) != {1}:
         return False
@@ -208,7 +208,7 @@ def reduce_broadcast(op: Op, at: Rewriter) -> Value | None:
     axes = op.params["axes"]
     copies = prod(shape[a] for a in axes if a not in dims)
     # 0 copies of infinity are 0, a complex product with a real mixes its parts, and a sum of half
-    # floats is rounded once, however many there are.
+    # floats is rounded once, whatever the number of terms.
     unlike = x.dtype.kind == "c" or is_half(x.dtype)
     if copies == 0 or (op.kind is sum_ and copies > 1 and unlike):
         return None
@@ -239,13 +239,13 @@ def add_far_apart(op: Op, at: Rewriter) -> Value | None:
 
 
 def _added_in_window(base: Value, made: Op, *, known: bool) -> Value | None:
-    """The updates of a window added to what is there; None if that is no loop in place."""
+    """Add the updates of a window to its old elements; None if no loop can do it in place."""
     u = made.operands[1]
     if known:
         window = made.kind.pull_back_updates(base, made)  # type: ignore[attr-defined]
         return update(base, add(window, u), **made.params)
     partial = [a for a, (m, n) in enumerate(zip(u.shape, base.shape, strict=True)) if m != n]
-    if len(partial) != 1 or u.dtype.kind == "b":  # truths are not added at places
+    if len(partial) != 1 or u.dtype.kind == "b":  # bools are not added at places
         return None
     (axis,) = partial
     start, stride = (made.params[name][axis] for name in ("start", "stride"))

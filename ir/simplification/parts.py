@@ -1,8 +1,7 @@
 """Rules for parts of arrays: replaced windows, and reads of them. All are exact.
 
-Legal where the ranges tell of every element that is read, or replaced again, that it lies in a
-window, or that none does.  Indices stay the same ones, and so do their errors.  Nothing changes in
-the results.
+Legal where the ranges show for every element that is read or replaced again whether it is in a
+window. Indices stay the same, and so do their errors. Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def slice_of_concatenate(op: Op, at: Rewriter) -> Value | None:
 
 
 def _inside(asked: list[range], window: list[range]) -> list[range] | None:
-    """Ranges of positions in a window that are wholly in it; None if they are not."""
+    """Return the ranges of positions in a window that contains them all; None if it does not."""
     found: list[range] = []
     for a, w in zip(asked, window, strict=True):
         if not a:
@@ -109,7 +108,7 @@ def _inside(asked: list[range], window: list[range]) -> list[range] | None:
 
 
 def apart(asked: list[range], window: list[range]) -> bool:
-    """Whether two boxes of ranges have no element in common."""
+    """Whether two boxes of ranges have no common element."""
     return any(_never_meet(a, w) for a, w in zip(asked, window, strict=True))
 
 
@@ -135,9 +134,9 @@ def _sliced(x: Value, ranges: list[range]) -> Value:
     keeps=STRUCTURE,
 )
 def resolve_parts(program: Program) -> Program:
-    """The program with what is read of replaced windows taken from where it was made.
+    """Read parts of replaced windows from where they were computed.
 
-    Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
-    otherwise carry cotangents of the whole array from one step to the one before.
+    This runs before a program is differentiated: otherwise the derivative of ``u[i + 1] = f(u[i])``
+    would carry cotangents of the whole array from each step to the step before.
     """
     return dce.run(rewrite(program, [rules.rule]))

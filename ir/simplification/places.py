@@ -1,9 +1,8 @@
 """Rules for elements that are read at computed places.
 
-Legal where the part is whole along the axes that are indexed: then the same indices are out of
-bounds; past an element that is written where the two are different ones for sure; and for a row
-that is written back where the array, and the row's place in it, are those that it was read from.
-Nothing changes in the results.
+Legal where the part is whole along the indexed axes, so that the same indices are out of bounds; a
+read skips a written element only if the two are certainly different; and a row that is written back
+goes to the place in the array that it was read from. Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def scatter_scatter(op: Op, at: Rewriter) -> Value | None:
 
 
 def _axes_of_both(outer: Op, inner: Op) -> tuple[int, ...]:
-    """Those of an array that places of its rows, and places in a row, are along."""
+    """Return the axes of an array that are indexed by the places of rows and places in a row."""
     axes: tuple[int, ...] = outer.params["axes"]
     rest = [a for a in range(outer.operands[0].type.ndim) if a not in axes]
     return (*axes, *[rest[b] for b in inner.params["axes"]])
@@ -112,13 +111,13 @@ def update_scatter(op: Op, at: Rewriter) -> Value | None:
 
 
 def _differ(i: Value, j: Value, at: Rewriter) -> bool:
-    """Whether two integers are different numbers: both known, or one the other and a number."""
+    """Whether two integers differ: both are known, or they differ by a known number."""
     (a, m), (b, n) = _parts(i, at), _parts(j, at)
     return a is b and m != n
 
 
 def _parts(i: Value, at: Rewriter) -> tuple[Value | None, int]:
-    """An integer as a value and a number that is added to it."""
+    """Split an integer into a value and a number that is added to it."""
     number = at.scalar(i)
     if number is not None:
         return None, int(number)

@@ -1,11 +1,11 @@
-"""Rules for products with an operand that repeats along an axis, as cotangents of sums do.
+"""Rules for products with an operand that repeats along an axis, such as cotangents of sums.
 
 The gradient of ``sum(A @ B)`` by A is ``ones @ B.T``: every row of it is the sum of B's columns.
-Sums are rounded otherwise than the products, and may overflow where these do not.
+Sums are rounded differently from the products, and may overflow where these do not.
 
-Legal where the numbers are inexact and a sum has at least one term.  An infinite factor of several
-terms is multiplied with their sum: where one term is zero that is infinite, and was NaN.  Products
-of single terms keep the sign of a zero.
+Legal where the numbers are inexact and a sum has at least one term. An infinite factor of several
+terms is multiplied with their sum: if one term is zero the result is infinite, and was NaN.
+Products of single terms keep the sign of a zero.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ rules = RuleTable()
 
 
 class _Repeated(NamedTuple):
-    """A value that repeats another one: axis k of that is its axis ``dims[k]``."""
+    """A value that repeats another one: axis k of that one is axis ``dims[k]`` of the value."""
 
     value: Value
     dims: tuple[int, ...]
@@ -57,7 +57,7 @@ def dot_with_repeated(op: Op, at: Rewriter) -> Value | None:
             continue
         again = [axis for axis in range(v.type.ndim) if axis not in (*found.dims, *batch)]
         if any(axis in contract and not v.shape[axis] for axis in again):
-            continue  # no terms: a zero, also where what repeats is infinite
+            continue  # no terms: the result is zero, even if the repeated number is infinite
         if any(v.shape[axis] != 1 or axis in contract for axis in again):
             return _without(op, side, found, again)
     return None
@@ -100,7 +100,7 @@ def _extents(v: Value, axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _without(op: Op, side: int, found: _Repeated, again: list[int]) -> Value:
-    """The product without the axes along which one operand repeats."""
+    """Return the product without the axes along which one operand repeats."""
     v, other = op.operands[side], op.operands[1 - side]
     (batch, opposite), (mine, theirs) = (
         (op.params[name][side], op.params[name][1 - side]) for name in ("batch", "contract")
@@ -129,7 +129,7 @@ def _renumbered(axes: Sequence[int], kept: list[int]) -> tuple[int, ...]:
 
 
 def _places(op: Op, side: int, again: list[int]) -> tuple[int, ...]:
-    """The axes of the result that are left: not the free ones along which the operand repeats."""
+    """Return the axes of the result without the free ones along which the operand repeats."""
     (ba, bb), (ca, cb) = op.params["batch"], op.params["contract"]
     axes = [(0, axis) for axis in (*ba, *free_axes(op.operands[0].type.ndim, ca, ba))]
     axes += [(1, axis) for axis in free_axes(op.operands[1].type.ndim, cb, bb)]

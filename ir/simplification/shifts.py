@@ -9,11 +9,11 @@ The gradient of a softmax, or of a log-sum-exp, as users write it goes through t
     %20: f64[3] = add %14, %19              # -> %14
 
 The cotangent of the maximum is zero in exact arithmetic, for all operands; in floating point it
-consists of rounding errors.  The rule finds this by multiplying out: values are sums of products of
+consists of rounding errors. The rule finds this by multiplying out: values are sums of products of
 powers of other values, and factors that do not change along an axis leave a sum along it.
 
-Legal where the omitted value is a sum of products that all cancel, to four roundings of their
-coefficients.  The results lose rounding errors, and NaN where infinities, or 0 divided by 0, would
+Legal where the omitted value is a sum of products that all cancel, up to four roundings of their
+coefficients. The results lose rounding errors, and NaN where infinities, or 0 divided by 0, would
 have cancelled.
 """
 
@@ -35,22 +35,22 @@ from autojit.ir.rewriting.rewrite import Rewriter, RuleTable
 
 rules = RuleTable()
 
-#: A factor: what it is (a value, or a product that is summed), and the axis of the whole that each
-#: axis of it is; None if it has one element.
+#: A factor: a value, or a product that is summed; and for each of its axes the axis of the whole,
+#: or None if it has one element.
 Factor = tuple[Any, tuple[int | None, ...]]
 #: Factors with their powers.
 Product = frozenset[tuple[Factor, int]]
-#: Products with their coefficients; none of them stands for zero.
+#: Products with their coefficients; the empty dict is zero.
 Form = dict[Product, float]
 
-#: Values with longer forms stand for themselves, which is tried with one length after the other:
-#: what cancels may be seen only in products multiplied out, or only where they are not (those of
-#: the derivative of a function that softmax is put into are many, and not needed).
+#: Values with longer forms are kept as they are. The limits are tried in order: a cancellation may
+#: be visible only in products that are multiplied out, or only in products that are not (the
+#: derivative of a function applied to softmax has many, which are not needed).
 MOST_PRODUCTS = (2, 6, 24)
-#: Definitions are not followed further.
+#: The depth to which definitions are followed.
 DEPTH = 30
-#: Coefficients that cancel to this part of the largest are rounding errors of constants: four
-#: roundings of a float64.  More would be a number that the program means.
+#: Coefficients that cancel to this fraction of the largest are rounding errors of constants: four
+#: roundings of a float64. More would be a number that the program means.
 ROUNDING = 2.0**-50
 
 
@@ -73,7 +73,7 @@ def is_zero(v: Value, at: Rewriter) -> bool:
 
 
 def _is_share(v: Value, at: Rewriter) -> bool:
-    """Whether a value is a condition (0 or 1) divided by a number, as the share of a largest
+    """Whether a value is a condition (0 or 1) divided by a number, like the share of a largest
     element.
     """
     while made := at.definition(v, broadcast) or at.definition(v, reshape):
@@ -92,7 +92,7 @@ def _itself(v: Value) -> Form:
 
 
 def _collected(terms: Iterable[tuple[Product, float]]) -> Form:
-    """Equal products added up; those that cancel are left out."""
+    """Add equal products; those that cancel are omitted."""
     form: Form = {}
     largest: dict[Product, float] = {}
     for product, coefficient in terms:
@@ -113,7 +113,7 @@ def _product(a: Form, b: Form) -> Form:
 
 
 def _moved(form: Form, axis: Callable[[int], int | None]) -> Form:
-    """The form with its axes where a move puts them."""
+    """Return the form with its axes where a move puts them."""
 
     def place(factor: Factor) -> Factor:
         value, dims = factor
@@ -123,13 +123,13 @@ def _moved(form: Form, axis: Callable[[int], int | None]) -> Form:
 
 
 class Follow:
-    """The forms of operands, for rules."""
+    """Computes the forms of operands, for rules."""
 
     def __init__(self, at: Rewriter, depth: int, most: int, known: dict[Value, Form]) -> None:
         self.at, self.depth, self.most, self.known = at, depth, most, known
 
     def __call__(self, v: Value) -> Form:
-        """A value as a sum of products, or as itself."""
+        """Return a value as a sum of products, or as itself."""
         if v not in self.known:
             op = self.at.maker(v)
             rule = _RULES.get(op.kind) if op is not None and self.depth else None
@@ -139,7 +139,7 @@ class Follow:
         return self.known[v]
 
     def counts(self, v: Value) -> bool:
-        """Whether a value is 0, 1, 2, …"""
+        """Whether a value is the sequence 0, 1, 2, …"""
         return v.type.ndim == 1 and self.at.definition(v, iota) is not None
 
 
@@ -170,7 +170,7 @@ def _sub(op: Op, follow: Follow) -> Form:
 
 
 def _reshape(op: Op, follow: Follow) -> Form | None:
-    """Only axes of one element come and go."""
+    """Return the form if only axes of one element are added or removed."""
     before, after = (
         [axis for axis, extent in enumerate(v.shape) if extent != 1]
         for v in (op.operands[0], op.result)
@@ -229,7 +229,7 @@ def _add_at(op: Op, follow: Follow) -> Form | None:
 
 
 def _update_of(inside: Product, axes: list[int]) -> tuple[Value, int] | None:
-    """The updates whose sum over all axes but that of the rows this is, and that axis."""
+    """Return the updates whose sum over all axes except the row axis this is, and that axis."""
     if len(inside) != 1:
         return None
     (((value, dims), power),) = inside
@@ -242,7 +242,7 @@ def _update_of(inside: Product, axes: list[int]) -> tuple[Value, int] | None:
 
 
 def _sum_of(inside: Product, axes: list[int], kept: list[int]) -> Factor:
-    """The sum of a product as a factor: equal for equal sums, wherever they are computed."""
+    """Return the sum of a product as a factor, equal for equal sums wherever they are computed."""
     free = sorted({d for (_, dims), _ in inside for d in dims if d is not None and d not in axes})
     names = {axis: n for n, axis in enumerate(free)} | {a: -1 - n for n, a in enumerate(axes)}
     key = frozenset(

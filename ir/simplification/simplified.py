@@ -1,6 +1,6 @@
-"""The rules of all rewriting, until none applies: what every transformation may ask for.
+"""Applies all rewriting rules until none applies; every transformation may request it.
 
-A program knows whether it is simplified (``Program.simplified``), so to ask again costs nothing.
+A program knows whether it is simplified (``Program.simplified``), so a repeated request is free.
 
 Legal where each of its passes is legal.
 """
@@ -24,20 +24,19 @@ from .simplify import simplify
     done=lambda program: program.simplified,
 )
 def simplified(program: Program) -> Program:
-    """The program folded, simplified, without repetition and dead code.
+    """Fold and simplify a program, and remove repetition and dead code.
 
     One walk reaches the fixed point: every rule looks only at an op and at the ops that make its
-    operands, and the ops that rules emit are offered to the rules again.  Values are unchanged up
-    to rounding.  NaN, infinities and signed zeros are preserved except in sums of parts
-    (``masks``), of copies and of updates (``moves``), products with repeated operands
-    (``products``) or with unit matrices (``units``), sums of windows (``windows``), and terms that
-    cancel (``shifts``).
+    operands, and the ops that rules emit are offered to the rules again. Values are unchanged up to
+    rounding. NaN, infinities and signed zeros are preserved except in sums of parts (``masks``), of
+    copies and of updates (``moves``), products with repeated operands (``products``) or with unit
+    matrices (``units``), sums of windows (``windows``), and terms that cancel (``shifts``).
     """
     while True:
         rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
         made = dce.run(rewrite(program, rules))
-        # A result that a loop no longer computes may have been the only reader of other values in
-        # it.
+        # A result that a loop no longer computes may have been the only reader of other values
+        # in it.
         if made is program or not made.has(BodyOp):
             break
         program = made

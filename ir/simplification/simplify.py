@@ -1,4 +1,4 @@
-"""Algebra: ops that others express with less work.
+"""Algebra: ops are replaced by ops that do less work.
 
 Before::
 
@@ -11,8 +11,8 @@ After::
     %2: f64[3] = neg %1
     %3: f64[3] = sub %0, %1
 
-The rules stand beside this file, by family: ``arithmetic``, ``choice``, ``masks``, ``moves``,
-``parts``, ``places``, ``products``, ``shifts``, ``units`` and ``windows``.
+The rules are in the modules of this folder, by family: ``arithmetic``, ``choice``, ``masks``,
+``moves``, ``parts``, ``places``, ``products``, ``shifts``, ``units`` and ``windows``.
 
 Legal where each family says.
 """

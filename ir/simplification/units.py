@@ -1,9 +1,9 @@
-"""Rules for unit matrices, as the basis of a Jacobian is one.
+"""Rules for unit matrices, such as the basis of a Jacobian.
 
-They are exact but for 0 times infinity, which a product with a unit matrix would make NaN.
+They are exact except for 0 times infinity, which makes a product with a unit matrix NaN.
 
 Legal where rows are compared with columns of a square, numbers are inexact, and one axis is
-contracted.  Besides, NaN in one place does not spread to the others, and -0.0 keeps its sign.
+contracted. Besides, NaN in one place does not spread to others, and -0.0 keeps its sign.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Rules for the cotangents of windows that slide: they are windows themselves.
+"""Rules for the cotangents of sliding windows, which are windows themselves.
 
-The gradient of a convolution, sum_j g[p - j] v[j], is a convolution.  Written as the transpose of
-windows it is a sum of sheared arrays, and each of its elements asks whether it lies in the array;
-windows of a padded array do not.
+The gradient of a convolution, sum_j g[p - j] v[j], is a convolution. Written as the transpose of
+windows it is a sum of sheared arrays, with a bounds check for each element; windows of a padded
+array need none.
 
-Legal where the shear is that of all windows, none of them cut off.  Sums are rounded in another
-order, and zeros around the array are terms of them: an infinity or NaN in the other factor makes
-NaN near the ends.
+Legal where the shear is that of all windows, with none cut off. Sums are rounded in another order,
+and zeros around the array are among their terms: an infinity or NaN in the other factor makes NaN
+near the ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ rules = RuleTable()
 
 
 def _sheared(op: Op, at: Rewriter) -> Op | None:
-    """The shear that is the transpose of windows, if a sum is that of one along its windows."""
+    """Return the shear that transposes windows, if an op sums a shear along its windows."""
     found = at.definition(op.operands[0], shear)
     if found is None or op.params["axes"] != (found.params["along"],):
         return None
@@ -32,7 +32,7 @@ def _sheared(op: Op, at: Rewriter) -> Op | None:
 
 
 def _windows_around(x: Value, axis: int, size: int) -> Value:
-    """Windows of an array between zeros: all that have elements of it."""
+    """Return the windows of a zero-padded array that contain any of its elements."""
     margin = tuple(size - 1 if k == axis else 0 for k in range(x.type.ndim))
     padded = pad(x, low=margin, high=margin, interior=(0,) * x.type.ndim)
     return windows(padded, axis=axis, size=size)
@@ -49,7 +49,7 @@ def sum_of_sheared_product(op: Op, at: Rewriter) -> Value | None:
     free = [
         free_axes(v.type.ndim, c, b) for v, c, b in zip(made.operands, contract, batch, strict=True)
     ]
-    #: Of which operand, and which of its axes, an axis of the product is.
+    #: The operand and its axis for each axis of the product.
     places = [(-1, k) for k in batch[0]]
     places += [(side, k) for side in (0, 1) for k in free[side]]
     (side, axis), (other, along) = (places[found.params[name]] for name in ("axis", "along"))

@@ -1,9 +1,10 @@
-"""Bessel functions, and those of Airy, Kelvin and Struve.
+"""Bessel functions, and functions of Airy, Kelvin and Struve.
 
-Sources of the derivatives by the argument: DLMF 10.6, 10.29 (recurrences), 10.51 (spherical), 9.2
-(Airy's equation), 10.61, 10.63 (Kelvin's), 11.4.23 and 11.4.30 (Struve).  The derivatives of kv
-and iv by their orders are those of DLMF 10.32.9 and 10.32.2 under the integral, those of jv and
-yv by DLMF 10.9.6 and 10.9.7; by other orders none is known.
+Sources of the derivatives with respect to the argument: DLMF 10.6, 10.29 (recurrences), 10.51
+(spherical), 9.2 (Airy's equation), 10.61, 10.63 (Kelvin's), 11.4.23 and 11.4.30 (Struve). The
+derivatives of kv and iv with respect to the order differentiate DLMF 10.32.9 and 10.32.2 under the
+integral; those of jv and yv differentiate DLMF 10.9.6 and 10.9.7. Derivatives with respect to other
+orders are not known.
 """
 
 from __future__ import annotations
@@ -42,28 +43,28 @@ def _adding(f: External, v: Value, x: Value) -> Value:
     return (f(v - 1, x) + f(v + 1, x)) * 0.5
 
 
-#: The sum of x and |v| up to which derivatives of jv and yv by v are known; NaN beyond.
+#: The limit of x + |v| for derivatives of jv and yv with respect to v; they are NaN beyond.
 LARGEST = 300.0
 
 
 def _known_by_order(v: Value, x: Value, found: Value) -> Value:
-    """A derivative by the order, for 0 < x; it is no real number below 0."""
+    """Return a derivative by the order for x > 0; NaN for x <= 0, where it is not real."""
     near = lt(absolute(v) + x, full(LARGEST, x.type))
     return select(bitwise_and(near, lt(zero(x), x)), found, full(nan, x.type))
 
 
 def _leg(v: Value, x: Value, start: Value) -> Value:
-    """How long exp(|v| t - x sinh(t)) is not negligible from ``start`` on."""
+    """Return the length from ``start`` on over which exp(|v| t - x sinh(t)) is not negligible."""
     peak = arcsinh(absolute(v) / x)
     return stop_gradient(peak + arccosh(42 / root(v * v + x * x) + 1) - start)
 
 
 def jv_by_order(v: Value, x: Value) -> Value:
-    """The derivative of jv by v, for x > 0 and x + |v| < 300.
+    """Return the derivative of jv by v, for x > 0 and x + |v| < 300.
 
-    To 1e-12 of |J| + |dJ/dv| (tested for x in 1e-3..290).  DLMF 10.9.17 from infinity - i pi by
-    a - i pi and a + i pi to infinity + i pi, where x cosh(a) = v if v > x, so that no terms cancel,
-    and a = 0 otherwise.
+    Accurate to 1e-12 of |J| + |dJ/dv| (tested for x in 1e-3..290). The path of DLMF 10.9.17 goes
+    from infinity - i pi through a - i pi and a + i pi to infinity + i pi, where x cosh(a) = v if
+    v > x, so that no terms cancel, and a = 0 otherwise.
     """
     a = stop_gradient(arccosh(maximum(v / x, full(1, v.type))))
     length = _leg(v, x, a)
@@ -80,9 +81,10 @@ def jv_by_order(v: Value, x: Value) -> Value:
 
 
 def yv_by_order(v: Value, x: Value) -> Value:
-    """The derivative of yv by v, for x > 0 and x + |v| < 300.
+    """Return the derivative of yv by v, for x > 0 and x + |v| < 300.
 
-    To 1e-12 of |Y| + |dY/dv| (tested for x in 1e-3..290): DLMF 10.9.7 under the integral.
+    Accurate to 1e-12 of |Y| + |dY/dv| (tested for x in 1e-3..290). It differentiates DLMF 10.9.7
+    under the integral.
     """
     length = _leg(v, x, zero(x))
 
@@ -127,9 +129,9 @@ ive: External = External(
 
 
 def kv_by_order(v: Value, x: Value) -> Value:
-    """The derivative of kve by v, the integral of s sinh(v s) exp(x (1 - cosh(s))) over s > 0.
+    """Return the derivative of kve by v: the integral of s sinh(v s) exp(x (1 - cosh(s))), s > 0.
 
-    To 1e-12 relative (tested for x in 1e-3..1e3, |v| < 50).  The integrand is largest near
+    Accurate to 1e-12 relative (tested for x in 1e-3..1e3, |v| < 50). The integrand is largest near
     asinh(|v| / x), and is cut off where it has fallen by exp(-42).
     """
     large = root(stop_gradient(v * v + x * x))
@@ -146,20 +148,20 @@ def kv_by_order(v: Value, x: Value) -> Value:
 
 
 def _above_half(v: Value, x: Value) -> Value:
-    """The derivative of ive by an order v of 1/2 or more, for x > 0.
+    """Return the derivative of ive by an order v of 1/2 or more, for x > 0.
 
-    The logarithm of DLMF 10.32.2 differentiated, with 1 - t = 2 / (1 + exp(-u)): the mean of
-    log(1 - t**2) by the integrand, plus log(x / 2) - psi(v + 1/2).
+    It differentiates the logarithm of DLMF 10.32.2, with 1 - t = 2 / (1 + exp(-u)): the mean of
+    log(1 - t**2) weighted by the integrand, plus log(x / 2) - psi(v + 1/2).
     """
     a = v + 0.5
     large = root(stop_gradient(x * x + a * a))
-    share = stop_gradient(a) / (stop_gradient(x + a) + large)  # of u at the greatest integrand
+    share = stop_gradient(a) / (stop_gradient(x + a) + large)  # where the integrand is largest
     peak = log(share) - log1p(-share)
     bend = share * (1 - share) * large * 2
     reach = 42 / stop_gradient(a) + root(84 / bend)
 
     def log_square(u: Value) -> Value:
-        """``log(1 - t**2)``."""
+        """Return ``log(1 - t**2)``."""
         away = absolute(u)
         return log(full(4, u.type)) - away - log1p(exp(-away)) * 2
 
@@ -171,7 +173,7 @@ def _above_half(v: Value, x: Value) -> Value:
 
 
 def _from_zero(v: Value, x: Value) -> Value:
-    """The same of v >= 0: below 1/2 by the recurrence of DLMF 10.29.1."""
+    """Return the same for v >= 0: below 1/2 by the recurrence of DLMF 10.29.1."""
     low = lt(v, full(0.5, v.type))
     order = select(low, v + 1, v)
     first = _above_half(order, x)
@@ -181,9 +183,9 @@ def _from_zero(v: Value, x: Value) -> Value:
 
 
 def ive_by_order(v: Value, x: Value) -> Value:
-    """The derivative of ive by v, for x > 0; it is no real number below 0.
+    """Return the derivative of ive by v, for x > 0; NaN for x <= 0, where it is not real.
 
-    To 1e-12 relative (tested for x in 1e-3..1e3, |v| < 50).  That of a negative order is by DLMF
+    Accurate to 1e-12 relative (tested for x in 1e-3..1e3, |v| < 50). Negative orders use DLMF
     10.27.2.
     """
     negative, size = lt(v, zero(v)), absolute(v)
@@ -206,7 +208,7 @@ kve: External = External(
     lambda t, y, v, x: t * (y - _adding(kve, v, x)),
     cost=1200,
 )
-#: Of whole orders.
+#: Of integer orders.
 kn: External = External(
     "kn", unknown, lambda t, y, n, x: -(t * _adding(kn, n, x)), whole=(0,), cost=400
 )
@@ -236,7 +238,7 @@ i1e: External = External(
 k0e: External = External("k0e", lambda t, y, x: t * (y - k1e(x)), cost=152)
 k1e: External = External("k1e", lambda t, y, x: t * (y - y / x - k0e(x)), cost=152)
 
-# -- spherical ones, of whole orders -------------------------------------------------------
+# -- spherical functions of integer orders ------------------------------------------------
 
 
 def _spherical(letter: str, lower: float, upper: float) -> External:
@@ -271,7 +273,7 @@ airy: list[External] = [
 
 
 def _scale(x: Value) -> Value:
-    """The slope of the exponents by which these are scaled, 2/3 x**(3/2) for x > 0."""
+    """Return the slope of the exponent in the scaling of airye, 2/3 x**(3/2) for x > 0."""
     return root(maximum(x, zero(x)))
 
 

@@ -1,7 +1,7 @@
 """The incomplete beta function and its inverses.
 
-Sources of the derivatives: DLMF 8.17.  Those by a and b are integrals of one sign, as those of the
-incomplete gamma function are (``gamma.by_shape``).
+Sources of the derivatives: DLMF 8.17. The derivatives by a and b are integrals of one sign, like
+those of the incomplete gamma function (``gamma.by_shape``).
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from .series import integral, one, x_log, zero
 
 
 def density(a: Value, b: Value, x: Value) -> Value:
-    """The derivative of betainc by x: ``x**(a - 1) (1 - x)**(b - 1) / beta(a, b)``."""
+    """Return the derivative of betainc by x: ``x**(a - 1) (1 - x)**(b - 1) / beta(a, b)``."""
     return exp(x_log(a - 1, x) + x_log1p(b - 1, -x) - betaln(a, b))
 
 
 def x_log1p(x: Value, y: Value) -> Value:
-    """``x log(1 + y)``, and 0 where x is."""
+    """Return ``x log(1 + y)``, and 0 if x is 0."""
     trivial = eq(x, 0)
     return select(trivial, zero(x), x * log1p(select(trivial, zero(y), y)))
 
 
 def by_first(a: Value, b: Value, log_x: Value, log_rest: Value) -> Value:
-    """The derivative of betainc by a, from the logarithms of x and 1 - x.
+    """Return the derivative of betainc by a, from the logarithms of x and 1 - x.
 
     With r = ln t - digamma(a) + digamma(a + b), it is the integral of t**(a-1) (1-t)**(b-1) r /
-    beta(a, b) over t < x, and less that over t > x; r has one sign on one of the two.  With
+    beta(a, b) over t < x, and minus the integral over t > x; r has one sign on one of the two. With
     ln(t / (1 - t)) = ln(x / (1 - x)) - s, or + s, s runs from 0 to infinity.
 
-    A small a becomes a + 1 (DLMF 8.17.20): I(a, b) = I(a + 1, b) + x**a (1-x)**b / (a beta(a, b)).
+    A small a is raised to a + 1 (DLMF 8.17.20):
+    I(a, b) = I(a + 1, b) + x**a (1-x)**b / (a beta(a, b)).
     """
     small = bitwise_and(lt(a, one(a)), lt(log_x, log_rest))
     raised = select(small, a + 1, a)
@@ -67,17 +68,17 @@ def by_first(a: Value, b: Value, log_x: Value, log_rest: Value) -> Value:
 
 
 def _inside(x: Value, found: Value) -> Value:
-    """At 0 and 1 betainc is 0 and 1 for all a and b."""
+    """Return 0 at 0 and 1, where betainc is 0 and 1 for all a and b."""
     return select(bitwise_or(eq(x, 0), eq(x, 1)), zero(x), found)
 
 
 def by_a(a: Value, b: Value, x: Value) -> Value:
-    """The derivative of betainc by a, to 1e-10 relative (tested for a, b in 0.01..1e4)."""
+    """Return the derivative of betainc by a, to 1e-10 relative (tested for a, b in 0.01..1e4)."""
     return _inside(x, by_first(a, b, log(x), log1p(-x)))
 
 
 def by_b(a: Value, b: Value, x: Value) -> Value:
-    """The derivative of betainc by b: I(a, b, x) = 1 - I(b, a, 1 - x)."""
+    """Return the derivative of betainc by b, from I(a, b, x) = 1 - I(b, a, 1 - x)."""
     return _inside(x, -by_first(b, a, log1p(-x), log(x)))
 
 

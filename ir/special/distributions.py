@@ -1,9 +1,9 @@
 """Distribution functions, their complements and inverses.
 
 Each is one of the incomplete gamma and beta functions at other arguments, and so are its
-derivatives (definitions: SciPy's documentation of each; DLMF 8.17, 8.2).  An inverse has the
-derivatives of an implicit function: with F(x, a) = p, x_p = 1 / F_x and x_a = -F_a / F_x.  Numbers
-of successes are rounded down, so the derivative by them is 0.
+derivatives (definitions: SciPy's documentation of each; DLMF 8.17, 8.2). An inverse has the
+derivatives of an implicit function: with F(x, a) = p, x_p = 1 / F_x and x_a = -F_a / F_x. Numbers
+of successes are rounded down, so the derivatives with respect to them are 0.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from . import beta, gamma
 from .external import External, unknown
 from .series import where_not, x_log, zero
 
-#: The derivative by one argument, from all of them.
+#: The derivative with respect to one argument, as a function of all arguments.
 Slope = Callable[..., Value]
 
 
 def _cumulative(
     name: str, *slopes: Slope | None, sign: int = 1, whole: tuple[int, ...] = ()
 ) -> External:
-    """A distribution function, from its derivative by each argument; or its complement."""
+    """Declare a distribution function, or its complement, from its derivative by each argument."""
 
     def rule(slope: Slope) -> Callable[..., Value]:
         if slope is unknown:
@@ -43,8 +43,9 @@ def _cumulative(
 def _inverse(
     name: str, slopes: tuple[Slope, ...], p: int, x: int, *, sign: int = 1, cost: int = 4000
 ) -> External:
-    """The inverse, by its argument ``x``, of a function with these derivatives, one for each
-    argument.  The probability is argument ``p`` of the inverse; the others keep their order."""
+    """Declare the inverse, with respect to argument ``x``, of a function with these derivatives,
+    one per argument. The probability is argument ``p`` of the inverse; the others keep their
+    order."""
 
     def all_of(y: Value, args: tuple[Value, ...]) -> tuple[Value, ...]:
         others = [a for i, a in enumerate(args) if i != p]
@@ -73,7 +74,7 @@ chdtrc = _cumulative("chdtrc", *_CHI, sign=-1)
 chdtri = _inverse("chdtri", _CHI, 1, 1, sign=-1)
 chdtriv = _inverse("chdtriv", _CHI, 0, 0)
 
-#: Of rate a and shape b.
+#: For the rate a and the shape b.
 _GAMMA = (
     lambda a, b, x: gamma.density(b, a * x) * x,
     lambda a, b, x: gamma.by_shape(b, a * x),
@@ -87,7 +88,7 @@ gdtrix = _inverse("gdtrix", _GAMMA, 2, 2)
 
 
 def _poisson(k: Value, m: Value) -> Value:
-    """By the mean: less the probability of k."""
+    """Return the derivative by the mean: minus the probability of k."""
     return -exp(x_log(floor(k), m) - m - gamma.gammaln(floor(k) + 1))
 
 
@@ -107,7 +108,7 @@ pdtrik = External(
 
 
 def _binomial(k: Value, n: Value, p: Value) -> Value:
-    """By p; bdtr is betainc(n - k, k + 1, 1 - p)."""
+    """Return the derivative by p; bdtr is betainc(n - k, k + 1, 1 - p)."""
     inside = beta.density(floor(k) + 1, n - floor(k), p)
     return select(lt(floor(k), n), -inside, zero(p))
 
@@ -120,7 +121,7 @@ bdtri = External(
 
 
 def _negative_binomial(k: Value, n: Value, p: Value) -> Value:
-    """By p; nbdtr is betainc(n, k + 1, p)."""
+    """Return the derivative by p; nbdtr is betainc(n, k + 1, p)."""
     return beta.density(n, floor(k) + 1, p)
 
 
@@ -135,7 +136,7 @@ nbdtri = External(
     cost=4000,
 )
 
-#: Of numbers of successes that are real.
+#: For real numbers of successes.
 _BINOMIAL = (
     lambda k, n, p: beta.by_b(n - k, k + 1, 1 - p) - beta.by_a(n - k, k + 1, 1 - p),
     lambda k, n, p: beta.by_a(n - k, k + 1, 1 - p),
@@ -155,20 +156,20 @@ nbdtrin = _inverse("nbdtrin", _NEGATIVE_BINOMIAL, 1, 1)
 
 
 def _logarithms(n: Value, d: Value, x: Value) -> tuple[Value, Value]:
-    """fdtr is betainc(n / 2, d / 2, y), y = n x / (d + n x): the logarithms of y and 1 - y."""
+    """Return the logarithms of y = n x / (d + n x) and 1 - y; fdtr is betainc(n / 2, d / 2, y)."""
     whole = log(d + n * x)
     return log(n * x) - whole, log(d) - whole
 
 
 def _f_slope(n: Value, d: Value, x: Value) -> Value:
-    """The derivative by y, times y (1 - y)."""
+    """Return the derivative by y, times y (1 - y)."""
     a, b = n * 0.5, d * 0.5
     log_y, log_rest = _logarithms(n, d, x)
     return exp(a * log_y + b * log_rest - gamma.betaln(a, b))
 
 
 def _beyond_zero(formula: Slope) -> Slope:
-    """The derivatives by the degrees of freedom are 0 at x = 0."""
+    """Extend the formula of a derivative by degrees of freedom to x = 0, where it is 0."""
 
     def slope(n: Value, d: Value, x: Value) -> Value:
         at_zero = eq(x, 0)
@@ -206,7 +207,7 @@ def _student_density(v: Value, t: Value) -> Value:
 
 
 def _student_by_freedom(v: Value, t: Value) -> Value:
-    # Below 0 it is betainc(v / 2, 1 / 2, v / (v + t**2)) / 2; beyond, 1 less that of -t.
+    # For t < 0 it is betainc(v / 2, 1 / 2, v / (v + t**2)) / 2; for t > 0, 1 minus that of -t.
     at_zero = eq(t, 0)
     half, square = v * 0.5, where_not(at_zero, t * t, 1.0)
     b = full(0.5, v.type)

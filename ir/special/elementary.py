@@ -1,6 +1,6 @@
 """Elementary functions of scipy.special that NumPy lacks, and losses and entropies.
 
-Sources: SciPy's definitions.  They are called where SciPy's formula keeps digits that a plain one
+Sources: SciPy's definitions. SciPy's function is called if it keeps digits that a plain formula
 loses; the others are formulas of ordinary ops (``formulas``), which fuse and become vector code.
 """
 
@@ -50,18 +50,18 @@ round_ = External("round", None, cost=8)
 
 
 def _nan_or(x: Value, value: float) -> Value:
-    """A constant, and NaN where x is."""
+    """Return a constant; NaN where x is NaN."""
     return select(isnan(x), x, full(value, x.type))
 
 
 def _steep(x: Value) -> Value:
-    """0 where x is 0, with an infinite derivative there: the square root.  The sum with 0 makes -0
-    a 0, whose root has the derivative of the right side."""
+    """Return sqrt(x) for x = 0, which is 0 with an infinite derivative. Adding 0 turns -0 into 0,
+    whose root has the derivative from the right."""
     return sqrt(select(eq(x, 0), x + zero(x), one(x)))
 
 
 def _entr(x: Value) -> Value:
-    """-x log(x), continued by 0, where its derivative is infinite; minus infinity below 0."""
+    """Return -x log(x); 0 at 0, with an infinite derivative; minus infinity below 0."""
     inside = gt(x, zero(x))
     safe = select(inside, x, one(x))
     return select(
@@ -70,7 +70,7 @@ def _entr(x: Value) -> Value:
 
 
 def _rel_entr(x: Value, y: Value) -> Value:
-    """x log(x / y); 0 where x is 0 and y is not negative, with the derivative -infinity by x where
+    """Return x log(x / y); 0 if x is 0 and y is not negative, with the derivative -infinity by x if
     y is positive; else infinity."""
     inside = bitwise_and(gt(x, zero(x)), gt(y, zero(y)))
     a, b = select(inside, x, one(x)), select(inside, y, one(y))
@@ -101,7 +101,7 @@ def _pseudo_huber(delta: Value, r: Value) -> Value:
     return select(ge(delta, zero(delta)), inside, _nan_or(delta + r, float("inf")))
 
 
-#: What answers for the ufuncs of scipy.special that are formulas of other ops.
+#: The implementations of the ufuncs of scipy.special that are formulas of other ops.
 FORMULAS: dict[str, Callable[..., Value]] = {
     "entr": _entr,
     "rel_entr": _rel_entr,

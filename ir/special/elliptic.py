@@ -1,8 +1,8 @@
 """Elliptic integrals and functions, and the arithmetic-geometric mean.
 
-Sources of the derivatives: DLMF chapter 19 (19.18 for Carlson's integrals, 19.25 for Legendre's by
-Carlson's, so that nothing cancels at m = 0) and 22.13.  The derivatives of R_D and R_J are those of
-the integrals that define them (19.16), by a quadrature of fixed order.
+Sources of the derivatives: DLMF chapter 19 (19.18 for Carlson's integrals, 19.25 for Legendre's in
+terms of Carlson's, so that nothing cancels at m = 0) and 22.13. The derivatives of R_D and R_J are
+those of the integrals that define them (19.16), by a quadrature of fixed order.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .series import line_integral, one, zero
 
 
 def _power_integral(factor: float, terms: Sequence[tuple[Value, float]]) -> Value:
-    """``factor`` times the integral of the product of (t + x)**power over t > 0, to 1e-12.
+    """Return ``factor`` times the integral of the product of (t + x)**power over t > 0, to 1e-12.
 
-    The trapezoidal rule in ln(t / x) with the last of the x's, which is to be positive.  For x of
-    magnitudes within 1e10.
+    It applies the trapezoidal rule in ln(t / x) with the last x, which must be positive. The x's
+    must have magnitudes within 1e10 of each other.
     """
     powers = [power for _, power in terms]
 
@@ -88,7 +88,7 @@ elliprg = External(
 
 
 def _rj_by(which: int, a: Value, b: Value, c: Value, p: Value) -> Value:
-    """NaN for p < 0, where the integral is a principal value."""
+    """Return a derivative of R_J; NaN for p < 0, where the integral is a principal value."""
     powers = [-0.5, -0.5, -0.5, -1.0]
     factor, powers[which] = 1.5 * powers[which], powers[which] - 1
     return _power_integral(factor, list(zip((a, b, c, p), powers, strict=True)))
@@ -107,12 +107,12 @@ elliprj: External = External(
 
 
 def _first_kind_by_m(m: Value) -> Value:
-    """dK/dm."""
+    """Return dK/dm."""
     return elliprd(zero(m), one(m), 1 - m) * (1 / 6)
 
 
 def _second_kind_by_m(m: Value) -> Value:
-    """dE/dm."""
+    """Return dE/dm."""
     return elliprd(zero(m), 1 - m, one(m)) * (-1 / 6)
 
 
@@ -123,7 +123,7 @@ ellipkm1 = External("ellipkm1", lambda t, y, p: -(t * _first_kind_by_m(1 - p)), 
 
 
 def _parts(phi: Value, m: Value) -> tuple[Value, Value, Value, Value]:
-    """How many half turns, and the squares of cos and Delta, and the sine, of what is left."""
+    """Return the number of half turns in phi, and cos**2, Delta**2 and sin of the remainder."""
     turns = rint(phi * (1 / pi))
     rest = phi - turns * pi
     s, c = sin(rest), cos(rest)
@@ -131,7 +131,7 @@ def _parts(phi: Value, m: Value) -> tuple[Value, Value, Value, Value]:
 
 
 def first_by_m(phi: Value, m: Value) -> Value:
-    """dF/dm."""
+    """Return dF/dm."""
     turns, c2, d2, s = _parts(phi, m)
     own = s * s * s * elliprd(c2, one(m), d2) * (1 / 6)
     return own + turns * 2.0 * _first_kind_by_m(m)
@@ -169,7 +169,7 @@ def _jacobi(u: Value, m: Value) -> tuple[Value, ...]:
 
 
 def _amplitude_by_m(u: Value, m: Value) -> Value:
-    """u = F(phi, m), so phi_m = -F_m / F_phi."""
+    """Return phi_m = -F_m / F_phi, from u = F(phi, m)."""
     _, _, dn, phi = _jacobi(u, m)
     return -(dn * first_by_m(phi, m))
 

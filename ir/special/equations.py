@@ -1,7 +1,7 @@
-"""Solutions of differential equations of second order, which SciPy gives with their derivatives.
+"""Solutions of second-order differential equations, which SciPy returns with their derivatives.
 
-Sources: DLMF 12.2 (parabolic cylinder functions), 14.10 (Legendre), 28.2 and 28.20 (Mathieu).  The
-derivative of the derivative is that of the equation.  By orders and parameters none is known.
+Sources: DLMF 12.2 (parabolic cylinder functions), 14.10 (Legendre), 28.2 and 28.20 (Mathieu). The
+second derivative follows from the equation. Derivatives by orders and parameters are not known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .external import External, unknown
 def _solution(
     name: str, parameters: int, factor: Callable[..., Value], unit: float = 1.0
 ) -> list[External]:
-    """A function y and its derivative, from y'' = factor y; ``unit`` is the argument's."""
+    """Declare a function y with y'' = factor y and its derivative; ``unit`` is the argument's."""
 
     def first(t: Value, y: Value, *args: Value) -> Value:
         return t * (made[1](*args) * unit)
@@ -51,7 +51,7 @@ mathieu_b = External("mathieu_b", unknown, unknown, cost=2000)
 
 
 def _mathieu(a: External, sign: float) -> Callable[..., Value]:
-    """Of angles in degrees (the derivatives that SciPy gives are by radians), or modified."""
+    """Return the factor for angles in degrees (SciPy's derivatives are by radians), or modified."""
 
     def factor(m: Value, q: Value, x: Value) -> Value:
         wave = cos(x * (pi / 90)) if sign < 0 else cosh(x * 2.0)

@@ -45,14 +45,14 @@ owens_t = External("owens_t", _owens_by_h, _owens_by_a, cost=200)
 
 
 def _slope(x: Value, y: Value) -> tuple[Value, Value]:
-    """The real and the imaginary part of w'(z) = -2 z w(z) + 2i/sqrt(pi)."""
+    """Return the real and the imaginary part of w'(z) = -2 z w(z) + 2i/sqrt(pi)."""
     z = make_complex(x, y)
     slope = z * wofz(z) * -2.0
     return real(slope), imag(slope) + _TWO_OVER_SQRT_PI
 
 
 def _voigt(x: Value, sigma: Value, gamma: Value) -> tuple[Value, Value]:
-    """The derivatives by x and gamma."""
+    """Return the derivatives by x and gamma."""
     scale = sigma * sqrt(2)
     re, im = _slope(x / scale, gamma / scale)
     factor = 1 / (sigma * scale * _SQRT_2PI)
@@ -60,7 +60,7 @@ def _voigt(x: Value, sigma: Value, gamma: Value) -> tuple[Value, Value]:
 
 
 def _voigt_by_sigma(t: Value, v: Value, x: Value, sigma: Value, gamma: Value) -> Value:
-    # Homogeneous of degree -1 in all three.
+    # The profile is homogeneous of degree -1 in all three arguments.
     by_x, by_gamma = _voigt(x, sigma, gamma)
     return -(t * ((v + x * by_x + gamma * by_gamma) / sigma))
 

@@ -1,11 +1,11 @@
-"""The family of functions that are called in SciPy's compiled code, one element at a time.
+"""Functions that call SciPy's compiled code, one element at a time.
 
-One declaration says everything about such a function: its name in SciPy, how it is called, what it
-costs, and its derivative by each operand.  The interpreter calls ``scipy.special``; compiled code
+One declaration states everything about such a function: its name in SciPy, how it is called, its
+cost, and its derivative by each operand. The interpreter calls ``scipy.special``. Compiled code
 calls the function that ``scipy.special.cython_special`` exports, or the inner loop of the ufunc for
-a single element.  Both compute in float64; float32 is converted there and back, as SciPy does.
+a single element. Both compute in float64; float32 is converted there and back, as in SciPy.
 
-A derivative that nobody knows a formula for is refused when it is asked for (`unknown`).
+A derivative without a known formula is rejected when it is requested (`unknown`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from autojit.ir.core.errors import no_derivative
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.elementwise import FLOAT, Elementwise, Rule
 
-#: How the word of such a function begins, in the vocabulary of kernels.
+#: The prefix of such a function's word in the vocabulary of kernels.
 _PREFIX = "special: "
 
-#: The declarations by their words.
+#: The declarations, by their words.
 EXTERNALS: dict[str, External] = {}
 
 
 def external(word: str) -> External | None:
-    """The function that a word of kernels calls; None for other words.
+    """Return the function that a word of kernels calls; None for other words.
 
     >>> external("special: gammaln"), external("sin")
     (<op gammaln>, None)
@@ -38,7 +38,7 @@ def external(word: str) -> External | None:
 
 
 def several() -> dict[str, list[External]]:
-    """The results of the functions that have more than one, by their names in SciPy."""
+    """Return the declarations for functions with several results, by their names in SciPy."""
     found: dict[str, list[External]] = {}
     for each in EXTERNALS.values():
         if each.results > 1:
@@ -50,10 +50,10 @@ class External(Elementwise):
     """A function of scipy.special, or one result of it.
 
     ``function``  its name in SciPy
-    ``result``    which of its results this is, where it has several
-    ``results``   how many it has
+    ``result``    the number of this result, if the function has several
+    ``results``   the number of its results
     ``whole``     the operands that are passed as integers, by position
-    ``loop``      where SciPy exports its ufunc only, the dtypes of the inner loop that is called,
+    ``loop``      if SciPy exports only its ufunc, the dtypes of the inner loop that is called,
                   such as ``"dD->D"``; a complex number is two operands, or two results
     ``also``      other names of the ufunc
     ``cost``      the time of a call, in additions of a loop (a quarter of a nanosecond)
@@ -84,7 +84,7 @@ class External(Elementwise):
         )  # fmt: skip
 
     def call(self, *arrays: Any) -> Any:
-        """The result by SciPy, in the dtype of the operands."""
+        """Return SciPy's result, in the dtype of the operands."""
         dtype = np.asarray(arrays[0]).dtype
         results = scipy_function(self.function)(*self._operands(arrays))
         pieces: list[Any] = []
@@ -94,7 +94,7 @@ class External(Elementwise):
         return np.asarray(pieces[self.result], dtype)
 
     def _operands(self, arrays: Sequence[Any]) -> Iterator[Any]:
-        """The operands as SciPy takes them: of two real ones, a complex one."""
+        """Yield the operands as SciPy takes them: two real ones may form a complex one."""
         given = iter(arrays)
         for i, kind in enumerate(self.loop.partition("-")[0] or "d" * len(arrays)):
             x = next(given)
@@ -112,7 +112,7 @@ class External(Elementwise):
         return super().jvp(op, tangents)
 
     def refusal(self, position: int) -> str:
-        """The words for a derivative by an operand that is not known."""
+        """Return the error message for an unknown derivative by an operand."""
         name = f"scipy.special.{self.function}"
         which = ("first", "second", "third", "fourth", "fifth")[position]
         return (
@@ -124,13 +124,13 @@ class External(Elementwise):
 
 
 def unknown(t: Value, y: Value, *operands: Value) -> Value:
-    """The rule of an operand by which no derivative is known (see ``External.jvp``)."""
+    """Stand for the rule of an operand with an unknown derivative (see ``External.jvp``)."""
     raise NotImplementedError
 
 
 @cache
 def scipy_function(name: str) -> Callable[..., Any]:
-    """A function of scipy.special, imported when it is first needed."""
+    """Return a function of scipy.special, which is imported on first use."""
     import scipy.special
 
     found: Callable[..., Any] | None = getattr(scipy.special, name, None)

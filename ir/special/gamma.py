@@ -1,9 +1,9 @@
-"""The gamma function and its kin, and the incomplete gamma function.
+"""The gamma function and related functions, and the incomplete gamma function.
 
 Sources of the derivatives: DLMF chapters 5 (gamma, beta) and 8 (incomplete gamma).
 
-The derivatives of the incomplete functions by their parameters have no closed form.  They are
-integrals of one sign (of the two sides of x, the one where no terms cancel is taken), by a
+The derivatives of the incomplete functions by their parameters have no closed form. They are
+integrals over one side of x, chosen so that the integrand has one sign and no terms cancel, by a
 quadrature of fixed order: see ``by_shape``.
 """
 
@@ -78,18 +78,19 @@ binom = External(
 
 
 def density(a: Value, x: Value) -> Value:
-    """The derivative of gammainc by x: ``x**(a - 1) exp(-x) / gamma(a)``."""
+    """Return the derivative of gammainc by x: ``x**(a - 1) exp(-x) / gamma(a)``."""
     return exp(x_log(a - 1, x) - x - gammaln(a))
 
 
 def by_shape(a: Value, x: Value) -> Value:
-    """The derivative of gammainc by a, to 1e-10 relative (tested for a in 0.01..1e4).
+    """Return the derivative of gammainc by a, to 1e-10 relative (tested for a in 0.01..1e4).
 
     With r = ln t - digamma(a), it is the integral of t**(a-1) exp(-t) r / gamma(a) over t < x, and
-    less that over t > x.  Where x < exp(digamma(a)) r is negative on all of the first, else it is
-    positive on all of the second.  With t = x exp(-s) or x exp(s), s runs from 0 to infinity.
+    minus the integral over t > x. If x < exp(digamma(a)), r is negative on all of the first range,
+    else it is positive on all of the second. With t = x exp(-s) or x exp(s), s runs from 0 to
+    infinity.
 
-    A small a, for which the integrand is long, becomes a + 1 (DLMF 8.8.5):
+    A small a, for which the integrand has a long tail, is raised to a + 1 (DLMF 8.8.5):
     P(a, x) = P(a + 1, x) + x**a exp(-x) / gamma(a + 1).
     """
     small = bitwise_and(lt(a, one(a)), lt(x, one(x)))

@@ -1,9 +1,9 @@
 """Functions of scipy.special of a complex number.
 
-Each is two functions of the real and the imaginary part, which SciPy computes together; with
-f' = u + iv the derivatives of its real part are u and -v, those of its imaginary part v and u.
-Sources of the derivatives: as for real arguments; DLMF 7.10 (Faddeeva's function), 10.6 (Hankel's)
-and 4.13 (Lambert's W).
+Each is declared as two functions of the real and the imaginary part, which SciPy computes together.
+With f' = u + iv, the derivatives of its real part are u and -v, those of its imaginary part v and
+u. Sources of the derivatives: as for real arguments; DLMF 7.10 (Faddeeva's function), 10.6
+(Hankel's) and 4.13 (Lambert's W).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from autojit.ir.ops.elementary import exp, log
 
 from .external import External, unknown
 
-#: The formulas by name: of the parameters, which are real, and a complex number.
+#: The formulas by name: functions of real parameters and a complex number.
 COMPLEX: dict[str, Callable[..., Value]] = {}
 
-#: From the parameters, which are real, and the complex argument.
+#: A function of real parameters and the complex argument.
 Formula = Callable[..., Value]
-#: From the value, the parameters and the complex argument, the derivative by the latter.
+#: The derivative by the complex argument, as a function of the value, parameters and argument.
 Slope = Callable[..., Value]
 
 
 def holomorphic(
     name: str, slope: Slope | None, kinds: str = "D->D", cost: int = 400
 ) -> Callable[..., Value]:
-    """The function of a complex number, and its parts' declarations; a slope that is not known is
-    refused."""
+    """Declare the parts of a function of a complex number, and return the function. An unknown
+    slope (None) is rejected on use."""
     taken = kinds.partition("-")[0]
     place = taken.index("D")
     parameters = [i for i, k in enumerate(taken) if k != "D"]
@@ -41,7 +41,7 @@ def holomorphic(
         return [*operands[:place], real(z), imag(z), *operands[place + 1 :]]
 
     def slope_at(operands: Sequence[Value]) -> Value:
-        """From real parts."""
+        """Return the slope, given real and imaginary parts."""
         z = make_complex(operands[place], operands[place + 1])
         whole = [*operands[:place], z, *operands[place + 2 :]]
         assert slope is not None
@@ -67,7 +67,7 @@ def holomorphic(
 
 
 def _of_order(name: str, slope: Callable[..., Value]) -> Callable[..., Value]:
-    """A function of a real order v: its slope from itself at v - 1 and v + 1, and w."""
+    """Declare a function of real order v; its slope depends on v - 1, v + 1 and the value w."""
 
     def whole(w: Value, v: Value, z: Value) -> Value:
         return slope(made(v - 1, z), made(v + 1, z), w)
@@ -102,7 +102,7 @@ holomorphic("exp1", lambda w, z: -(exp(-z) / z))
 holomorphic("expi", lambda w, z: exp(z) / z)
 holomorphic("spence", lambda w, z: log(z) / (1 - z))
 holomorphic("wrightomega", lambda w, z: w / (w + 1))
-#: Branch k, to a tolerance.
+#: The arguments are the number, the branch k and a tolerance.
 lambertw = holomorphic("lambertw", lambda w, z, k, tol: exp(-w) / (w + 1), "Dld->D", cost=1000)
 
 COMPLEX["jn"] = _of_order("jv", lambda below, above, w: (below - above) * 0.5)

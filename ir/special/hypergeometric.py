@@ -31,18 +31,18 @@ from .series import power_sum, x_log, zero
 
 # -- series --------------------------------------------------------------------------------
 
-#: Terms of the series; their derivatives are NaN where these do not suffice, or cancel.
+#: The number of terms of the series; derivatives are NaN if they do not suffice, or cancel.
 TERMS = 800
-#: The last term is at most the first of these parts of the sum, and the second of all their sizes.
+#: The last term is at most SMALL times the sum, and the sum at least LOST times that of all sizes.
 SMALL, LOST = 1e-14, 1e-6
 
 
 class _Pochhammer:
-    """gamma(a + k) / gamma(a) for k = 0, 1, …: by its logarithm, its sign, and the derivative of
+    """gamma(a + k) / gamma(a) for k = 0, 1, …, as its logarithm, its sign, and the derivative of
     the logarithm by a (DLMF 5.2.5; left of 1/2 from gamma(1 - a) / gamma(1 - a - k)).
 
-    Where a factor of it is 0, these are of the product of the others, which is its derivative;
-    second derivatives by a are infinite or NaN there.
+    If a factor is 0, these describe the product of the other factors, which is the derivative.
+    Second derivatives by a are infinite or NaN there.
     """
 
     def __init__(self, k: Value, a: Value) -> None:
@@ -51,7 +51,7 @@ class _Pochhammer:
         high = select(left, low - k, low + k)
         pole = bitwise_and(eq(floor(high), high), lt(high, full(0.5, a.type)))
         safe = select(pole, 1 - high, high)
-        down = bitwise_and(left, bitwise_not(pole))  # the quotient is upside down
+        down = bitwise_and(left, bitwise_not(pole))  # the quotient is inverted
         self.log: Value = select(down, -gammaln(safe), gammaln(safe)) + select(
             left, gammaln(low), -gammaln(low)
         )
@@ -64,15 +64,15 @@ class _Pochhammer:
 
 
 def _by_parameters(above: Sequence[Value], below: Sequence[Value], z: Value) -> list[Value]:
-    """The derivatives of a hypergeometric function by its parameters.
+    """Return the derivatives of a hypergeometric function by its parameters.
 
-    The series differentiated term by term, as far as ``TERMS``.  NaN where more would be needed,
-    where terms cancel, and where the function is infinite.
+    They are ``TERMS`` terms of the series, differentiated term by term. The result is NaN if more
+    terms would be needed, if terms cancel, and where the function is infinite.
     """
     operands = [*above, *below, z]
 
     def term(position: int | None, k: Value, *operands: Value) -> Value:
-        """A term of the series, or its derivative by a parameter."""
+        """Return a term of the series, or its derivative by a parameter."""
         *parameters, z = operands
         log, sign = x_log(k, absolute(z)) - gammaln(k + 1), full(1, z.type)
         odd = bitwise_not(eq(floor(k * 0.5) * 2, k))
@@ -103,8 +103,8 @@ def _by_parameters(above: Sequence[Value], below: Sequence[Value], z: Value) -> 
 
 
 def hyp1f1_by_parameters(a: Value, b: Value, z: Value) -> list[Value]:
-    """The derivatives of hyp1f1 by a and b, to 1e-10 relative (tested for 0.1 < a, b < 30,
-    |z| <= 100); for z < 0 by Kummer's transformation (DLMF 13.2.39)."""
+    """Return the derivatives of hyp1f1 by a and b, to 1e-10 relative (tested for 0.1 < a, b < 30,
+    |z| <= 100). For z < 0 it uses Kummer's transformation (DLMF 13.2.39)."""
     left = lt(z, zero(z))
     by_a, by_b = _by_parameters([select(left, b - a, a)], [b], absolute(z))
     scale = select(left, exp(select(left, z, zero(z))), full(1, z.type))
@@ -112,8 +112,9 @@ def hyp1f1_by_parameters(a: Value, b: Value, z: Value) -> list[Value]:
 
 
 def hyp2f1_by_parameters(a: Value, b: Value, c: Value, z: Value) -> list[Value]:
-    """The derivatives of hyp2f1 by a, b and c, to 1e-10 relative (tested for 0.1 < a, b, c < 30,
-    -10 <= z <= 0.95); for z < 0 by Pfaff's transformation (DLMF 15.8.1)."""
+    """Return the derivatives of hyp2f1 by a, b and c, to 1e-10 relative (tested for
+    0.1 < a, b, c < 30, -10 <= z <= 0.95). For z < 0 it uses Pfaff's transformation (DLMF 15.8.1).
+    """
     left = lt(z, zero(z))
     inner = select(left, z, zero(z))
     point = select(left, inner / (inner - 1), z)
@@ -129,8 +130,8 @@ def hyp2f1_by_parameters(a: Value, b: Value, c: Value, z: Value) -> list[Value]:
 
 
 def hyp0f1_by_parameter(b: Value, z: Value) -> Value:
-    """The derivative of hyp0f1 by b, to 1e-10 relative (tested for 0.1 < b < 30, -20 <= z <= 1000);
-    NaN for z so far below 0 that terms cancel."""
+    """Return the derivative of hyp0f1 by b, to 1e-10 relative (tested for 0.1 < b < 30,
+    -20 <= z <= 1000); NaN for z so far below 0 that terms cancel."""
     return _by_parameters([], [b], z)[0]
 
 
@@ -170,11 +171,11 @@ log_wright_bessel: External = External(
 )  # fmt: skip
 wrightomega = External("wrightomega", lambda t, y, x: t * (y / (y + 1)), cost=200)
 
-# -- (exp(x) - 1) / x, and what is made of it ----------------------------------------------
+# -- (exp(x) - 1) / x, and functions based on it -------------------------------------------
 
 
 def _exprel_slope(x: Value) -> Value:
-    """The integral of s exp(x s) over 0 < s < 1."""
+    """Return the integral of s exp(x s) over 0 < s < 1."""
     return hyp1f1(full(2, x.type), full(3, x.type), x) * 0.5
 
 
@@ -182,7 +183,7 @@ exprel = External("exprel", lambda t, y, x: t * _exprel_slope(x), cost=40)
 
 
 def by_power(log_x: Value, power: Value) -> Value:
-    """The derivative by p of (x**p - 1) / p, which is log(x) exprel(p log(x))."""
+    """Return the derivative by p of (x**p - 1) / p, which is log(x) exprel(p log(x))."""
     return log_x * log_x * _exprel_slope(power * log_x)
 
 
@@ -201,8 +202,8 @@ boxcox1p = External(
 
 
 def _inverse_by_lambda(x: Value, y: Value, p: Value) -> Value:
-    """x = (1 + p y)**(1 / p): the derivative of log1p(p y) / p by p is -y**2 times the integral of
-    s / (1 + p y s)**2 over 0 < s < 1."""
+    """Return the derivative by p of x = (1 + p y)**(1 / p). That of log1p(p y) / p is -y**2 times
+    the integral of s / (1 + p y s)**2 over 0 < s < 1."""
     two = full(2, y.type)
     return -(x * y * y * hyp2f1(two, two, full(3, y.type), -(p * y)) * 0.5)
 

@@ -1,4 +1,4 @@
-"""Exponential, trigonometric and Fresnel integrals, Spence's function, integrals of Bessel ones.
+"""Exponential, trigonometric and Fresnel integrals, Spence's function, integrals of Bessel's.
 
 Sources of the derivatives: the integrands (DLMF chapters 6, 7, 9.10, 10.22, 11.7, 25.12).
 """
@@ -20,7 +20,7 @@ Formula = Callable[[Value], Value]
 
 
 def _several(name: str, *slopes: Formula, cost: int) -> list[External]:
-    """A function of one argument with several results, from the derivative of each."""
+    """Declare a function of one argument with several results, from the derivative of each."""
 
     def result(k: int, slope: Formula) -> External:
         return External(
@@ -45,7 +45,7 @@ expi = External("expi", lambda t, y, x: t * (exp(x) / x), cost=1000)
 
 
 def _expn_rule(t: Value, y: Value, n: Value, x: Value) -> Value:
-    # E_(n-1); below n = 2 by recurrence (DLMF 8.19.12), since SciPy has no negative orders.
+    # E_(n-1); for n < 2 by recurrence (DLMF 8.19.12), since SciPy has no negative orders.
     high = ge(n, 2 * one(n))
     lower = expn(maximum(n - 1, one(n)), x)
     safe = where_not(high, x, 1.0)

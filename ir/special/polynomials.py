@@ -1,6 +1,6 @@
-"""Orthogonal polynomials, and functions of the same equations, at a point.
+"""Orthogonal polynomials, and other solutions of their equations, at a point.
 
-Sources of the derivatives by x: DLMF 18.9.  By orders and parameters none is known.
+Sources of the derivatives by x: DLMF 18.9. Derivatives by orders and parameters are not known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from autojit.ir.ops.arithmetic import eq, select
 from .external import External, unknown
 from .series import one, zero
 
-#: From the order, the parameters and x: the derivative by x, for orders other than 0.
+#: The derivative by x, as a function of the order (not 0), the parameters and x.
 Slope = Callable[..., Value]
 
 

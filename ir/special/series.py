@@ -1,6 +1,6 @@
-"""Quadratures and short series that derivatives of special functions are made of.
+"""Quadratures and short series for derivatives of special functions.
 
-They are made of ordinary ops, so they have derivatives of every order and batches themselves.
+They consist of ordinary ops, so they have derivatives of every order and batches.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from autojit.ir.ops.linear import iota
 from autojit.ir.ops.move import broadcast
 from autojit.ir.ops.reduce import sum_
 
-#: Taylor polynomials are taken below this.  With ten terms the first left out is 1e-17 of the
-#: first; four derivatives keep eight digits.
+#: Taylor polynomials are used below this magnitude. With ten terms the first omitted term is 1e-17
+#: of the first one; four derivatives keep eight digits.
 NEAR = 0.02
-#: The nodes of ``integral``: from exp(-33) to 67, where exp(-s) is 1e-29.  Half the step gains
+#: The nodes of ``integral``: from exp(-33) to 67, where exp(-s) is 1e-29. Half the step gains
 #: nothing in float64 for the incomplete gamma and beta functions; twice the step loses five digits.
 FIRST, STEP, NODES = -3.4, 0.06, 128
 #: The nodes of ``bounded_integral``.
@@ -28,7 +28,7 @@ PIECES = 100
 LEFT, WIDE, POINTS = -80.0, 0.5, 240
 #: The steps of ``windowed_mean``.
 WINDOW = 400
-#: ``unit_integral``: at u = 3.2 a node is 1e-17 from an end; functions of 150 swings keep 1e-12.
+#: For ``unit_integral``: at u = 3.2 a node is 1e-17 from an end; 150 oscillations keep 1e-12.
 END, FINE = 3.2, 1000
 
 
@@ -41,12 +41,12 @@ def one(like: Value) -> Value:
 
 
 def where_not(condition: Value, x: Value, safe: float) -> Value:
-    """A number instead of x where a condition holds, for the branch that is not taken there."""
+    """Replace x by a safe number where a condition holds and the value is not selected."""
     return select(condition, full(safe, x.type), x)
 
 
 def removable(x: Value, formula: Callable[[Value], Value], taylor: Sequence[float]) -> Value:
-    """A function of x that its formula gives but near 0, where ``taylor`` has its coefficients."""
+    """Evaluate a function by its formula, but near 0 by its Taylor coefficients ``taylor``."""
     near = lt(absolute(x), full(NEAR, x.type))
     small = select(near, x, zero(x))
     total = full(taylor[-1], x.type)
@@ -56,19 +56,19 @@ def removable(x: Value, formula: Callable[[Value], Value], taylor: Sequence[floa
 
 
 def x_log(x: Value, y: Value) -> Value:
-    """``x log y``, and 0 where x is."""
+    """Return ``x log y``, and 0 if x is 0."""
     trivial = eq(x, 0)
     return select(trivial, zero(x), x * log(where_not(trivial, y, 1.0)))
 
 
 def integral(integrand: Callable[..., Value], operands: Sequence[Value]) -> Value:
-    """The integral of ``integrand(s, *operands)`` over s from 0 to infinity, element by element.
+    """Return the integral of ``integrand(s, *operands)`` over s from 0 to infinity, elementwise.
 
     The integrand should fall by a factor of e over about 1.
 
-    The trapezoidal rule in u, ``s = exp(u - exp(-u))``, for integrands that are analytic and decay
-    exponentially: the double-exponential formula of H. Takahasi and M. Mori, "Double exponential
-    formulas for numerical integration", Publ. RIMS 9 (1974).
+    It applies the trapezoidal rule in u, ``s = exp(u - exp(-u))``, to integrands that are analytic
+    and decay exponentially: the double-exponential formula of H. Takahasi and M. Mori, "Double
+    exponential formulas for numerical integration", Publ. RIMS 9 (1974).
     """
 
     def mapped(u: Value, *along: Value) -> Value:
@@ -80,10 +80,10 @@ def integral(integrand: Callable[..., Value], operands: Sequence[Value]) -> Valu
 
 
 def line_integral(integrand: Callable[..., Value], operands: Sequence[Value]) -> Value:
-    """The integral of ``integrand(u, *operands)`` over all u, by the trapezoidal rule.
+    """Return the integral of ``integrand(u, *operands)`` over all u, by the trapezoidal rule.
 
-    For integrands that are analytic within 3 of the line and fall at least as exp(u / 2) on the
-    left of 0 and exp(-u) on its right: the error falls exponentially with the step (L. N.
+    The integrand must be analytic within 3 of the line and fall at least as fast as exp(u / 2) to
+    the left of 0 and exp(-u) to the right. The error falls exponentially with the step (L. N.
     Trefethen and J. A. C. Weideman, "The exponentially convergent trapezoidal rule", 2014).
     """
     return _trapezoids(integrand, operands, LEFT, WIDE, POINTS)
@@ -92,8 +92,8 @@ def line_integral(integrand: Callable[..., Value], operands: Sequence[Value]) ->
 def bounded_integral(
     integrand: Callable[..., Value], operands: Sequence[Value], length: Value
 ) -> Value:
-    """The integral of ``integrand(s, *operands)`` over 0 < s < length, by the trapezoidal rule, of
-    an even analytic function that is 0 at 0, and negligible from ``length`` on."""
+    """Return the integral of ``integrand(s, *operands)`` over 0 < s < length, by the trapezoidal
+    rule. The integrand is even and analytic, 0 at 0, and negligible from ``length`` on."""
     piece = length * (1 / PIECES)
 
     def scaled(u: Value, piece: Value, *along: Value) -> Value:
@@ -103,8 +103,9 @@ def bounded_integral(
 
 
 def unit_integral(integrand: Callable[..., Value], operands: Sequence[Value]) -> Value:
-    """The integral of ``integrand(s, *operands)`` over 0 < s < 1, of an analytic function that may
-    swing 150 times: the double-exponential formula of Takahasi and Mori for an interval."""
+    """Return the integral of ``integrand(s, *operands)`` over 0 < s < 1, by the double-exponential
+    formula of Takahasi and Mori for an interval. The integrand is analytic and may oscillate 150
+    times."""
 
     def mapped(u: Value, *along: Value) -> Value:
         growing, falling = exp(u), exp(-u)
@@ -116,7 +117,7 @@ def unit_integral(integrand: Callable[..., Value], operands: Sequence[Value]) ->
 
 
 def power_sum(term: Callable[..., Value], operands: Sequence[Value], count: int) -> Value:
-    """The sum of ``term(k, *operands)`` over k from 0 to ``count - 1``."""
+    """Return the sum of ``term(k, *operands)`` over k from 0 to ``count - 1``."""
     return _trapezoids(term, operands, 0.0, 1.0, count)
 
 
@@ -127,10 +128,10 @@ def windowed_mean(
     peak: Value,
     reach: Value,
 ) -> Value:
-    """The mean of ``of(u)`` by the weights ``exp(log_weight(u, *operands))`` over all u.
+    """Return the mean of ``of(u)`` over all u, with weights ``exp(log_weight(u, *operands))``.
 
-    By the trapezoidal rule from ``peak - reach`` to ``peak + reach``, beyond which the weights are
-    negligible; peak and reach have to be constants for derivatives.
+    It applies the trapezoidal rule from ``peak - reach`` to ``peak + reach``, beyond which the
+    weights are negligible. Derivatives require peak and reach to be constants.
     """
     step = reach * (2 / WINDOW)
     top = stop_gradient(log_weight(peak, *operands))

@@ -19,7 +19,7 @@ from .gamma import gammaln
 from .hypergeometric import by_power
 from .series import one, zero
 
-# -- Normal: the mean, and the deviation, at which ndtr((x - mean) / deviation) is p --------------
+# -- Normal: the mean, and the deviation, for which ndtr((x - mean) / deviation) is p -------------
 
 
 def _normal_slope(z: Value) -> Value:
@@ -45,8 +45,8 @@ nrdtrisd = External(
 
 
 def kolmogorov_density(x: Value) -> Value:
-    """Less the derivative of kolmogorov, by the series of DLMF 20.7.30 that converges fast on
-    either side of 1: the terms left out are below 1e-20 of the first."""
+    """Return minus the derivative of kolmogorov, by the series of DLMF 20.7.30 that converges fast
+    on each side of 1: the omitted terms are below 1e-20 of the first."""
     low = lt(x, one(x))
     small, large = select(low, x, one(x)), select(low, one(x), x)
     slow = zero(x)
@@ -73,12 +73,12 @@ smirnovi = External(
 
 
 def _tukey_slope(f: Value, p: Value) -> Value:
-    """dx/dF: F**(p - 1) + (1 - F)**(p - 1)."""
+    """Return dx/dF = F**(p - 1) + (1 - F)**(p - 1)."""
     return exp((p - 1) * log(f)) + exp((p - 1) * log1p(-f))
 
 
 def _tukey_by_shape(f: Value, p: Value) -> Value:
-    """The derivative of x = (F**p - (1 - F)**p) / p by p."""
+    """Return the derivative of x = (F**p - (1 - F)**p) / p by p."""
     return by_power(log(f), p) - by_power(log1p(-f), p)
 
 
@@ -93,7 +93,7 @@ tklmbda = External(
 
 
 def _noncentral_density(x: Value, v: Value, nc: Value) -> Value:
-    """By x, for nc > 0: a Bessel function of order v / 2 - 1."""
+    """Return the derivative by x, for nc > 0: a Bessel function of order v / 2 - 1."""
     spread = root(x * nc)
     gap = root(x) - root(nc)
     power = exp((log(x) - log(nc)) * (v * 0.25 - 0.5))
@@ -127,7 +127,7 @@ chndtrinc = External(
 )
 chndtridf = External("chndtridf", unknown, unknown, unknown, cost=8000)
 
-# -- noncentral t and F: by the argument, once ---------------------------------------------
+# -- noncentral t and F: only first derivatives by the argument ----------------------------
 
 _t_density = External("_nct_pdf", unknown, unknown, unknown, loop="ddd->d", cost=8000)
 _f_density = External("_ncf_pdf", unknown, unknown, unknown, unknown, loop="dddd->d", cost=8000)

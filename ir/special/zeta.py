@@ -1,4 +1,4 @@
-"""Hurwitz's and Riemann's zeta function.
+"""The zeta functions of Hurwitz and Riemann.
 
 Sources of the derivatives: DLMF 25.11.17 (by q), and 25.11.5 with 25.11.7, the Euler-Maclaurin
 formula, differentiated (by s).
@@ -16,7 +16,7 @@ from autojit.ir.ops.elementary import exp, log
 from .external import External
 from .series import one, zero
 
-#: Terms that are summed as they are, and Bernoulli's numbers over factorials, B_2j / (2 j)!.
+#: The number of terms that are summed directly; Bernoulli numbers over factorials, B_2j / (2 j)!.
 _TERMS = 10
 _BERNOULLI = (
     1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000,
@@ -25,8 +25,8 @@ _BERNOULLI = (
 
 
 def _by_s(s: Value, q: Value) -> Value:
-    """The derivative by s, to 1e-12 relative (tested for s in 1.01..30, q in 0.1..30); NaN for
-    s < 0."""
+    """Return the derivative by s, to 1e-12 relative (tested for s in 1.01..30, q in 0.1..30); NaN
+    for s < 0."""
     total = zero(s)
     for k in range(_TERMS):
         base = log(q + float(k))
@@ -57,5 +57,5 @@ zeta: External = External(
 riemann_zeta = External(
     "_riemann_zeta", lambda t, y, s: t * _by_s(s, one(s)), loop="d->d", cost=200
 )
-#: Riemann's, less 1.
+#: Riemann's zeta function minus 1.
 zetac = External("zetac", lambda t, y, s: t * _by_s(s, one(s)), cost=200)

@@ -1,4 +1,4 @@
-"""Programs as text and as graphs, checked, and run by the reference interpreter."""
+"""Programs as text and as graphs; their verifier and reference interpreter."""
 
 from autojit.ir.core.program import views
 

@@ -8,7 +8,7 @@ from autojit.ir.core.program import Program, Value
 
 
 def to_networkx(program: Program) -> Any:
-    """The program as a ``networkx.DiGraph``.
+    """Return the program as a ``networkx.DiGraph``.
 
     Nodes are ``"in0"``, ``"in1"``, … for inputs, ``0``, ``1``, … for ops in program order, and
     ``"out0"``, … for outputs. A node of an op has its name as ``op`` and its parameters as

@@ -1,4 +1,4 @@
-"""The reference interpreter: one NumPy call an op.  Slow, obvious, the oracle."""
+"""The reference interpreter: one NumPy call per op. It is slow and obvious, and is the oracle."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from autojit.ir.core.types import TypeMismatch, type_of
 
 
 class Watch:
-    """The events of the programs that a thread interprets, with the programs in bodies."""
+    """Receives the events of the programs that a thread interprets, including those in bodies."""
 
     def entered(self, program: Program, arguments: Sequence[Any]) -> None:
-        """A program begins."""
+        """Note that a program begins."""
 
     def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
         """Observe the results of an operation; the program continues with the returned values."""
         return results
 
     def left(self, program: Program, outputs: Sequence[Any]) -> None:
-        """A program has these outputs."""
+        """Note that a program ends with these outputs."""
 
 
 class _Watching(threading.local):
@@ -46,7 +46,7 @@ _watching = _Watching()
 
 @contextmanager
 def watching(watch: Watch | None) -> Iterator[None]:
-    """A context in which what this thread interprets is watched, or is not."""
+    """Watch the programs that this thread interprets in a context; None stops watching."""
     before, _watching.watch = _watching.watch, watch
     try:
         yield
@@ -55,7 +55,7 @@ def watching(watch: Watch | None) -> Iterator[None]:
 
 
 class _Timer(Watch):
-    """Takes the time of each op of the outermost program; those in bodies belong to their ops."""
+    """Measures the time of each op of the outermost program, including its bodies."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -79,9 +79,9 @@ class _Timer(Watch):
 
 @contextmanager
 def timing_ops() -> Iterator[list[float]]:
-    """A context in which the time of each op that is interpreted is taken, in order.
+    """Measure the times of interpreted ops in a context, in order.
 
-    It stays empty where this thread's programs are watched for something else.
+    The list stays empty if another watch already observes this thread's programs.
     """
     timer = _Timer()
     with watching(_watching.watch or timer):
@@ -89,10 +89,10 @@ def timing_ops() -> Iterator[list[float]]:
 
 
 def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
-    """The outputs of a program for arrays (or scalars) of its input types.
+    """Return the outputs of a program for arrays (or scalars) of its input types.
 
-    Floating-point warnings are off, as they are in compiled code: infinities
-    and NaN are results.  Errors of an operation get a note with the user's line.
+    Floating-point warnings are off, as in compiled code: infinities and NaN are results. Errors of
+    an operation get a note with the user's line.
     """
     env = values_of(program, arguments)
     outputs = [_own(env[v]) for v in program.outputs]
@@ -102,7 +102,7 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
 
 
 def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
-    """All values of a program for arguments as :func:`interpret` takes them."""
+    """Return all values of a program; the arguments are as in :func:`interpret`."""
     if len(arguments) != len(program.inputs):
         raise TypeMismatch(
             f"program {program.name} takes {len(program.inputs)} arguments, got {len(arguments)}"
@@ -136,7 +136,7 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
 
 
 def evaluated(op: Op, operands: Sequence[Any]) -> Any:
-    """The results, computed by NumPy; bfloat16 is computed in float32 where NumPy lacks it."""
+    """Return NumPy's results; bfloat16 is computed in float32 where NumPy lacks it."""
     halves = [is_bfloat16(v.dtype) for v in op.results]
     if op.kind.moves or not (any(halves) or any(is_bfloat16(v.dtype) for v in op.operands)):
         return op.kind.evaluate(*operands, **op.params)
@@ -148,7 +148,7 @@ def evaluated(op: Op, operands: Sequence[Any]) -> Any:
 
 
 def _own(array: np.ndarray) -> Any:
-    """A result that shares no memory with an input; 0-d ones become NumPy scalars."""
+    """Return a result that shares no memory with an input; 0-d ones become NumPy scalars."""
     if is_bfloat16(array.dtype):
         return shown(np.array(array))
     return array[()] if array.ndim == 0 else np.array(array)

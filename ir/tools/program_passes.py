@@ -1,11 +1,11 @@
-"""Passes over SSA programs: how they are declared, and the properties that they need and keep.
+"""Passes over SSA programs: their declaration, and the properties that they need and keep.
 
 A pass is declared by a decorator of its function::
 
     @program_pass("Leaves out operations that no output depends on.", keeps=EVERYTHING)
     def run(program: Program) -> Program: ...
 
-and has the name of its module.  Nothing is rewritten here.
+Its name is that of its module. Nothing is rewritten here.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from autojit.ir.pass_manager.passes import Level, Pass, named_after_module, prop
 
 from .verifier import verify
 
-#: Operations with programs have the derivatives that the user gave them, and are as many as the
-#: user has written.
+#: Operations with programs have the derivatives that the user defined, and are as many as the user
+#: wrote.
 DERIVATIVES = "derivatives as written"
-#: No operation stands for a program that it calls.
+#: No operation represents a call of a program.
 CALLS_INLINED = "calls inlined"
 #: ``simplified`` has nothing left to do.
 SIMPLIFIED = "simplified"
 #: Loops run over the rows that they read and write at their own index.
 ROWS = "rows of loops"
 
-#: Kept by passes that rewrite operations one by one.
+#: Properties kept by passes that rewrite operations one by one.
 STRUCTURE = (DERIVATIVES, CALLS_INLINED, ROWS)
-#: Kept by passes over programs that nobody differentiates any more.
+#: Properties kept by passes over programs that will not be differentiated any more.
 FINAL = (CALLS_INLINED, ROWS)
-#: Kept by passes that only remove ops.
+#: Properties kept by passes that only remove ops.
 EVERYTHING = (*STRUCTURE, SIMPLIFIED)
 
 
 def _size(program: Program) -> int:
-    """How many operations a program has, those in bodies included."""
+    """Return the number of operations of a program, including those in bodies."""
     return sum(1 + sum(map(_size, op.programs)) for op in program.ops)
 
 
@@ -65,7 +65,7 @@ def program_pass(
     keeps: Iterable[str] = (),
     done: Callable[[Program], bool] | None = None,
 ) -> Callable[[Callable[..., Program]], Pass[Program]]:
-    """A decorator that declares a function of a program to be a pass."""
+    """Return a decorator that declares a function of a program to be a pass."""
 
     def declare(function: Callable[..., Program]) -> Pass[Program]:
         sets = properties(needs), properties(gives), properties(keeps)

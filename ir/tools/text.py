@@ -44,17 +44,17 @@ _DTYPE_WORDS = frozenset(DTYPE_NAMES.values())
 
 
 def print_program(program: Program, *, sources: bool = False) -> str:
-    """The text of a program; with ``sources`` each op ends in ``# file:line``."""
+    """Return the text of a program; with ``sources`` each op ends in ``# file:line``."""
     return "\n".join(program_lines(program, _source_of if sources else None))
 
 
 def program_lines(
     program: Program, remark: Callable[[Op], str] | None = None, indent: str = ""
 ) -> list[str]:
-    """The header, one entry an op, the return and the closing brace.
+    """Return the header, one entry per op, the return and the closing brace.
 
-    An entry has several lines where a parameter is a program, and ends in what ``remark`` says of
-    the op.  Values that are not defined, which only a faulty program has, are written ``%?``.
+    An entry has several lines if a parameter is a program, and ends in the ``remark`` on the op.
+    Undefined values, which only a faulty program has, are written ``%?``.
     """
     names: dict[Value, str] = {}
 
@@ -99,7 +99,7 @@ def _in_brackets(items: Sequence[str]) -> str:
 
 
 def print_static(value: Any) -> str:
-    """The text of a parameter that is not a program.
+    """Return the text of a parameter that is not a program.
 
     >>> print_static((1, -0.0, 2j, np.dtype("float32"), "left"))
     "(1, -0.0, (0+2j), f32, 'left')"
@@ -118,7 +118,7 @@ def print_static(value: Any) -> str:
 
 
 class ParseError(ValueError):
-    """Text that is not a program; the message shows the line and the place in it."""
+    """Text that is not a program; the message shows the line and the position."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
         self.line = text.count("\n", 0, position) + 1
@@ -165,10 +165,10 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def parse(text: str) -> Program:
-    """The program that a text describes.
+    """Return the program that a text describes.
 
-    Comments (from # to the end of the line) and blank lines are skipped.  Stated types
-    are compared with the inferred ones.  Raises :class:`ParseError`.
+    Comments (from # to the end of the line) and blank lines are skipped. The stated types are
+    compared with the inferred ones. Raises :class:`ParseError`.
     """
     parser = _Parser(text)
     program = parser.program()
@@ -178,7 +178,7 @@ def parse(text: str) -> Program:
 
 
 class _Parser:
-    """Recursive descent, one method a rule of the grammar."""
+    """A recursive descent parser with one method per rule of the grammar."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -195,7 +195,7 @@ class _Parser:
         raise ParseError(message, self.text, (token or self.next).position)
 
     def take(self, kind: str, expected: str, text: str | None = None) -> _Token:
-        """The next token, which must be of that kind (and text)."""
+        """Consume the next token, which must be of that kind (and text)."""
         token = self.next
         if token.kind != kind or (text is not None and token.text != text):
             got = {"newline": "the end of the line", "end": "the end of the text"}
@@ -218,7 +218,7 @@ class _Parser:
         self.skip_lines()
 
     def listed(self, item: Callable[[], _T], starts: bool) -> list[_T]:
-        """Items between commas, none if the list does not start."""
+        """Parse items between commas; none if the list does not start."""
         items = [item()] if starts else []
         while starts and self.at_mark(","):
             self.mark(",")
@@ -323,7 +323,7 @@ class _Parser:
         return params
 
     def static(self) -> Any:
-        """A parameter: a number, word, string, dtype, tuple or program."""
+        """Parse a parameter: a number, word, string, dtype, tuple or program."""
         token = self.next
         if token.kind == "word" and token.text == "program":
             return self.program()

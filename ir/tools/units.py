@@ -1,10 +1,10 @@
-"""Numbers with units, in words."""
+"""Numbers with units, as text."""
 
 from __future__ import annotations
 
 
 def in_bytes(size: float) -> str:
-    """Bytes in words.
+    """Format a number of bytes.
 
     >>> in_bytes(500), in_bytes(3541), in_bytes(512 << 20)
     ('500 B', '3.5 KiB', '512.0 MiB')
@@ -17,7 +17,7 @@ def in_bytes(size: float) -> str:
 
 
 def in_seconds(seconds: float) -> str:
-    """A time in words, with three digits.
+    """Format a time with three digits.
 
     >>> in_seconds(2.5e-6), in_seconds(0.01234), in_seconds(321.5), in_seconds(0)
     ('2.5 us', '12.3 ms', '322 s', '0')
@@ -31,7 +31,7 @@ def in_seconds(seconds: float) -> str:
 
 
 def three_digits(x: float) -> str:
-    """A number with three digits, or all of those before the point.
+    """Format a number with three digits, or all digits before the point.
 
     >>> three_digits(1.2345), three_digits(99.96), three_digits(12345.6)
     ('1.23', '100', '12,346')
@@ -40,7 +40,7 @@ def three_digits(x: float) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number of things.
+    """Format a number of things.
 
     >>> plural(1, "loop"), plural(2500, "loop")
     ('1 loop', '2,500 loops')

@@ -1,7 +1,7 @@
-"""The verifier: what every program must satisfy, checked op by op.
+"""The verifier checks, op by op, the conditions that every program must satisfy.
 
-Values are defined once and before they are read; recorded types are those that the
-declarations infer; parameters are those that the declarations name, and static.
+Values are defined once and before they are read; recorded types are those that the declarations
+infer; parameters are those that the declarations name, and static.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class VerificationError(Exception):
 
 
 class _Fault(Exception):
-    """The faults of the op that is being checked."""
+    """A fault of the op that is being checked."""
 
 
 def verify(program: Program) -> None:
