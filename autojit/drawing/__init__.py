@@ -1,4 +1,4 @@
-"""Drawings: graphs that were recorded, and pictures of programs, without an installed Graphviz.
+"""Drawings of recorded graphs and programs, without Graphviz.
 
 >>> from autojit.drawing import Digraph
 >>> dot = Digraph(graph_attr={"rankdir": "LR"})

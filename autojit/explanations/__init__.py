@@ -1,1 +1,1 @@
-"""What compiled code does, and why: ``jit(f).explain(*args)``."""
+"""Explains compiled code, and the reasons for its form: ``jit(f).explain(*args)``."""

@@ -1,4 +1,4 @@
-"""Explanations as HTML: a summary, and a folded block a step."""
+"""Explanations as HTML: a summary, and a folded block for each step."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from autojit.notebook.html.blocks import card, code, facts, folded, text_of
 from .as_text import foot, grouped, measured, merged, part_rows, rows, summary, times
 from .facts import Facts, Line, Part, Step
 
-#: Pixels of the bar of the step that takes longest.
+#: The width in pixels of the bar of the longest step.
 WIDEST = 120
 
 
 def html(e: Facts) -> str:
-    """The piece of HTML, with its style."""
+    """An explanation as an HTML fragment, with its style."""
     return card(*_parts(e))
 
 
 def page(e: Facts) -> str:
-    """A page of its own."""
+    """An explanation as a complete page."""
     title, *content = _parts(e)
     return blocks.article(f"explain {e.name}", f"<h1>{title}</h1>", *content)
 
 
 def _parts(e: Facts) -> list[str]:
-    """The title, and what stands below it."""
+    """The title, and the parts below it."""
     longest = max((step.seconds or step.roofline_seconds for step in e.steps), default=0.0)
     return [
         code(f"{e.name}: {grouped(e.signature)}"),
@@ -53,7 +53,7 @@ def _block(step: Step, longest: float) -> str:
 
 
 def _part(part: Part) -> str:
-    """A piece of the body of a loop whose steps run in turn."""
+    """A part of the body of a sequential loop, as HTML."""
     took = "" if part.seconds is None else f" {measured(part.seconds)}"
     beside = f"<small>{text_of(times(part) + took)}</small>"
     content = facts(_lines(part.lines)) + _facts(part_rows(part))

@@ -15,7 +15,7 @@ from .facts import TOO_GOOD, Facts, Line, Part, Reason, Step, Vectors
 
 #: The narrowest and the widest text.
 NARROW, WIDE = 60, 100
-#: So many arrays of a step are named.
+#: The most arrays of a step that are named.
 MOST_NAMED = 8
 _LABEL = 10
 #: The longest path that is written out.
@@ -40,7 +40,7 @@ def text(e: Facts, width: int | None = None) -> str:
 
 
 def grouped(signature: str) -> str:
-    """A signature with equal types in a row as one, where there are more than three.
+    """A signature in which a run of more than three equal types is written as one.
 
     >>> grouped("f64[2,3], f64[], f64[], f64[], f64[] -> f64[]")
     'f64[2,3], 4 × f64[] -> f64[]'
@@ -137,7 +137,7 @@ def _block(step: Step, room: int) -> list[str]:
 
 
 def _part(part: Part, room: int) -> list[str]:
-    """A piece of a body, further to the right."""
+    """A part of a body, indented."""
     took = "" if part.seconds is None else measured(part.seconds)
     head = f"   {part.number}  {part.title}, {times(part)}"
     lines = textwrap.wrap(head, room - len(took) - 2, subsequent_indent=" " * 8)
@@ -150,21 +150,21 @@ def _part(part: Part, room: int) -> list[str]:
 
 
 def times(part: Part) -> str:
-    """How often a piece of a body runs."""
+    """How often a part of a body runs, in words."""
     if part.runs is None:
         return "in each step"
     return f"{'at most ' if part.runs_at_most else ''}{plural(part.runs, 'time')}"
 
 
 def part_rows(part: Part) -> Iterator[tuple[str, str]]:
-    """What is said of a piece of a body, by label."""
+    """The rows about a part of a body: a label and a text each."""
     yield from _vectors(part)
     each = ", each time" if part.runs != 1 else ""
     yield "work", f"{_flops(part)}{each}"
 
 
 def _lines(found: list[Line], room: int) -> list[str]:
-    """The user's lines, each once; first those forward."""
+    """The user's lines, each once; lines of the forward pass come first."""
     if not found:
         return ["   an argument or a constant is copied: no line of yours"]
     lines = []
@@ -175,13 +175,13 @@ def _lines(found: list[Line], room: int) -> list[str]:
 
 
 def _place(line: Line) -> str:
-    """File and line; of a long path the end."""
+    """File and line; a long path is shortened to the file's name."""
     file = line.file if len(line.file) <= _PATH else f"…/{PurePath(line.file).name}"
     return f"{file}:{line.number}"
 
 
 def merged(found: list[Line]) -> list[tuple[Line, bool, bool]]:
-    """Each line once: with whether it is computed, and whether its derivative is."""
+    """Each line once, with whether it is computed itself, and whether its derivative is."""
     ways: dict[tuple[str, int], tuple[Line, set[bool]]] = {}
     for line in found:
         ways.setdefault((line.file, line.number), (line, set()))[1].add(line.backward)
@@ -189,7 +189,7 @@ def merged(found: list[Line]) -> list[tuple[Line, bool, bool]]:
 
 
 def rows(step: Step) -> Iterator[tuple[str, str]]:
-    """What is said of a step, by label."""
+    """The rows about a step: a label and a text each."""
     if step.operations and step.kind == "loops":
         yield "fused", ", ".join(step.operations)
     for reason in step.not_fused if step.kind == "loops" else ():
@@ -283,7 +283,7 @@ def _roofline(step: Step) -> str:
 
 
 def foot(e: Facts) -> Iterator[tuple[str, str]]:
-    """The cache, times of the compilation, the machine, and Python's loops."""
+    """The rows about the cache, compilation times, the machine, and Python's loops."""
     for reason in e.python_loops:
         yield "Python", f"{reason.about}: {_because(reason)}"
     yield "code", {"memory": "in memory", "disk": "on disk"}.get(e.cache, e.cache)
@@ -303,7 +303,7 @@ def _row(label: str, words: str, room: int, indent: str = "   ") -> list[str]:
 
 
 def size(n: float) -> str:
-    """Bytes in words.
+    """A number of bytes in words.
 
     >>> size(8), size(4096), size(3.5e6)
     ('8 B', '4 KiB', '3.34 MiB')
@@ -316,7 +316,7 @@ def size(n: float) -> str:
 
 
 def count(n: float) -> str:
-    """A count, from ten thousand on with three digits.
+    """A count; large counts are rounded to three digits.
 
     >>> count(2000), count(1_234_567)
     ('2,000', '1.23 million')
@@ -327,7 +327,7 @@ def count(n: float) -> str:
 
 
 def measured(seconds: float) -> str:
-    """Measured seconds in words: what takes no longer than to read the clock is not told apart."""
+    """Measured seconds in words; times too short for the clock are written as one bound."""
     return "< 50 ns" if seconds < SHORT * 1e-9 else in_seconds(seconds)
 
 

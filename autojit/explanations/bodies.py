@@ -1,4 +1,4 @@
-"""What the bodies of loops whose steps run in turn hold, and branches: each nest by itself."""
+"""Splits the bodies of sequential loops, and branches, into parts: each loop nest by itself."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class _Piece(NamedTuple):
 def add_bodies(
     steps: list[Step], found: Lowering, seconds: Mapping[tuple[int, ...], float]
 ) -> None:
-    """Add to each step what stands in its loops whose steps run in turn; ``seconds`` are those of
-    all runs in the fastest call, by the number of the part."""
+    """Add to each step the parts in its sequential loops; ``seconds`` are the times of all runs of
+    a part in the fastest call, by its number."""
     numbers = {id(part.node): part.number for part in parts_of(found.loops)}
     for made, step in zip(steps, found.loops.steps, strict=True):
         if not isinstance(step, Kernel) or not in_sequence(step.body):
@@ -41,11 +41,11 @@ def add_bodies(
                 part.seconds = seconds.get(numbers.get(id(piece.body[0]), ()))
                 made.inside.append(part)
         if not any(part.is_nest for part in made.inside):
-            made.inside.clear()  # which says no more than the step does
+            made.inside.clear()  # they tell no more than the step does
 
 
 def _pieces(body: list[Any], around: _Piece, *, inside: bool) -> Iterator[_Piece]:
-    """What a body holds; numbers that are computed beside all else come last."""
+    """The pieces of a body; statements that compute single numbers come last, as one piece."""
     plain = []
     for s in body:
         if in_sequence([s]) and not isinstance(s, RunTasks) and not (inside and _is_plain(s)):
@@ -60,13 +60,13 @@ def _pieces(body: list[Any], around: _Piece, *, inside: bool) -> Iterator[_Piece
 
 
 def _is_plain(s: Any) -> bool:
-    """Whether a loop or a branch holds no nests and library calls."""
+    """Whether a loop or a branch contains no loop nests or library calls."""
     held = (x for inner in bodies_of(s) for x in walk(inner))
     return not any(bodies_of(x) or library_of(x) for x in held)
 
 
 def _within(s: Any, around: _Piece) -> _Piece:
-    """How often the body of a statement runs."""
+    """A piece that tells how often the body of a statement runs."""
     if isinstance(s, Branch):
         return around._replace(at_most=True)
     if isinstance(s, Loop) and around.runs is not None:

@@ -1,4 +1,4 @@
-"""What users' tests demand of compiled code."""
+"""Assertions about compiled code for users' tests."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from .facts import Facts, Part, Step, Vectors
 
 
 def check_fused(e: Facts, at_most: int, inside: int | None = None) -> None:
-    """Raise AssertionError unless there are so few steps, with why they are several; and so few
-    nests ``inside`` of each step, in loops whose steps run in turn."""
+    """Raise AssertionError if there are more than ``at_most`` steps, or more than ``inside`` nests
+    in the sequential loops of a step; the message tells why steps were not fused."""
     if inside is not None:
         _check_bodies(e, inside)
     if len(e.steps) <= at_most:
@@ -37,7 +37,7 @@ def _check_bodies(e: Facts, inside: int) -> None:
 
 
 def check_vectorized(e: Facts) -> None:
-    """Raise AssertionError with the inner loops that are scalar code, and why they are."""
+    """Raise AssertionError if inner loops are scalar code; the message names them and tells why."""
     words = []
     for step in e.steps:
         inside = [part for part in step.inside if part.vectors]
@@ -53,7 +53,8 @@ def check_vectorized(e: Facts) -> None:
 
 
 def check_no_temporaries(e: Facts) -> None:
-    """Raise AssertionError with the arrays that a call needs besides arguments and results."""
+    """Raise AssertionError if a call needs arrays besides arguments and results; the message names
+    them."""
     if not e.temporaries:
         return
     words = [f"{e.name} takes {size(e.temporaries)} of temporaries:"]

@@ -1,4 +1,4 @@
-"""Makes an :class:`Explanation`: compiles a function once more with its eyes open, and runs it."""
+"""Makes an :class:`Explanation`: compiles a function again, collecting remarks, and runs it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .lines import short
 from .on_gpu import GpuExplanation, explain_on_gpu
 from .steps import Lowering, steps_of
 
-#: Seconds for which calls are timed, and the fewest and the most of them.
+#: The seconds for which calls are timed, and the fewest and the most calls.
 SECONDS, LEAST_CALLS, MOST_CALLS = 0.3, 3, 2000
 
 
 def explain_anywhere(
     compiled: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, run: bool = True
 ) -> Explanation | GpuExplanation:
-    """The explanation of a call, or of the launches where it is compiled for a GPU."""
+    """The explanation of a call; of its kernel launches if it is compiled for a GPU."""
     _, found = compiled.specialize(args, kwargs)
     if found.device == CPU:
         return explain(compiled, args, kwargs, run=run)
@@ -45,10 +45,10 @@ def explain_anywhere(
 def explain(
     compiled: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, run: bool = True
 ) -> Explanation:
-    """The explanation of a call of a compiled function (a ``CompiledFunction``, which lies above).
+    """The explanation of a call of a compiled function (a ``CompiledFunction`` of a higher layer).
 
-    The function is traced and compiled anew, so that each pass can say what it did; then it is
-    called some times if it is to ``run``.
+    The function is traced and compiled again, so that each pass can report its work; if ``run`` is
+    set, it is then called several times.
 
     Raises UnsupportedTargetError for other devices than the CPU.
     """
@@ -105,13 +105,13 @@ def _timed(times: dict[str, float], name: str) -> Iterator[None]:
 
 
 def _signature(program: Program) -> str:
-    """The types of arguments and results; captured arrays are no arguments."""
+    """The types of arguments and results, without captured arrays."""
     given = len(program.inputs) - len(program.captured)
     return signature(Program(program.inputs[:given], (), program.outputs))
 
 
 def _cache_state(compiled: Any, found: Any, program: Program) -> str:
-    """Where the next call's code comes from."""
+    """The source of the next call's code: ``memory``, ``disk`` or ``compiled anew``."""
     if compiled.is_ready(found.signature):
         return "memory"
     key = _key(found, program)
@@ -139,8 +139,8 @@ def _check_device(device: str) -> None:
 
 
 def _measured(call: Any) -> tuple[float, int]:
-    """Seconds of the fastest call, and how many there were."""
-    call()  # the first one loads code, and finds caches empty
+    """The seconds of the fastest call, and the number of calls."""
+    call()  # the first call loads code, with cold caches
     best, calls, begun = float("inf"), 0, time.perf_counter()
     while calls < LEAST_CALLS or (calls < MOST_CALLS and time.perf_counter() - begun < SECONDS):
         before = time.perf_counter()
@@ -153,7 +153,7 @@ def _measured(call: Any) -> tuple[float, int]:
 def _times_of_parts(
     code: TimedExecutable, program: Program, leaves: Sequence[Any]
 ) -> dict[tuple[int, ...], float]:
-    """Seconds of each part in the fastest of several calls, by its number."""
+    """The least seconds that each part took in several calls, by its number."""
     everything = [*leaves, *program.captured]
     if code.packing is not None:
         return {}

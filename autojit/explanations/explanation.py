@@ -1,4 +1,4 @@
-"""What ``jit(f).explain(*args)`` returns."""
+"""The result of ``jit(f).explain(*args)``."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from .facts import Facts
 
 @dataclasses.dataclass
 class Explanation(Facts):
-    """What ``jit(f).explain(*args)`` returns: print it, or ask for ``text()``, ``html()``,
+    """The result of ``jit(f).explain(*args)``: print it, or call ``text()``, ``html()`` or
     ``json()``.
 
-    Times are in seconds, sizes in bytes.  ``flops`` are operations on floats: sums, products,
-    comparisons and elementary functions count one each, a matrix product two for each of its
-    multiplications.
+    Times are in seconds, sizes in bytes.  ``flops`` are floating-point operations: sums, products,
+    comparisons and elementary functions count as one each, each multiplication in a matrix product
+    as two.
     """
 
     def text(self, width: int | None = None) -> str:
-        """The text, in lines of at most so many characters (by default those of the terminal, from
-        60 to 100)."""
+        """The text, in lines of at most ``width`` characters (by default the width of the terminal,
+        between 60 and 100)."""
         return Text(text(self, width), "words")
 
     def html(self) -> str:
-        """A piece of HTML that needs nothing else."""
+        """A self-contained HTML fragment."""
         return html(self)
 
     def page(self) -> str:
-        """A page of its own."""
+        """A complete HTML page."""
         return page(self)
 
     def json(self) -> str:
-        """All that is known, as JSON."""
+        """All facts, as JSON."""
         return json.dumps(self.as_dict(), indent=2)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as objects, with what follows from it."""
+        """All facts as objects, with the values derived from them."""
         made = dataclasses.asdict(self)
         made.update(flops=self.flops, roofline_seconds=self.roofline_seconds)
         for step, each in zip(self.steps, made["steps"], strict=True):

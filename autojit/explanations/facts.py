@@ -1,17 +1,17 @@
-"""What is known of compiled code: of all of it (:class:`Facts`), and of each loop nest and library
+"""Facts about compiled code: about all of it (:class:`Facts`), and about each loop nest and library
 call (:class:`Step`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: A part of the roofline that no code reaches: the machine was busy when that was measured.
+#: A share of the roofline that no code reaches: the machine was busy when its limit was measured.
 TOO_GOOD = 1.1
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the user's; ``backward`` where its derivative is computed."""
+    """A line of the user's code; ``backward`` if its derivative is computed."""
 
     file: str
     number: int
@@ -21,10 +21,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why something was not done, and the way out where there is one.
+    """Why something was not done, and the way out if there is one.
 
-    ``about`` is what it speaks of: the number of another step, or a loop as the text of loops
-    writes it.
+    ``about`` is its subject: the number of another step, or a loop as written in the text of the
+    loops.
     """
 
     about: str
@@ -34,7 +34,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Vectors:
-    """An innermost loop, and how many elements it works on at a time: 1 in scalar code."""
+    """An innermost loop, and the number of elements it works on at a time: 1 in scalar code."""
 
     loop: str
     lanes: int
@@ -43,7 +43,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Stored:
-    """An array of the forward pass that is kept in memory for the reverse one."""
+    """An array of the forward pass that is kept in memory for the reverse pass."""
 
     line: Line | None
     operation: str
@@ -53,23 +53,23 @@ class Stored:
 
 @dataclass
 class Part:
-    """A loop nest or a library call in the body of a loop whose steps run in turn; or the numbers
-    that are computed between these."""
+    """A loop nest or a library call in the body of a sequential loop; or the single numbers that
+    are computed between these."""
 
-    #: That of the step, and its own: ``1.2``.
+    #: The number of the step and that of the part: ``1.2``.
     number: str
     title: str
     lines: list[Line] = field(default_factory=list)
-    #: How often it runs in a call, where that is known; in a branch it may be less.
+    #: How often it runs in a call, if known; in a branch it may run less often.
     runs: int | None = 1
     runs_at_most: bool = False
-    #: Of one run.
+    #: The operations of one run.
     flops: int = 0
     functions: dict[str, int] = field(default_factory=dict)
     vectors: list[Vectors] = field(default_factory=list)
-    #: Of a library call: who does it.
+    #: The library of a library call.
     library: str = ""
-    #: Of all runs; None where they are too short to be measured, or nothing was run.
+    #: The time of all runs; None if they are too short to be measured, or if nothing was run.
     seconds: float | None = None
 
     @property
@@ -89,49 +89,49 @@ class Step:
     lines: list[Line] = field(default_factory=list)
     #: The operations that it computes, by name, in order.
     operations: list[str] = field(default_factory=list)
-    #: Why later steps are not part of it.
+    #: Why later steps are not fused with it.
     not_fused: list[Reason] = field(default_factory=list)
     vectors: list[Vectors] = field(default_factory=list)
-    #: Of a library call: who does it.
+    #: The library of a library call.
     library: str = ""
     tasks: int = 0
-    #: Whether threads are used is found out as the code runs.
+    #: Whether the code measures at run time if threads are faster.
     tasks_measured: bool = False
     no_tasks: Reason | None = None
-    #: Whether steps run in turn, each waiting for the one before.
+    #: Whether it has sequential loops, in which each step waits for the one before.
     in_turn: bool = False
     flops: int = 0
     functions: dict[str, int] = field(default_factory=dict)
-    #: Whether a loop of unknown length, or a branch, is counted once.
+    #: Whether a loop of unknown length, or a branch, was counted once.
     is_open: bool = False
     bytes_read: int = 0
     bytes_written: int = 0
-    #: Whether these are the most that there may be.
+    #: Whether the bytes are an upper bound.
     bytes_at_most: bool = False
-    #: The least seconds that this machine takes to compute, and to move the bytes.
+    #: The least seconds that this machine needs to compute, and to move the bytes.
     compute_seconds: float = 0.0
     memory_seconds: float = 0.0
-    #: Measured, of the fastest call; None where nothing was run.
+    #: The measured time of the fastest run; None if nothing was run.
     seconds: float | None = None
-    #: Arrays in memory that it is the first to use, besides arguments and results: bytes by name.
+    #: Arrays, besides arguments and results, that it is the first step to use: bytes by name.
     temporaries: dict[str, int] = field(default_factory=dict)
-    #: Of these, which lie in the memory of another array, by name.
+    #: Such arrays that reuse the memory of another array: the other array's name by name.
     reused: dict[str, str] = field(default_factory=dict)
-    #: What the forward pass has stored and this one reads, and operations that it computes again.
+    #: Arrays of the forward pass that this step reads, and operations that it computes again.
     stored: list[Stored] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
-    #: What stands in loops whose steps run in turn, and in branches, one by one.
+    #: The parts of its sequential loops and branches.
     inside: list[Part] = field(default_factory=list)
 
     @property
     def roofline_seconds(self) -> float:
-        """The least seconds that this machine takes."""
+        """The least seconds that this machine needs."""
         return max(self.compute_seconds, self.memory_seconds)
 
     @property
     def bound(self) -> str:
-        """``compute`` or ``memory``, whichever takes longer; ``order`` where steps wait for each
-        other; nothing where there is nothing to do."""
+        """The bound: ``compute`` or ``memory``, whichever takes longer; ``order`` if steps wait for
+        each other; empty if there is nothing to do."""
         if self.in_turn:
             return "order"
         if not self.roofline_seconds:
@@ -140,7 +140,7 @@ class Step:
 
     @property
     def share(self) -> float | None:
-        """The part of the roofline that was reached; None where it was not measured."""
+        """The share of the roofline that was reached; None if it was not measured."""
         if not self.seconds or not self.roofline_seconds:
             return None
         return self.roofline_seconds / self.seconds
@@ -158,43 +158,43 @@ class Step:
 
 @dataclass
 class Facts:
-    """What is known of a compiled function.  Times are in seconds, sizes in bytes."""
+    """The facts about a compiled function.  Times are in seconds, sizes in bytes."""
 
     name: str
     signature: str
     steps: list[Step]
-    #: How many operations were traced, and are left after the passes.
+    #: How many operations were traced, and how many are left after the passes.
     traced: int
     optimized: int
-    #: Arguments, captured arrays and results.
+    #: The bytes of arguments, captured arrays and results.
     bytes_in_out: int
-    #: The memory that a call takes besides.
+    #: The memory that a call needs besides these.
     temporaries: int
-    #: Where the code came from: ``memory``, ``disk`` or ``compiled anew``.
+    #: The source of the code: ``memory``, ``disk`` or ``compiled anew``.
     cache: str
-    #: Seconds of ``trace``, ``passes``, ``loops`` and ``compilation``, taken now.
+    #: Seconds of ``trace``, ``passes``, ``lowering`` and ``compilation``, measured now.
     times: dict[str, float]
-    #: The fastest call, and how many there were; None where nothing was run.
+    #: The time of the fastest call (None if nothing was run), and the number of calls.
     seconds: float | None
     calls: int
-    #: What this machine reaches, in words.
+    #: The peak rates of this machine, in words.
     machine: str
-    #: What tracing did with loops of Python's.
+    #: How tracing treated Python's loops.
     python_loops: list[Reason] = field(default_factory=list)
 
     @property
     def flops(self) -> int:
-        """Operations on floats of a call."""
+        """The floating-point operations of a call."""
         return sum(step.flops for step in self.steps)
 
     @property
     def stored(self) -> list[Stored]:
-        """What the forward pass stores for the reverse one, each once."""
+        """The arrays that the forward pass stores for the reverse pass, each once."""
         return list(dict.fromkeys(each for step in self.steps for each in step.stored))
 
     @property
     def roofline_seconds(self) -> float:
-        """The least seconds that all steps take on this machine."""
+        """The least seconds that all steps together need on this machine."""
         return sum(step.roofline_seconds for step in self.steps)
 
 

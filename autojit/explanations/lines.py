@@ -1,4 +1,4 @@
-"""Lines of the user's, as they are shown."""
+"""Lines of the user's code, as shown in explanations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .facts import Line
 
 
 def line_of(source: Source) -> Line:
-    """A place in the user's code with its text."""
+    """The line of a place in the user's code, with its text."""
     text = linecache.getline(source.file, source.line).strip()
     return Line(short(shown_file(source.file)), source.line, text, source.backward)
 
 
 def short(words: str) -> str:
-    """The words with files in the present folder as one would name them."""
+    """A text in which paths in the current folder are relative."""
     return words.replace(os.getcwd() + os.sep, "")

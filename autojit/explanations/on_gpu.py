@@ -1,7 +1,7 @@
-"""What the code of a function for a GPU does, and why: one launch after the other.
+"""Explains the code of a function for a GPU: its kernel launches one by one, with reasons.
 
-Nothing is run, so no GPU is needed.  Bytes are those of a static count; registers are what
-``ptxas`` says, where it and numba-cuda are there.
+Nothing is run, so no GPU is needed.  Bytes are counted statically; registers are reported by
+``ptxas`` if it and numba-cuda are installed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .lines import line_of
 
 @dataclasses.dataclass(frozen=True)
 class Assembled:
-    """What ``ptxas`` says of a kernel: registers of a thread, and bytes that it spills."""
+    """The report of ``ptxas`` about a kernel: registers per thread, and spilled bytes."""
 
     registers: int
     spilled: int
@@ -52,13 +52,13 @@ class Assembled:
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """A kernel, and how it is launched, or a library's routine.  Sizes are in bytes."""
+    """A kernel and its launch, or a library routine.  Sizes are in bytes."""
 
     name: str
-    #: None for a library's routine, which decides by itself.
+    #: None for a library routine, which decides by itself.
     blocks: int | None
     threads: int | None
-    #: Which threads do what, and why so; what a routine computes.
+    #: The work of each thread, and the reason; for a routine, what it computes.
     mapping: str
     lines: list[Line]
     read: int
@@ -69,20 +69,20 @@ class Launch:
 
 @dataclasses.dataclass
 class GpuExplanation:
-    """What ``jit(f, device="cuda").explain(*args)`` returns: print it, or ask for ``text()``,
+    """The result of ``jit(f, device="cuda").explain(*args)``: print it, or call ``text()``,
     ``html()``, ``json()``."""
 
     name: str
     signature: str
     device: str
     launches: list[Launch]
-    #: Bytes of temporaries on the device.
+    #: The bytes of temporaries on the device.
     temporaries: int
-    #: Why no registers are known; empty where they are.
+    #: Why the registers are unknown; empty if they are known.
     without_registers: str
 
     def text(self, width: int | None = None) -> str:
-        """The text, in lines of at most so many characters."""
+        """The text, in lines of at most ``width`` characters."""
         wide = min(100, max(60, width or shutil.get_terminal_size().columns))
         lines = _wrapped(f"{self.name}: {self.signature}", wide, "")
         lines += _wrapped(self._summary(), wide, "")
@@ -95,21 +95,21 @@ class GpuExplanation:
         return "\n".join(lines)
 
     def html(self) -> str:
-        """A piece of HTML that needs nothing else."""
+        """A self-contained HTML fragment."""
         title, *content = self._parts()
         return blocks.card(title, *content)
 
     def page(self) -> str:
-        """A page of its own."""
+        """A complete HTML page."""
         title, *content = self._parts()
         return blocks.article(f"explain {self.name}", f"<h1>{title}</h1>", *content)
 
     def json(self) -> str:
-        """All that is known, as JSON."""
+        """All facts, as JSON."""
         return json.dumps(self.as_dict(), indent=2)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as objects."""
+        """All facts as objects."""
         return dataclasses.asdict(self)
 
     def __str__(self) -> str:
@@ -164,7 +164,7 @@ def _wrapped(words: str, width: int, first: str, later: str = "  ") -> list[str]
     return textwrap.wrap(words, width, initial_indent=first, subsequent_indent=later)
 
 
-# -- how it is made -------------------------------------------------------------------------
+# -- construction ---------------------------------------------------------------------------
 
 
 def explain_on_gpu(program: Program, device: str) -> GpuExplanation:
@@ -223,7 +223,7 @@ def _called(call: LibraryCall) -> Launch:
 
 
 def _sources(made: DeviceProgram, kernel: DeviceKernel) -> list[Source]:
-    """The user's lines of a kernel; those of matrices are known to their step alone."""
+    """The user's lines of a kernel; for matrix products, only their step knows them."""
     found = [s.source for s in walk(kernel.body) if getattr(s, "source", None) is not None]
     number = re.fullmatch(r"\D+(\d+).*", kernel.name)
     if found or number is None or int(number[1]) >= len(made.loops.steps):
@@ -232,7 +232,7 @@ def _sources(made: DeviceProgram, kernel: DeviceKernel) -> list[Source]:
 
 
 def _registers(made: DeviceProgram) -> tuple[dict[str, Assembled], str]:
-    """What ``ptxas`` says of each kernel by its name, or why it is not known."""
+    """The report of ``ptxas`` about each kernel, by its name; or why there is none."""
     if shutil.which("ptxas") is None:
         return {}, "Registers are not known: ptxas, of the CUDA toolkit, is not on PATH."
     try:

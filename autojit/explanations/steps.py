@@ -1,4 +1,4 @@
-"""What is said of each step of a compiled program."""
+"""Collects the facts about each step of a compiled program."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from autojit.ir.pass_manager.remarks import Remarks
 from .facts import Line, Reason, Step, Stored, Vectors
 from .lines import line_of, short
 
-#: Operations that only say how arrays are read.
+#: Operations that only determine how arrays are read.
 _SILENT = {"broadcast", "constant", "iota", "reshape", "slice", "transpose"}
 
 
 class Lowering:
-    """A program on its way to code: what passes made of it, and what they remarked."""
+    """A lowered program: the results of the passes, and their remarks."""
 
     def __init__(self, program: Program, loops: LoopProgram, llvm: str, notes: Remarks) -> None:
         self.program = program
@@ -56,12 +56,12 @@ class Lowering:
         self.forward = _forward(self.ops)
         self.own = own_buffers(loops)
         self.one, self.every = peaks()
-        #: All that the steps of a call touch, which says from where they read it.
+        #: The bytes that the steps of a call touch, which determine the cache level they fit in.
         self.size = loops.arena + sum(b.size * itemsize(b.dtype) for b in
                                       (*loops.inputs, *loops.outputs))  # fmt: skip
 
     def measure_again(self) -> None:
-        """Find out once more what the machine reaches."""
+        """Measure the peak rates of the machine again."""
         self.one, self.every = measure_again()
 
     def step_of(self, op: Op) -> int | None:
@@ -69,7 +69,7 @@ class Lowering:
         return next((k for k, ops in enumerate(self.ops) if op in ops), None)
 
     def machine_words(self) -> str:
-        """What the machine reaches."""
+        """The peak rates of the machine, in words."""
         parts = []
         for each in (self.one, self.every):
             rate, level = each.bandwidth(self.size), LEVELS[each.level(self.size)]
@@ -84,7 +84,7 @@ class Lowering:
 
 
 def steps_of(found: Lowering, seconds: Mapping[int, float]) -> list[Step]:
-    """What is said of each step; ``seconds`` are those of its fastest run, by its number."""
+    """The facts about each step; ``seconds`` are the times of the fastest runs, by step."""
     parts = [part for part in parts_of(found.loops) if len(part.number) == 1]
     steps = []
     for k, (step, part) in enumerate(zip(found.loops.steps, parts, strict=True)):
@@ -105,7 +105,7 @@ def steps_of(found: Lowering, seconds: Mapping[int, float]) -> list[Step]:
 
 
 def _operations(ops: list[Op]) -> list[str]:
-    """The operations by name; several of one name with their number."""
+    """The names of the operations; repeated ones with their count."""
     counts = Counter(op.kind.name for op in ops if op.kind.name not in _SILENT)
     names = counts or Counter(op.kind.name for op in ops)
     return [name if count == 1 else f"{name} × {count}" for name, count in names.items()]
@@ -115,7 +115,7 @@ def _operations(ops: list[Op]) -> list[str]:
 
 
 def title_of(step: Any) -> str:
-    """What a step, or a statement in one, is in a few words."""
+    """A short title of a step, or of a statement in one."""
     product = product_of(step)
     if product is not None:
         batch = "".join(f"{n} × " for n in product.batch)
@@ -135,7 +135,7 @@ def title_of(step: Any) -> str:
 
 
 def title_of_loops(body: list[Any]) -> str:
-    """The nest of loops that goes deepest."""
+    """A title that names the deepest loop nest."""
     nest = _deepest(body)
     if not nest:
         return "numbers, without a loop"
@@ -144,7 +144,8 @@ def title_of_loops(body: list[Any]) -> str:
 
 
 def _deepest(body: list[Any]) -> list[int | None]:
-    """The extents of the deepest nest, of these the largest; None of a loop of unknown length."""
+    """The extents of the deepest nest, or of the largest if several are deepest; None for a loop of
+    unknown length."""
 
     def weight(nest: list[int | None]) -> tuple[int, int]:
         return len(nest), prod(n or 1 for n in nest)
@@ -163,7 +164,7 @@ def _extents(s: Any) -> list[int | None]:
 
 
 def _add_code(made: Step, step: Any, found: Lowering) -> None:
-    """Vectors and threads."""
+    """Add the facts about vectors and threads."""
     body = step.body if isinstance(step, Kernel) else [step]
     made.in_turn = in_sequence(body)
     tasks = [s.tasks for s in walk(body) if isinstance(s, RunTasks)]
@@ -178,7 +179,7 @@ def _add_code(made: Step, step: Any, found: Lowering) -> None:
 
 
 def library_of(step: Any) -> str:
-    """Who does a product, a factorization or a callback; of loops nothing."""
+    """The library of a product, a factorization or a callback; empty for loops."""
     product = product_of(step)
     if product is not None:
         return _product_library(product)
@@ -190,11 +191,11 @@ def library_of(step: Any) -> str:
 
 
 def _functions(step: Factorization) -> list[str]:
-    """The library functions of a step, as one knows them: ``dpotrf``, ``numpy.fft``."""
+    """The library functions of a step, by their usual names: ``dpotrf``, ``numpy.fft``."""
     found = []
     for name in functions_of(step):
         kind, _, rest = name.partition(" ")
-        if kind == "gufunc":  # a loop of NumPy's, by its module, name and types
+        if kind == "gufunc":  # an inner loop of NumPy, by its module, name and types
             module, function, *_ = rest.split(" ")
             found.append(f"{module.rpartition('.')[0]}: {function}")
         elif not rest:
@@ -210,7 +211,8 @@ def _product_library(product: MatrixProduct) -> str:
 
 
 def vectors_of(body: list[Any], kernel: list[Any], found: Lowering) -> list[Vectors]:
-    """The inner loops in some statements of a kernel's, and how many elements they work on."""
+    """The inner loops in ``body``, a part of a kernel, and how many elements they work on at a
+    time."""
     made = []
     for s in walk(body):
         width = found.lanes.get(id(s))
@@ -223,7 +225,7 @@ def vectors_of(body: list[Any], kernel: list[Any], found: Lowering) -> list[Vect
 
 
 def _about(notes: Remarks, by: str, loop: Any) -> Iterator[Reason]:
-    """What a pass remarked about a loop."""
+    """The remarks of a pass about a loop."""
     for remark in notes:
         if remark.by == by and any(loop is x for about in notes.about[remark] for x in about):
             yield Reason("", short(remark.reason), remark.way_out)
@@ -252,7 +254,7 @@ def _add_amounts(made: Step, step: Any, found: Lowering, k: int) -> None:
     in_threads = made.tasks or (product is not None and not product.tiled)
     peaks = found.every if in_threads else found.one
     moved = made.bytes_read + made.bytes_written
-    # A slot holds a multiply-add, which is two operations.
+    # A slot can hold a multiply-add, which counts as two operations.
     made.compute_seconds = 2 * counted.slots / peaks.flops
     made.memory_seconds = moved / peaks.bandwidth(found.size)
 
@@ -271,7 +273,7 @@ def _add_memory(made: Step, step: Any, found: Lowering, k: int) -> None:
         made.temporaries["tapes, for each step of the loop"] = 0
     if not made.is_backward:
         return
-    # A nest that was split is several steps of one origin, which share its operations.
+    # A nest that was split became several steps of one origin, which share its operations.
     others = [
         ops
         for ops, other in zip(found.ops[:k], found.loops.steps, strict=False)
@@ -320,7 +322,7 @@ def _stored(op: Op, value: Value) -> Stored:
 
 
 def _add_fusion(steps: list[Step], found: Lowering) -> None:
-    """Why steps are several: what the scheduler remarked, and what follows from their kinds."""
+    """Add the reasons why steps were not fused: remarks of the scheduler, or the steps' kinds."""
     for remark in found.notes:
         if remark.by != "fusion":
             continue

@@ -1,1 +1,1 @@
-"""Directed graphs: DOT text, places for the nodes, SVG; and graphs that were recorded."""
+"""Directed graphs: DOT text, layout, SVG; and recorded graphs."""

@@ -18,7 +18,7 @@ _KEYWORDS = {"node", "edge", "graph", "digraph", "subgraph", "strict"}
 
 
 def quoted(word: str) -> str:
-    """A word as DOT has it.
+    """A word as DOT writes it.
 
     >>> quoted("x1"), quoted("two words")
     ('x1', '"two words"')
@@ -40,10 +40,10 @@ class Digraph:
     Args:
         name: the name in the DOT text.
         comment: a comment before it.
-        filename: where :meth:`render` writes if nobody says.
+        filename: the default path for :meth:`render`.
         format: ``"svg"`` or ``"dot"``.
         graph_attr, node_attr, edge_attr: attributes of the graph, and of all nodes and edges.
-        body: lines of DOT text, which are part of the source, but are not drawn.
+        body: lines of DOT text, which are part of the source but are not drawn.
     """
 
     def __init__(self, name: str | None = None, comment: str | None = None,
@@ -68,7 +68,7 @@ class Digraph:
 
     def node(self, name: str, label: str | None = None, _attributes: Any = None,
              **attrs: Any) -> None:  # fmt: skip
-        """Add a node, or attributes to one."""
+        """Add a node, or add attributes to an existing one."""
         given = {k: str(v) for k, v in {**attrs, **(_attributes or {})}.items()}
         if label is not None:
             given = {"label": str(label), **given}
@@ -83,7 +83,7 @@ class Digraph:
         self.links.append((str(tail_name), str(head_name), given))
 
     def edges(self, tail_head_iter: Iterable[Any]) -> None:
-        """Add edges: pairs of names, or texts of two letters."""
+        """Add edges: pairs of names, or strings of two letters."""
         for tail, head in tail_head_iter:
             self.edge(tail, head)
 
@@ -132,7 +132,7 @@ class Digraph:
         return pane(self.svg())
 
     def pipe(self, format: str | None = None, encoding: str | None = None, **_: Any) -> Any:
-        """The drawing as bytes, or as a text if an encoding is given."""
+        """The drawing as bytes, or as a string if an encoding is given."""
         made = self._made(format or self.format)
         return made if encoding else made.encode()
 
@@ -156,13 +156,13 @@ class Digraph:
     def render(self, filename: str | None = None, directory: str | None = None,
                view: bool = False, cleanup: bool = False, format: str | None = None,
                **_: Any) -> str:  # fmt: skip
-        """Write the DOT text and the drawing beside it, and return the drawing's path.
+        """Write the DOT text, and the drawing beside it; return the drawing's path.
 
         Args:
-            filename: the path of the text; that of the drawing ends with the format, too.
-            directory: where they lie.
+            filename: the path of the text; the drawing's path has the format appended.
+            directory: the directory of both files.
             view: not covered: nothing is opened.
-            cleanup: whether the text is removed again.
+            cleanup: whether to remove the text afterwards.
             format: ``"svg"`` or ``"dot"``.
         """
         word = format or self.format

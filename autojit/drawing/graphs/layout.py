@@ -1,10 +1,10 @@
-"""Places for the nodes of a graph: layers, so that edges run one way.
+"""Layout of a graph: nodes are placed in layers, so that edges run one way.
 
 Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures",
 1981: layers by longest paths, invisible nodes where edges cross layers, orders by barycenters.
-Edges from one node share their invisible nodes, so that what is read in many places is one line
-with branches.  The longest edges of large graphs have none, and go straight: 2,000 nodes take about
-a second.
+Edges from one node share their invisible nodes, so a value that is read in many places is drawn as
+one line with branches.  The longest edges of large graphs have no invisible nodes and are drawn
+straight: 2,000 nodes take about a second.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-#: How often orders, and then places, are improved from above and from below.
+#: The number of sweeps, from above and from below, that improve orders and then places.
 SWEEPS = 8
-#: Distances between neighbours and between layers, in pixels.
+#: The distances between neighbours and between layers, in pixels.
 BESIDE, BETWEEN = 18.0, 36.0
-#: How many invisible nodes edges may go through for each node, and how many in any case.
+#: The most invisible nodes: so many for each node, plus a constant.
 HIDDEN, ANYHOW = 4, 400
 
 Point = tuple[float, float]
 
 
 class Box:
-    """A rectangle: its size, and the place of its middle."""
+    """A rectangle: its size, and the place of its centre."""
 
     __slots__ = ("height", "width", "x", "y")
 
@@ -38,7 +38,7 @@ def place(
     boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]], attributes: Mapping[str, str],
     between: float = BETWEEN,
 ) -> list[list[Point]]:  # fmt: skip
-    """Put boxes in their places, the layers so far apart; the points through which each edge goes.
+    """Set the places of boxes, with layers ``between`` pixels apart; return each edge's points.
 
     >>> boxes = {name: Box(10, 10) for name in "ab"}
     >>> place(boxes, [("a", "b")], {})
@@ -70,7 +70,7 @@ def place(
 def _without_cycles(
     names: Sequence[str], edges: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """The edges, with those turned round that close a circle."""
+    """The edges, with those reversed that close a cycle."""
     out = defaultdict(list)
     for a, b in edges:
         out[a].append(b)
@@ -95,7 +95,7 @@ def _without_cycles(
 
 
 def _ranks(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[Any, int]:
-    """The layer of each node: one below all that lead to it."""
+    """The layer of each node: one below the lowest node that leads to it."""
     out, missing = defaultdict(list), dict.fromkeys(names, 0)
     for a, b in edges:
         if a != b:
@@ -111,7 +111,7 @@ def _ranks(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[Any, 
             if missing[b] == 0:
                 ready.append(b)
     reached = {b for _, b in edges}
-    for a in names:  # sources lie right above what they lead to
+    for a in names:  # sources are placed directly above their first successor
         if out[a] and a not in reached:
             rank[a] = min(rank[b] for b in out[a]) - 1
     return rank
@@ -120,8 +120,8 @@ def _ranks(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[Any, 
 def _chains(
     names: dict[Any, Box], edges: Sequence[tuple[str, str]], rank: dict[Any, int]
 ) -> list[list[Any]]:
-    """The nodes of each edge, layer by layer, with invisible ones between while there may be more:
-    the shortest edges have theirs first."""
+    """The nodes of each edge, layer by layer, with invisible nodes between; as these are limited,
+    the shortest edges get theirs first."""
     left = HIDDEN * len(names) + ANYHOW
     chains: list[list[Any]] = [[a, b] for a, b in edges]
     by_length = sorted(range(len(edges)), key=lambda k: rank[edges[k][1]] - rank[edges[k][0]])
@@ -148,7 +148,7 @@ def _layers(names: dict[Any, Box], rank: dict[Any, int]) -> list[list[Any]]:
 def _neighbours(
     chains: Sequence[list[Any]], rank: dict[Any, int]
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """What each node is joined with in the layer above, and in the one below."""
+    """The neighbours of each node in the layer above, and in the layer below."""
     above, below = defaultdict(list), defaultdict(list)
     for a, b in dict.fromkeys(pair for chain in chains for pair in itertools.pairwise(chain)):
         if rank[b] == rank[a] + 1:
@@ -158,7 +158,7 @@ def _neighbours(
 
 
 def _order(layers: list[list[Any]], above: dict[Any, Any], below: dict[Any, Any]) -> None:
-    """Bring each layer into the order of the middles of its neighbours."""
+    """Sort each layer by the barycenters of its nodes' neighbours."""
     for sweep in range(SWEEPS):
         is_down = sweep % 2 == 0
         near = above if is_down else below
@@ -176,7 +176,7 @@ def _mean(numbers: Sequence[float], otherwise: float) -> float:
 def _spread(
     layers: list[list[Any]], names: dict[Any, Box], above: dict[Any, Any], below: dict[Any, Any]
 ) -> None:
-    """Bring nodes near the middles of their neighbours, without overlap."""
+    """Move nodes towards the barycenters of their neighbours, without overlap."""
     for layer in layers:
         x = 0.0
         for n in layer:
@@ -194,7 +194,8 @@ def _spread(
 
 
 def _apart(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """Places nearest to the wanted ones in their order: neighbours that touch move as one."""
+    """The places nearest to the wanted ones, in the same order: neighbours that touch move as
+    one."""
     groups: list[list[float]] = []  # sum of wanted offsets, count, and start of each group
     offsets, total = [], 0.0
     for k, width in enumerate(widths):
@@ -222,7 +223,7 @@ def _stack(layers: list[list[Any]], names: dict[Any, Box], between: float) -> No
 def _path(
     edge: tuple[str, str], chain: list[Any], names: dict[Any, Box], across: bool
 ) -> list[Point]:
-    """From the rim of the first box to that of the last."""
+    """The points of an edge, from the rim of its first box to the rim of its last."""
     order = chain if chain[0] == edge[0] else chain[::-1]
     first, *middle, last = (names[n] for n in order)
     if first is last:

@@ -1,4 +1,4 @@
-"""A few words on an array of numbers."""
+"""Short texts for arrays of numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-#: Up to how many elements of an array are shown.
+#: The most elements of an array that are shown.
 MOST_NUMBERS = 4
 
 
 def numbers(x: Any) -> str:
-    """The numbers of an array; of a larger one the least and the greatest, and how many are NaN.
+    """The numbers of a small array; for a larger one, its least and greatest number and its count
+    of NaN.
 
     >>> numbers(np.array([1.0, 2.5])), numbers(np.arange(9) / 8), numbers(True)
     ('[1, 2.5]', '0 to 1', 'True')

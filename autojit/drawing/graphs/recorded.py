@@ -1,4 +1,4 @@
-"""Graphs that were recorded, of Values and of tensors."""
+"""Recorded graphs of Values and tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .digraph import Digraph
 from .numbers import numbers
 
-#: Up to how many nodes a notebook shows a graph in the place of the text.
+#: The most nodes of a graph that a notebook shows instead of the text.
 MOST_SHOWN = 100
 
 
@@ -18,13 +18,13 @@ def make_dot(
     var: Any, params: Mapping[str, Any] | Iterable[Any] | None = None, show_attrs: bool = False,
     show_saved: bool = False, max_attr_chars: int = 50,
 ) -> Digraph:  # fmt: skip
-    """The graph that a Value or a tensor was computed by, with values and gradients.
+    """The graph that computed a Value or a tensor, with values and gradients.
 
     Args:
         var: a Value or a tensor, or a list of them.
-        params: names for leaves: a dict, or pairs as ``model.named_parameters()`` has them.
-        show_attrs, show_saved, max_attr_chars: taken for the sake of ``torchviz``; nodes show
-            values and gradients in any case.
+        params: names for leaves: a dict, or pairs such as ``model.named_parameters()``.
+        show_attrs, show_saved, max_attr_chars: accepted for compatibility with ``torchviz``; nodes
+            show values and gradients in any case.
 
     >>> from autojit import Value, make_dot
     >>> a, b = Value(2.0, label="a"), Value(3.0, label="b")
@@ -48,8 +48,8 @@ def make_dot(
 
 
 def shown(x: Any) -> str | None:
-    """What a notebook shows of a Value or a tensor: its graph, unless there is none, or it is
-    large; None for the text."""
+    """The graph that a notebook shows for a Value or a tensor; None, for the text, if there is no
+    graph or it is too large."""
     found: set[int] = set()
     todo = [x if hasattr(x, "_prev") else x.grad_fn]
     while todo:

@@ -1,4 +1,4 @@
-"""Graphs whose nodes have places, as SVG text."""
+"""Graphs with a layout, as SVG text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from math import sqrt
 
 from .layout import Box, Point
 
-#: The width of a letter and the height of a line of the font, in pixels, and the room around texts.
+#: The width of a letter, the height of a line, the room around texts and the margin, in pixels.
 LETTER, LINE, ROOM, MARGIN = 6.7, 15.0, 8.0, 8.0
 
-#: What has no colour of its own follows the reader's; else black on white.
+#: Items without their own colour follow the reader's colour scheme, by default black on white.
 _STYLE = """
 .autojit-graph .aj-line { stroke: var(--aj-edge, #555); }
 .autojit-graph .aj-tip { fill: var(--aj-edge, #555); }
@@ -51,7 +51,7 @@ def _size(lines: Sequence[str]) -> tuple[float, float]:
 
 
 def box_of(look: Attributes, across: bool) -> Box:
-    """A box that has room for a label."""
+    """A box with room for a label."""
     fields, beside = fields_of(look, across)
     sizes = [_size(f) for f in fields]
     widths, heights = [w for w, _ in sizes], [h for _, h in sizes]
@@ -67,7 +67,7 @@ def text_of(
     boxes: Mapping[str, Box], looks: Mapping[str, Attributes], paths: Sequence[list[Point]],
     edges: Sequence[Attributes], across: bool,
 ) -> str:  # fmt: skip
-    """The drawing."""
+    """The drawing as SVG text."""
     width = max((b.x + b.width / 2 for b in boxes.values()), default=0.0) + 2 * MARGIN
     height = max((b.y + b.height / 2 for b in boxes.values()), default=0.0) + 2 * MARGIN
     for path in paths:
@@ -90,7 +90,7 @@ def text_of(
 
 
 def curve(path: Sequence[Point], across: bool) -> str:
-    """The path data of a smooth line through points.
+    """The SVG path data of a smooth line through points.
 
     >>> curve([(0.0, 0.0), (10.0, 20.0)], across=False)
     'M0.0,0.0 C0.0,10.0 10.0,10.0 10.0,20.0'

@@ -1,1 +1,1 @@
-"""Pictures of programs, of derivatives beside their values, and of fused loops."""
+"""Pictures of programs, of derivatives beside their functions, and of fused loops."""

@@ -6,20 +6,19 @@ The schema, version 1.  An object with
 ``kind``       ``"program"``, ``"adjoint"`` or ``"loops"``
 ``name``       the name of the program
 ``caption``    a sentence
-``groups``     objects, those outside first: ``id``; ``kind`` (``all``, ``half``, ``call``,
+``groups``     objects, outer groups first: ``id``; ``kind`` (``all``, ``half``, ``call``,
                ``loop``, ``step``, ``line``, ``block``, ``body``, ``kernel``); ``title``; ``lines``;
-               ``parent`` (an id, or null); ``operations`` (how many there are inside); where they
-               are known ``source``, ``text``, ``value``, ``gradient``; an operation with bodies has
-               ``op``, ``params`` and ``results`` as a node has
+               ``parent`` (an id, or null); ``operations`` (the number of operations inside); if
+               known, ``source``, ``text``, ``value``, ``gradient``; for an operation with bodies,
+               ``op``, ``params`` and ``results``, as for a node
 ``nodes``      objects, in the order of the program: ``id``; ``kind`` (``op``, ``constant``,
                ``input``, ``output``, ``call``, ``load``, ``store``, ``reduce``); ``title``;
-               ``lines``; ``parent``; where they are known ``source``, ``text``, ``value``,
-               ``gradient``; a node of an operation has ``op`` (its name), ``params`` and
-               ``results`` (each with ``name``, ``type`` and ``bytes``), an input or an output
-               ``type`` and ``bytes``
+               ``lines``; ``parent``; if known, ``source``, ``text``, ``value``, ``gradient``; for
+               an operation, ``op`` (its name), ``params`` and ``results`` (each with ``name``,
+               ``type`` and ``bytes``); for an input or an output, ``type`` and ``bytes``
 ``edges``      objects: ``from`` and ``to`` (ids of nodes, or of groups that are operations),
-               ``name``, ``type``, ``bytes``, ``kind`` (``value``; ``kept`` for one that the
-               reverse pass reads from the forward pass; ``seed``; of loops ``memory`` and
+               ``name``, ``type``, ``bytes``, ``kind`` (``value``; ``kept`` for a value that the
+               reverse pass reads from the forward pass; ``seed``; in loops ``memory`` and
                ``scalar``)
 
 A ``source`` has ``file``, ``line`` and ``function``.

@@ -34,7 +34,7 @@ def dot(drawing: Drawing) -> str:
 
 
 def _ends(groups: dict[str, Group], id: str) -> str:
-    """The node at which an edge to a group ends: its first one."""
+    """The node at which an edge to a group ends: the group's first node."""
     group = groups.get(id)
     return next((n.id for n in group.nodes()), id) if group else id
 

@@ -1,6 +1,6 @@
-"""Groups of nodes by the user's lines, by Python's loops that were unrolled, and by calls.
+"""Groups nodes by the user's lines, by unrolled Python loops, and by calls.
 
-A group is a stretch of the program's order, so that no edge between groups runs backward.
+A group is a contiguous range of the program's order, so no edge between groups runs backward.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from .model import Group, Item, Node
 
 #: How nodes may be grouped.
 BY = ("line", "loop", "call", "none")
-#: The most items that a box holds: longer stretches are cut into blocks.
+#: The most items in a box: longer ranges are split into blocks.
 MOST = 40
-#: The fewest items of a block, and the most inputs or outputs that stand by themselves.
+#: The fewest items of a block, and the most inputs or outputs that are not put into a box.
 LEAST, ALONE = 8, 12
-#: How deep loops are looked for in loops.
+#: The deepest level of nested loops that are searched for.
 DEEPEST = 8
-#: Up to how many letters of the user's line a box shows.
+#: The most letters of the user's line that a box shows.
 LETTERS = 46
 
 
 class Grouping:
-    """Makes groups, with ids that no other has."""
+    """Makes groups with unique ids."""
 
     def __init__(self, by: str, prefix: str = "g") -> None:
         self.by = by
@@ -43,14 +43,14 @@ class Grouping:
         return Group(next(self._ids), kind, title, members=list(members), **more)
 
     def grouped(self, items: Sequence[Item]) -> list[Item]:
-        """The items in groups; no list in it is longer than ``MOST``."""
+        """The items in groups; no list of items is longer than ``MOST``."""
         if self.by == "none":
             return list(items)
         made = self._calls(items) if self.by == "call" else self._loops(list(items), 0)
         return self.in_blocks(made)
 
     def in_blocks(self, items: Sequence[Item]) -> list[Item]:
-        """The items, in blocks where they are many, and blocks of blocks."""
+        """The items; many items are put into blocks, and many blocks into blocks of blocks."""
         found = list(items)
         while len(found) > MOST:
             size = min(MOST, max(LEAST, -(-len(found) // MOST)))
@@ -58,7 +58,7 @@ class Grouping:
         return found
 
     def gathered(self, nodes: Sequence[Node], words: str) -> list[Item]:
-        """Inputs or outputs: in one box where they are many."""
+        """Inputs or outputs; many of them are put into one box."""
         if self.by == "none" or len(nodes) <= ALONE:
             return list(nodes)
         title = f"{len(nodes):,} {words}"
@@ -72,7 +72,7 @@ class Grouping:
         return self.group("block", title, items, lines=[inside(items)])
 
     def _calls(self, items: Sequence[Item]) -> list[Item]:
-        """Stretches of one function."""
+        """Group each range of items from one function."""
         made: list[Item] = []
         for function, stretch in groupby(items, _function):
             members = list(stretch)
@@ -87,7 +87,8 @@ class Grouping:
         return made
 
     def _loops(self, items: list[Item], depth: int) -> list[Item]:
-        """Stretches in which lines come again are loops, whose steps begin with the first line."""
+        """Group ranges in which lines recur as loops; each step begins with the loop's first
+        line."""
         if depth >= DEEPEST:
             return self._lines(items)
         made: list[Item] = []
@@ -115,7 +116,7 @@ class Grouping:
         return self.group("loop", title, found, lines=lines, head=lines[0], source=sources[0])
 
     def _lines(self, items: Sequence[Item]) -> list[Item]:
-        """Stretches of one line."""
+        """Group each range of items from one line."""
         if self.by == "loop":
             return list(items)
         made: list[Item] = []
@@ -143,7 +144,7 @@ def _range(sources: Sequence[Source]) -> str:
 
 
 def inside(items: Sequence[Item]) -> str:
-    """How many operations there are in a group, in words."""
+    """The number of operations in a group, in words."""
     number = sum(_operations(item) for item in items)
     if not number:
         return f"{len(items)} items"
@@ -151,7 +152,7 @@ def inside(items: Sequence[Item]) -> str:
 
 
 def code(source: Source) -> str:
-    """The first line of the user's statement, as far as there is room for it."""
+    """The first line of the user's statement, truncated to ``LETTERS``."""
     line = linecache.getline(source.file, _statement(source.file, source.line)).strip()
     return line if len(line) <= LETTERS else f"{line[: LETTERS - 2]} …"
 
@@ -163,7 +164,7 @@ def _operations(item: Item) -> int:
 
 
 def _plain(item: Item) -> str:
-    """A short name of an item, the first of a block or the last."""
+    """A short name of an item; for a block, the name of its first item."""
     words = item.title.partition(" … ")
     return words[0] if item.kind == "block" else item.title
 
@@ -188,7 +189,7 @@ def _statements(file: str) -> dict[int, int]:
     except (SyntaxError, ValueError):
         return {}
     found: dict[int, int] = {}
-    for node in ast.walk(tree):  # those inside come after those around them
+    for node in ast.walk(tree):  # inner statements come after outer ones
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             last = node.end_lineno or node.lineno
             found.update((line, node.lineno) for line in range(node.lineno, last + 1))
@@ -200,7 +201,7 @@ def _function(item: Item) -> Any:
 
 
 def _repeated(places: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """The stretches of a list in which lines come again, as far as they overlap."""
+    """The ranges of a list in which lines recur; overlapping ranges are merged."""
     runs = [(place, list(stretch)) for place, stretch in groupby(range(len(places)), _at(places))]
     first: dict[Any, int] = {}
     last: dict[Any, int] = {}
@@ -226,7 +227,7 @@ def _at(places: Sequence[Any]) -> Callable[[int], Any]:
 
 
 def _steps(items: list[Item]) -> Iterator[list[Item]]:
-    """The steps of a loop: each begins where the loop's first line begins again."""
+    """The steps of a loop: each begins where the loop's first line recurs."""
     head, step = _place(items[0]), [items[0]]
     for before, item in pairwise(items):
         if _place(item) == head and _place(before) != head:

@@ -1,7 +1,7 @@
-"""What is inside of each box: its items, the edges between them, and ports.
+"""The inside of each box: its items, the edges between them, and ports.
 
-An edge never crosses the rim of a box.  Where it goes into one it ends at the rim, and inside it
-begins at a port with the value's name; so each box is laid out by itself.
+An edge never crosses the rim of a box.  An edge into a box ends at the rim, and continues inside
+from a port with the value's name; so each box is laid out by itself.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from autojit.ir.tools.units import in_bytes
 
 from .model import Drawing, Edge, Group, Item, walk
 
-#: The most values that have ports of their own: more go through one port.
+#: The most values with separate ports: more values share one port.
 MOST_PORTS = 12
 
 
 @dataclass
 class Port:
-    """Where values go into a box, or out of it."""
+    """A place where values enter or leave a box."""
 
     id: str
     #: ``from`` or ``to``.
     kind: str
     names: list[str] = field(default_factory=list)
     type: str = ""
-    #: What makes it, or reads it, outside.
+    #: The titles of the items outside that make or read the values.
     others: list[str] = field(default_factory=list)
 
     @property
     def title(self) -> str:
-        """What the port says."""
+        """The text of the port."""
         if len(self.names) > 1:
             return f"{len(self.names)} values"
         return f"{self.names[0]} {self.type}"
@@ -46,13 +46,13 @@ class Link:
 
     @property
     def kind(self) -> str:
-        """That of its edges."""
+        """The kind of its edges."""
         return self.edges[0].kind
 
     @property
     def label(self) -> str:
-        """Shape and bytes; of several values their number and sum; of numbers in registers
-        nothing."""
+        """Shape and bytes; for several values, their number and total bytes; empty for numbers in
+        registers."""
         if all(e.kind == "scalar" for e in self.edges):
             return ""
         found = list({e.name: e for e in self.edges}.values())
@@ -61,7 +61,7 @@ class Link:
 
     @property
     def text(self) -> str:
-        """Each value in a line."""
+        """A line for each value."""
         found = {e.name: e for e in self.edges}.values()
         return "\n".join(f"{e.name}: {e.type}, {in_bytes(e.nbytes)}" for e in found)
 
@@ -75,13 +75,13 @@ class Level:
     links: dict[tuple[str, str], Link] = field(default_factory=dict)
 
     def link(self, start: str, end: str, edge: Edge) -> None:
-        """A value goes from one item to another."""
+        """Add a value that goes from one item to another."""
         if start != end:
             self.links.setdefault((start, end), Link(start, end)).edges.append(edge)
 
 
 class Levels:
-    """The levels of a drawing by the ids of groups, and the links between its columns."""
+    """The levels of a drawing, by the ids of groups; and the links between its columns."""
 
     def __init__(self, drawing: Drawing) -> None:
         self.drawing = drawing
@@ -89,7 +89,7 @@ class Levels:
         self.between: dict[tuple[str, str], Link] = {}
         self._around: dict[str, Group] = {}
         self._items: dict[str, Item] = {}
-        #: The group, the kind, the item inside, the edge, what is at its other end.
+        #: The group, the kind, the item inside, the edge, the title of the item at its other end.
         self._ports: list[tuple[str, str, str, Edge, str]] = []
         for column in drawing.columns:
             self._add(column)
@@ -110,7 +110,7 @@ class Levels:
                     level.items[member.id] = member
 
     def _path(self, id: str) -> list[str]:
-        """The ids from the column to the node."""
+        """The ids of the groups around a node, from the column inwards, then the node's."""
         path = [id]
         while (group := self._around.get(path[-1])) is not None:
             path.append(group.id)
@@ -137,16 +137,16 @@ class Levels:
             self._port(b[k - 1], b[k], edge, "from", start.title)
 
     def _port(self, group: str, item: str, edge: Edge, kind: str, other: str) -> None:
-        """Note that a value goes through the rim of a group, from an item of it or to one.
+        """Note that a value crosses the rim of a group, from or to an item in the group.
 
-        What reads and writes memory says itself which, and an input its name.
+        Items that read or write memory name it themselves, and an input shows its name.
         """
         if edge.kind == "memory" or (kind == "to" and self._items[edge.start].kind == "input"):
             return
         self._ports.append((group, kind, item, edge, other))
 
     def _add_ports(self) -> None:
-        """Make the ports: one for each value, or one for all of many."""
+        """Make the ports: one for each value, or one shared port if there are many."""
         names: dict[tuple[str, str], set[str]] = {}
         for group, kind, _, edge, _ in self._ports:
             names.setdefault((group, kind), set()).add(edge.name)
@@ -163,8 +163,8 @@ class Levels:
 
 
 def opened_at_first(levels: Levels, most: int) -> set[str]:
-    """The groups that are open at first: those of each depth, from the outside inwards, as long as
-    no more than so many boxes are seen."""
+    """The groups that are open at first: all groups of each depth, from the outside inwards, as
+    long as at most ``most`` boxes are visible."""
     groups = list(levels.drawing.columns)
     seen = sum(len(levels.of[group.id].items) for group in groups)
     opened: set[str] = set()

@@ -1,4 +1,4 @@
-"""Drawings of loop programs: kernels and loops as boxes, with what they compute; library calls."""
+"""Drawings of loop programs: kernels and loops as boxes around their operations; library calls."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from autojit.ir.tools.units import in_bytes, plural
 from .grouping import Grouping
 from .model import Drawing, Edge, Group, Item, Node
 
-#: The statements that are a call of a library, or of a function.
+#: The statements that call a library or a function.
 _CALLS = (MatrixProduct, Factorization, Callback, Sheet)
-#: How many of the user's lines a kernel names.
+#: The most of the user's lines that a kernel names.
 _LINES = 4
 
 
 def lowered(program: Program) -> LoopProgram:
-    """The loops that a program becomes."""
+    """Lower a program to loops."""
     executable = Executable(program)
     loops = lower(executable.optimized)
     loops.captured = len(executable.optimized.captured)
@@ -52,7 +52,7 @@ class _Loops:
         self.grouping = Grouping("line", "g")
         self.names = BufferNames()
         self.edges: list[Edge] = []
-        #: The nodes that have written to a memory, of which the last step is the last.
+        #: The nodes that have written to each memory; the node of the latest step is the last.
         self.writers: dict[Buffer, list[str]] = defaultdict(list)
         self.inputs = [self._input(i, b) for i, b in enumerate(program.inputs)]
         for b in program.outputs:
@@ -61,7 +61,7 @@ class _Loops:
         self.outputs = [self._output(i, b) for i, b in enumerate(program.outputs)]
 
     def drawing(self) -> Drawing:
-        """All of it."""
+        """The whole drawing."""
         program, blocks = self.program, self.grouping.in_blocks
         members = [
             *self.grouping.gathered(self.inputs, "inputs"), *blocks(self.steps),
@@ -93,7 +93,8 @@ class _Loops:
         return self._buffer(own, "output", buffer, self.names(buffer))
 
     def _read(self, buffer: Buffer, node: str) -> None:
-        """Edges to a node that reads a buffer, from all that has written to its memory."""
+        """Add edges to a node that reads a buffer, from all nodes that have written to its
+        memory."""
         for writer in dict.fromkeys(self.writers[memory(buffer)]):
             if writer != node:
                 name, size = self.names(buffer), _bytes(buffer)
@@ -135,7 +136,7 @@ class _Body:
     def __init__(self, loops: _Loops, prefix: str, body: list[Any], made: dict[Any, str]) -> None:
         self.whole, self.prefix = loops, prefix
         self.texts = lines_of(body, loops.names)
-        #: The nodes that define scalars, and add to accumulators, by their numbers; constants.
+        #: The nodes that define scalars or add to accumulators, by their numbers; and constants.
         self.made = made
         self.folded: dict[Scalar, str] = {}
         self.count = self.loops = self.computations = 0
@@ -190,7 +191,7 @@ class _Body:
         if not writers or not _is_of(writers[-1], step):
             writers.append(own)
         else:
-            writers[-1] = own  # of one step the last node stands for all
+            writers[-1] = own  # the last node of a step stands for all
 
     def _use(self, scalar: Scalar, own: str) -> None:
         maker = self.made.get(scalar)
@@ -227,7 +228,7 @@ class _Body:
         return text if len(text) < 40 else f"{text[:38]} …"
 
     def _words(self, s: Any) -> list[str]:
-        """What a label says below the name."""
+        """The lines of a label below the name."""
         if isinstance(s, MatrixProduct):
             how = "blocks" if s.blocked else "tiles" if s.tiled else "BLAS"
             batch = f"{list(s.batch)} times, " if s.batch else ""
@@ -242,7 +243,7 @@ class _Body:
         return [f"with {', '.join(args)}"] if args else []
 
     def _block(self, s: Any) -> Item:
-        """A statement with others inside."""
+        """The group of a statement that contains others."""
         self.count += 1
         own, text = f"{self.prefix}.{self.count}", self.texts[id(s)]
         for scalar in dict.fromkeys(effects_of(s).uses(s)):

@@ -1,6 +1,6 @@
-"""What a picture shows: nodes and edges in groups, one inside of the other.
+"""The model of a picture: nodes and edges in nested groups.
 
-Groups are cut from the order in which things run, so edges between them run one way.
+Groups are ranges of the order of execution, so edges between them run one way.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ class Node:
     title: str
     #: More lines below the title.
     lines: list[str] = field(default_factory=list)
-    #: The whole text of it, as the program's own text has it.
+    #: The whole text, as in the program's text.
     text: str = ""
     source: Source | None = None
-    #: The value, and the gradient of the result by it, where they are known.
+    #: The value, and the gradient of the result with respect to it, if known.
     value: str | None = None
     gradient: str | None = None
-    #: Whether it is shown in the label of those that read it, and not drawn.
+    #: Whether it is shown in the labels of its readers instead of being drawn.
     is_folded: bool = False
-    #: What else JSON has of it.
+    #: Further attributes for JSON.
     about: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class Group:
-    """Nodes and groups that are drawn in one box, which may be closed."""
+    """Nodes and groups that are drawn in one box, which can be closed."""
 
     id: str
     #: ``line``, ``loop``, ``step``, ``call``, ``block``, ``kernel``, ``body``, ``half`` or ``all``.
     kind: str
     title: str
     lines: list[str] = field(default_factory=list)
-    #: What stands behind the title when it is open.
+    #: The text after the title when it is open.
     head: str = ""
     members: list[Node | Group] = field(default_factory=list)
     text: str = ""
@@ -53,7 +53,7 @@ class Group:
     about: dict[str, Any] = field(default_factory=dict)
 
     def nodes(self) -> Iterator[Node]:
-        """The nodes inside, however deep."""
+        """All nodes inside, at any depth."""
         for member in walk(self.members):
             if isinstance(member, Node):
                 yield member
@@ -64,22 +64,22 @@ Item = Node | Group
 
 @dataclass(frozen=True)
 class Edge:
-    """A value on its way: it is made at ``start`` and read at ``end``."""
+    """A value that is made at ``start`` and read at ``end``."""
 
     start: str
     end: str
-    #: Its name in the program's text.
+    #: The value's name in the program's text.
     name: str
     type: str
     nbytes: int
-    #: ``value``; ``kept`` for one that the reverse pass reads from the forward pass; ``seed``; in
-    #: loops ``memory``, and ``scalar`` for a number in a register.
+    #: ``value``; ``kept`` for a value that the reverse pass reads from the forward pass; ``seed``;
+    #: in loops ``memory``, and ``scalar`` for a number in a register.
     kind: str = "value"
 
 
 @dataclass
 class Drawing:
-    """A picture before anything has a place: one or two columns of groups, and the edges."""
+    """A picture before layout: one or two columns of groups, and the edges."""
 
     #: ``program``, ``adjoint`` or ``loops``.
     kind: str
@@ -93,12 +93,12 @@ class Drawing:
         return [node for column in self.columns for node in column.nodes()]
 
     def groups(self) -> list[Group]:
-        """All groups, those outside first."""
+        """All groups, outer groups first."""
         return [g for c in self.columns for g in (c, *_groups_in(c))]
 
 
 def walk(items: Iterable[Item]) -> Iterator[Item]:
-    """All nodes and groups, groups before what is inside of them."""
+    """All nodes and groups; a group comes before its members."""
     for item in items:
         yield item
         if isinstance(item, Group):

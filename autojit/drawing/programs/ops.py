@@ -14,13 +14,13 @@ from autojit.ir.tools.text import print_static, program_lines
 from .grouping import Grouping
 from .model import Edge, Group, Item, Node
 
-#: Parameters that edges say by their types, and how long the text of the others may be.
+#: Parameters that the types on edges show, and the longest text of other parameters.
 _SAID = {"shape", "dtype"}
 _LETTERS = 30
 
 
 class Known:
-    """Values and gradients of the results of operations, as far as they are known."""
+    """The known values and gradients of the results of operations."""
 
     def __init__(
         self, values: Mapping[Value, Any] | None = None,
@@ -29,7 +29,7 @@ class Known:
         self.values, self.gradients = values or {}, gradients or {}
 
     def show(self, item: Item, found: Sequence[Value]) -> None:
-        """Put what is known of an op's results, or of an input, on what stands for it."""
+        """Set the value and gradient of an item from those of an op's results, or of an input."""
         item.value, item.gradient = _shown(self.values, found), _shown(self.gradients, found)
 
 
@@ -39,7 +39,7 @@ def _shown(known: Mapping[Value, Any], found: Sequence[Value]) -> str | None:
 
 
 class Part:
-    """The nodes and the edges of one program, whose ids begin with a prefix."""
+    """The nodes and edges of one program; their ids begin with a prefix."""
 
     def __init__(
         self, program: Program, grouping: Grouping, prefix: str = "",
@@ -47,7 +47,7 @@ class Part:
     ) -> None:  # fmt: skip
         self.program, self.grouping, self.prefix = program, grouping, prefix
         self.known = known or Known()
-        #: The node (or group) that makes each value, and the values' names in the text.
+        #: The ids of the nodes (or groups) that make values, and the values' names in the text.
         self.makers: dict[Value, str] = {}
         self.numbers: dict[Value, str] = {}
         self.edges: list[Edge] = []
@@ -61,7 +61,7 @@ class Part:
         self.outputs = [self._output(i, v) for i, v in enumerate(program.outputs)]
 
     def column(self, title: str, kind: str = "all", **more: Any) -> Group:
-        """All of it as one group: inputs, operations, outputs."""
+        """The whole program as one group: inputs, operations, outputs."""
         group = self.grouping
         body = group.grouped(self.ops)
         inputs = group.gathered(self.inputs, "inputs")
@@ -73,7 +73,7 @@ class Part:
         return self.numbers.get(value, "%?")
 
     def edge(self, value: Value, end: str, kind: str = "value") -> Edge:
-        """The edge on which a value goes to a node."""
+        """The edge of a value to a node."""
         return Edge(
             self.makers[value], end, self.name(value), str(value.type), value.type.nbytes, kind
         )
@@ -106,7 +106,7 @@ class Part:
         return made
 
     def _fold(self) -> None:
-        """Constants of one number that only operations read are said in the labels of these."""
+        """Fold scalar constants that only operations read into the labels of these operations."""
         readers = Counter(self.program.outputs)
         for op in self.program.ops:
             if op.programs:
@@ -115,7 +115,7 @@ class Part:
             if isinstance(op.kind, Constant) and op.result not in readers:
                 self.folded[op.result] = _number(op.params["value"])
         for v in self.folded.keys() - readers_of(self.program.ops, ()).keys():
-            del self.folded[v]  # nobody would say it
+            del self.folded[v]  # no label would show it
 
     def _ops(self) -> list[Item]:
         lines = program_lines(self.program)[1:-2]
@@ -147,7 +147,7 @@ class Part:
         return Node(own, kind, op.kind.name, self._lines(op), line, is_folded=is_folded)
 
     def _lines(self, op: Op) -> list[str]:
-        """What a label says below the name: constants among the operands, and parameters."""
+        """The lines of a label below the name: constant operands, and parameters."""
         lines = []
         if any(v in self.folded for v in op.operands):
             lines.append(", ".join(self.folded.get(v, self.name(v)) for v in op.operands))
@@ -160,7 +160,7 @@ class Part:
         return lines
 
     def _with_bodies(self, own: str, op: Op) -> Group:
-        """An op with programs among its parameters: a group, with these inside."""
+        """An op with programs among its parameters, as a group that contains these."""
         parts = [Part(p, self.grouping, f"{own}.{n}.") for n, p in enumerate(op.programs)]
         columns = [part.column(part.program.name or "body", "body") for part in parts]
         for part in parts:
@@ -181,7 +181,7 @@ def _cut(words: str) -> str:
 
 
 def _static(value: Any) -> Any:
-    """A parameter as JSON has it: the text of what is no number, word or list."""
+    """A parameter for JSON; objects other than numbers, strings and lists become text."""
     if isinstance(value, Program):
         return f"program {value.name}"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Pictures as pages: boxes open and shut at a click, all moves and grows under the mouse."""
+"""Pictures as pages: a click opens or closes a box, and the mouse pans and zooms."""
 
 from __future__ import annotations
 

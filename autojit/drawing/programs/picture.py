@@ -33,7 +33,7 @@ from .whole import check_scalar, draw, draw_adjoint, is_small
 
 FORMATS = ("svg", "html", "dot", "json")
 STAGES = ("trace", "optimized", "loops")
-#: Up to how many boxes are seen at first.
+#: The most boxes that are visible at first.
 SEEN = 60
 
 
@@ -65,7 +65,7 @@ class Picture(str):
 
 
 class _Subject(NamedTuple):
-    """What is drawn: a program, the names of its inputs, and their values if they are known."""
+    """The subject of a picture: a program, the names of its inputs, and their values if known."""
 
     program: Program
     names: Sequence[str]
@@ -86,30 +86,30 @@ def picture(
 ) -> Picture:
     """A picture of a program: operations as boxes, values as edges with their shapes and bytes.
 
-    Operations are grouped in boxes that the reader of HTML opens by a click. The text needs no
-    network and no other program.
+    Operations are grouped in boxes, which open at a click in HTML. The text needs no network and no
+    other program.
 
     Args:
-        x: a Program, what ``jit(f).lower(...)`` returns, or a function: plain, transformed or
+        x: a Program, the result of ``jit(f).lower(...)``, or a function: plain, transformed or
             compiled.
-        args: the arguments of the function. Of arrays and numbers the picture shows what becomes
-            of them: the value of each operation, and with ``adjoint`` the gradient of the result
-            by it. For a Program they may be left out.
-        format: ``"svg"``, ``"html"`` (with boxes that open and shut, pan and zoom), ``"dot"``
+        args: the arguments of the function. If they are arrays and numbers, the picture shows the
+            value of each operation, and with ``adjoint`` the gradient of the result with respect to
+            it. They may be omitted for a Program.
+        format: ``"svg"``, ``"html"`` (with boxes that open and close, pan and zoom), ``"dot"``
             (text for Graphviz) or ``"json"`` (as ``autojit.drawing.programs.as_json`` describes).
-        stage: ``"trace"`` (the default for a Program), ``"optimized"`` (for all else) or
-            ``"loops"``: the fused loops as boxes, with what each computes, and library calls.
-            ``"all"``, with ``format="html"``, is a page that follows each line of the user's from
-            the trace to the instructions; with ``adjoint`` those of the gradient.
+        stage: ``"trace"`` (the default for a Program), ``"optimized"`` (the default for all else)
+            or ``"loops"``: the fused loops as boxes, with their operations, and library calls.
+            ``"all"``, with ``format="html"``, is a page that follows each of the user's lines from
+            the trace to the instructions; with ``adjoint``, to the instructions of the gradient.
         adjoint: draw the gradient: the forward pass, the reverse pass beside it, from bottom to
             top, and the values that it keeps as dashed edges between them.
-        argnums: with ``adjoint``, the positional argument or arguments to differentiate by; for a
-            Program the numbers of its inputs.
-        by: groups of operations: ``"line"`` (the user's lines, in the steps of Python's loops that
-            were unrolled), ``"loop"`` (these steps alone), ``"call"`` (functions, and then as by
-            line), ``"none"``.
-        values: whether values are shown where they are known.
-        opened: groups are open at first as long as no more boxes than this are seen.
+        argnums: with ``adjoint``, the positional arguments to differentiate with respect to; for a
+            Program, the numbers of its inputs.
+        by: groups of operations: ``"line"`` (the user's lines, in the steps of unrolled Python
+            loops), ``"loop"`` (these steps alone), ``"call"`` (functions, and in them as by line),
+            ``"none"``.
+        values: whether known values are shown.
+        opened: groups are open at first as long as at most this many boxes are visible.
 
     Returns:
         The text, which a notebook shows as a picture.
@@ -197,7 +197,7 @@ def _drawing(
     return draw(program, by, subject.names, subject.arguments)
 
 
-# -- what is drawn -----------------------------------------------------------------------
+# -- subjects ----------------------------------------------------------------------------
 
 
 def _subject(x: Any, args: Sequence[Any]) -> _Subject:
@@ -219,12 +219,12 @@ def _subject(x: Any, args: Sequence[Any]) -> _Subject:
     program = x.program(*args) if hasattr(x, "cache_info") else trace(x)(*args)
     leaves = pytrees.flatten((args, {}))[0]
     if len(leaves) + len(program.captured) != len(program.inputs):
-        return _Subject(program, (), ())  # some are static
+        return _Subject(program, (), ())  # some arguments are static
     return _Subject(program, _names(x, args), _arrays(program, leaves))
 
 
 def _parameters(f: Callable[..., Any]) -> list[str]:
-    """The names of the parameters of a function that have no default."""
+    """The names of a function's parameters without a default."""
     try:
         found = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
@@ -233,7 +233,7 @@ def _parameters(f: Callable[..., Any]) -> list[str]:
 
 
 def _names(f: Callable[..., Any], args: Sequence[Any]) -> list[str]:
-    """The leaves of the arguments, as the function would write them."""
+    """The names of the arguments' leaves, as expressions in the function's parameters."""
     parameters = _parameters(f)
     names = [
         parameters[i] if i < len(parameters) else f"argument {i}" for i in range(len(args))
@@ -243,7 +243,7 @@ def _names(f: Callable[..., Any], args: Sequence[Any]) -> list[str]:
 
 
 def _arrays(program: Program, args: Sequence[Any]) -> list[Any]:
-    """The arguments of a program; none if they are types."""
+    """The arguments of a program; empty if they are types."""
     if not args or any(isinstance(a, Type) for a in args):
         return []
     everything = [*args, *program.captured]
@@ -255,7 +255,7 @@ def _arrays(program: Program, args: Sequence[Any]) -> list[Any]:
 
 
 def _inputs(x: Any, args: Sequence[Any], argnums: Any, program: Program) -> list[int]:
-    """The inputs to differentiate by: those of the leaves of arguments."""
+    """The inputs to differentiate with respect to: those of the leaves of ``argnums``."""
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     if isinstance(x, (Program, Lowered)):
         ranges = [[i] for i in range(len(program.inputs))]

@@ -1,4 +1,4 @@
-"""Sizes and places of boxes: each level laid out by itself, from the inside outwards."""
+"""Sizes and places of boxes: each level is laid out by itself, from the inside outwards."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from autojit.drawing.graphs.layout import BESIDE, Box, Point, place
 from .levels import Level, Levels, Link, Port
 from .model import Group, Item
 
-#: The widths of a letter of titles, of lines, of code and of labels on edges, in pixels.
+#: The widths of a letter in titles, lines, code and labels of edges, in pixels.
 TITLE, SMALL, CODE, LABEL = 7.3, 5.9, 6.0, 5.6
-#: The heights of lines, of the head of an open box, and the room around texts and inside of boxes.
+#: The heights of title lines, other lines and heads of open boxes; the room around texts and inside
+#: boxes.
 HEAD_LINE, LINE, HEAD, ROOM, INSIDE = 17.0, 14.0, 24.0, 9.0, 14.0
-#: The distances between layers with labels in between and without, and between columns.
+#: The distances between layers with labels, between layers without labels, and between columns.
 BETWEEN, CLOSER, APART = 46.0, 28.0, 190.0
-#: The least distance between labels of links from one column to the other.
+#: The least distance between labels of links between columns.
 LEAST = 12.0
-#: Up to how many values that leave a box have labels; the others have theirs as a tooltip.
+#: The most values with labels that leave a box; if more leave it, labels are tooltips.
 LABELLED = 3
 
 
 @dataclass
 class Route:
-    """A link with the points that it goes through."""
+    """A link, and the points that it goes through."""
 
     link: Link
     points: list[Point]
-    #: Where its label is; None where another link of the same value has one, or there are many.
+    #: The place of its label; None if another link of the same value has one, or if there are many.
     label: Point | None = None
 
 
 @dataclass
 class PlacedLevel:
-    """The inside of a group with all in its place; the origin is its upper left corner."""
+    """The inside of a group after layout; the origin is its upper left corner."""
 
     level: Level
     is_upward: bool
@@ -46,10 +47,10 @@ class PlacedLevel:
 
 
 class Placement:
-    """The places of a drawing, with some groups open.
+    """The layout of a drawing, with some groups open.
 
-    All levels are laid out, also those in boxes that are closed (if ``closed``), so that a script
-    can open these.
+    With ``closed``, the levels in closed boxes are laid out as well, so that a script can open
+    them.
     """
 
     def __init__(self, levels: Levels, opened: AbstractSet[str], *, closed: bool) -> None:
@@ -81,12 +82,12 @@ class Placement:
         return made
 
     def inside(self, group: Group) -> PlacedLevel:
-        """The level inside of a group."""
+        """The level inside a group."""
         return self.of[group.id]
 
     def between(self) -> list[Route]:
-        """The links from one column to the other: level as far as the rim of the column, where
-        their labels stand one below the other, and then across."""
+        """The links from one column to the other: horizontal up to the rim of the column, where
+        their labels are listed, and then across."""
         columns = self.levels.drawing.columns
         if len(columns) < 2:
             return []
@@ -107,13 +108,13 @@ class Placement:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of all columns."""
+        """The width and height of all columns."""
         columns = [self.of[c.id] for c in self.levels.drawing.columns]
         width = sum(c.width for c in columns) + APART * (len(columns) - 1)
         return width, max(c.height for c in columns)
 
     def corners(self) -> list[Point]:
-        """The upper left corners of the columns, which stand on one line."""
+        """The upper left corners of the columns, whose lower edges are aligned."""
         _, height = self.size
         found, x = [], 0.0
         for column in self.levels.drawing.columns:
@@ -153,7 +154,7 @@ def open_size(group: Group, inner: PlacedLevel) -> tuple[float, float]:
 
 
 def _leaving(made: PlacedLevel) -> dict[str, dict[tuple[str, ...], list[Link]]]:
-    """The links that leave each box, by the values on them."""
+    """The links that leave each box, by their values."""
     found: dict[str, dict[tuple[str, ...], list[Link]]] = defaultdict(dict)
     for link in made.level.links.values():
         key = tuple(sorted({e.name for e in link.edges}))
@@ -166,14 +167,14 @@ def _widen(made: PlacedLevel) -> None:
     for id, values in _leaving(made).items():
         if len(values) <= LABELLED:
             if isinstance(made.level.items[id], Port):
-                continue  # which says it itself
+                continue  # a port shows its own text
             labels = [len(links[0].label) * LABEL + 8 for links in values.values()]
             box = made.boxes[id]
             box.width = max(box.width, len(labels) * max(labels) - BESIDE)
 
 
 def _along_boxes(made: PlacedLevel, paths: list[list[Point]]) -> list[list[Point]]:
-    """The paths, straight where they pass by the boxes of a layer."""
+    """The paths, made straight where they pass the boxes of a layer."""
     half: dict[int, float] = {}
     for box in made.boxes.values():
         layer = round(box.y)
@@ -189,7 +190,7 @@ def _along_boxes(made: PlacedLevel, paths: list[list[Point]]) -> list[list[Point
 
 
 def _spread(made: PlacedLevel) -> None:
-    """Let values leave a box side by side, and links arrive side by side."""
+    """Spread the points at which values leave a box, and at which links arrive, along its edge."""
     routes = {(r.link.start, r.link.end): r for r in made.routes}
     for id, values in _leaving(made).items():
         groups = [
@@ -213,13 +214,13 @@ def _spread(made: PlacedLevel) -> None:
 
 
 def _along(box: Box, count: int) -> list[Point]:
-    """So many places along a box."""
+    """``count`` evenly spaced places along a box."""
     left = box.x - box.width / 2
     return [(left + box.width * (k + 0.5) / count, box.y) for k in range(count)]
 
 
 def _bound(made: PlacedLevel) -> None:
-    """Move all so that the corner is at the origin, and say how large it is."""
+    """Shift the level so that its corner is at the origin, and set its size."""
     spans = [(b.x - b.width / 2, b.x + b.width / 2) for b in made.boxes.values()]
     spans += [(x, x) for r in made.routes for x, _ in r.points]
     for r in made.routes:

@@ -1,7 +1,7 @@
 """The script of pages.
 
-A box that opens pushes the others of its layer aside, and the layers below it down: places stay in
-the order in which they were laid out.
+A box that opens pushes the other boxes of its layer aside and the layers below it down: boxes keep
+the order of the layout.
 """
 
 from __future__ import annotations
@@ -244,6 +244,6 @@ fit(false);
 
 
 def script() -> str:
-    """The text of the script, with the sizes that drawings have."""
+    """The text of the script, with the sizes used in drawings."""
     sizes = ", ".join(f"{name} = {size:g}" for name, size in _SIZES.items())
     return f'"use strict";\nconst {sizes};\n{_SCRIPT.strip()}\n'

@@ -1,8 +1,8 @@
-"""Placed drawings as SVG text.
+"""Drawings with a layout as SVG text.
 
-A box is a ``<g>`` with its middle at the origin, moved to its place; so is the inside of an open
-one.  With ``closed`` levels in the drawing, all that a script needs to open and shut boxes stands
-in ``data-`` attributes: places and sizes as they were laid out.
+A box is a ``<g>`` with its centre at the origin, moved to its place; so is the inside of an open
+box.  If the layout has ``closed`` levels, ``data-`` attributes hold the places and sizes that a
+script needs to open and close boxes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MARGIN, CAPTION = 16.0, 30.0
 
 
 def svg(placement: Placement, *, style: bool = True) -> str:
-    """The whole drawing; with ``style`` it stands by itself."""
+    """The whole drawing; with ``style`` it is self-contained."""
     width, height = placement.size
     caption = placement.levels.drawing.caption
     width = max(width, len(caption) * 6.6)
@@ -66,7 +66,7 @@ def _pair(point: Point) -> str:
 def _level(placement: Placement, placed: PlacedLevel, *, is_seen: bool) -> list[str]:
     """The edges and the boxes of a level, in a ``<g>`` whose origin is its corner.
 
-    Where it is not seen the script says later how edges run.
+    If the level is not visible, the script draws its edges later.
     """
     parts = [
         f'<g class="aj-level" data-up="{int(placed.is_upward)}" '
@@ -84,7 +84,7 @@ def _level(placement: Placement, placed: PlacedLevel, *, is_seen: bool) -> list[
 
 
 def drawn(points: Sequence[Point], *, across: bool, sign: int) -> str:
-    """The path data of an edge with an arrow's tip at its end."""
+    """The path data of an edge with an arrowhead at its end."""
     x, y = points[-1]
     tip = f" M{x - 6 * sign:.1f},{y - 3.5:.1f} L{x:.1f},{y:.1f} L{x - 6 * sign:.1f},{y + 3.5:.1f}"
     if not across:
@@ -158,7 +158,7 @@ def _box(placement: Placement, id: str, item: Item | Port, box: Box, *, is_seen:
 def _opened(
     placement: Placement, group: Group, box: Box, *, is_open: bool, is_seen: bool
 ) -> list[str]:
-    """The rim and the head of an open box, and what is inside."""
+    """The rim, the head and the inside of an open box."""
     inner = placement.inside(group)
     width, height = (box.width, box.height) if is_open else open_size(group, inner)
     hidden = "" if is_open else ' display="none"'
@@ -174,7 +174,7 @@ def _opened(
 
 
 def _head(group: Group) -> str:
-    """The title, and what stands behind it."""
+    """The title, and the text after it."""
     words = text_of(group.head)
     behind = f'<tspan class="aj-code" dx="12">{words}</tspan>' if words else ""
     return text_of(group.title) + behind

@@ -1,4 +1,4 @@
-"""Drawings of programs, and of the reverse pass beside the forward pass."""
+"""Drawings of programs, and of a reverse pass beside its forward pass."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .grouping import Grouping, inside
 from .model import Drawing, Edge, Node
 from .ops import Known, Part
 
-#: Up to how many elements of all results together values are computed for a picture.
+#: The most elements of all results together for which a picture's values are computed.
 MOST = 5_000_000
 
 
 def draw(program: Program, by: str, names: Sequence[str], arguments: Sequence[Any]) -> Drawing:
-    """A program by itself."""
+    """The drawing of a program."""
     known = Known(values_of(program, arguments)) if arguments else None
     grouping = Grouping(by)
     part = Part(program, grouping, "", names, known)
@@ -47,7 +47,7 @@ class Halves(NamedTuple):
 
 
 def halves(program: Program, wrt: Sequence[int], *, optimized: bool) -> Halves:
-    """The forward and the reverse pass of the gradient, each by itself."""
+    """The forward pass and the reverse pass of a gradient, as separate programs."""
     check_scalar(program)
     kept = program.with_body(program.ops, program.outputs[:1])
     parts = linearize(kept, wrt)
@@ -58,7 +58,7 @@ def halves(program: Program, wrt: Sequence[int], *, optimized: bool) -> Halves:
 
 
 def check_scalar(program: Program) -> None:
-    """Raise NonScalarGradientError unless a program returns a number that has a gradient."""
+    """Raise NonScalarGradientError unless a program returns a differentiable scalar."""
     result = program.outputs[0].type
     if result.shape or not result.is_inexact:
         raise NonScalarGradientError(
@@ -68,7 +68,7 @@ def check_scalar(program: Program) -> None:
 
 
 def _without_kept_constants(found: Halves) -> Halves:
-    """Constants are made where they are read, not kept."""
+    """The halves, with constants made where they are read instead of kept."""
     primal, reverse, wrt = found
     makers = {op.result: op for op in primal.ops if isinstance(op.kind, Constant)}
     pairs = list(zip(primal.outputs[1:], reverse.inputs, strict=False))
@@ -90,8 +90,8 @@ def draw_adjoint(
     program: Program, wrt: Sequence[int], by: str, names: Sequence[str], arguments: Sequence[Any],
     *, optimized: bool,
 ) -> Drawing:  # fmt: skip
-    """The forward pass of a gradient, and beside it the reverse pass, from bottom to top; edges
-    between them are values that the reverse pass reads."""
+    """The drawing of a gradient: the forward pass, and beside it the reverse pass, from bottom to
+    top; edges between them are values that the reverse pass reads."""
     found = halves(program, wrt, optimized=optimized)
     primal, reverse = found.primal, found.reverse
     known = None
@@ -99,7 +99,7 @@ def draw_adjoint(
         known = Known(values_of(primal, arguments), gradients_of(primal, arguments))
     forward = Part(primal, Grouping(by, "f"), "f.", names, known)
     backward = Part(reverse, Grouping(by, "r"), "r.", (), _reverse_known(found, arguments))
-    # The residuals: edges in the place of the outputs of the one, and of the inputs of the other.
+    # Edges replace the residuals among the outputs of one pass and the inputs of the other.
     residuals = list(zip(primal.outputs[1:], reverse.inputs, strict=False))
     seeds = reverse.inputs[len(residuals) :]
     ends = {n.id for n in forward.outputs[1:]}
@@ -160,7 +160,7 @@ def _reverse_known(found: Halves, arguments: Sequence[Any]) -> Known | None:
 
 
 def is_small(program: Program) -> bool:
-    """Whether values are computed for a picture: where all together they are not too large."""
+    """Whether a picture's values are computed: together they must not be too large."""
     return sum(v.type.size for op in program.ops for v in op.results) <= MOST
 
 
@@ -173,8 +173,8 @@ def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
 
 
 def gradients_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
-    """The gradient of the first output by each inexact input, and by each inexact result of an
-    operation that it depends on: by what would be added to it."""
+    """The gradients of the first output with respect to the inexact inputs and results of
+    operations that it depends on: derivatives with respect to numbers that are added to these."""
     builder = Builder()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))

@@ -1,4 +1,4 @@
-"""The page of all stages: the user's code and each stage side by side, each row with its line."""
+"""The page of all stages: the user's code and the stages side by side, with linked lines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .script import SCRIPT
 from .style import STYLE
 from .user_code import UserFile, files_of, key
 
-#: Stages that are narrow at first.
+#: Stages whose columns are narrow at first.
 _SHUT = ("optimized", "LLVM")
-#: Degrees from the hue of a line to that of the next one: neighbours look different.
+#: Degrees between the hues of successive lines: neighbours look different.
 _HUES = 137.5
 
 
 def page_of(program: Program, derived: Program | None, what: str = "adjoint") -> str:
-    """The page of a program, and of one that is derived of it, which is called ``what``."""
+    """The page of a program, and of a program derived from it, which is called ``what``."""
     stages = stages_of(program, derived, what)
     places = dict.fromkeys(p for stage in stages for row in stage.rows for p in row.places)
     writer = _Writer(*files_of(places), places)
@@ -41,7 +41,7 @@ def page_of(program: Program, derived: Program | None, what: str = "adjoint") ->
 
 
 class _Writer:
-    """Writes columns; each line that something is from has a hue."""
+    """Writes columns; each of the user's lines that rows come from has a hue."""
 
     def __init__(
         self, files: Sequence[UserFile], numbers: dict[str, int], places: Iterable[Source]

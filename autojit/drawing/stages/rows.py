@@ -1,4 +1,4 @@
-"""The rows of each stage, and the user's lines that each of them is from."""
+"""The rows of each stage, and the user's lines that each row comes from."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from autojit.ir.core.program import Op, Program
 from autojit.ir.core.values import Source
 from autojit.ir.tools.text import program_lines
 
-#: Up to so many rows of a program or of loops are one part; what is longer is folded.
+#: The most rows of a program or of loops in one part; longer texts are folded.
 LONG = 200
-#: The most rows of functions that are seen at first.
+#: The most rows of functions that are visible at first.
 MOST = 400
 
 
 @dataclass
 class Row:
-    """A line of a stage, and the places in the user's code that it is from."""
+    """A line of a stage, and the places in the user's code that it comes from."""
 
     text: str
     places: tuple[Source, ...] = ()
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass
 class Section:
-    """Rows that fold together; without a title they are always seen."""
+    """Rows that fold together; without a title they are always visible."""
 
     title: str
     rows: list[Row]
@@ -48,11 +48,11 @@ class Section:
 
 @dataclass
 class Stage:
-    """A stage of a compilation: its name, what it is in a few words, and its sections."""
+    """A stage of a compilation: its name, a short description, and its sections."""
 
     name: str
     about: str
-    #: What is counted: ``operation``, ``statement`` or ``instruction``.
+    #: The unit of its rows: ``operation``, ``statement`` or ``instruction``.
     unit: str
     sections: list[Section] = field(default_factory=list)
 
@@ -63,8 +63,8 @@ class Stage:
 
 
 def stages_of(program: Program, derived: Program | None, what: str = "adjoint") -> list[Stage]:
-    """The stages of a program; if there is another one derived of it, those that follow are of
-    that, which is called ``what``."""
+    """The stages of a program; with a derived program, which is called ``what``, later stages are
+    those of the derived program."""
     made = [Stage("trace", "what NumPy was asked for", "operation", _program(program))]
     if derived is not None:
         about = "with its derivative" if what == "adjoint" else "after the transformation"
@@ -88,7 +88,7 @@ _MARK = re.compile(r" *#@(\d*)$")
 
 
 def _program(program: Program) -> list[Section]:
-    """The text of a program; a row in which a body begins is from the lines of all that it has."""
+    """The text of a program; a row that opens a body comes from the lines of all rows in it."""
     ops: list[Op] = []
 
     def remark(op: Op) -> str:
@@ -107,7 +107,7 @@ def _program(program: Program) -> list[Section]:
             opened.append(len(rows))
         elif shuts and not opens:
             begun = opened.pop()
-            if begun:  # an op with bodies, and not the program itself
+            if begun:  # an op with bodies, not the program itself
                 found = (p for row in rows[begun:] for p in row.places)
                 rows[begun].places = tuple(dict.fromkeys((*places, *found)))
         rows.append(Row(text, places))
@@ -115,7 +115,7 @@ def _program(program: Program) -> list[Section]:
 
 
 def _folded(rows: list[Row]) -> list[Section]:
-    """The rows, in parts where they are many."""
+    """The rows, split into parts if there are many."""
     if len(rows) <= LONG:
         return [Section("", rows)]
     parts = [rows[k : k + LONG] for k in range(0, len(rows), LONG)]
@@ -170,7 +170,7 @@ _NOTHING, _ENTRY = "declarations and constants", "autojit_entry"
 
 
 def _llvm(rows: Iterable[Row]) -> list[Section]:
-    """A section for each function; what is between them is one of its own."""
+    """A section for each function, and one for the rows between functions."""
     found: list[Section] = []
     name = ""
     for row in rows:
@@ -197,9 +197,9 @@ def _assembly(rows: Iterable[Row]) -> list[Section]:
 
 
 def _with_code(sections: list[Section]) -> Iterator[Section]:
-    """Sections that are not empty, first those from the user's lines, open if they are not long.
+    """The non-empty sections; those from the user's lines come first, and are open if not long.
 
-    The entry, which takes the arguments and makes arrays, comes after the kernels.
+    The entry function, which takes the arguments and allocates arrays, comes after the kernels.
     """
     sections = [s for s in sections if any(row.text.strip() for row in s.rows)]
     is_long = sum(len(s.rows) for s in sections if s.places) > MOST

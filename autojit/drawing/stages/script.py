@@ -1,4 +1,5 @@
-"""The script of the page of all stages: what is pointed at, or kept, is marked in every stage."""
+"""The script of the page of all stages: it marks the line that is pointed at, or kept, in every
+stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The style of the page of all stages, over the style sheet of all pages."""
+"""The style of the page of all stages, which extends the style sheet of all pages."""
 
 from __future__ import annotations
 

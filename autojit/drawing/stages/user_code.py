@@ -1,4 +1,4 @@
-"""The user's functions, as far as a program is from their lines."""
+"""The user's functions that a program comes from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.ir.core.values import Source, shown_file
 
 
 class UserLine(NamedTuple):
-    """A line of the user's: the number of its file, its own, and its text."""
+    """A line of the user's code: the number of its file, its line number, and its text."""
 
     file: int
     number: int
@@ -21,12 +21,12 @@ class UserLine(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What a row of another stage calls it: 8 in the first file, 8.1 in the second."""
+        """The line's name in other stages: 8 in the first file, 8.1 in the second."""
         return key(self.file, self.number)
 
 
 class UserFile(NamedTuple):
-    """A file of the user's, with those of its functions that a program is from."""
+    """A file of the user's, with the functions in it that a program comes from."""
 
     name: str
     functions: list[list[UserLine]]
@@ -38,7 +38,7 @@ def key(file: int, number: int) -> str:
 
 
 def files_of(places: Iterable[Source]) -> tuple[list[UserFile], dict[str, int]]:
-    """The files of some places, with the functions around them; and their numbers, by path."""
+    """The files of places, with the functions around these; and the files' numbers, by path."""
     numbers: dict[str, set[int]] = {}
     for place in places:
         numbers.setdefault(place.file, set()).add(place.line)
@@ -50,7 +50,7 @@ def files_of(places: Iterable[Source]) -> tuple[list[UserFile], dict[str, int]]:
 
 
 def _functions(file: int, path: str, lines: list[int]) -> list[list[UserLine]]:
-    """The functions that hold some lines, each once, in the order of the file."""
+    """The functions that contain given lines, each once, in the order of the file."""
     spans = dict.fromkeys(_around(path, line) for line in lines)
     return [
         [UserLine(file, n, linecache.getline(path, n).rstrip("\n")) for n in range(first, last + 1)]
@@ -59,8 +59,8 @@ def _functions(file: int, path: str, lines: list[int]) -> list[list[UserLine]]:
 
 
 def _around(path: str, line: int) -> tuple[int, int]:
-    """The first and the last line of the outermost function or class around a line; else of its
-    statement."""
+    """The first and last line of the method or top-level statement around a line; the line itself
+    if there is none."""
     around = [span for span in _spans("".join(linecache.getlines(path))) if _holds(span, line)]
     return around[0] if around else (line, line)
 
@@ -71,10 +71,10 @@ def _holds(span: tuple[int, int], line: int) -> bool:
 
 @lru_cache(maxsize=16)
 def _spans(text: str) -> tuple[tuple[int, int], ...]:
-    """The statements of a file that are in no other one; of a class its methods."""
+    """The line ranges of a file's top-level statements; for a class, those of its methods."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # a notebook's cell with words for the notebook
+    except (SyntaxError, ValueError):  # a notebook cell with IPython commands
         return ()
     found = []
     for node in tree.body:
