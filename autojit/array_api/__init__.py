@@ -1,9 +1,10 @@
 """The array API standard (2024.12) as the namespace of traced arrays.
 
-These are NumPy's own functions, which answer for traced arrays, and thin ones over them where the
-standard has other arguments.  In a trace the functions that make arrays make traced ones, so that
-all arrays in a library's function are of one kind.  Elsewhere they make NumPy's.  `einsum`,
-`gradient`, `isin`, `pad` and `quantile` are not in the standard; xarray asks namespaces for them.
+Most of them are NumPy's own functions, which accept traced arrays; thin wrappers cover functions
+that have other arguments in the standard. In a trace, functions that make arrays make traced ones,
+so that all arrays in a library's function are of one kind. Elsewhere they make NumPy arrays.
+`einsum`, `gradient`, `isin`, `pad` and `quantile` are not in the standard; xarray asks namespaces
+for them.
 
 >>> from autojit import array_api as xp
 >>> def relative(x):                            # written for any library's arrays

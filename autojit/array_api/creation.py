@@ -1,4 +1,4 @@
-"""Arrays that functions of the standard make: traced ones in a trace, NumPy's elsewhere."""
+"""The standard's functions that make arrays: traced ones in a trace, NumPy's elsewhere."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Zeros: chance contents would become part of a program."""
+    """Zeros, since arbitrary contents would become part of a program."""
     return zeros(shape, dtype=dtype, device=device)
 
 
@@ -103,7 +103,7 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     check_device(device)
     if is_traced(x):
-        x.__dlpack__()  # says why not
+        x.__dlpack__()  # raises an error that says why not
     return in_trace(np.from_dlpack(x, copy=copy))
 
 

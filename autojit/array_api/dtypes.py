@@ -1,4 +1,4 @@
-"""Questions about dtypes, of arrays too."""
+"""Queries about dtypes, which also accept arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 
 
 def _dtype(x: Any) -> np.dtype:
-    """A dtype, or an array's."""
+    """A dtype, or the dtype of an array."""
     return np.dtype(x) if isinstance(x, (np.dtype, type, str)) else dtype_of(bare(x))
 
 
@@ -40,7 +40,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 
 
 class FloatInfo(NamedTuple):
-    """Python's numbers, which take the dtype of what they meet."""
+    """The limits of a dtype as Python numbers, which take the dtype of the arrays they meet."""
 
     bits: int
     eps: float
@@ -67,10 +67,10 @@ def iinfo(type: Any, /) -> Any:
 
 
 class Info:
-    """What ``__array_namespace_info__()`` returns."""
+    """The result of ``__array_namespace_info__()``."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Shapes that depend on values are for those that are known, and for NumPy's arrays."""
+        """Shapes may depend on values if these are known, and in NumPy arrays."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> str:

@@ -1,4 +1,4 @@
-"""Functions of the standard that NumPy has with other arguments or other results."""
+"""Functions that have other arguments or other results in the standard than in NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .creation import in_trace
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """The result has the dtype of ``x``."""
+    """Clip ``x``; the result has its dtype."""
     dtype = dtype_of(bare(x))
     bounds = [_bound(b, dtype) for b in (min, max)]
     if bounds == [None, None]:
@@ -30,7 +30,7 @@ def _bound(bound: Any, dtype: np.dtype) -> Any:
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """As the standard has it at infinities, where ``//`` of NumPy's gives NaN or -1."""
+    """Divide as the standard says at infinities, where NumPy's ``//`` gives NaN or -1."""
     with np.errstate(invalid="ignore"):
         found = np.floor_divide(x1, x2)
     if dtype_of(bare(found)).kind != "f":
@@ -41,7 +41,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def expm1(x: Any, /) -> Any:
-    """As the standard has it at complex infinities, and at -0."""
+    """``exp(x) - 1`` as the standard defines it at complex infinities, and at -0."""
     if dtype_of(bare(x)).kind != "c":
         return np.expm1(x)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -52,7 +52,7 @@ def expm1(x: Any, /) -> Any:
 
 
 def tanh(x: Any, /) -> Any:
-    """As the standard has it at complex infinities: the zero has the sign of the imaginary part."""
+    """The standard's ``tanh``: at complex infinities a zero has the sign of the imaginary part."""
     found = np.tanh(x)
     dtype = dtype_of(bare(x))
     if dtype.kind != "c":
@@ -72,7 +72,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     kind: Any = "stable" if stable else None
     if not descending:
         return np.argsort(x, axis=axis, kind=kind)
-    # Of what is flipped twice, equal ones stay in their order.
+    # Because the array is flipped twice, equal elements stay in their order.
     places = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind=kind), axis)
     return shape_of(bare(x))[axis] - 1 - places
 
@@ -120,7 +120,7 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
 def expand_dims(x: Any, /, axis: int) -> Any:
     ndim = len(shape_of(bare(x))) + 1
     if not -ndim <= axis < ndim:
-        raise np.exceptions.AxisError(axis, ndim)  # an IndexError, as the standard has it
+        raise np.exceptions.AxisError(axis, ndim)  # an IndexError, as the standard requires
     return np.expand_dims(x, axis)
 
 

@@ -1,4 +1,4 @@
-"""``scipy.special`` as an extension, as SciPy looks for one in a namespace: its ufuncs."""
+"""The ufuncs of ``scipy.special``, as an extension that SciPy looks for in a namespace."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Functions that are called as they are from traced and compiled code."""
+"""Functions that traced and compiled code calls as they are."""

@@ -25,14 +25,14 @@ def numba_callback(
     """Call a function that Numba has compiled, as a part of a traced or compiled function.
 
     Args:
-        callback: a function of ``@njit`` or ``@vectorize``, which takes arrays and NumPy scalars as
-            ``pure_callback`` gives them, or a ``@cfunc`` of numbers, which is called for each
-            element of its broadcast arguments.
+        callback: a function compiled by ``@njit`` or ``@vectorize``, which takes arrays and NumPy
+            scalars as ``pure_callback`` gives them, or a ``@cfunc`` of numbers, which is called for
+            each element of its broadcast arguments.
         result_types, vmap_method: as for ``pure_callback``.
         args: arrays and numbers.
 
-    Compiled code calls it without the interpreter's lock. All else is as with ``pure_callback``. If
-    the function raises, Python calls it once more, so that the error is the function's own.
+    Compiled code calls it without the interpreter's lock. Otherwise it is like ``pure_callback``.
+    If the function raises, Python calls it once more, so that the error is the function's own.
 
     >>> import numba
     >>> import numpy as np
@@ -49,7 +49,7 @@ def numba_callback(
 
 
 def _compiled(callback: Any) -> Any:
-    """A function that Numba's code and Python can call with arrays."""
+    """A function that both Numba's code and Python can call with arrays."""
     from numba.core.ccallback import CFunc
     from numba.core.dispatcher import Dispatcher
     from numba.np.ufunc.dufunc import DUFunc
@@ -66,7 +66,7 @@ def _compiled(callback: Any) -> Any:
     )
 
 
-#: Functions of numbers, by their ``@cfunc``.
+#: Functions of arrays, by the ``@cfunc`` of numbers that they apply.
 _of_numbers: dict[Any, Any] = {}
 
 
@@ -178,7 +178,7 @@ def _entry(call: HostCall) -> str:
     arguments = ", ".join(
         _element(call, k, [marks[k] for _, marks in call.batch]) for k in range(count)
     )
-    # Without the interpreter's lock nothing is known of the error: Python finds it out.
+    # The error is unknown without the interpreter's lock: Python calls the function to find it.
     lines += [
         f"{indent}try:",
         f"{indent}    r = f({arguments})",

@@ -40,22 +40,22 @@ def pure_callback(
 
     Args:
         callback: any function. It gets NumPy arrays of its own (NumPy scalars for arrays without
-            axes) in the place of traced ones, and everything else as it is.
-        result_types: what it returns: types such as ``"f64[3]"``, arrays, or anything with
+            axes) in place of traced ones, and everything else unchanged.
+        result_types: the types of its results: types such as ``"f64[3]"``, arrays, or anything with
             ``shape`` and ``dtype``, and trees of these. Results are checked against it.
         args, kwargs: the arguments of ``callback``: trees of arrays, and other objects.
-        vmap_method: what ``vmap`` makes of the call. ``"sequential"`` (or None) calls ``callback``
-            for each element of the batch. The others call it once, with arrays of one more axis in
+        vmap_method: how ``vmap`` treats the call. ``"sequential"`` (or None) calls ``callback`` for
+            each element of the batch. The others call it once, with arrays of one more axis in
             front: arguments that are not mapped over have one element along it
             (``"expand_dims"``), or are repeated (``"broadcast_all"``).
 
     The function must be pure. autojit may call it more often than the code says, less often, or in
-    another order. What it raises comes out of the compiled call. Other threads run meanwhile: the
-    interpreter's lock is taken for the call, and given up afterwards. Programs with callbacks are
+    another order. Its exceptions come out of the compiled call. Other threads run meanwhile: the
+    interpreter's lock is taken for the call, and released afterwards. Programs with callbacks are
     compiled in each process and not kept on disk.
 
     Raises:
-        DerivativeError: where a derivative goes through the call. Give it one by ``custom_jvp`` or
+        DerivativeError: if a derivative goes through the call. Define one with ``custom_jvp`` or
             ``custom_vjp``:
 
     >>> import numpy as np
@@ -76,7 +76,7 @@ def pure_callback(
 
 
 class PythonFunction(HostFunction):
-    """A function, how its arguments are put together, and the structure of its results."""
+    """A function, and the structures of its arguments and its results."""
 
     #: The name of the public function, for messages.
     caller = "pure_callback"
@@ -145,7 +145,7 @@ class PythonFunction(HostFunction):
 
 
 class _Traced:
-    """In the place of arguments that programs compute."""
+    """Stands for an argument that programs compute."""
 
     def __repr__(self) -> str:
         return "array"
@@ -158,7 +158,7 @@ _TRACED = _Traced()
 
 
 def _fits(leaf: Any, found: np.dtype, wanted: np.dtype) -> bool:
-    """Whether a result can be had as a dtype without loss; Python's numbers go by their kind."""
+    """Whether a result fits a dtype without loss; Python numbers count by their kind."""
     if type(leaf) in (bool, int, float, complex):
         return "biufc".index(found.kind) <= "bufc".find(wanted.kind) + 1 or (
             found.kind == "i" and wanted.kind in "iu"
@@ -184,7 +184,7 @@ def staged(
     kwargs: dict[str, Any],
     vmap_method: str | None,
 ) -> Any:
-    """The results of a call: recorded where a trace is active, else computed."""
+    """The results of a call: recorded if a trace is active, else computed."""
     method = vmap_method or METHODS[0]
     if method not in METHODS:
         raise ValueError(
@@ -215,7 +215,7 @@ def _recorded(
     return [Tracer(v, trace) for v in current_builder().emit(op, values, params)]
 
 
-#: Functions that programs hold, so that tracing again finds the same one.
+#: The functions that programs hold, so that tracing again finds the same one.
 _made: weakref.WeakValueDictionary[Any, PythonFunction] = weakref.WeakValueDictionary()
 
 

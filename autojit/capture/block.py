@@ -19,8 +19,8 @@ from autojit.tracing.values import lift
 
 
 class Block:
-    """A trace of a block.  It runs once; its results are chosen when others of its kind have run
-    too."""
+    """A trace of a block. The block runs once; its outputs are chosen after its sibling blocks have
+    been traced too."""
 
     trace: Trace
 
@@ -47,35 +47,35 @@ class Block:
 
     @property
     def changed(self) -> dict[int, tuple[Tracer, Tracer]]:
-        """The arrays from outside that it has changed in place, with their stand-ins, by the
-        identity of the former."""
+        """The arrays from outside that the block changed in place, each with its stand-in, by the
+        identity of the array."""
         return {id(x): (x, made) for x, made in changed(self.trace)}
 
     @property
     def lost(self) -> list[Tracer]:
-        """The arrays from outside that are not known any more at its end."""
+        """The arrays from outside that are no longer known at the block's end."""
         return lost(self.trace)
 
     @property
     def kept(self) -> list[Tracer]:
-        """The arrays from outside that may not change any more, as lists hold copies of them."""
+        """The arrays from outside that may no longer change, because lists hold copies of them."""
         return kept(self.trace)
 
     def values(self, leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
-        """Leaves of its end as values of given dtypes."""
+        """Leaves at the block's end, as values of the given dtypes."""
         with self.resumed():
             return [
                 to_dtype(lift(leaf), t.type.dtype) for leaf, t in zip(leaves, types, strict=True)
             ]
 
     def recorded(self, record: Callable[..., list[Value]], *given: Any) -> list[Value]:
-        """Values that are recorded at its end."""
+        """Values that ``record`` records at the block's end."""
         with self.resumed():
             return record(*given)
 
     def taken_over(self, results: Sequence[Any]) -> list[Tracer] | None:
-        """Its numbers in the trace around it, which gets all of its operations; None where it has
-        done more than compute numbers, or they are not its own."""
+        """The block's numbers in the trace around it, which gets all of the block's operations.
+        None if the block did more than compute numbers, or if the results are not its own."""
         trace, around = self.trace, current_trace()
         assert around is not None
         more = (trace.checks, trace.bounds, trace.generators, trace.facts, trace.elsewhere)
@@ -92,7 +92,7 @@ class Block:
         return [Tracer(v, around, x.weak) for v, x in zip(made, results, strict=True)]
 
     def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
-        """Its program; the values of the trace around it that it reads are bound there.  It takes
+        """The block's program, with the values that it reads from the trace around it. It takes
         ``more`` inputs that it does not read."""
         trace, around = self.trace, current_trace()
         if around is not None:

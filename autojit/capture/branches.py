@@ -59,17 +59,18 @@ class _Way(NamedTuple):
     block: Block
     changes: dict[Any, tuple[Key, Any]]
     error: Exception | None
-    #: Of the changes, what has been appended to lists.
+    #: The changes that append elements to lists.
     grown: frozenset[Any]
-    #: What lists and dicts held at its end that held something else before, by their identities.
+    #: The contents at its end of the lists and dicts that it changed, by their identities.
     contents: dict[int, Any]
-    #: The lists and dicts that may be one at its end, and those that are lost.
+    #: The lists and dicts that may be the same object at its end, and those that are lost.
     shared: Registry
     lost: dict[int, Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
-    """``ways`` are what runs where the condition does not hold, and where it does."""
+    """Capture an ``if``. The first of ``ways`` runs if the condition is false, the second if it is
+    true."""
     held = truth_of(test)
     facts = [implied(test, bool(holds)) for holds in range(len(ways))]
     while True:
@@ -91,7 +92,7 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
         return
     if (type(then), str(then)) != (type(otherwise), str(otherwise)):
         failing(np.logical_not(held), otherwise, raised_at(otherwise, access))
-    raise then  # no way leads on
+    raise then  # both ways raise
 
 
 def raised_at(error: Exception, access: Access) -> Source | None:
@@ -131,7 +132,7 @@ def _traced(way: Callable[[], Any], before: Before, facts: Facts) -> _Way:
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
-    """One op for both ways; what they change gets its results."""
+    """Emit one op for both ways, and assign its results to the names and places they change."""
     access, site = before.access, before.access.site
     keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
     leaves: list[list[Any]] = [[] for _ in ways]
@@ -205,7 +206,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
 
 
 def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
-    """Both ways, and a choice, where nobody can tell; else a switch."""
+    """Compute both ways and select if nobody can tell the difference; else emit a switch."""
     programs, captured = merged(bodies)
     if all(map(_is_free, programs)):
         no, yes = (current_builder().inline(p, captured) for p in programs)
@@ -214,13 +215,13 @@ def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
     return current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
 
 
-#: Elements that a branch may read and compute in vain: a mispredicted jump costs as much.
+#: The most elements that a way may read and compute in vain: a mispredicted jump costs as much.
 IN_VAIN = 32
 
 
 def _is_free(program: Program) -> bool:
-    """Whether it cannot be told if a way has been taken: it has no derivative, cannot fail and
-    takes little."""
+    """Whether a way may run without being taken: it has no derivative, cannot fail and is cheap, so
+    nobody can tell."""
     ops = program.ops
     return (
         not any(t.is_inexact for t in program.out_types if ops)
@@ -245,7 +246,7 @@ def _check_lengths(ways: Sequence[_Way], before: Before) -> None:
 def _longest(
     items: list[Any], ways: Sequence[_Way], before: Before
 ) -> tuple[list[Any], Elements, int, bool]:
-    """What a list holds that each way appends to another number of times."""
+    """A list to which the ways append different numbers of elements, as `Resized` takes it."""
     held = before.heap.held[id(items)][1]
     more = [way.contents.get(id(items), held) for way in ways]
     every = [x for each in more for x in each]
@@ -253,16 +254,16 @@ def _longest(
 
 
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
-    """What a name or place holds at the end of a way."""
-    if way.error is not None:  # nobody sees what it holds then
+    """The value of a name or place at the end of a way."""
+    if way.error is not None:  # the value is never read
         (other,) = (w for w in ways if w is not way)
         return _zeros(other.changes[k][1])
     return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
 
 
 def _alike(values: list[Any], ways: Sequence[_Way]) -> list[Any]:
-    """The elements of a list on several ways, as stretches of one type; or the lists, where the
-    length of one is a value."""
+    """The values on several ways. Stretches, and lists of which one has a traced length, get one
+    element type and one room."""
     if all(map(is_list, values)) and are_uneven(values):
         elements = joined_elements([elements_of(v) for v in values if v])
         whole = []
@@ -284,8 +285,7 @@ def _alike(values: list[Any], ways: Sequence[_Way]) -> list[Any]:
 
 
 def _of_stretches(values: Sequence[Any]) -> tuple[Any, int] | None:
-    """How many elements a list has on all ways, None where they may differ, and how many it has at
-    most."""
+    """The number of elements of a list, None if the ways may differ, and the most it may have."""
     if not all(type(v) is Stretch for v in values):
         return None
     count = values[0].count
@@ -306,7 +306,7 @@ def _of_roots(way: _Way, roots: dict[int, Tracer]) -> list[Value]:
 def _filled(
     made: Sequence[tuple[Key, Any, int]], tracers: Sequence[Tracer]
 ) -> list[tuple[Key, Any]]:
-    """Names and places with their values, given the arrays of all of these."""
+    """Names and places with their values, which contain the op's results."""
     start = 0
     pairs: list[tuple[Key, Any]] = []
     for key, tree, count in made:
@@ -338,7 +338,7 @@ def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
 
 
 def _chosen(test: Tracer, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
-    """``then() if test else orelse()``, asked for by what answers a call."""
+    """``then() if test else orelse()``, for functions that answer calls."""
     source = user_source()
     file, line = (source.file, source.line) if source is not None else ("", 0)
     nothing: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""What a loop carries: names and places from step to step, and the lists that it appends to."""
+"""The carries of a loop: names and places from step to step, and the lists that it appends to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WAYS = "before the loop", "after a step"
 
 
 def take(before: Before, read: Sequence[Carry], inputs: Sequence[Tracer]) -> dict[Any, Any]:
-    """Names and places get the inputs of the body as their values."""
+    """Set names and places to the inputs of the body."""
     pairs, taken, start = [], {}, 0
     for carry in read:
         stop = start + len(carry.types)
@@ -47,7 +47,7 @@ def note(
     loop: Loop, before: Before, carries: dict[Any, Carry], ends: dict[Any, Any],
     taken: dict[Any, Any],
 ) -> bool:  # fmt: skip
-    """Bring the carries up to what a step ends with; whether nothing is new."""
+    """Update the carries with the values at a step's end; return whether nothing is new."""
     site, is_settled = loop.access.site, True
     for k, (key, end) in ends.items():
         if k in taken and _is_same(taken[k], end):
@@ -59,7 +59,7 @@ def note(
         first = before.frozen(before.of(key)) if old is None else old.first
         silent = key.name in site.internal
         if not is_read and loop.has_steps and not _could_be(first, end):
-            first = UNBOUND  # nobody sees what a name held before
+            first = UNBOUND  # the earlier value is never read
         first, value = with_flags(thawed([first, end]), silent=silent)
         trees = [tree_of(first), tree_of(value)]
         types = joined(trees, key.words, loop.access.source, _WAYS)
@@ -75,7 +75,7 @@ def note(
 
 
 def _is_there(value: Any) -> bool:
-    """Whether a name is surely bound, and not to None."""
+    """Whether a name is certainly bound, and not to None."""
     return value is not None and not isinstance(value, (Maybe, Optional))
 
 
@@ -89,7 +89,7 @@ def _is_same(taken: Any, end: Any) -> bool:
 
 
 def _could_be(first: Any, end: Any) -> bool:
-    """Whether a name could go on holding what it held before, in a loop without a step."""
+    """Whether a name can keep its earlier value if the loop runs no step."""
     if not (_is_there(first) and _is_there(end)):
         return True
     a, b = tree_of(first), tree_of(end)
@@ -116,7 +116,7 @@ def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafTy
 
 
 def note_lasts(before: Before, carries: dict[Any, Carry], lasts: dict[Any, Any]) -> None:
-    """The last element of a list that grows may be read by the next step."""
+    """Add carries for the last elements of growing lists, which the next step may read."""
     for k, (key, new) in lasts.items():
         held = before.heap.held[k[0]][1]
         if not held or not is_state(held[-1]) or not is_state(new):
@@ -131,7 +131,7 @@ def note_lasts(before: Before, carries: dict[Any, Carry], lasts: dict[Any, Any])
 
 
 def grown_list(items: list[Any], new: list[Any], found: Step, loop: Loop) -> Grown:
-    """What each step appends to a list, as arrays that the loop stacks."""
+    """The elements that each step appends to a list, as arrays that the loop stacks."""
     trees = [tree_of(x) for x in new]
     for tree in trees:
         if len(tree.arrays) != len(tree.leaves):
@@ -145,8 +145,8 @@ def grown_list(items: list[Any], new: list[Any], found: Step, loop: Loop) -> Gro
 def _same_as_rows(
     arrays: Sequence[Any], found: Step, loop: Loop
 ) -> list[tuple[int, list[Slot | int], list[Slot]]]:
-    """What else the arrays that a list gets may be; raises CaptureError where two of these may be
-    one array."""
+    """The arrays that appended arrays may be identical to; CaptureError if two appended arrays may
+    be one array."""
     inputs = {id(x): slot for slot, x in found.inputs_of.items()}
     made_of = [origins(leaf, found.block.trace, inputs) for leaf in arrays]
     numbers = [o[0][:2] for o in made_of if o]

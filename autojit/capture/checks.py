@@ -1,7 +1,7 @@
-"""Errors that the compiled code raises: exceptions of branches that are traced, not taken.
+"""Errors that compiled code raises, for exceptions in branches that are traced.
 
-What has to hold is a bool that leaves each block as one more result; at the end of the traced
-function its results pass through the checks.
+Each condition that must hold is a bool that leaves its block as one more result. At the end of the
+traced function, the function's results pass through the checks.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .block import Block
 
 
 class Failure(NamedTuple):
-    """An exception, by its class and its words, and the line that raises it."""
+    """An exception and the line that raises it."""
 
     error: Exception
     source: Source | None
 
 
 def failing(where: Any, error: Exception, source: Source | None) -> None:
-    """The function fails with an exception where a traced bool holds.
+    """Make the function fail with an exception if the traced bool ``where`` holds.
 
     Raises HandledFailureError if the user's function would handle it.
     """
@@ -46,8 +46,8 @@ def failing(where: Any, error: Exception, source: Source | None) -> None:
 def add_checks(
     blocks: Sequence[Block], outputs: Sequence[list[Value]]
 ) -> Callable[[Sequence[Value]], None]:
-    """Make the checks of some blocks, of which one runs, further outputs of all of them; gives
-    what takes the results."""
+    """Add the checks of some blocks, of which one runs, to the outputs of all of them. Returns a
+    function that takes the results for these outputs."""
     failures: list[Any] = []
     for block in blocks:
         for held, failure in block.trace.checks:
@@ -70,8 +70,8 @@ def _lifted(value: Any) -> list[Value]:
 
 
 def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]:
-    """Checks in the order of the source: only the first that fails is false, and none where one
-    of those before has failed."""
+    """Checks of which only the first that fails, in the order of the source, is false. If a check
+    in ``before`` has failed, it stays the only false one."""
     if len(held) < 2:
         return [bitwise_and(a, b) for a, b in zip(before, held, strict=True)]
     fine = functools.reduce(bitwise_and, before)
@@ -83,7 +83,7 @@ def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]
 
 
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
-    """The results of a function, which fail where one of its checks does."""
+    """The results of a function, which fail if one of its checks fails."""
     checked = list(results)
     if not checked:
         raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
@@ -107,8 +107,8 @@ _NO_RESULT = (
 def raisable(error: Exception) -> Exception:
     """The exception as compiled code raises it: one of Python's own, with one message.
 
-    An exception of the user's becomes the nearest of Python's that it is one of, and its name goes
-    in front of its message.
+    A user's exception becomes the nearest of its base classes that is Python's own, and its name
+    goes in front of its message.
     """
     words = str(error.args[0]) if len(error.args) == 1 else " ".join(map(str, error.args))
     kind = next(k for k in type(error).__mro__ if is_raised(k))

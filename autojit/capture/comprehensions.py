@@ -1,5 +1,4 @@
-"""Comprehensions that run through lists whose length is a value, or leave out elements as a traced
-value decides."""
+"""Comprehensions over lists of traced length, or with conditions that are traced."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ Made = Callable[[Any], Any]
 
 
 def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
-    """What a comprehension makes of ``it``: a list, or what a generator is given as."""
+    """The result of a comprehension over ``it``: a list, or the stand-in for a generator."""
     if isinstance(it, Generated) and not it.started:
         return _of_generated(made, it, access, is_list=is_list)
     sequence = sequence_of(it)
@@ -54,7 +53,7 @@ def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: b
 
 
 def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -> Any:
-    """The same of what a generator yields."""
+    """The result of a comprehension over a generator."""
 
     def collected() -> list[Any]:
         found: list[Any] = []
@@ -72,7 +71,7 @@ def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -
 
 
 def _over(sequence: Sequence, made: Made, access: Access) -> list[Any]:
-    """The elements for a list whose length is a value."""
+    """The elements made from a list of traced length."""
     found: list[Any] = []
 
     def step(i: Any) -> None:
@@ -85,7 +84,7 @@ def _over(sequence: Sequence, made: Made, access: Access) -> list[Any]:
 
 
 def each(made: Made, given: Any, access: Access, take: Callable[[Any], Any]) -> None:
-    """Hand on the elements that a comprehension makes of one."""
+    """Hand on the elements that a comprehension makes from one element."""
     for x in made([given]):
         if type(x) is Perhaps:
             capture_branch(x.held, (_nothing, functools.partial(take, x.value)), access)
@@ -94,7 +93,7 @@ def each(made: Made, given: Any, access: Access, take: Callable[[Any], Any]) -> 
 
 
 def _nothing() -> None:
-    """An element that is left out."""
+    """Do nothing for an element that is left out."""
 
 
 # -- loops --------------------------------------------------------------------------------
@@ -111,7 +110,7 @@ class Steps(NamedTuple):
 
 
 def run_otherwise(runtime: Any, it: Any, loop: Steps) -> bool:
-    """Run a loop in another way than Python does, if it needs one; whether it has been run."""
+    """Run a loop that cannot run as in Python; return whether it has been run."""
     if is_lazy(it):
         run_through(runtime, it, loop)
     elif _names_resizing(loop.body.__code__) and is_resized(it, loop):
@@ -122,12 +121,12 @@ def run_otherwise(runtime: Any, it: Any, loop: Steps) -> bool:
 
 
 def is_lazy(it: Any) -> bool:
-    """Whether a loop runs through an iterable in another way than Python does."""
+    """Whether a loop over an iterable runs differently than in Python."""
     return type(it) is Count or (isinstance(it, Lazy) and not it.started)
 
 
 def run_through(runtime: Any, it: Any, loop: Steps) -> None:
-    """A loop over a generator, a generator expression or ``itertools.count()``."""
+    """Run a loop over a generator, a generator expression or ``itertools.count()``."""
     if type(it) is Count:
         _count(runtime, it, loop)
     elif isinstance(it, Generated):
@@ -137,7 +136,7 @@ def run_through(runtime: Any, it: Any, loop: Steps) -> None:
 
 
 def _hand_on(it: Generated, loop: Steps) -> None:
-    """The body is called with what the generator yields."""
+    """Run a loop over a generator, which calls the loop's body with each value that it yields."""
 
     def consume(value: Any) -> Any:
         loop.item(value)
@@ -149,7 +148,7 @@ def _hand_on(it: Generated, loop: Steps) -> None:
 
 
 def _each_step(runtime: Any, it: Pending, loop: Steps) -> None:
-    """Each step makes the elements of a generator expression when it begins."""
+    """Run a loop over a generator expression; each step makes its elements when it begins."""
     it.begin()
     given: list[Any] = [None]
     functions = (*loop.access.functions, it.made)
@@ -171,7 +170,7 @@ def _each_step(runtime: Any, it: Pending, loop: Steps) -> None:
 
 
 def _count(runtime: Any, it: Count, loop: Steps) -> None:
-    """Something in the loop ends it."""
+    """Run a loop over ``itertools.count()``, which something in the loop ends."""
     counter = [it.first]
     it.spend()
 
@@ -205,7 +204,7 @@ def _names_resizing(code: CodeType) -> bool:
 
 
 class _Items(NamedTuple):
-    """A list that a loop runs through, and the number of its first element if it is counted."""
+    """A list that a loop runs through, and the number of its first element under ``enumerate``."""
 
     items: list[Any]
     start: Any = None
@@ -216,7 +215,7 @@ class _Items(NamedTuple):
 
 
 def _items_of(it: Any) -> _Items | None:
-    """The list under an iterable that nothing has run through yet."""
+    """The list under an iterable that nothing has run through yet; None if there is none."""
     if type(it) is list:
         return _Items(it)
     if isinstance(it, Stretched):
@@ -234,8 +233,8 @@ def _items_of(it: Any) -> _Items | None:
 
 
 def is_resized(it: Any, loop: Steps) -> bool:
-    """Whether a traced value decides what the first step of a loop appends to the list that the
-    loop runs through, or takes from it."""
+    """Whether a traced value decides what the first step of a loop appends to, or removes from, the
+    list that the loop runs through."""
     found = _items_of(it)
     if found is None or not found.items or arguments_are_known():
         return False
@@ -253,7 +252,7 @@ def is_resized(it: Any, loop: Steps) -> bool:
             result = has_stretch(items) and stretch_in(items).count is not count
     except Spent:
         raise
-    except Exception:  # which the loop itself raises
+    except Exception:  # the loop itself will raise it
         del (raised.errors or [])[mark:]
     finally:
         before.restore()
@@ -261,7 +260,7 @@ def is_resized(it: Any, loop: Steps) -> bool:
 
 
 def run_along(runtime: Any, it: Any, loop: Steps) -> None:
-    """A loop over a list as Python runs it: each step asks the list whether it has one more
+    """Run a loop over a list as Python does: each step asks whether the list has one more
     element."""
     found = _items_of(it)
     assert found is not None

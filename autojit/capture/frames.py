@@ -1,13 +1,14 @@
 """Recursion as a loop with a stack of frames.
 
-Frames are rows of arrays: the arguments of a call, and what the calls of itself have returned that
-it has made so far.  A step runs the function from its beginning with the arguments of the topmost
-frame.  At a call of itself whose result the frame has, that is taken; at the first other one the
-function is left, and the arguments go on top of the stack.  When it returns, its frame goes, and
-the one below gets the result.  So a function is run once more for each of its calls of itself,
-which is exact as long as it changes nothing: what does is refused.
+Frames are rows of arrays. A frame holds the arguments of a call, and the results of the recursive
+calls that it has made so far. A step runs the function from its beginning with the arguments of the
+topmost frame. A recursive call whose result is in the frame takes it from there. At the first other
+recursive call, the function is left, and the arguments of the call go on top of the stack. When the
+function returns, its frame is removed, and the frame below gets the result. So a function is run
+once more for each of its recursive calls. This is exact as long as the function changes nothing;
+functions that do are refused.
 
-A stack has as many rows as Python has frames (`sys.getrecursionlimit()`); beyond these, the
+A stack has as many rows as Python has frames (`sys.getrecursionlimit()`). Beyond these, the
 compiled code raises RecursionError.
 """
 
@@ -45,15 +46,15 @@ from .loop_ops import emit
 from .loops import loops_around, trace_loop
 from .rewriting.context import Site
 
-#: The most bytes of a stack of frames.
+#: The most bytes that a stack of frames may take.
 MOST_BYTES = 1 << 28
-#: Times that a function is traced until the types of its arguments and its result are settled.
+#: The most times that a function is traced until the types of its arguments and result settle.
 _ROUNDS = 20
 _WAYS = "where it is called", "where it calls itself"
 
 
 class _Unknown(Exception):
-    """What a function returns is not known yet, as its other ways have not been traced."""
+    """The result of a function is not known yet, because its other ways have not been traced."""
 
 
 class _Local(threading.local):
@@ -65,34 +66,34 @@ _local = _Local()
 
 
 def active_run() -> _Run | None:
-    """The run of a function that is traced, if it is one of a frame."""
+    """The run of a function for a frame, if one is being traced."""
     return _local.runs[-1] if _local.runs else None
 
 
 def suspended() -> Any:
-    """Whether the function that is run has been left at a call of itself."""
+    """Whether the function that runs has been left at a recursive call."""
     return _local.runs[-1].box[0] if _local.runs else False
 
 
 def is_running(f: Any) -> None:
-    """Raise CaptureError where a function that is run calls itself where it cannot be left."""
+    """Raise CaptureError if a function that runs calls itself where it cannot be left."""
     if any(same(run.function, f) for run in _local.runs):
         raise _refused(f, _NOT_ALONE)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two functions, or methods, are one."""
+    """Whether two functions, or methods, are the same."""
     if type(a) is MethodType and type(b) is MethodType:
         return a.__func__ is b.__func__ and a.__self__ is b.__self__
     return a is b
 
 
 def nothing(values: tuple[Any, ...]) -> None:
-    """There are no names to set."""
+    """Set no names, as there are none."""
 
 
 def access_of(f: Any, reached: Any, get: Any, put: Any, names: tuple[str, ...] = ()) -> Access:
-    """What a function reaches, as a construct with some names."""
+    """The access to what a function reaches, as for a construct with some names."""
     code = getattr(f, "__func__", f).__code__
     source = Source(code.co_filename, code.co_firstlineno, code.co_name)
     every = frozenset(names)
@@ -137,7 +138,7 @@ class _Types(NamedTuple):
     types: list[LeafType]
 
     def like(self) -> Tree:
-        """The tree with zeros."""
+        """The tree filled with zeros."""
         return tree_of(self.tree.filled([zero(t) for t in self.types]))
 
     def filled(self, leaves: Any) -> Any:
@@ -150,8 +151,8 @@ class _Types(NamedTuple):
 class _Run:
     """A run of the function with the arguments of a frame.
 
-    ``box`` holds whether it has been left, at which of its calls, and the arguments of that; the
-    calls are numbered as they are traced.
+    ``box`` holds whether the function has been left, at which recursive call, and that call's
+    arguments. Recursive calls are numbered in the order in which they are traced.
     """
 
     def __init__(self, function: Any, given: _Types, result: _Types | None) -> None:
@@ -160,14 +161,14 @@ class _Run:
         self.box: list[Any] = [False, 0, *(zero(t) for t in given.types)]
         self.asked: list[Tree] = []
         self.loops = loops_around()
-        #: What the function has been given that it may not change, each with what it was.
+        #: The values that the function has been given and may not change, with their first state.
         self.given_out: list[tuple[Any, list[Any], Any, list[Any]]] = []
-        #: How often the frame has called itself, less one, and what these calls returned.
+        #: The number of recursive calls of the frame so far, less one, and their results.
         self.last: Any = -1
         self.results: Callable[[int], list[Any]] = lambda number: []
 
     def ask(self, args: Any, kwargs: Any) -> Any:
-        """What a call of itself returns; if that is not known, the function is left."""
+        """The result of a recursive call; if it is not known, the function is left."""
         if loops_around() != self.loops:
             raise _refused(self.function, _IN_A_LOOP)
         tree = tree_of(_bound(self.function, args, kwargs))
@@ -190,7 +191,7 @@ class _Run:
         return self.handed(hooks.choose(np.greater_equal(self.last, number), known, leave))
 
     def handed(self, value: Any) -> Any:
-        """A value that is handed to the function."""
+        """Note a value that is handed to the function, and return it."""
         leaves, structure = tree_of(value)
         owns = [leaf.own for leaf in leaves if isinstance(leaf, Tracer)]
         self.given_out.append((value, leaves, structure, owns))
@@ -217,7 +218,7 @@ def _bound(f: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
 
 
 def _once(run: _Run, twin: Any, given: Any) -> Any:
-    """Trace the function once; what it returns."""
+    """Trace the function once, and return its result."""
     args, kwargs = given
     _local.runs.append(run)
     try:
@@ -232,7 +233,7 @@ def _once(run: _Run, twin: Any, given: Any) -> Any:
 
 
 def compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
-    """A call of a function as a loop; CaptureError where it cannot be one."""
+    """Call a function as a loop; raise CaptureError if it cannot be one."""
     first = tree_of(_bound(f, args, kwargs))
     given = _Types(first, [leaf_type(leaf) for leaf in first.arrays])
     given, result, calls = _settled(f, twin, given)
@@ -246,7 +247,7 @@ def compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
 
 
 def _settled(f: Any, twin: Any, given: _Types) -> tuple[_Types, _Types, int]:
-    """The types of arguments and result, and how many calls of itself the function has."""
+    """The types of the arguments and the result, and the number of recursive calls."""
     result: _Types | None = None
     for _ in range(_ROUNDS):
         run, value = _tried(f, twin, given, result)
@@ -269,7 +270,7 @@ def _settled(f: Any, twin: Any, given: _Types) -> tuple[_Types, _Types, int]:
 
 
 def _tried(f: Any, twin: Any, given: _Types, result: _Types | None) -> tuple[_Run, Any]:
-    """Trace the function once, for the types alone."""
+    """Trace the function once, only to find the types."""
     results = result.types if result is not None else []
     block = Block([COUNTER, *given.types, *results])
     access = access_of(f, (f, given.tree.leaves, twin), tuple, nothing)
@@ -299,7 +300,7 @@ def _tried(f: Any, twin: Any, given: _Types, result: _Types | None) -> tuple[_Ru
 def _looped(
     f: Any, twin: Any, given: _Types, result: _Types, calls: int, first: Any, rows: int
 ) -> Any:
-    """The loop; row 0 of the results is for what the first call returns."""
+    """Emit the loop; row 0 of the results is for the result of the first call."""
     stacks = [_stack(t, rows + 2) for t in given.types]
     returned = [_stack(t, rows + 2, max(calls, 1)) for t in result.types]
     lasts = _stack(LeafType(Type(np.dtype(np.int64), ()), None), rows + 2)

@@ -1,12 +1,12 @@
-"""Whether the steps of a loop are independent of each other but for sums: what can become
-operations on arrays.
+"""Whether the steps of a loop are independent of each other except for sums, so that they could
+become operations on arrays.
 
     for k in range(n):
         s = s + p[k] * x[k]            # s is only added to
         at = at + 3                    # an integer that grows by a known number
         out[k] = np.sin(x[k])          # each step has a place of its own
 
-What this says decides between two ways to compile a loop, and about nothing else.
+The answer decides between two ways to compile a loop, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from autojit.ir.ops.checks import ensure
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.update import add_at, scatter, update
 
-#: What steps may do in any order.
+#: Operations on a carry that steps may do in any order.
 _SUMS = frozenset({arithmetic.add, arithmetic.mul, arithmetic.maximum, arithmetic.minimum, ensure})
-#: The same where the carry comes first.
+#: Such operations if the carry is their first operand.
 _FIRST = frozenset({arithmetic.sub, arithmetic.convert, scatter, add_at, update})
 
 
 def steps_are_independent(
     ops: Sequence[Op], inputs: Sequence[Value], outputs: Sequence[Value]
 ) -> bool:
-    """Whether no step reads what another one has made, given a body's ops and its carries, and all
-    operations have a counterpart on arrays, which branches and other loops have not."""
+    """Whether no step reads a result of another one, given a body's ops and its carries. All ops
+    must have a counterpart on arrays, which branches and other loops do not have."""
     if any(op.programs for op in ops):
         return False
     users = _users(ops)
@@ -68,13 +68,13 @@ def _is_counter(first: Value, last: Value, made: dict[Value, Op]) -> bool:
 
 
 def _is_known(v: Value, made: dict[Value, Op]) -> bool:
-    """Whether a value is a constant, or comes from outside of the body."""
+    """Whether a value is a constant, or comes from outside the body."""
     op = made.get(v)
     return op is not None and not op.operands
 
 
 def _is_chain(first: Value, last: Value, users: dict[Value, list[Op]]) -> bool:
-    """Whether a carry goes from a step's beginning to its end through sums only."""
+    """Whether a carry passes from a step's beginning to its end through sums only."""
     value = first
     while value is not last:
         found = users.get(value, [])
@@ -90,7 +90,7 @@ def _is_chain(first: Value, last: Value, users: dict[Value, list[Op]]) -> bool:
 
 
 def _without_own_read(value: Value, users: list[Op]) -> list[Op]:
-    """The uses but for a read of the very place that is written then."""
+    """The uses, except a read of the very place that is written next."""
     read, written = users if users[0].kind is gather else users[::-1]
     same = (
         read.kind is gather
@@ -103,7 +103,7 @@ def _without_own_read(value: Value, users: list[Op]) -> list[Op]:
 
 
 def _after(value: Value, op: Op) -> Value | None:
-    """What a carry becomes in an operation; None where steps may not go in any order."""
+    """The carry after an operation; None if steps may not do it in any order."""
     if op.operands.count(value) != 1:
         return None
     place = op.operands.index(value)

@@ -20,16 +20,16 @@ from autojit.tracing.tracer import Tracer
 
 from .block import Block
 
-#: The number of steps so far.
+#: The type of the number of steps so far.
 COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
 
 
 class Loop(NamedTuple):
     """A loop as the user wrote it.
 
-    ``step`` runs the body, given the traced number of steps before it; ``holds`` is asked before
-    each step, if there is more to ask than the number of steps, of which there are ``length`` at
-    most (None: any number).
+    ``step`` runs the body, given the traced number of steps before it. ``holds`` is asked before
+    each step; it is None if the number of steps decides alone. ``length`` is the greatest number of
+    steps, and may be traced (None: any number); ``most`` is a known bound of it.
     """
 
     step: Callable[[Any], None]
@@ -47,7 +47,7 @@ class Loop(NamedTuple):
 
     @property
     def has_steps(self) -> bool:
-        """Whether there surely is a first step."""
+        """Whether there certainly is a first step."""
         return self.begins or (self.is_counted and self.length > 0)
 
 
@@ -58,7 +58,7 @@ class Carry(NamedTuple):
     tree: Tree
     types: list[LeafType]
     first: Any
-    #: Whether a step reads it; if not, it is only handed on to what comes after the loop.
+    #: Whether a step reads it; if not, it is only passed on to the code after the loop.
     read: bool
     #: Whether it is bound after each step, and not None.
     always: bool = True
@@ -73,12 +73,12 @@ class Grown(NamedTuple):
     trees: list[Tree]
     types: list[LeafType]
     values: list[Value]
-    #: By the places of these arrays: what all of them may be, and what the last one may be.
+    #: By the places of these arrays: the arrays that all rows may be, and that the last one may be.
     same: list[tuple[int, list[Slot | int], list[Slot]]]
 
 
 class Step(NamedTuple):
-    """A body as it was traced the last time."""
+    """A body as it was traced last."""
 
     block: Block
     ends: dict[Any, Any]
@@ -105,10 +105,10 @@ class Captured(NamedTuple):
     lost: list[Tracer]
     lists: Sharing
     lost_lists: list[Any]
-    #: The arrays that may not change any more, as lists hold copies of them: those from outside,
-    #: and those with which names and places begin.
+    #: The arrays that may no longer change, because lists hold copies of them: arrays from outside,
+    #: and the first values of names and places.
     kept: list[Any]
-    #: The lists whose length is a value, and how many elements they have at most in the end.
+    #: The lists of traced length, and the most elements that they may have at the end.
     most: list[tuple[list[Any], int]] = []  # noqa: RUF012
     #: Whether its steps are recorded as operations on arrays.
     at_once: bool = False
@@ -119,15 +119,16 @@ class Captured(NamedTuple):
         return _size(self.block.trace.builder.ops, self.block.inputs[:1])
 
 
-#: Steps that a loop is taken to have where their number is known only when it runs.
+#: The number of steps that is assumed for a loop if it is known only when the loop runs.
 _STEPS = 100
-#: Operations that a branch is worth: its gradient takes 7 ms to compile, an operation's 0.3.
+#: The number of operations that a branch counts as: its gradient takes 7 ms to compile, that of an
+#: operation 0.3 ms.
 _BRANCH = 25
 
 
 def _size(ops: Iterable[Op], counters: Iterable[Value]) -> int:
-    """The number of operations that some stand for where loops are unrolled: Python computes
-    itself what depends on counters only."""
+    """The number of operations that ops amount to if loops are unrolled. Ops that depend on
+    counters only do not count: Python computes them itself."""
     known, count = set(counters), 0
     for op in ops:
         if known.issuperset(op.operands) and not any(v.shape for v in op.results):
@@ -151,5 +152,5 @@ def key_of(key: Key) -> Any:
 
 
 def refused(loop: Loop, reason: str) -> CaptureError:
-    """A loop that cannot be compiled."""
+    """The error for a loop that cannot be compiled."""
     return CaptureError(with_place(reason, loop.access.source))

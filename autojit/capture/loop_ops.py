@@ -40,7 +40,7 @@ from .truth import truth_of
 
 
 def emit(captured: Captured) -> None:
-    """Record a loop, and give names, places and arrays what it ends with."""
+    """Record a loop, and assign its results to names, places and arrays."""
     loop, before = captured.loop, captured.before
     note(loop.access, "loop", f"captured: {_reason(captured)}")
     trace = current_trace()
@@ -76,7 +76,7 @@ def emit(captured: Captured) -> None:
         k = key_of(carry.key)
         is_new = start == stop or captured.outputs[start:stop] != captured.inputs[start:stop]
         is_new |= captured.lists.is_another(k) or captured.sharing.is_another(k)
-        if is_new and not carry.is_last:  # else as it was
+        if is_new and not carry.is_last:  # else it is unchanged
             leaves = zip(range(start, stop), carry.types, strict=True)
             value = carry.tree.filled(
                 [numbers[k] if k in numbers and t.weak is int else tracers[k] for k, t in leaves]
@@ -113,7 +113,7 @@ def _grow(
     grown: Sequence[Grown], stacks: Sequence[Value], steps: int, slots: dict[Slot, Tracer],
     outside: dict[int, Any],
 ) -> None:  # fmt: skip
-    """Lists get what the steps have appended."""
+    """Append the elements of all steps to the lists."""
     start = 0
     pairs: list[Any] = []
     arrays: dict[Slot, Tracer] = dict(slots)
@@ -135,13 +135,14 @@ def _grow(
 
 
 def _bound(value: Any, loop: Loop, always: bool) -> Any:
-    """A name that each step binds is bound after a loop that has steps, and the same of None."""
+    """The value after the loop; if each step binds the name and there are steps, it is bound, and
+    not None."""
     known = isinstance(value, (Maybe, Optional)) and loop.has_steps and always
     return inner(value) if known else value
 
 
 def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]) -> Any:
-    """Checks of a step hold as long as they held at all steps before it."""
+    """Make the checks of a step carries, which hold as long as they held at all steps before."""
     mine: list[Value] = []
     take = add_checks([captured.block], [mine])
     befores = [Value(held.type) for held in mine]
@@ -162,7 +163,7 @@ def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:
 def _emit_counted(
     captured: Captured, body: Body, operands: Sequence[Value]
 ) -> tuple[Sequence[Value], dict[int, int]]:
-    """The results, and those carries of which the number is known that they end with."""
+    """The results, and the final numbers of the carries for which they are known."""
     program = Program(
         [*body.bound, *body.own], body.program.ops, body.program.outputs, name=body.program.name
     )
@@ -181,7 +182,7 @@ def _emit_counted(
 
 
 def _known_firsts(captured: Captured) -> dict[int, np.ndarray]:
-    """The numbers that carries begin with, by their places, where they are Python's."""
+    """The first values of carries that are Python integers, by their places."""
     leaves = [leaf for c in captured.carries for leaf in tree_of(c.first).arrays]
     return {k: np.asarray(leaf) for k, leaf in enumerate(leaves) if type(leaf) is int}
 
@@ -230,7 +231,7 @@ _RAISING = (
 
 
 def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
-    """Whether there is another step, asked with the values that the last one ended with."""
+    """Whether there is another step, given the values at the end of the last one."""
     loop, before = captured.loop, captured.before
     pairs, start = [], 0
     for carry in captured.carries:
@@ -252,7 +253,7 @@ def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
 
 
 def _counted(program: Any) -> Any:
-    """The body of a loop that also returns the number of steps after it."""
+    """The body of a loop, which also returns the number of steps after it."""
     builder = Builder()
     inputs = [Value(v.type) for v in program.inputs]
     with building(builder):

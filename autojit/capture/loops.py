@@ -1,7 +1,7 @@
-"""Loops on traced values: the body is traced once, whatever the number of steps.
+"""Loops on traced values: the traced body stands for any number of steps.
 
-A loop's carry are the names, places and arrays that its body changes and that the next step, or
-what comes after the loop, may read.  Which these are, and their types, is known when the body has
+The carries of a loop are the names, places and arrays that its body changes and that the next step,
+or the code after the loop, may read. The carries and their types are known only when the body has
 been traced; then it is traced again, until nothing is new.
 """
 
@@ -45,8 +45,8 @@ from .block import Block
 from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
 
-#: Times that a body is traced until its carry is settled: a number may become a float, a complex
-#: number and an array's dtype, and each round adds at least one carry.
+#: The most times that a body is traced until its carries settle: a number may become a float, a
+#: complex number and an array's dtype, and each round adds at least one carry.
 _ROUNDS = 50
 
 
@@ -58,12 +58,12 @@ _local = _Local()
 
 
 def loops_around() -> int:
-    """How many loops are being traced, one inside of the other."""
+    """The number of loops that are being traced, one inside another."""
     return _local.loops
 
 
 def trace_loop(loop: Loop, lists: Lists | None = None) -> Captured:
-    """Trace the body until its carry is settled."""
+    """Trace the body until its carries settle."""
     found = trace_if_begun(loop, lists)
     if isinstance(found, Exception):
         raise found
@@ -71,7 +71,8 @@ def trace_loop(loop: Loop, lists: Lists | None = None) -> Captured:
 
 
 def trace_if_begun(loop: Loop, lists: Lists | None = None) -> Captured | Exception:
-    """The same, or the exception that each first step raises: Python raises it if there is one."""
+    """Like `trace_loop`, but return the exception if the first step raises one in any case: Python
+    raises it if there is a first step."""
     lists = Lists() if lists is None else lists
     while True:
         try:
@@ -123,28 +124,29 @@ _MADE_ANEW = (
 
 
 class _Known(NamedTuple):
-    """What is known so far of a loop's carry: names and places, arrays that are changed in place,
-    how many elements a step appends to which list, and the arrays that are not known any more after
-    a step."""
+    """The facts found so far about a loop's carries: names and places, arrays that are changed in
+    place, the number of elements that a step appends to each list, and arrays that are no longer
+    known after a step."""
 
     carries: dict[Any, Carry]
     roots: dict[int, Tracer]
     growing: dict[int, int]
     lost: dict[int, Tracer]
-    #: What may be one array as a step begins, if that matters; the latest is the last.
+    #: The arrays that may be the same when a step begins, if that matters; the latest is the last.
     sharing: list[Sharing]
-    #: The same of lists and dicts.
+    #: The same for lists and dicts.
     lists: list[Sharing]
-    #: Lists and dicts that are not known any more after a step, by their identities.
+    #: Lists and dicts that are no longer known after a step, by their identities.
     lost_lists: dict[int, Any]
-    #: Arrays that may not change after a step, as lists hold copies of them: those from outside,
-    #: and those that a step is given in these names and places.
+    #: Arrays that may not change after a step, because lists hold copies of them: arrays from
+    #: outside, and arrays that a step gets in these names and places.
     kept: dict[int, Tracer]
     kept_slots: set[Slot]
 
 
 def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Captured | None:
-    """Trace the body once; None if its carry turns out to be another one, which is noted."""
+    """Trace the body once. If that shows something new about the carries, note it and return
+    None."""
     carries, roots = known.carries, known.roots
     read = [c for c in carries.values() if c.read]
     given = list(roots.values())
@@ -229,7 +231,8 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
 def _are_kept(
     loop: Loop, known: _Known, block: Block, ends: dict[Any, Any], inputs_of: dict[Slot, Tracer]
 ) -> bool:
-    """Whether the step began with all arrays kept that it leaves so; if not, that is noted."""
+    """Whether all arrays that are kept at the end of the step were kept at its beginning; note
+    those that were not."""
     arrays = {id(x): x for x in block.kept}
     slots = {slot for slot, x in inputs_of.items() if slot[0] not in ends and is_copied(x)}
     for k in known.carries.keys() & ends.keys():
@@ -249,7 +252,7 @@ def _carried(before: Before, known: _Known) -> Carried:
 
 
 def _take_lists(before: Before, known: _Known, taken: dict[Any, Any]) -> dict[Slot, Any]:
-    """The lists and dicts that a step is given, which may be those from before the loop."""
+    """The lists and dicts that a step gets, which may be those from before the loop."""
     found = _carried(before, known)
     inputs = found.taken(taken)
     first = Sharing(found.firsts, {}, False)
@@ -263,8 +266,8 @@ def _shared_lists(
     loop: Loop, known: _Known, before: Before, block: Block, ends: dict[Any, Any],
     inputs: dict[Slot, Any],
 ) -> Sharing | None:  # fmt: skip
-    """Which lists and dicts may be one, by what a step ends with; None where a step has not been
-    traced with that, which is noted."""
+    """The lists and dicts that may be the same, given what a step ends with. If the step has not
+    been traced with that, note it and return None."""
     found = _carried(before, known)
     values = {k: value for k, (_, value) in ends.items()}
     sharing = found.sharing(values, block.trace.containers, inputs, loop.has_steps)
@@ -276,7 +279,7 @@ def _shared_lists(
 
 
 def _slots(read: Sequence[Carry], inputs: Sequence[Tracer]) -> dict[Slot, Tracer]:
-    """The arrays that a step is given, by the keys of their names and places."""
+    """The arrays that a step gets, by the keys of their names and places."""
     found: dict[Slot, Tracer] = {}
     start = 0
     for carry in read:
@@ -291,7 +294,7 @@ def _sharing(
     loop: Loop, carries: dict[Any, Carry], block: Block, ends: dict[Any, Any],
     inputs_of: dict[Slot, Tracer],
 ) -> Sharing:  # fmt: skip
-    """Which arrays may be one, by what a step ends with."""
+    """The arrays that may be the same, given what a step ends with."""
     inputs = {id(x): slot for slot, x in inputs_of.items()}
     firsts: dict[Slot, Origins] = {}
     last: dict[Slot, Origins] = {}
@@ -309,7 +312,7 @@ def _sharing(
 
 
 def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Captured:
-    """What a settled body takes and returns."""
+    """The captured loop, given its settled body."""
     carries, roots = known.carries, known.roots
     block, ends, appended, sharing, inputs_of, lists = found
     kept = {k: c for k, c in carries.items() if k in ends or c.read}
@@ -326,7 +329,7 @@ def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Capture
             _, value = with_flags(thawed([carry.first, ends[k][1]]), silent=silent)
             arrays = tree_of(value).arrays
             outputs += block.values(arrays, carry.types)
-        else:  # the step hands on what it was given
+        else:  # the step hands on what it got
             arrays = [tracer_like(v, block) for v in block.inputs[start:stop]]
             outputs += block.inputs[start:stop]
         leaves.append(arrays)
@@ -349,7 +352,7 @@ def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Capture
 
 
 def tracer_like(value: Value, block: Block) -> Tracer:
-    """An input of a block as a leaf of its end."""
+    """An input of a block as one of its results."""
     return Tracer(value, block.trace)
 
 

@@ -1,7 +1,8 @@
 """Functions that call themselves as often as traced values decide.
 
-Such a call is first traced as any other one, level by level, since what is known may end it.  If
-it does not end soon, the function becomes a loop with a stack of frames (see `frames`).
+A recursive call is first traced like any other call, level by level, since known values may end the
+recursion. If it does not end soon, the function becomes a loop with a stack of frames (see
+`frames`).
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from autojit.tracing.tracer import Tracer
 from .block import Block
 from .frames import access_of, active_run, compiled, is_running, nothing, same
 
-#: Calls of itself in branches that are traced one by one; each level may have twice as many.
+#: The most recursive calls in branches that are traced one by one; each level may double them.
 MOST_CALLS = 100
-#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
-#: levels of a tree, is not deeper, since each level traces twice what follows.
+#: The deepest nesting of a branch inside itself. A recursion that known values end, as over the
+#: levels of a tree, is not deeper, since each level traces the levels below it twice.
 DEEPEST = 24
 
 
 class TooDeep(BaseException):
-    """A recursion does not end by what is known, or takes many ways: then what is known may still
-    end it.  No `except Exception` of the user's stops it."""
+    """A recursion is not ended by known values, or it takes many ways; in that case known values
+    may still end it. No `except Exception` of the user's stops this exception."""
 
     def __init__(self, *, has_no_end: bool) -> None:
         self.has_no_end = has_no_end
@@ -44,7 +45,7 @@ class _Attempt:
     def __init__(self, function: Any, trace: Trace | None) -> None:
         self.function = function
         self.depth = 0
-        #: How many calls of itself lie in branches, and what it is traced in.
+        #: The number of recursive calls that lie in branches, and the trace around the recursion.
         self.chosen = 0
         self.trace = trace
 
@@ -71,19 +72,19 @@ def calls_itself(f: Any) -> bool:
 
 
 def _mentions(code: CodeType, name: str) -> bool:
-    """Whether a function, or a part of it that the rewriter has made, which bears its name, has an
-    attribute's name in it."""
+    """Whether a function uses an attribute of some name. Parts that the rewriter has made, which
+    bear the function's name, count as well."""
     parts = (c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name)
     return name in code.co_names or any(_mentions(part, name) for part in parts)
 
 
 def is_attempted() -> bool:
-    """Whether a recursion is traced level by level, which may become a loop."""
+    """Whether a recursion is traced level by level; it may become a loop."""
     return bool(_local.attempts)
 
 
 def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> Any:
-    """A call of a function in its own body, which ``go`` traces as any other one."""
+    """Call a function in its own body; ``go`` traces the call like any other."""
     run = active_run()
     if run is not None and same(run.function, f):
         return run.ask(args, kwargs)
@@ -102,7 +103,7 @@ def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> A
 
 
 def undecorated(f: Any) -> Any:
-    """The function under `jit` or `njit`, by whose name it calls itself."""
+    """The function under `jit` or `njit`, whose name it uses to call itself."""
     if isinstance(f, CompiledFunction):
         has_settings = f.static.given or f.static.names or f.asked is not None
         return f if has_settings else undecorated(f.function)
@@ -110,7 +111,7 @@ def undecorated(f: Any) -> Any:
 
 
 def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
-    """A call from elsewhere of a function that calls itself."""
+    """Call, from elsewhere, a function that calls itself."""
     is_running(f)
     trace = current_trace()
     if trace is None or any(same(a.function, f) for a in _local.attempts):
@@ -137,8 +138,9 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
 
 
 def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | list[Tracer] | None:
-    """Trace a call level by level: its result where that is a number and nothing else has changed,
-    None where it has to be traced again for what it does, or why it cannot be traced like that."""
+    """Trace a call level by level. Return its result if that is a number and nothing else has
+    changed, None if the call must be traced again for its effects, or the reason why it cannot be
+    traced like this."""
     before = Before(access_of(f, (f, args, kwargs, twin), tuple, nothing))
     attempt, block = None, Block()
     try:

@@ -1,8 +1,8 @@
-"""What a twin's constructs call: plain Python where values are known, captured where they are not.
+"""The runtime of twins: plain Python where values are known, capture where they are not.
 
-A branch on a traced condition becomes a ``switch`` over what its ways change; a loop becomes a
-``scan`` or a ``while``.  Loops of a known number of steps are unrolled where that is short, since
-the passes make better code of short straight lines and of steps that are independent of each other.
+A branch on a traced condition becomes a ``switch``, whose results are what its ways change; a loop
+becomes a ``scan`` or a ``while``. Loops with a known number of steps are unrolled if that is short,
+since the passes make better code of short straight lines and of steps that are independent.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Runtime(PlainRuntime):
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
         it = without_none(it, "'NoneType' object is not iterable")
-        if not is_filter and not any_made():  # nor is there a generator
+        if not is_filter and not any_made():  # so there is no generator either
             return made(it)
         access = self._access(s, (made,), tuple, _put_nothing, tuple)
         return elements(made, it, access, is_list=is_list, is_filter=is_filter)
@@ -313,7 +313,7 @@ class Runtime(PlainRuntime):
 
     @contextmanager
     def _nested(self, access: Access) -> Iterator[None]:
-        """A construct inside of itself belongs to a function that calls itself."""
+        """A context that traces a construct; one inside itself belongs to a recursive function."""
         depth = _local.of.get(access.site, 0)
         if depth >= recursion.DEEPEST:
             if recursion.is_attempted():
@@ -332,18 +332,20 @@ class Runtime(PlainRuntime):
         return Access(site, get, put, seen, source, functions)
 
 
-#: Functions that have no source of their own, and whose calls are answered for.
+#: Types of functions that have no source of their own, and whose calls have answers.
 _ANSWERED = (BuiltinFunctionType, np.vectorize)
 
 
 def twin(f: Any) -> Any:
-    """A function with its control flow captured; itself where it has none, or no source."""
+    """A function with its control flow captured; the function itself if it has none, or no
+    source."""
     return converted(f, Runtime)
 
 
 def entry(f: Any) -> Any:
-    """The same for a function that is called from elsewhere, which may call itself, have a cache,
-    be Numba's or ``np.vectorize``'s for elements or cores of arrays, or be built into Python."""
+    """Like `twin`, for a function that is called from elsewhere. It may also call itself, have a
+    cache, be Numba's or ``np.vectorize``'s for elements or cores of arrays, or be built into
+    Python."""
     if type(f) is calls.CACHED:
         return entry(f.__wrapped__)
     if numba_kind(type(f)) or isinstance(f, _ANSWERED):
@@ -355,7 +357,7 @@ def entry(f: Any) -> Any:
 
 
 def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:
-    """A step's first part, once an iterator has done its own."""
+    """The first part of a step, which follows the iterator's own work."""
 
     def noticing(value: Any) -> None:
         notice()
@@ -366,11 +368,11 @@ def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[A
 
 
 def _nothing() -> None:
-    """The way of an ``if`` without ``else``."""
+    """The missing ``else`` of an ``if``."""
 
 
 def _put_nothing(values: tuple[Any, ...]) -> None:
-    """An expression sets no names."""
+    """Set no names, since an expression sets none."""
 
 
 hooks.handing_on = functools.partial(handing_on, runtime=Runtime)

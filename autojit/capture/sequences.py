@@ -1,4 +1,4 @@
-"""What a loop runs over, as something with a length and items at a traced index."""
+"""The iterables of loops, as sequences with a length and with items at a traced index."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from .values.ranges import Enumerate, Reversed, TracedRange, Zip
 
 
 class Sequence(NamedTuple):
-    """``length`` items, of which ``at(i)`` is the one at a traced index."""
+    """``length`` items; ``at(i)`` is the item at a traced index."""
 
     length: Any
     at: Callable[[Tracer], Any]
-    #: The lists whose length is a value.
+    #: The lists of traced length that it runs through.
     lists: tuple[list[Any], ...] = ()
 
     def lengths_now(self) -> list[Any]:
-        """The lengths of these lists, which no step may change."""
+        """The present lengths of these lists, which no step may change."""
         return [stretch_in(items).count for items in self.lists]
 
     @property
     def most(self) -> int | None:
-        """The number of items, or what bounds it."""
+        """The number of items, or a bound on it; None if there is no bound."""
         if not isinstance(self.length, Tracer):
             return int(self.length)
         most = bounds_of(self.length)[1]
@@ -44,7 +44,7 @@ class Sequence(NamedTuple):
 
 
 def sequence_of(it: Any) -> Sequence | None:
-    """An iterable as a sequence; None where its items have to be made one after the other."""
+    """An iterable as a sequence; None if its items have to be made one after another."""
     if isinstance(it, (Zip, Enumerate, Reversed)) and it.started:
         return None
     for kind, make in _MAKERS:
@@ -54,7 +54,7 @@ def sequence_of(it: Any) -> Sequence | None:
 
 
 def is_finite(it: Any) -> bool:
-    """Whether an iterable surely ends: a container, or ``zip`` and its kind over containers."""
+    """Whether an iterable certainly ends: a container, or ``zip`` and the like over containers."""
     if type(it) in (zip, enumerate):
         parts = it.__reduce__()[1]
         return any(map(is_finite, parts if type(it) is zip else parts[:1]))
@@ -104,7 +104,7 @@ def _of_array(it: Any) -> Sequence | None:
 
 
 def _of_list(it: Any) -> Sequence | None:
-    """A list or tuple of numbers, or of arrays of one shape, is a table."""
+    """A list or tuple of numbers, or of arrays of one shape, as a table."""
     if has_stretch(it):
         put_together(it)
         return Sequence(stretch_in(it).count, lambda i: stretch_in(it).at(i), (it,))
@@ -118,7 +118,7 @@ def _of_list(it: Any) -> Sequence | None:
 
 
 def _of_table(numbers: list[Any]) -> Callable[[Tracer], Any]:
-    """Numbers at a traced index; they are put into one array, outside of the loop."""
+    """Numbers at a traced index; they are put into one array, outside the loop."""
     home, kind = current_trace(), _kind(numbers[0])
     assert home is not None
     table: list[Any] = []

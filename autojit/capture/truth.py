@@ -56,7 +56,7 @@ def truth(test: Any) -> bool:
 
 
 def truth_of(x: Any) -> Tracer:
-    """``bool(x)`` as a traced bool; ValueError, in NumPy's words, where x has many elements."""
+    """``bool(x)`` as a traced bool; raises NumPy's ValueError if x has many elements."""
     if any_made() and has_stretch(x):
         x = elements.truth_of(x)
     value = lift(x)

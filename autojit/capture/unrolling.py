@@ -1,9 +1,9 @@
-"""Loops of a known number of steps: unrolled, as Python runs them, or captured whole.
+"""Loops with a known number of steps: unrolled, as Python runs them, or captured whole.
 
-Short loops are unrolled.  The passes then make one straight line of them, roll up what repeats
-itself, and find steps that are independent of each other.  A long loop takes long to trace, so its
-body is traced once.  A loop whose body needs its index as a number of Python's, or whose arrays
-change their shapes, can only be unrolled.
+Short loops are unrolled. The passes then make them one straight line, roll up repetitions, and find
+steps that are independent of each other. A long loop takes long to trace, so its body is traced
+once. A loop can only be unrolled if its body needs its index as a Python number, or if its arrays
+change their shapes.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ from .loops import trace_if_begun, trace_loop
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
 
-#: Steps up to which a loop is unrolled without a look at its body.
+#: The most steps of a loop that is unrolled without looking at its body.
 FEW = 8
-#: Operations up to which a loop is unrolled, and fused as a whole; the passes roll up no less.
+#: The most operations of a loop that is unrolled, and fused as a whole; the passes roll up no less.
 UNROLLED = LEAST_LOOP
-#: The same where its steps are independent, so that they become operations on arrays: 30 us each to
-#: trace.  A network written neuron by neuron, 40,000 operations: 12 us a call, and 11 ms as a loop.
+#: The same for independent steps, which become operations on arrays: they take 30 us each to trace.
+#: A network written neuron by neuron, 40,000 operations, takes 12 us a call, and 11 ms as a loop.
 INDEPENDENT = 50_000
 
 
 def captured_whole(loop: Loop, sequence: Sequence) -> bool:
-    """Capture a loop of a known number of steps, where that is better than to unroll it."""
+    """Capture a loop with a known number of steps if that is better than unrolling it; return
+    whether it was captured."""
     n, trace = sequence.length, current_trace()
     assert trace is not None
     key = id(loop.access.site), n
-    if key in trace.unrolled and not trace.as_arrays:  # in an outer loop that is unrolled, say
+    if key in trace.unrolled and not trace.as_arrays:  # as in an outer loop that is unrolled
         trace.short_loops.append(key)
         return False
     if not _is_captured(loop, sequence, n):
@@ -94,7 +95,7 @@ def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
 
 
 def _with_inner_arrays(loop: Loop, lists: Lists, n: int) -> Captured:
-    """A traced loop; the short loops in one that becomes arrays become arrays too."""
+    """A traced loop. If it becomes arrays, short loops inside it become arrays too."""
     trace = current_trace()
     assert trace is not None
     short = len(trace.short_loops)
@@ -110,23 +111,23 @@ def _with_inner_arrays(loop: Loop, lists: Lists, n: int) -> Captured:
 
 
 def _at_once() -> int:
-    """How many loops were recorded as operations on arrays so far."""
+    """The number of loops that were recorded as operations on arrays so far."""
     trace = current_trace()
     return 0 if trace is None else len(trace.loops_at_once)
 
 
 def _why_short(n: int, loop: Captured, has_arrays: bool = False) -> str:
-    """Why a loop of n steps that could be captured is unrolled; empty if it is not.
+    """The reason why a loop of n steps that could be captured is unrolled; empty if it is captured.
 
-    ``has_arrays`` says that loops in it became operations on arrays: each step of this one would
-    trace them again.
+    ``has_arrays`` says that loops inside it became operations on arrays; each unrolled step of this
+    one would trace them again.
     """
     ops, size = loop.block.trace.builder.ops, n * loop.size
     trace = current_trace()
     has_arrays |= trace is not None and trace.as_arrays
     if size <= UNROLLED and not has_arrays:
         return f"{size} operations, and a loop pays from {UNROLLED} on"
-    if loop.block.trace.slices:  # of another place, or of another length, in each step
+    if loop.block.trace.slices:  # which have another place, or another length, in each step
         return ""
     if becomes_arrays(loop, n):
         return ""
@@ -146,7 +147,7 @@ def becomes_arrays(loop: Captured, n: int) -> bool:
 
 
 def _why_known(loop: Loop, lists: Lists) -> str:
-    """Why a loop that resizes lists is unrolled: Python knows their lengths then."""
+    """The reason why a loop that resizes lists is unrolled: Python then knows their lengths."""
     held = lists.held_before()
     before = Before(loop.access)
     for number in (0, loop.length // 2):
@@ -168,7 +169,7 @@ def _note(loop: Loop, reason: str) -> None:
 
 
 def _after_first(loop: Loop, sequence: Sequence) -> Captured:
-    """The loop from its second step on, from which the shapes of its carry do not change."""
+    """The loop from its second step on, from which the shapes of its carries do not change."""
     before = Before(loop.access)
     try:
         with Block().running():
@@ -185,18 +186,18 @@ def _rest(loop: Loop) -> Loop:
 
 class _Try:
     def __init__(self) -> None:
-        #: Why it has failed.
+        #: The reason for the failure.
         self.reason = ""
         self._mark = len(raised.errors or ())
 
     def forget(self) -> None:
-        """What was raised so far is not the user's: something else is tried."""
+        """Discard the errors raised so far, since something else is tried."""
         del (raised.errors or [])[self._mark :]
 
 
 @contextmanager
 def _tried() -> Iterator[_Try]:
-    """A context whose errors mean that something cannot be captured."""
+    """A context in which an error means that something cannot be captured."""
     result = _Try()
     try:
         yield result
@@ -215,9 +216,9 @@ def _words(error: Exception) -> str:
 
 
 def becomes_unknown(loop: Loop, first: Any) -> bool:
-    """Whether a loop's condition depends on what is not known once its body has run.
+    """Whether a loop's condition depends on unknown values once its body has run.
 
-    In a trace that is for known arguments the loop asks its condition itself, step by step.
+    In a trace for known arguments the loop tests its condition itself, step by step.
     """
     assert loop.holds is not None
     if arguments_are_known():
@@ -233,7 +234,7 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
 
 
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
-    """Run a loop step by step; steps behind a condition that is not known become branches."""
+    """Run a loop step by step; steps after an unknown condition become branches."""
     access = between(loop.access)
     first = _so_far()
     lists = lists_under(it)
@@ -257,7 +258,7 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
 
 
 def _checked(it: Any, lists: list[list[Any]]) -> Iterator[tuple[int, Any]]:
-    """The items with their numbers, of lists that go on to be known."""
+    """The items with their numbers; a list that gets a traced length meanwhile is refused."""
     for pair in enumerate(it):
         check_counted(lists)
         yield pair
@@ -265,13 +266,13 @@ def _checked(it: Any, lists: list[list[Any]]) -> Iterator[tuple[int, Any]]:
 
 
 def between(access: Access) -> Access:
-    """What a part of a loop's step may change: what the next step reads lives on behind it."""
+    """The access of a part of a loop's step; names that the next step reads are live after it."""
     site = access.site
     return access._replace(site=site._replace(live_out=site.live_out | site.live_in))
 
 
 class _SoFar(NamedTuple):
-    """How many operations were recorded, and how many loops captured."""
+    """The number of operations that were recorded, and of loops that were captured."""
 
     ops: int
     loops: int
@@ -296,12 +297,13 @@ def _is_large(loop: Loop, began: _SoFar) -> bool:
     return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
 
 
-#: What writes elements of an array.
+#: Operations that write elements of an array.
 _WRITES = frozenset({scatter, add_at, update})
 
 
 def _rest_captured(loop: Loop) -> bool:
-    """Capture the steps after the first, unless they become operations on arrays."""
+    """Capture the steps after the first, unless they become operations on arrays; return whether
+    they were captured."""
     with _tried() as tried:
         found = trace_loop(_rest(loop))
     if tried.reason or _why_short(loop.length - 1, found):
@@ -311,11 +313,11 @@ def _rest_captured(loop: Loop) -> bool:
 
 
 def _nothing() -> None:
-    """What is left of a loop that has ended."""
+    """Do nothing, since the loop has ended."""
 
 
 def emit_if_begun(loop: Loop, begins: Tracer) -> None:
-    """Record a loop; where its first step raises an exception in any case, that step alone."""
+    """Record a loop; if its first step raises an exception in any case, record that step alone."""
     found = trace_if_begun(loop)
     if isinstance(found, Exception):
         capture_branch(begins, (_nothing, lambda: _first_step(loop, found)), loop.access)
@@ -324,7 +326,7 @@ def emit_if_begun(loop: Loop, begins: Tracer) -> None:
 
 
 def emit_begun(loop: Loop) -> None:
-    """The same of a loop that surely has a step."""
+    """Record a loop that certainly has a step, in the same way."""
     loop = loop._replace(begins=True)
     found = trace_if_begun(loop)
     if isinstance(found, Exception):
@@ -334,6 +336,6 @@ def emit_begun(loop: Loop) -> None:
 
 
 def _first_step(loop: Loop, error: Exception) -> None:
-    """A step that raises an exception, unless what it does before that raises another one."""
+    """Run a step that raises an exception, unless it raises another one before."""
     loop.step(0)
     raise error

@@ -18,7 +18,7 @@ from autojit.transformations.batching import vmap
 
 @implements(np.apply_along_axis)
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """All rows at once, as ``vmap`` takes them."""
+    """Apply the function to all rows at once, like ``vmap``."""
     function = hooks.converted(func1d)
     axis = shapes.normalize_axis(axis, len(shape_of(arr)))
     rows = moveaxis(as_tracer(arr), axis, -1)

@@ -54,15 +54,16 @@ def scan(
             structure, shapes and dtypes of ``init``, and a result (a tree, or None).
         init: the first carry, a tree of arrays.
         xs: a tree of arrays with one row a step, or None.
-        length: how many steps; needed only without ``xs``.
+        length: the number of steps; needed only without ``xs``.
         reverse: whether to go from the last row to the first. Row i of the stacked results still
             belongs to row i of ``xs``.
-        checkpoint: what reverse mode stores of n steps, where a step has a carry of c bytes and
-            r bytes of residuals. None: the residuals, n r bytes, or fewer (as for a number) if that
-            is faster. A number k: the carries of every k-th step and the residuals of k steps, c
-            n/k + r k bytes; each step is then computed twice. ``"sqrt"``: k = ceil(sqrt(n)), which
-            stores (c + r) sqrt(n) bytes. ``"auto"``: None where n r is at most 256 MB, else
-            ``"sqrt"``. ``peak_memory(grad(f))(x)`` states the bytes before anything is run.
+        checkpoint: the values that reverse mode stores for n steps, if a step has a carry of c
+            bytes and r bytes of residuals. None: the residuals, n r bytes, or fewer (as for a
+            number) if that is faster. A number k: the carries of every k-th step and the residuals
+            of k steps, c n/k + r k bytes; each step is then computed twice. ``"sqrt"``: k =
+            ceil(sqrt(n)), which stores (c + r) sqrt(n) bytes. ``"auto"``: None if n r is at most
+            256 MB, else ``"sqrt"``. ``peak_memory(grad(f))(x)`` states the bytes before anything is
+            run.
 
     Returns:
         ``(carry, ys)``: the last carry, and the results stacked along a new first axis.
@@ -103,7 +104,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
         The last carry.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where the carry changes its type.
+        StructureError, ShapeError, DtypeError: if the carry changes its type.
 
     >>> import numpy as np
     >>> from autojit import fori_loop
@@ -139,7 +140,7 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init:
         The carry for which the condition does not hold.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where the carry changes its type.
+        StructureError, ShapeError, DtypeError: if the carry changes its type.
 
     Forward mode needs no memory. Reverse mode runs the loop again with a tape that grows.
     Under ``vmap`` the loop runs as long as the condition holds for any element; the others
@@ -160,7 +161,7 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init:
 def cond(
     pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
 ) -> Any:
-    """``true_fun(*operands)`` where ``pred`` holds, else ``false_fun(*operands)``.
+    """``true_fun(*operands)`` if ``pred`` holds, else ``false_fun(*operands)``.
 
     Args:
         pred: a scalar bool or number.
@@ -169,7 +170,7 @@ def cond(
         operands: trees of arrays.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where the results of the two differ in type.
+        StructureError, ShapeError, DtypeError: if the results of the two differ in type.
 
     Only the branch taken runs, except under ``vmap`` over ``pred``.
 
@@ -200,7 +201,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         operands: trees of arrays.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where the results differ in type.
+        StructureError, ShapeError, DtypeError: if the results differ in type.
 
     >>> import numpy as np
     >>> from autojit import switch

@@ -107,7 +107,7 @@ for _name, _ufunc in (("cumulative_sum", np.add), ("cumulative_prod", np.multipl
 
 
 def _repeats(ufunc: Any, kind: np.dtype) -> bool:
-    """Whether a ufunc is applied to its results in their own dtype."""
+    """Whether a ufunc keeps the dtype of its results when it is applied to them."""
     if ufunc.nin != 2 or ufunc.nout != 1:
         return False
     *_, result = resolve(ufunc, (kind, kind), None)
@@ -117,7 +117,7 @@ def _repeats(ufunc: Any, kind: np.dtype) -> bool:
 def accumulate_ufunc(
     ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
-    """``ufunc.accumulate``; mind that its axis is 0 unless given."""
+    """``ufunc.accumulate``, whose axis is 0 unless given."""
     name = f"np.{ufunc.__name__}.accumulate"
     reject(name, out=out)
     if ufunc not in _NEUTRAL and ufunc not in _OTHERS and not _repeats(ufunc, dtype_of(array)):

@@ -1,4 +1,4 @@
-"""From the functions of :mod:`autojit.control_flow.control` to the ops of loops and branches."""
+"""The ops of loops and branches for the functions of :mod:`autojit.control_flow.control`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def bound(x: Any, what: str) -> Any:
 
 
 def _kind(result: Any) -> str:
-    """What a body has returned, in words."""
+    """A body's result, in words."""
     if isinstance(result, Tracer):
         return "a traced array"
     count = f" of {len(result)}" if isinstance(result, (tuple, list)) else ""
@@ -209,7 +209,7 @@ def _carry_differs(what: str, path: str, old: Type, new: Type) -> NoReturn:
 def emit_scan(
     f: Callable[..., Any], init: Any, xs: Any, steps: int, reverse: bool, segments: Segments
 ) -> Any:
-    """``scan`` inside of a trace."""
+    """``scan`` inside a trace."""
     rows, row_structure = pytrees.flatten(xs)
     kinds = [leaf_type(x) for x in rows]
     row_types = [LeafType(k.type.with_shape(k.type.shape[1:]), None) for k in kinds]
@@ -244,7 +244,7 @@ def emit_scan(
 
 
 def emit_counted(f: Callable[..., Any], init: Any, start: int, steps: int) -> Any:
-    """``fori_loop`` with known bounds, inside of a trace."""
+    """``fori_loop`` with known bounds, inside a trace."""
     name = f"the body of fori_loop ({name_of(f)})"
 
     def call(g: Callable[..., Any], head: Any, carry: Any, slices: Any) -> Any:
@@ -279,7 +279,7 @@ def _scan_op(
 
 
 def emit_while(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init: Any) -> Any:
-    """``while_loop`` inside of a trace."""
+    """``while_loop`` inside a trace."""
     name = f"the body of while_loop ({name_of(body_fun)})"
 
     def call(g: Callable[..., Any], head: Any, carry: Any, slices: Any) -> Any:
@@ -323,7 +323,7 @@ def emit_switch(
     operands: tuple[Any, ...],
     of: str,
 ) -> Any:
-    """``switch`` inside of a trace; ``names`` are the branches' names in messages."""
+    """``switch`` inside a trace; ``names`` are the branches' names in messages."""
     leaves, structure = pytrees.flatten(operands)
     types = [leaf_type(leaf) for leaf in leaves]
 

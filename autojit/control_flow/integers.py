@@ -14,7 +14,7 @@ from .control import while_loop
 
 @composite(np.gcd)
 def gcd(a: Any, b: Any) -> Any:
-    """Every element iterates until the last one is done."""
+    """Run Euclid's algorithm on every element until the last one is done."""
 
     def goes_on(pair: Any) -> Any:
         return np.any(pair[1] != 0)

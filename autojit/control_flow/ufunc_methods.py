@@ -105,7 +105,7 @@ def reduce_at(
 
 
 def update_at(ufunc: Any, x: Any, index: Any, *values: Any) -> None:
-    """``ufunc.at``: one element after the other, so that indices may repeat."""
+    """``ufunc.at``: one element after another, so that indices may repeat."""
     name = f"{name_of(ufunc)}.at"
     if len(values) != ufunc.nin - 1 or ufunc.nout != 1:
         raise uncovered(name)

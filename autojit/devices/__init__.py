@@ -1,1 +1,1 @@
-"""Arrays on GPUs: bringing trees there and back, and NumPy's functions of them."""
+"""Arrays on GPUs: transfers of trees in both directions, and NumPy's functions on them."""

@@ -1,4 +1,4 @@
-"""NumPy's functions, operators, indices and methods of arrays on a GPU, each compiled once.
+"""NumPy's functions, operators, indices and methods for arrays on a GPU, each compiled once.
 
 An operation is ``jit`` of the called function on the arrays among its arguments; all other
 arguments are settings. So ``x + y`` is one kernel. Put a formula of many operations into its own
@@ -26,7 +26,7 @@ from autojit.tracing.values import is_tracer
 from . import picked
 from .transfer import device_get, restored
 
-#: So many compiled operations are kept, those used last.
+#: The most compiled operations that are kept; the least recently used go first.
 _MOST = 1024
 _compiled: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
 _lock = Lock()
@@ -75,7 +75,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _arrays(tree: Any) -> list[bool]:
-    """Which leaves are arrays; numbers are settings."""
+    """A mask of the leaves that are arrays; numbers are settings."""
     return [_is_array(leaf) for leaf in pytrees.flatten(tree)[0]]
 
 
@@ -87,7 +87,7 @@ def _has_traced(tree: Any) -> bool:
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A ufunc, or a method of one.  Numbers are traced, but for exponents that are integers."""
+    """Call a ufunc, or a method of one. Numbers are traced, except exponents that are integers."""
     if _has_traced((inputs, kwargs)):
         return NotImplemented
     if kwargs.get("out") is not None:
@@ -103,10 +103,10 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     return run(call, inputs, kwargs, _arrays((inputs, kwargs)))
 
 
-#: Methods of ufuncs, which are new objects each time that they are asked for.
+#: Methods of ufuncs, kept because each access makes a new object.
 _METHODS: dict[tuple[Any, str], Any] = {}
 
-#: Of an array's type alone.
+#: Functions that depend on an array's type alone.
 _ABOUT: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
@@ -114,7 +114,7 @@ _ABOUT: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
 }
-#: What writes numbers into texts and files.
+#: Functions that write numbers into texts and files.
 _OF_HOST = (np.array2string, np.array_repr, np.array_str, np.save, np.savez, np.savetxt)
 
 
@@ -175,17 +175,17 @@ def _in_range(i: int, axis: int, x: DeviceArray) -> int:
 
 # -- methods and attributes -------------------------------------------------------------
 
-#: What writes to an array, or is about memory of the host.
+#: Attributes that write to an array, or that are about memory of the host.
 _REFUSED = (
     "fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags", "byteswap",
     "tofile", "dump", "tobytes", "data", "base", "ctypes", "flags",
 )  # fmt: skip
-#: By name, so that there is one key for each.
+#: Functions by name, so that there is one key for each.
 _named: dict[str, Callable[..., Any]] = {}
 
 
 def attribute(x: DeviceArray, name: str) -> Any:
-    """A method or an attribute as ``np.ndarray`` has it, compiled."""
+    """A method or an attribute of ``np.ndarray``, compiled."""
     if name == "nonzero":
         return partial(picked.nonzero, x)
     own = getattr(np.ndarray, name, None)
@@ -216,5 +216,5 @@ Operations.call_function = staticmethod(call_function)
 Operations.getitem = staticmethod(getitem)
 Operations.attribute = staticmethod(attribute)
 Operations.restore = staticmethod(restored)
-# The last: who finds it finds all.
+# Set last: code that finds it finds all of them.
 Operations.call_ufunc = staticmethod(call_ufunc)

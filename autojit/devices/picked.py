@@ -1,4 +1,4 @@
-"""Selections by a mask on a GPU: their length depends on values, so the call waits for these.
+"""Selections by a mask on a GPU: their length depends on values, so the call waits for them.
 
 Only the mask is copied to the host, one byte per element, and the selected indices are copied back.
 """
@@ -24,7 +24,7 @@ def nonzero(x: DeviceArray) -> tuple[DeviceArray, ...]:
 
 
 def without_masks(items: tuple[Any, ...], x: DeviceArray) -> tuple[Any, ...]:
-    """An index with the places of what masks pick in the place of the masks, which is the same."""
+    """An equivalent index with the places that masks pick in place of the masks."""
     made: list[Any] = []
     axis, taken = 0, sum(map(axes, items))
     for item in items:
@@ -44,7 +44,7 @@ def without_masks(items: tuple[Any, ...], x: DeviceArray) -> tuple[Any, ...]:
 
 
 def _mask(item: Any) -> np.ndarray | None:
-    """A mask as an array of the host; a single bool is none."""
+    """A mask as an array of the host; None for other items, which include a single bool."""
     if isinstance(item, list):
         item = np.asarray(item) if not any(map(is_on_card, item)) else item
     if getattr(getattr(item, "dtype", None), "kind", "") != "b" or not np.ndim(item):
@@ -76,8 +76,8 @@ def _extract(condition: Any, arr: Any) -> Any:
     return np.ravel(arr)[np.ravel(condition)]
 
 
-#: Functions of one array, or of two, by what they are on a GPU; NotImplemented for what needs no
-#: values.
+#: Functions of one or two arrays, and their versions on a GPU, which return NotImplemented if they
+#: need no values.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nonzero: nonzero, np.flatnonzero: _flatnonzero, np.argwhere: _argwhere, np.where: _where,
     np.extract: _extract,
@@ -85,7 +85,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function whose result's length depends on values; NotImplemented for others."""
+    """Call a function whose result has a length that depends on values; NotImplemented for
+    others."""
     made = FUNCTIONS.get(func)
     if made is None or kwargs or not args or not all(isinstance(a, DeviceArray) for a in args):
         return NotImplemented

@@ -26,12 +26,12 @@ T = TypeVar("T")
 def device_put(x: T, device: str = "cuda") -> T:
     """The arrays and numbers of a tree on a GPU.
 
-    Functions that are given such arrays run there, and their results stay there.
+    Functions that get such arrays run there, and their results stay there.
 
     Args:
         x: an array, a number, or a tree of these. Arrays already on that GPU are not copied, also
             those of CuPy, PyTorch or JAX.
-        device: ``"cuda"``, or ``"cuda:1"`` for the second GPU; ``"cpu"`` brings to the host, as
+        device: ``"cuda"``, or ``"cuda:1"`` for the second GPU; ``"cpu"`` copies to the host, like
             :func:`device_get`.
 
     Returns:
@@ -53,7 +53,7 @@ def device_put(x: T, device: str = "cuda") -> T:
 
 @folded
 def device_get(x: T) -> T:
-    """The arrays of a tree as NumPy's, and those without axes as numbers.
+    """The arrays of a tree as NumPy arrays, and those without axes as numbers.
 
     It waits once for all computations of these arrays, and raises their errors. Arrays of CuPy,
     PyTorch and JAX on a GPU are copied too; other leaves are unchanged.
@@ -96,7 +96,7 @@ def _put(leaf: Any, device: str, path: str) -> Any:
 
 
 def _on_card(x: Any) -> DeviceArray:
-    """An array on a GPU as one of ours."""
+    """An array on a GPU as one of autojit's arrays."""
     if not is_foreign(x):
         made: DeviceArray = x
         return made
@@ -106,7 +106,7 @@ def _on_card(x: Any) -> DeviceArray:
 
 
 def restored(array: np.ndarray, device: str) -> Any:
-    """A pickled array: on the first GPU where there are fewer than there were."""
+    """A pickled array; it goes to the first GPU if there are now too few GPUs."""
     with target_errors():
         from autojit.codegen.cuda.driver.cards import count
 

@@ -15,7 +15,7 @@ from .layouts import DTYPES, Orders, order_of, orders_of
 #: The result of a call that fits none of the native functions.
 MISS: Any = object()
 
-#: How many native functions are tried for arguments of one structure.
+#: The most native functions that are tried for arguments of one structure.
 MOST = 8
 
 Path = tuple[Any, ...]

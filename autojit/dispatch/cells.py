@@ -1,6 +1,7 @@
-"""IPython: every cell may change what compiled functions have read, so they look again at the first
-call of each cell.  A function may also be defined anew under its name, or be loaded anew from its
-file, while what was compiled of it stays.
+"""IPython: any cell may change values that compiled functions have read.
+
+So compiled functions look again at their first call in each cell. A function may also be defined
+anew under its name, or be loaded anew from its file, while code compiled from it stays.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
             raise
 
     def __reduce__(self) -> Any:
-        """By name, or with the function; if that does not pickle, with the traced programs."""
+        """Pickle by name, or with the function; if that is impossible, with the traced programs."""
         name = global_name(self)
         return name or (_unpickled, (self._state(),))
 
@@ -179,7 +179,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         """Add the user's line to an error that native code has raised."""
         if not is_of_code(error):
             return
-        if isinstance(error, TargetError):  # what a GPU does not take has no line
+        if isinstance(error, TargetError):  # a refusal by a GPU, which has no line
             with target_errors():
                 raise error
         found, arrays = self.traced(args, kwargs)

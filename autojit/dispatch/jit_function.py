@@ -26,7 +26,7 @@ from .compiled import CompiledFunction
 
 DEVICES = ("cpu", "cuda")
 _CARD = re.compile(r"cuda:\d{1,3}")
-#: What a GPU is called elsewhere.
+#: Names of a GPU in other libraries.
 _GPUS = dict.fromkeys(("gpu", "nvidia", "cuda"), "cuda")
 TIERS = ("compiled", "auto")
 
@@ -159,7 +159,7 @@ def jit(
 
 
 def check_device(device: Any) -> None:
-    """Raise UnsupportedTargetError for what is no name of a device."""
+    """Raise UnsupportedTargetError unless ``device`` names a device."""
     if device not in DEVICES and not _CARD.fullmatch(str(device)):
         close = closest(_GPUS.get(str(device).lower().split(":")[0], str(device)), DEVICES)
         raise UnsupportedTargetError(

@@ -18,7 +18,7 @@ from autojit.ir.transforms.layouts import Order, Orders
 #: than checking the order, 2 us.
 WORTH = 4096
 
-#: How many orders get their own code per signature; arrays in other orders are copied.
+#: The most orders per signature that get their own code; arrays in other orders are copied.
 MOST = 4
 
 #: Native code accepts exactly these objects.

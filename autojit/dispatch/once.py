@@ -16,7 +16,7 @@ from autojit.staging.signatures import written
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 
-# -- variables outside of the function that it sets ------------------------------------
+# -- outside variables that a function sets ---------------------------------------------
 
 
 @lru_cache(maxsize=1024)
@@ -79,8 +79,8 @@ def _shown(value: Any) -> str:
 
 # -- one function that is compiled again and again -------------------------------------
 
-#: How often one line may trace a function anew before a warning. The warning repeats each time the
-#: number has doubled.
+#: The number of times that one line may trace a function anew before a warning. The warning repeats
+#: each time the number has doubled.
 OFTEN = 10
 _MOST = 1024
 #: The counts, by the function's code, its closure, the types of its arguments and the line.
@@ -99,7 +99,7 @@ def count_trace(function: Callable[..., Any], types: Any) -> None:
     held = [id(_content(cell)) for cell in function.__closure__ or ()]
     settings = [id(x) for x in function.__defaults__ or ()]
     key = (function.__code__, id(function.__globals__), *held, *settings, types, place)
-    count = _traced[key] = _traced.pop(key, 0) + 1  # the last one from now on
+    count = _traced[key] = _traced.pop(key, 0) + 1  # moved to the end
     for oldest in list(_traced)[:-_MOST]:
         _traced.pop(oldest, None)
     doublings, rest = divmod(count, OFTEN)

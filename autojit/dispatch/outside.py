@@ -50,7 +50,8 @@ class debug_stale:
     """Warn at each call of a compiled function whose numbers from outside have changed.
 
     Args:
-        active: whether to, from now on and on all threads; as a context, until the block ends.
+        active: whether to do so, from now on and on all threads; as a context, until the block
+            ends.
 
     A compiled function keeps the values that global variables, variables of enclosing functions,
     attributes and lists had when it was traced. By default they are compared only at the second
@@ -99,7 +100,7 @@ class Outside:
         self.function = function
         self.static = static
         self.again = again
-        #: Names of what the function itself changes.
+        #: The names of values that the function itself changes.
         self._own: set[str] = set()
         self.values = self._now()
         self.calls = 0
@@ -176,11 +177,11 @@ def _change(path: str, before: Mark | None, now: Mark | None) -> str:
     return f"`{path}` ({before.shown}, now {now.shown})"
 
 
-# -- what there is outside --------------------------------------------------------------
+# -- the outside values -----------------------------------------------------------------
 
 
 class Mark(NamedTuple):
-    """What distinguishes a value from others, and its text if it is short."""
+    """A mark that distinguishes a value from others, and its text if it is short."""
 
     kind: Any
     value: Any
@@ -247,7 +248,7 @@ def _reached(
         found.append((each, names))
         new = list(_outer(each, names))
         held += new
-        if not names.attributes <= attributes:  # which objects seen before may have, too
+        if not names.attributes <= attributes:  # objects seen before may have these, too
             attributes, new = attributes | names.attributes, held
         for name, value in new:
             inner = islice(_leaves(name, value, attributes, DEPTH), LEAVES)

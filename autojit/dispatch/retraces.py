@@ -1,4 +1,4 @@
-"""Why a compiled function was traced again, in the user's words."""
+"""The reasons why a compiled function was traced again, in the user's words."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from autojit.staging.trace_function import LeafType
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 
-#: How often a function may be traced again before a warning. The warning repeats each time the
-#: number has doubled.
+#: The most retraces of a function before a warning. The warning repeats each time the number has
+#: doubled.
 HANDFUL = 5
 
-#: How many of the latest signatures a new one is compared with.
+#: The number of latest signatures that a new one is compared with.
 _COMPARED = 16
 
 
 class Signature(NamedTuple):
-    """What a trace depends on: the static arguments by position or name, the structure of the
-    other arguments, and the type and path of each leaf."""
+    """The facts that a trace depends on: the static arguments by position or name, the structure of
+    the other arguments, and the type and path of each leaf."""
 
     static: tuple[tuple[Any, Any], ...]
     structure: Any
@@ -135,7 +135,7 @@ def _shown(structure: Any) -> str:
 
 
 class Retraces:
-    """How often a function was traced again, and why."""
+    """The number of times that a function was traced again, and the reasons."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -194,7 +194,7 @@ _bans: list[_Ban] = []
 
 @contextmanager
 def forbidden(functions: Sequence[Any]) -> Iterator[None]:
-    """A trace inside of the block, in any thread, is an AssertionError."""
+    """A context in which a trace, in any thread, is an AssertionError."""
     ban = _Ban(functions)
     _bans.append(ban)
     try:

@@ -59,7 +59,7 @@ class Specialization:
     def __init__(self, signature: Signature, traced: Traced, device: str = CPU) -> None:
         self.signature = signature
         self.traced = traced
-        #: Where it runs: ``"cpu"`` or ``"cuda:0"``.
+        #: The device on which it runs: ``"cpu"`` or ``"cuda:0"``.
         self.device = device
         #: Native code, which the first call compiles or loads; None if there is none.
         self.native: Callable[..., Any] | None = None
@@ -70,11 +70,11 @@ class Specialization:
         #: Seconds of a call, if ``explain`` has measured it. Ordinary calls are not timed: reading
         #: the clock twice takes a tenth of a short call.
         self.measured: float | None = None
-        #: Why it was traced: the argument that differed, and how; None for the first signature.
+        #: The reason for the trace: the argument that differed, and how; None for the first one.
         self.cause: str | None = None
-        #: What is still to be checked before calls go straight to native code: ``"gradients"``
-        #: (``jit(f, check="first")``), ``"code"`` (``AUTOJIT_VERIFY``), ``"outside"``: whether what
-        #: the function reads outside of itself has changed at the second call.
+        #: The checks that remain before calls go straight to native code: ``"gradients"``
+        #: (``jit(f, check="first")``), ``"code"`` (``AUTOJIT_VERIFY``), and ``"outside"``: whether
+        #: values that the function reads from outside have changed at the second call.
         self.held: set[str] = set()
         self.outside: Outside | None = None
         #: The background compilation.
@@ -102,7 +102,7 @@ class Specialization:
     def for_leaves(self, leaves: Sequence[Any], natives: dict[Any, NativeCalls]) -> Specialization:
         """The specialization for arrays in the memory orders of the leaves.
 
-        If they are to be copied, the native functions are told so.
+        If such arrays are to be copied, the native functions are told so.
         """
         orders = orders_of(leaves)
         if orders is None or self.device != CPU or state.watchers:
@@ -174,7 +174,7 @@ class Specialization:
 
     @property
     def weak(self) -> tuple[type | None, ...]:
-        """Python's types of those leaves that are numbers."""
+        """The Python types of the leaves that are numbers; None for the others."""
         return tuple(leaf.weak for leaf in self.signature.leaves)
 
     @property

@@ -25,7 +25,7 @@ _EQUAL = frozenset({bool, bytes, int, str, type(None)})
 
 
 class StaticArguments:
-    """Which arguments of a function are static."""
+    """The static arguments of a function."""
 
     def __init__(
         self, function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
@@ -174,7 +174,7 @@ class StaticCalls:
 
     def __init__(self, static: StaticArguments) -> None:
         self.static = static
-        #: By the number of arguments given by position, and the names of the others.
+        #: Forms by the number of positional arguments and the names of the others.
         self._forms: dict[Any, _Form] = {}
 
     def add(self, static: Static, count: int, calls: NativeCalls, is_flat: bool) -> None:

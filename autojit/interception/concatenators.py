@@ -25,7 +25,7 @@ class Concatenator(StandIn):
         numbers = [k for k, item in enumerate(parts) if type(item) in WEAK_TYPES]
         if len(numbers) == len(parts):
             return np.concatenate(arrays, axis=axis)
-        # Python's numbers take the dtype of what is beside them.
+        # Python numbers take the dtype of the parts beside them.
         kind = result_dtype(*(parts[k] if k in numbers else x for k, x in enumerate(arrays)))
         return np.concatenate([as_tracer(x).astype(kind) for x in arrays], axis=axis)
 
@@ -33,7 +33,7 @@ class Concatenator(StandIn):
         return 0
 
     def _settings(self, parts: list[Any]) -> tuple[int, int, int]:
-        """The axis, the least number of axes, and where those of an array begin."""
+        """The axis, the least number of axes, and the place where an array's own axes begin."""
         found = [self.original.axis, self.original.ndmin, self.original.trans1d]
         if parts and isinstance(parts[0], str):
             words = parts.pop(0).split(",")

@@ -1,9 +1,8 @@
 """Arrays that share a block of memory, as views of a traced array of the whole block.
 
-NumPy says of each array where it begins in the block and with which strides it
-goes through it.  From that follow the slices, transposes and reshapes that make
-it of the whole; where there are none (as after ``as_strided``), its elements are
-picked one by one.
+NumPy says where each array begins in the block, and with which strides it goes through it. The
+slices, transposes and reshapes that make it from the whole follow from that. If there are none (as
+after ``as_strided``), its elements are picked one by one.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def shown(root: Tracer, block: np.ndarray, array: np.ndarray) -> Tracer | None:
 
 
 def _part(root: Tracer, dtype: np.dtype, offset: int) -> Any:
-    """The real or the imaginary parts, if the dtype is theirs."""
+    """The real or the imaginary parts, if they have this dtype; else None."""
     if root.dtype.kind != "c" or np.empty(0, root.dtype).real.dtype != dtype:
         return None
     place = offset % root.dtype.itemsize
@@ -97,7 +96,7 @@ def _strided(root: Tracer, shape: tuple[int, ...], steps: list[int], offset: int
 def _as_slices(
     whole: tuple[int, ...], shape: tuple[int, ...], steps: list[int], offset: int
 ) -> tuple[list[Any], list[int]] | None:
-    """An index of the whole, and which of its axes each long axis of the array runs over."""
+    """An index of the whole, and the axis of it that each long axis of the array runs over."""
     strides = row_major_strides(whole)
     starts = [offset // s % n for n, s in zip(whole, strides, strict=True)]
 
@@ -122,7 +121,7 @@ def _as_slices(
 
 
 def _picked(root: Tracer, shape: tuple[int, ...], steps: list[int], offset: int) -> Tracer:
-    """Element by element."""
+    """Pick the elements one by one."""
     grid = np.indices(shape, sparse=True)
     places = sum((g * s for g, s in zip(grid, steps, strict=True)), np.full(shape, offset))
     indices, flat, old = as_value(np.ascontiguousarray(places)), (root.size,), root.shape

@@ -1,4 +1,4 @@
-"""Stand-ins for NumPy's functions that are given lists with traced numbers in them."""
+"""Stand-ins for NumPy's functions that get lists with traced numbers in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.tracing.hooks import hooks
 
 from .name_patching import StandIn
 
-#: Functions that are given lists of arrays, which stay lists.
+#: Functions that take lists of arrays, which stay lists.
 _OF_ARRAYS = (
     "block", "select", "multi_dot", "lexsort", "piecewise", "choose", "histogramdd",
     "ravel_multi_index", "poly1d",
@@ -31,14 +31,14 @@ class Listed(StandIn):
         found = super().__getattr__(name)
         return Listed(found) if name in ("reduce", "accumulate", "outer", "reduceat") else found
 
-    # What a ufunc is asked with isinstance, its stand-in answers.
+    # isinstance sees the class of the ufunc that this stands for.
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return type(self.__dict__["original"])
 
 
 def covered(module: ModuleType) -> list[str]:
-    """Names of the functions and ufuncs of a module that are given arrays."""
+    """The names of a module's functions and ufuncs that take arrays."""
     hooks.load()
     return [
         name

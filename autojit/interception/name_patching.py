@@ -11,7 +11,7 @@ from typing import Any
 
 
 class StandIn:
-    """Called in the place of a function of NumPy's, and equal to it in tables of functions."""
+    """Called in place of a NumPy function, and equal to it in tables of functions."""
 
     original: Any
 
@@ -31,7 +31,7 @@ class StandIn:
     def __hash__(self) -> int:
         return hash(self.original)
 
-    # Of a class: what is asked by isinstance, and what a subclass derives from.
+    # If the original is a class: instances are its instances, and subclasses derive from it.
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self.original)
 
@@ -39,7 +39,7 @@ class StandIn:
         return (self.original,)
 
     def __reduce__(self) -> Any:
-        """By its name while it has that, else as the function itself."""
+        """Pickle by name while the name leads here, else as the function itself."""
         name: str = self.original.__name__
         module = sys.modules.get(getattr(self.original, "__module__", None) or "numpy")
         return name if getattr(module, name, None) is self else (_itself, (self.original,))
@@ -49,12 +49,12 @@ def _itself(function: Any) -> Any:
     return function
 
 
-#: Makes what stands for a function.
+#: Makes a stand-in for a function.
 Maker = Callable[[Any], StandIn]
 
 
 class Names:
-    """Names of one module, and who stands for them.
+    """Names of one module, and their stand-ins.
 
     Names that someone else has rebound in the meantime are left alone.
     """
@@ -63,7 +63,7 @@ class Names:
         self._space = vars(module)
         self._makers = makers
         first, *others = makers
-        self._values = itemgetter(first, *(others or [first]))  # a tuple also of one name
+        self._values = itemgetter(first, *(others or [first]))  # a tuple even for one name
         self._originals: dict[str, Any] = {}
         self._stand_ins: dict[str, StandIn] = {}
         self._before: tuple[Any, ...] = ()

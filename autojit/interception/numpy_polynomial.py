@@ -1,8 +1,8 @@
 """``numpy.polynomial`` on traced coefficients and points.
 
-Its functions and classes are Python over NumPy's public names.  They take traced arrays once these
-names do what they do in the user's code, once a traced array counts as an ndarray, and once no
-coefficients are left out because their values are zero: a traced one counts as not zero.
+Its functions and classes are Python code that uses NumPy's public names. They take traced arrays if
+these names do what they do in the user's code, if a traced array counts as an ndarray, and if no
+coefficients are left out because their values are zero: traced ones count as nonzero.
 """
 
 from __future__ import annotations
@@ -46,21 +46,22 @@ class _NumPy(StandIn):
 
 
 class _TrimSequence(StandIn):
-    """Stands for ``polyutils.trimseq``, which leaves out coefficients at the end that are 0."""
+    """Stands for ``polyutils.trimseq``, which leaves out trailing coefficients that are 0."""
 
     def __call__(self, seq: Any) -> Any:
         return seq if is_traced(seq) else self.original(plain(seq))
 
 
 class _Complex(StandIn):
-    """Stands for what makes roots real whose imaginary parts are 0: traced ones stay complex."""
+    """Stands for the function that makes roots with zero imaginary parts real; traced ones stay
+    complex."""
 
     def __call__(self, w: Any, t: Any) -> Any:
         return w if is_traced(w) else self.original(w, t)
 
 
 class _Line(StandIn):
-    """Stands for ``polyline`` and its kin: a straight line, in two coefficients."""
+    """Stands for ``polyline`` and the like: a straight line, in two coefficients."""
 
     def __call__(self, off: Any, scl: Any) -> Any:
         if not is_traced((off, scl)):
@@ -70,7 +71,7 @@ class _Line(StandIn):
 
 
 class _TimesX(StandIn):
-    """Stands for ``polymulx`` and its kin, which leave a single zero as it is."""
+    """Stands for ``polymulx`` and the like, which leave a single zero as it is."""
 
     def __call__(self, c: Any) -> Any:
         if not is_traced(c):
@@ -82,7 +83,7 @@ class _TimesX(StandIn):
 
 
 class _Multiply(StandIn):
-    """Stands for ``polymul`` and its kin: a known zero leaves one coefficient, as in NumPy."""
+    """Stands for ``polymul`` and the like: a known zero leaves one coefficient, as in NumPy."""
 
     def __call__(self, c1: Any, c2: Any) -> Any:
         for factor, other in ((c1, c2), (c2, c1)):
@@ -124,7 +125,7 @@ _DIVISIONS = {"polydiv": _DividePowers, "chebdiv": _DivideChebyshev}
 
 
 class _ClassNames:
-    """The names of a class that hold static methods, as a dict of their functions has them."""
+    """The names of a class that hold static methods, as a dict of the functions."""
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
@@ -143,7 +144,7 @@ def _as_series(rows: list[Any]) -> list[Any]:
 
 
 def _divided(multiply: Any, c1: Any, c2: Any) -> tuple[Any, Any]:
-    """Quotient and remainder; the compiled call raises where the divisor's last one is zero."""
+    """Quotient and remainder; the compiled call raises if the divisor's last coefficient is 0."""
     rest, divisor = as_tracer(c1), as_tracer(c2)
     divisor = ensured(divisor, divisor[-1] != 0, ZeroDivisionError("division by zero"))
     n, m = rest.shape[0], divisor.shape[0]
@@ -160,7 +161,7 @@ def _divided(multiply: Any, c1: Any, c2: Any) -> tuple[Any, Any]:
 
 
 class _MapDomain(StandIn):
-    """Stands for ``polyutils.mapdomain``, also of a polynomial."""
+    """Stands for ``polyutils.mapdomain``, also for a polynomial."""
 
     def __call__(self, x: Any, old: Any, new: Any) -> Any:
         from numpy.polynomial import polyutils
@@ -173,13 +174,13 @@ class _MapDomain(StandIn):
 
 @functools.cache
 def _base() -> Any:
-    """The class of all polynomials."""
+    """The base class of all polynomials."""
     from numpy.polynomial import _polybase
 
     return _polybase.ABCPolyBase
 
 
-#: What the names of the functions of a module begin with.
+#: The prefixes of the names of each module's functions.
 _PREFIXES = {
     "polynomial": "poly", "chebyshev": "cheb", "legendre": "leg", "hermite": "herm",
     "hermite_e": "herme", "laguerre": "lag",
@@ -195,16 +196,16 @@ def _makers(module: Any) -> dict[str, Any]:
 
 
 def _cover(*functions: Any) -> None:
-    """Functions that ask NumPy's dispatch: their own code, which asks nobody."""
+    """Answer functions that NumPy dispatches with their own code, which NumPy does not dispatch."""
     for function in functions:
         if hasattr(function, "__wrapped__"):
             implements(function)(function.__wrapped__)
 
 
 class PolynomialNames:
-    """The names in all modules and classes, and who stands for them.
+    """The names in all modules and classes, and their stand-ins.
 
-    Names that somebody else has bound anew stay as they are.
+    Names that someone else has rebound stay as they are.
     """
 
     def __init__(self, makers: list[tuple[Any, dict[str, Any]]]) -> None:
@@ -227,7 +228,7 @@ class PolynomialNames:
 
 @functools.cache
 def names() -> PolynomialNames:
-    """The names that stand for something else while a function is traced."""
+    """The names that are replaced while a function is traced."""
     from numpy.linalg import _linalg
     from numpy.polynomial import (
         _polybase,

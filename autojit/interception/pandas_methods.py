@@ -1,4 +1,4 @@
-"""Methods of pandas' Series and DataFrames that do not ask their operand what it is.
+"""Methods of pandas' Series and DataFrames that do not check what their operand is.
 
 The other operators leave the work to a traced array (``__pandas_priority__``).
 """
@@ -18,7 +18,7 @@ from autojit.tracing.source import user_source
 
 
 def _dot_of_values(original: Any) -> Any:
-    """``dot`` and ``@``: with a traced array they are those of the values."""
+    """``dot`` and ``@``; with a traced array they use the values."""
 
     @functools.wraps(original)
     def dot(self: Any, other: Any) -> Any:
@@ -30,7 +30,7 @@ def _dot_of_values(original: Any) -> Any:
 
 
 def _change_refused(original: Any) -> Any:
-    """``s += x`` and its kin: pandas changes the Series for all of its names, which tracing does
+    """``s += x`` and the like: pandas changes the Series under all of its names, which tracing does
     not see."""
 
     @functools.wraps(original)
@@ -61,13 +61,13 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {
 
 
 class PandasMethods:
-    """The methods, which stand for others while a function is traced."""
+    """The methods that are replaced while a function is traced."""
 
     def __init__(self) -> None:
         self._originals: dict[tuple[type, str], Any] = {}
 
     def install(self) -> None:
-        """Put them in place, unless they are."""
+        """Put the replacements in place, unless they are there."""
         pandas = sys.modules.get("pandas")
         if self._originals or pandas is None:
             return

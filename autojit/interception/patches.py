@@ -1,11 +1,11 @@
 """Makes calls that NumPy does not dispatch visible while a function is traced.
 
-``np.zeros(3)`` and ``np.array([x, y])`` do not ask their arguments.  While any thread
-traces, these names of the ``numpy`` module are bound to wrappers.  A wrapper behaves
-as the original in a thread that does not trace, and for callers in NumPy, SciPy,
-Numba and autojit itself.  For the user's code in a tracing thread what they create
-is fresh (see ``created_arrays``), and nests of lists with traced values in them become traced
-arrays, which they also do as arguments of the other functions (see ``listed``).
+``np.zeros(3)`` and ``np.array([x, y])`` do not dispatch on their arguments. While any thread
+traces, these names of the ``numpy`` module are bound to wrappers. A wrapper behaves like the
+original in a thread that does not trace, and for callers in NumPy, SciPy, Numba and autojit itself.
+For the user's code in a tracing thread, the arrays that it creates are fresh (see
+``created_arrays``), and nested lists with traced values in them become traced arrays, also as
+arguments of the other functions (see ``listed``).
 
 A name imported directly (``from numpy import zeros``) stays the original. Its arrays are plain, and
 an assignment of traced values into them is refused.
@@ -38,7 +38,7 @@ from . import listed
 from .concatenators import Concatenator
 from .name_patching import Maker, Names, StandIn
 
-#: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
+#: A function that is called in place of the original: ``answer(original, *args, **kwargs)``.
 Answer = Callable[..., Any]
 ANSWERS: dict[str, Answer] = {}
 
@@ -52,7 +52,7 @@ def _answers(*names: str) -> Callable[[Answer], Answer]:
 
 
 class _Wrapper(StandIn):
-    """Asks its answer if the user's code calls in a thread that traces."""
+    """Calls its answer if the user's code calls it in a thread that traces."""
 
     def __init__(self, original: Any, answer: Answer) -> None:
         super().__init__(original)
@@ -65,7 +65,7 @@ class _Wrapper(StandIn):
 
 
 class PythonUfunc(StandIn):
-    """What ``np.frompyfunc`` makes, which is asked for the function inside of it."""
+    """The result of ``np.frompyfunc``; traced arguments go to the function inside it."""
 
     def __init__(self, original: Any, function: Any) -> None:
         super().__init__(original)
@@ -85,7 +85,7 @@ _users_files: dict[str, bool] = {}
 
 @calls_of(_Wrapper)
 def _called(f: _Wrapper, args: Any, kwargs: Any, converted: Any) -> Any:
-    """A call from the user's code that the runtime of its twin makes."""
+    """A call from the user's code, made by the runtime of its twin."""
     return f.answer(f.original, *args, **kwargs)
 
 
@@ -116,12 +116,13 @@ def _folders() -> tuple[str, ...]:
 
 @functools.cache
 def _plain_numpy() -> str:
-    """The folder of ``numpy.polynomial``: Python over NumPy's public names, as a user's is."""
+    """The folder of ``numpy.polynomial``: Python code on NumPy's public names, like a user's."""
     return f"{Path(np.__file__).resolve().parent / 'polynomial'}{os.sep}"
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Whether a module's body runs below, whose arrays outlive the trace."""
+    """Whether the call comes from a module that is being imported, whose arrays outlive the
+    trace."""
     while frame is not None and frame.f_code is not trace_flat.__code__:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True
@@ -145,8 +146,8 @@ _OF_SHAPES: dict[str, dict[int, str]] = {
 
 
 def _with_known_shape(original: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Arguments with the values of a traced shape, or our error where NumPy would say that it
-    expects integers."""
+    """Arguments with the values of a traced shape. If they are not known, raise our error, where
+    NumPy would say that it expects integers."""
     parameters = _OF_SHAPES.get(original.__name__)
     if parameters is None or not is_traced((args, kwargs)):
         return args, kwargs
@@ -167,7 +168,7 @@ def _empty(original: Any, *args: Any, **kwargs: Any) -> Any:
     args, kwargs = _with_known_shape(original, args, kwargs)
     made = fresh(original(*args, **kwargs))
     if isinstance(made, FreshArray):
-        made[...] = 0  # what is in it would become part of the program
+        made[...] = 0  # arbitrary contents would become part of the program
     return made
 
 
@@ -210,7 +211,7 @@ def _is_same(result: np.ndarray, x: np.ndarray) -> bool:
 
 @_answers("stack", "vstack", "hstack", "dstack", "column_stack", "concatenate")
 def _joined(original: Any, *args: Any, **kwargs: Any) -> Any:
-    """Lists in the list of arrays are not asked by NumPy's dispatch."""
+    """Convert lists in the list of arrays, since NumPy's dispatch does not look at them."""
     if args and isinstance(args[0], (list, tuple)):
         from autojit.functions.joining import stack_nested
 
@@ -220,7 +221,7 @@ def _joined(original: Any, *args: Any, **kwargs: Any) -> Any:
 
 @_answers("take")
 def _taken(original: Any, *args: Any, **kwargs: Any) -> Any:
-    """NumPy's dispatch asks the array, and not the indices."""
+    """Check the indices too, since NumPy's dispatch looks at the array alone."""
     args, kwargs = lists.all_as_arrays(args, kwargs)
     given = dict(zip(("a", "indices"), args, strict=False)) | kwargs
     if not is_traced(given.get("indices")):
@@ -243,7 +244,7 @@ def _checked_finite(original: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
 def _required(
     original: Any, a: Any, dtype: Any = None, requirements: Any = None, **kwargs: Any
 ) -> Any:
-    """Compiled code gets and makes arrays as they are required, apart from their dtype."""
+    """Convert to the dtype only: arrays in compiled code meet all other requirements."""
     if not is_traced(a):
         return fresh(original(plain(a), dtype, requirements, **kwargs))
     return _converted(np.asanyarray, a, dtype)

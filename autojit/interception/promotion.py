@@ -1,4 +1,4 @@
-"""From known contents to traced ones: what happens to a fresh array, and to its views."""
+"""Fresh arrays, and their views, become traced: their contents are known before, but not after."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def traced(x: Any) -> Tracer:
 
 
 def item_at_traced(x: FreshArray, index: Any) -> Any:
-    """``x[index]`` with a traced index: a view must become a view of a traced array."""
+    """``x[index]`` with a traced index; if that is a view, it must be a view of a traced array."""
     copied: Tracer = getitem(as_tracer(x), index)
     if copied.base is None and not copied.is_bounded:
         return copied
@@ -76,7 +76,7 @@ def _become_traced(x: FreshArray) -> None:
 
 
 def _spoil(block: np.ndarray) -> None:
-    """Nothing that still reads the memory takes what is in it for the contents."""
+    """Overwrite a block, so that nothing that still reads the memory takes it for the contents."""
     block.setflags(write=True)
     if block.dtype.kind in "fc":
         block.fill(np.nan)
@@ -97,7 +97,7 @@ def _checked(x: FreshArray) -> Memory:
         raise _refusal("a memoryview reads it")
     if not all(array.counted for array in memory.sharing()):
         raise _refusal("it has a view that was made where autojit does not see it")
-    if sys.getrefcount(memory.block) > memory.references() + 1:  # one is that of the question
+    if sys.getrefcount(memory.block) > memory.references() + 1:  # one is for this call
         raise _refusal("it has a view that is a plain array (np.asarray imported by its name?)")
     return memory
 

@@ -1,10 +1,9 @@
-"""SciPy's functions and methods, for code that has no twin: they stand behind stand-ins.
+"""SciPy's functions and methods, for code that has no twin: stand-ins replace them.
 
-A twin finds the answer by the function itself (see `autojit.scipy.names`).  Code without source
-finds stand-ins in SciPy's public modules and classes while any thread traces.  A stand-in answers
-where an argument is traced and is SciPy's own function elsewhere, which is also the case in threads
-that do not trace and for all that SciPy calls itself.  Only public modules and classes that are
-loaded are touched.
+A twin finds the answer by the function itself (see `autojit.scipy.names`). Code without source
+finds stand-ins in SciPy's public modules and classes while any thread traces. A stand-in answers if
+an argument is traced. Otherwise it is SciPy's own function, also in threads that do not trace, and
+for everything that SciPy calls itself. Only public modules and classes that are loaded are touched.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from .name_patching import Names, StandIn
 
 
 class Answered(StandIn):
-    """Stands for a function or a class of a module."""
+    """Stands for a function or a class in a module."""
 
     def __init__(self, original: Any, answer: Callable[..., Any]) -> None:
         super().__init__(original)
@@ -37,7 +36,7 @@ class Answered(StandIn):
         f = self.original if current_trace() is None else self.answer
         return f(*args, **kwargs)
 
-    # In the place of a class.
+    # If the original is a class, instances and subclasses are those of it.
     def __instancecheck__(self, x: Any) -> bool:
         return isinstance(x, self.original)
 
@@ -49,7 +48,7 @@ class Answered(StandIn):
 
 
 def _method(original: Any, answer: Callable[..., Any]) -> Any:
-    """Stands for a method of a class, whose answer is given the object first."""
+    """Stands for a method of a class; its answer gets the object first."""
 
     @functools.wraps(original)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -61,7 +60,7 @@ def _method(original: Any, answer: Callable[..., Any]) -> Any:
 
 
 def _of_object(original: Any, answer: Callable[..., Any], kind: type) -> Callable[..., Any]:
-    """The same of a public object, whose answer is given the arguments alone."""
+    """The same for a public object; its answer gets the arguments alone."""
 
     def answered(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if type(self) is kind:
@@ -72,7 +71,7 @@ def _of_object(original: Any, answer: Callable[..., Any], kind: type) -> Callabl
 
 
 class _Methods:
-    """Methods of one class that stand behind others."""
+    """Methods of one class that are replaced."""
 
     def __init__(self, kind: type, stand_ins: dict[str, Any]) -> None:
         self._kind = kind
@@ -93,7 +92,7 @@ class _Methods:
 
 
 class ScipyNames:
-    """All of them, for the modules that are loaded when a trace begins, or are imported in it."""
+    """All stand-ins, for the modules that are loaded when a trace begins, or are imported in it."""
 
     def __init__(self) -> None:
         self._ready: frozenset[str] = frozenset()
@@ -111,7 +110,7 @@ class ScipyNames:
             self._ready = (loaded | _owners(len(FUNCTIONS))) & sys.modules.keys()
 
     def install(self) -> None:
-        """Put them in place; where they are, those of modules that have come in."""
+        """Put the stand-ins in place; if they are, add those of modules that were loaded since."""
         ready, known = self._ready, len(FUNCTIONS)
         if known != self._known and not self._installed:
             self._loaded, self._places, self._known = frozenset(), [], known
@@ -130,19 +129,19 @@ class ScipyNames:
 
 @functools.cache
 def _packages() -> frozenset[str]:
-    """Subpackages of SciPy that autojit has functions of."""
+    """The subpackages of SciPy for which autojit has functions."""
     found = pkgutil.iter_modules(autojit.scipy.__path__)
     return frozenset(f"scipy.{module.name}" for module in found)
 
 
 @functools.cache
 def _owners(count: int) -> frozenset[str]:
-    """The modules and classes that so many answers are for."""
+    """The modules and classes of the functions that have answers, ``count`` in number."""
     return frozenset(name.rpartition(".")[0] for name in FUNCTIONS)
 
 
 def _module_of(name: str) -> str:
-    """The innermost module that a name lies in, of those that are loaded."""
+    """The innermost loaded module that a name lies in."""
     owner = name.rpartition(".")[0]
     while owner and owner not in sys.modules:
         owner = owner.rpartition(".")[0]
@@ -150,7 +149,7 @@ def _module_of(name: str) -> str:
 
 
 def _places(loaded: frozenset[str]) -> list[Names | _Methods]:
-    """The modules that are loaded, and their classes, with what stands there."""
+    """The loaded modules and their classes, with their stand-ins."""
     functions: dict[str, dict[str, Any]] = {}
     methods: dict[type, dict[str, Any]] = {}
     for name, answer in FUNCTIONS.items():
@@ -169,10 +168,10 @@ def _places(loaded: frozenset[str]) -> list[Names | _Methods]:
 def _add_method(
     methods: dict[type, dict[str, Any]], f: Any, answer: Any, owner: str, name: str
 ) -> None:
-    """Note what stands for a method in the class that defines it."""
+    """Note the stand-in for a method in the class that defines it."""
     inner = f.__func__ if isinstance(f, MethodType) else f
     kind = type(f.__self__) if isinstance(f, MethodType) else resolved(owner)
-    if type(inner) is MethodDescriptorType:  # of a class in C, which a twin alone sees
+    if type(inner) is MethodDescriptorType:  # a class written in C: only twins see the answer
         METHODS[kind, name] = lambda call, self, *args, **kwargs: answer(self, *args, **kwargs)
         return
     for base in kind.__mro__:

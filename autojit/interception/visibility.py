@@ -1,9 +1,9 @@
-"""When the names stand for something else: while any thread traces.
+"""The time for which names are replaced: while any thread traces.
 
-The last trace to end restores them, whatever ended it.  A module that is imported by a traced
-function runs as it would outside: no trace is active in its code, and NumPy's and SciPy's names are
-their own, unless another thread traces.  So it keeps no stand-in and no traced array, and what it
-brings of SciPy and pandas is in place in the rest of the trace.
+The last trace to end restores them, however it ends. A module that is imported by a traced function
+runs as it would outside: no trace is active in its code, and NumPy's and SciPy's names are their
+own, unless another thread traces. So it keeps no stand-in and no traced array. The stand-ins for
+modules of SciPy and pandas that it loads are in place in the rest of the trace.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .scipy_names import ScipyNames
 
 
 class _Imports:
-    """Finds modules for the imports of traced functions, as the other finders do."""
+    """Finds modules for the imports of traced functions, with the help of the other finders."""
 
     def install(self) -> None:
         sys.meta_path.insert(0, self)
@@ -51,7 +51,7 @@ class _Imports:
 
 
 class _Outside:
-    """A loader whose module runs outside of the trace that imports it, and keeps its own loader."""
+    """A loader whose module runs outside the trace that imports it, and keeps its own loader."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -69,7 +69,7 @@ class _Outside:
 
 _scipy, _pandas, _imports = ScipyNames(), PandasMethods(), _Imports()
 _lock = Lock()
-#: How many traces each thread has open, by its identity.
+#: The number of open traces of each thread, by the thread's identity.
 _open: dict[int, int] = {}
 _installed: tuple[Any, ...] = ()
 
@@ -79,8 +79,9 @@ def _all_names() -> tuple[Names | PolynomialNames | PandasMethods | ScipyNames |
 
 
 def _count(thread: int, more: int) -> int:
-    """Count traces of a thread; the names are in place where there are any.  The lock is held, so
-    nothing is imported here: another thread may import, and wait for the lock."""
+    """Count the traces of a thread, and return the count before; the names are replaced while there
+    are any. The lock is held, so nothing is imported here: another thread may be importing, and
+    wait for the lock."""
     global _installed
     before = _open.pop(thread, 0)
     if before + more:
@@ -98,7 +99,7 @@ def _count(thread: int, more: int) -> int:
 
 @contextmanager
 def visible() -> Iterator[None]:
-    """The names stand for something else inside the block, in whatever thread it runs."""
+    """A context in which the names are replaced, in whatever thread it runs."""
     thread = get_ident()
     if not _installed:
         _prepare()
@@ -112,14 +113,14 @@ def visible() -> Iterator[None]:
 
 
 def _prepare() -> None:
-    """Import what a trace needs."""
+    """Import the modules that a trace needs."""
     _all_names()
     _scipy.prepare()
 
 
 @contextmanager
 def _paused() -> Iterator[None]:
-    """This thread does not trace inside the block."""
+    """A context in which this thread does not trace."""
     thread = get_ident()
     with outside_of_traces():
         with _lock.current:

@@ -87,18 +87,18 @@ def _heaviside(x: Value, at_zero: Value) -> Value:
 
 
 def _is_zero_beside(x: Value, y: Value) -> Value:
-    """Whether x is 0, and y not NaN."""
+    """Whether x is 0, and y is not NaN."""
     return arithmetic.bitwise_and(arithmetic.eq(x, 0), arithmetic.eq(y, y))
 
 
 # -- complex numbers ------------------------------------------------------------
 
-#: The formulas by ufunc, where the operands are complex.
+#: The formulas by ufunc, for complex operands.
 OF_COMPLEX: dict[Any, Callable[..., Value]] = {}
 
 
 def _before(compare: Callable[..., Value]) -> Callable[..., Value]:
-    """An order by the real part, then by the imaginary one, as NumPy's is."""
+    """An order by the real part, then by the imaginary part, like NumPy's."""
     strict = arithmetic.lt if compare in (arithmetic.lt, arithmetic.le) else arithmetic.gt
 
     def formula(a: Value, b: Value) -> Value:
@@ -141,7 +141,8 @@ OF_COMPLEX.update({
 
 
 def _direction(z: Value) -> Value:
-    """``np.sign``: the number by its magnitude; of one infinite part, its sign."""
+    """``np.sign``: the number divided by its magnitude; the sign of a part if it alone is
+    infinite."""
     size, parts = arithmetic.magnitude(z), (arithmetic.real(z), arithmetic.imag(z))
     zero, one = full(0, size.type), full(1, size.type)
     infinite = [arithmetic.isinf(part) for part in parts]
@@ -165,10 +166,10 @@ OF_COMPLEX[np.sign] = _direction
 
 
 def _times_log(x: Value, y: Value, log: Callable[[Value], Value], start: float) -> Value:
-    """``x log(y)``, where log has its pole at ``start``: 0 where x is 0, also beyond the pole.
+    """``x log(y)``, where log has its pole at ``start``; 0 if x is 0, also beyond the pole.
 
-    At x = 0 the derivative by x is the logarithm, and 0 where that is none or infinite.  The sum
-    with 0 makes a product of -0 the 0 that SciPy has.
+    At x = 0 the derivative with respect to x is the logarithm, or 0 if the logarithm is undefined
+    or infinite. The sum with 0 turns a product of -0 into the 0 that SciPy returns.
     """
     zero = _is_zero_beside(x, y)
     if y.dtype.kind == "c":

@@ -1,4 +1,4 @@
-"""Values in and out of the current trace, with NumPy's promotion."""
+"""Moves values into and out of the current trace, with NumPy's promotion."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def view(base: Tracer, how: View) -> Tracer:
     base = here(base)
     before = as_value(base)
     result = tracer(how.read(before))
-    if not base.is_scalar:  # of a scalar NumPy makes an array of its own
+    if not base.is_scalar:  # NumPy makes a new array from a scalar
         result.base, result.how, result.seen = base, how, base.value
         base.viewed = True
     return result
 
 
 def perhaps_view(base: Tracer, value: Value) -> Tracer:
-    """The same where NumPy decides by the layout in memory whether memory is shared."""
+    """A value that may be a view: NumPy decides that by the layout in memory."""
     base = here(base)
     result = tracer(value)
     if not base.is_scalar:
@@ -56,7 +56,7 @@ def perhaps_view(base: Tracer, value: Value) -> Tracer:
 
 
 def kind_of(x: Any) -> Any:
-    """What decides about dtypes: Python's type of a number, the dtype of anything else."""
+    """The kind that decides about dtypes: Python's type of a number, else the dtype."""
     if isinstance(x, Tracer):
         return x.weak or x.own.type.dtype
     kind = type(x)
@@ -64,7 +64,7 @@ def kind_of(x: Any) -> Any:
 
 
 def kind_and_shape(x: Any) -> tuple[Any, tuple[int, ...]]:
-    """All that decides about what is done with an operand."""
+    """The kind and the shape of an operand, which decide all that is done with it."""
     if isinstance(x, Tracer):
         type = x.own.type
         return x.weak or type.dtype, type.shape
@@ -72,14 +72,14 @@ def kind_and_shape(x: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def weak_type(x: Any) -> type | None:
-    """Python's scalar type of a number that takes the dtype of its other operand."""
+    """Python's type of a number that takes the dtype of its other operand; None for arrays."""
     if isinstance(x, Tracer):
         return x.weak
     return type(x) if type(x) in WEAK_TYPES else None
 
 
 def dtype_of(x: Any) -> np.dtype:
-    """The dtype of an operand; Python's numbers have their default one."""
+    """The dtype of an operand; Python numbers have their default one."""
     if isinstance(x, Tracer):
         return x.dtype
     dtype = WEAK_TYPES.get(type(x))
@@ -98,13 +98,13 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def may_be_none(x: Any) -> bool:
-    """Whether a value may be None, which is known when the compiled code runs."""
+    """Whether a value may be None, which is known only when the compiled code runs."""
     return hasattr(type(x), "__aj_may_be_none__")
 
 
 def by_values(x: Any) -> Any:
-    """A Series, DataFrame or another array of pandas as the array of its values; an array of
-    another library's on a GPU as a traced one."""
+    """A Series, a DataFrame or another array of pandas as the array of its values, and an array of
+    another library on a GPU as a traced one; anything else unchanged."""
     if isinstance(x, (Tracer, np.ndarray)):
         return x
     if may_be_none(x):
@@ -143,7 +143,7 @@ def operand_type(dtype: np.dtype, shape: tuple[int, ...]) -> Type:
 
 
 def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
-    """The value converted, unless it has the dtype."""
+    """The value converted to a dtype, unless it has it."""
     if value.type.dtype == dtype:
         return value
     dtype = np.dtype(dtype)
@@ -154,7 +154,7 @@ def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
 
 
 def contains_tracer(x: Any) -> bool:
-    """Whether a value is traced, or a nest of lists with traced values in it."""
+    """Whether a value is traced, or is a nested list with traced values in it."""
     if isinstance(x, (Tracer, Uncounted)):
         return True
     return isinstance(x, (list, tuple)) and any(map(contains_tracer, x))
@@ -166,7 +166,7 @@ def common_shape(*operands: Any) -> tuple[int, ...]:
 
 
 def common_shape_of(given: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """The same of operands of these shapes."""
+    """The same for operands of these shapes."""
     try:
         return shapes.broadcast_shapes(*given)
     except TypeMismatch as error:
@@ -181,7 +181,7 @@ def common_shape_of(given: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def result_dtype(*operands: Any) -> np.dtype:
-    """NumPy's promotion of the operands."""
+    """The dtype of the operands by NumPy's promotion."""
     weak = [weak_type(x) for x in operands]
     if all(w is not None for w in weak):
         return np.result_type(*map(dtype_of, operands))

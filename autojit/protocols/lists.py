@@ -1,9 +1,9 @@
 """Lists of traced numbers as arguments of NumPy's functions: ``np.sum([x, y])``.
 
-NumPy converts a list to an array before dispatch, which therefore never sees the items.  While any
-thread traces, the functions that autojit covers, in ``numpy`` and ``numpy.linalg``, stand behind
-wrappers (see ``listed``) that make traced arrays of such lists.  Calls without lists go straight
-on.
+NumPy converts a list to an array before dispatch, so dispatch never sees the items. While any
+thread traces, the functions that autojit covers, in ``numpy`` and ``numpy.linalg``, are replaced by
+wrappers (see ``listed``) that make traced arrays of such lists. Calls without lists pass straight
+through.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LISTS = frozenset({list, tuple})
 
 
 def as_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments of which nests of lists with traced values in them have become arrays."""
+    """Arguments in which nested lists with traced values have become arrays."""
     for x in args:
         if x.__class__ in LISTS:
             return tuple(map(_as_array, args))
@@ -33,7 +33,7 @@ def as_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def all_as_arrays(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same with keywords, where ``out`` stays a tuple."""
+    """The same with keywords; ``out`` stays a tuple."""
     if kwargs:
         kwargs = {name: x if name == "out" else _as_array(x) for name, x in kwargs.items()}
     return as_arrays(args), kwargs
@@ -46,9 +46,9 @@ def _as_array(x: Any) -> Any:
 
 
 def takes_arrays(*tuples: str) -> Callable[[F], F]:
-    """A function that NumPy's dispatch does not reach, so that it is given what one of NumPy's is:
-    tracers in the place of arrays that were written to, and arrays in the place of lists of traced
-    numbers.  Arguments that are named here stay tuples.
+    """Wrap a function that NumPy's dispatch does not reach, so that it gets the arguments that a
+    function of NumPy's would: tracers in place of arrays that were written to, and arrays in place
+    of lists of traced numbers. Arguments that are named here stay tuples.
     """
 
     def decorate(function: F) -> F:

@@ -1,4 +1,4 @@
-"""Python's operators on traced arrays: ufuncs between which Python's numbers stay weak."""
+"""Python's operators on traced arrays: ufuncs that keep Python numbers weak."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .ufuncs import KINDS_OF_NUMBERS, ORDERED, apply, call_ufunc, weak_as
 
 
 def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
-    """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
+    """Apply a Python operator: like its ufunc, but Python numbers stay weak among themselves."""
     if not (_is_operand(left) and _is_operand(right)):
         left, right = _operands(ufunc, left, right)
         if not (_is_operand(left) and _is_operand(right)):
@@ -47,13 +47,13 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     return result
 
 
-#: What raises ZeroDivisionError between Python's numbers.
+#: Ufuncs that raise ZeroDivisionError between Python numbers.
 _DIVISIONS = frozenset({np.true_divide, np.floor_divide, np.remainder})
 
 
 def _check_division(divisor: Tracer) -> None:
-    """Where the user's code handles ZeroDivisionError: raise it for a divisor that is known to be
-    zero, and refuse one that is not known.  Elsewhere the quotient is infinite or NaN."""
+    """If the user's code handles ZeroDivisionError, raise it for a divisor that is known to be
+    zero, and refuse one that is not known. Otherwise the quotient is infinite or NaN."""
     trace = current_trace()
     assert trace is not None
     if not trace.builder.handles(ZeroDivisionError):
@@ -67,7 +67,7 @@ def _check_division(divisor: Tracer) -> None:
 
 
 def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
-    """Integers of Python's, and powers of which the exponent is a number; None for all else."""
+    """The result for Python integers, and for powers whose exponent is a number; else None."""
     exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
     if exact is not None:
         return exact(left, right)
@@ -79,14 +79,14 @@ def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
 
 
 def _check_order(left: Any, right: Any) -> None:
-    """Python's complex numbers have no order; NumPy's have one."""
+    """Raise TypeError for Python's complex numbers, which have no order; NumPy's have one."""
     if left is not None and right is not None and complex in (left, right):
         names = f"{left.__name__!r} and {right.__name__!r}"
         raise TypeError(f"an order is not supported between instances of {names}")
 
 
 def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
-    """``[0.0] * n``: an integer repeats a list, and must be known; None for all else."""
+    """``[0.0] * n``: an integer, which must be known, repeats a list; None for anything else."""
     items, count = (left, right) if left.__class__ in LISTS else (right, left)
     if ufunc is not _MULTIPLY or not isinstance(count, Tracer) or not count.is_scalar:
         return None
@@ -117,8 +117,8 @@ def _is_integer(x: Any) -> bool:
 
 
 def _operands(ufunc: Any, left: Any, right: Any) -> tuple[Any, Any]:
-    """What other libraries' arrays hold, and what may be None; for `==` the latter answers, since
-    None is equal to no number."""
+    """The operands, with the values of other libraries' arrays, and checked not to be None. For
+    `==` an operand that may be None answers itself, since None is equal to no number."""
     if ufunc in _EQUALITY and (may_be_none(left) or may_be_none(right)):
         return left, right
     return by_values(left), by_values(right)

@@ -1,9 +1,9 @@
-"""Arithmetic between Python's integers: exact, or an error as the compiled code runs.
+"""Arithmetic between Python integers: exact, or an error when the compiled code runs.
 
-A traced Python integer is an int64.  NumPy's arithmetic on it would wrap around, and divide by zero
-with 0 as a result; Python's does neither.  So what does not fit into 64 bits raises OverflowError,
-and a division by zero ZeroDivisionError.  Of many integers it is known between which bounds they
-lie, such as the index of a loop and what is left by `% 10`: nothing is checked that these exclude.
+A traced Python integer is an int64. NumPy's arithmetic would wrap around, and give 0 for a division
+by zero; Python's does neither. So a result that does not fit into 64 bits raises OverflowError, and
+a division by zero ZeroDivisionError. The bounds of many integers are known, such as those of a loop
+index or of a result of `% 10`. Errors that these bounds exclude are not checked for.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from autojit.tracing.tracer import Tracer
 
 from .lifting import as_value, to_dtype, tracer
 
-#: What answers for a ufunc, given operands that are Python integers, traced or not.
+#: The answers for ufuncs whose operands are Python integers, traced or not.
 EXACT: dict[Any, Callable[..., Tracer]] = {}
 
 _INT, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
-#: Half of what a result is wrong by if it has wrapped around; rounding errors are far smaller.
+#: Half of the error of a result that has wrapped around; rounding errors are far smaller.
 _WRAPPED = 2.0**62
 
 
@@ -56,7 +56,7 @@ _TOO_LARGE = (
 
 
 def _known(value: Value, bounds: Bounds) -> Tracer:
-    """A Python integer of which the bounds are known."""
+    """A Python integer with known bounds."""
     return with_bounds(tracer(value, int), bounds)
 
 
@@ -65,7 +65,7 @@ def _fits(bounds: Bounds) -> bool:
 
 
 def _checked(value: Value, holds: Callable[[], Value], bounds: Bounds) -> Tracer:
-    """A result that lies between bounds, checked where these do not fit into 64 bits."""
+    """A result that lies between bounds, checked if these do not fit into 64 bits."""
     if not _fits(bounds):
         value = ensure(value, holds(), failure="overflow")
     return _known(value, (max(bounds[0], LEAST), min(bounds[1], LARGEST)))
@@ -80,7 +80,7 @@ def _add(left: Any, right: Any) -> Tracer:
     a, b = _value(left), _value(right)
     total = arithmetic.add(a, b)
 
-    def holds() -> Value:  # it has the sign of one of them
+    def holds() -> Value:  # the sum has the sign of one operand
         same = arithmetic.bitwise_and(
             arithmetic.bitwise_xor(total, a), arithmetic.bitwise_xor(total, b)
         )
@@ -122,7 +122,7 @@ def _as_float(x: Value) -> Value:
 
 
 def _is_near(result: Value, in_floats: Value) -> Value:
-    """Whether an integer result has not wrapped around, by the same in floating point."""
+    """Whether an integer result has not wrapped around, judged by the result in floats."""
     error = arithmetic.absolute(in_floats - _as_float(result))
     return arithmetic.lt(error, full(_WRAPPED, error.type))
 
@@ -143,7 +143,7 @@ def _floor_divide(left: Any, right: Any) -> Tracer:
     ends = [d for d in {least, most, -1, 1} if d and least <= d <= most]
     corners = [x // d for x in (low, high) for d in ends] or [0]
 
-    def holds() -> Value:  # only the least of all divided by -1 does not fit
+    def holds() -> Value:  # only the least integer divided by -1 does not fit
         return arithmetic.logical_or(arithmetic.ne(a, LEAST), arithmetic.ne(b, -1))
 
     return _checked(quotient, holds, (min(corners), max(corners)))
@@ -178,7 +178,7 @@ def _right_shift(left: Any, right: Any) -> Tracer:
 
 
 def _count(x: Any) -> Value:
-    """By how much is shifted, which must not be negative."""
+    """The number of places of a shift, which must not be negative."""
     value, (low, _) = _value(x), bounds_of(x)
     if low >= 0:
         return value
@@ -190,7 +190,7 @@ def _power(base: Any, exponent: Any) -> Tracer:
     if type(exponent) is int:
         return _to_known_power(base, exponent)
     a, n = _value(base), _value(exponent)
-    result = arithmetic.power(a, n)  # a negative exponent is an error as it runs
+    result = arithmetic.power(a, n)  # a negative exponent is an error at run time
     if type(base) is int:
         return _checked(result, lambda: _fits_as_power(base, n), _powers(base, exponent))
     in_floats = arithmetic.power(_as_float(a), _as_float(n))
@@ -199,7 +199,7 @@ def _power(base: Any, exponent: Any) -> Tracer:
 
 
 def _powers(base: int, exponent: Any) -> Bounds:
-    """Between which a power of a known base lies; to the 64th, none fits but of -1, 0 and 1."""
+    """The bounds of a power of a known base; no 64th power fits, except those of -1, 0 and 1."""
     most = min(max(bounds_of(exponent)[1], 0), 64)
     size = abs(base) ** most if abs(base) > 1 else 1
     return (-size if base < 0 else 0, size)
@@ -230,7 +230,7 @@ def _to_known_power(base: Tracer, exponent: int) -> Tracer:
 
 
 def _root(x: int, n: int) -> int:
-    """The largest integer of which the n-th power is at most x."""
+    """The largest integer whose n-th power is at most x."""
     guess = max(1, math.ceil(x ** (1 / n)) + 1)
     return next(k for k in range(guess, -1, -1) if k**n <= x) if n < 64 else 1
 

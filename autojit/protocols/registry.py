@@ -79,8 +79,8 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
 def with_known(
     function: str, parameters: Iterable[tuple[int, str]], args: Any, kwargs: Any
 ) -> tuple[Any, Any]:
-    """Arguments of a function with the values of parameters that decide about shapes, which are
-    positions and names; the error where they are not known."""
+    """Arguments of a function, with the values of parameters that decide about shapes, which are
+    given by position and name. Raises an error if a value is not known."""
     for position, name in parameters:
         given = args[position] if position < len(args) else kwargs.get(name)
         if not is_traced(given):
@@ -109,7 +109,7 @@ def any_bounded(args: Any) -> bool:
 
 
 def must_be_known(function: str, argument: str, given: Any) -> AutojitError:
-    """The error for a traced value where a shape is decided."""
+    """The error for a traced value that decides about a shape."""
     parts = given if isinstance(given, (tuple, list)) else (given,)
     found = next((x for x in parts if isinstance(x, Tracer)), None)
     static = "jit(f, static_argnums=1)" if found is None else found.as_static()
@@ -147,7 +147,7 @@ def uncovered(name: str, detail: str = "") -> AutojitError:
 
 
 def reject(name: str, **unsupported: Any) -> None:
-    """Raise for keyword arguments that are given and not supported."""
+    """Raise an error for keyword arguments that are given but not supported."""
     for keyword, value in unsupported.items():
         if value is not None and value is not np._NoValue and value is not True:
             raise uncovered(name, f" with {keyword}=")

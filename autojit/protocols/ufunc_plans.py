@@ -1,6 +1,4 @@
-"""The op or formula for a ufunc, and its dtypes, which NumPy itself chooses
-(``ufunc.resolve_dtypes``).
-"""
+"""The op or formula for a ufunc, and its dtypes, which NumPy chooses (``resolve_dtypes``)."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ def find_answer(ufunc: Any) -> Any:
 
 
 def name_of(ufunc: Any) -> str:
-    """As the user writes it."""
+    """The name of a ufunc as the user writes it."""
     name: str = ufunc.__name__
     package = "np" if getattr(np, name, None) is not None else "scipy.special"
     return f"{package}.{name}"
@@ -72,11 +70,11 @@ class Plan(NamedTuple):
 
     #: The op or formula.
     answer: Any
-    #: What the operands become.
+    #: The types that the operands are converted to.
     operands: tuple[Type, ...]
-    #: What NumPy's loop gives.
+    #: The dtype that NumPy's loop returns.
     dtype: np.dtype
-    #: Where the answer is an op that gives that: the type of its result.
+    #: The type of the result, if the answer is an op that returns that dtype.
     result: Type | None
 
 
@@ -87,7 +85,7 @@ def plan(ufunc: Any, dtype: np.dtype | None, *inputs: tuple[Any, tuple[int, ...]
     operands = tuple([operand_type(d, shape) for d in loop[: len(inputs)]])
     result = None
     if isinstance(answer, Elementwise):
-        with suppress(TypeMismatch):  # which is told by what applies it
+        with suppress(TypeMismatch):  # applying the plan raises it
             (result,) = answer.infer(*operands)
     fits = result is not None and result.dtype == loop[len(inputs)]
     return Plan(answer, operands, loop[len(inputs)], result if fits else None)
@@ -116,20 +114,20 @@ def _answer_for(
 
 
 def real_loop(ufunc: Any, loop: tuple[np.dtype, ...]) -> tuple[np.dtype, ...]:
-    """A loop of SciPy's where whole orders are floats, too."""
+    """A loop of SciPy's in which whole orders are floats too; raises an error for complex ones."""
     if any(d.kind == "c" for d in loop):
         raise _without_complex(ufunc)
     return (loop[-1],) * len(loop) if loop[-1].kind == "f" else loop
 
 
 def _across_signs(compare: Any) -> Any:
-    """NumPy compares signed with unsigned integers by value, without a common dtype."""
+    """Compare signed with unsigned integers by value, without a common dtype, as NumPy does."""
 
     def answer(a: Value, b: Value) -> Value:
         signed, unsigned = (a, b) if a.dtype.kind == "i" else (b, a)
         negative = arithmetic.lt(signed, 0)
         same = [to_dtype(x, unsigned.dtype) for x in (a, b)]
-        # Below zero, the answer is that for -1 and 0.
+        # For negative numbers, the answer is the one for -1 and 0.
         extremes = [full(-1 if x is signed else 0, signed.type) for x in (a, b)]
         return arithmetic.select(negative, compare(*extremes), compare(*same))
 
@@ -170,8 +168,8 @@ def _without_complex(ufunc: Any) -> Exception:
 def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple[np.dtype, ...]:
     """The dtypes of NumPy's loop, results last.
 
-    The kind of an operand is its dtype, or Python's type of a number, which adapts to the
-    others.  bfloat16, which NumPy does not have, is promoted as float16 is, and with that to
+    The kind of an operand is its dtype, or Python's type of a number, which adapts to the others.
+    bfloat16, which NumPy does not have, is promoted like float16, and together with float16 to
     float32.
     """
     present = [kind for kind in (*kinds, dtype) if isinstance(kind, np.dtype)]
@@ -202,7 +200,7 @@ _HALF = np.dtype(np.float16)
 def _resolved_as_half(
     ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None, present: list[np.dtype]
 ) -> tuple[np.dtype, ...]:
-    """The dtypes where some are bfloat16, which stands in the place of float16."""
+    """The dtypes if some are bfloat16, which is treated like float16."""
     like = np.dtype(np.float32) if _HALF in present else _HALF
     loop = resolve(
         ufunc,
@@ -217,7 +215,7 @@ def _is_bfloat16(kind: Any) -> bool:
 
 
 def _of_integers(ufunc: Any) -> bool:
-    """Whether it works on the bits of integers, and not on floats."""
+    """Whether a ufunc works on the bits of integers, and not on floats."""
     return not any("d" in loop for loop in ufunc.types) and any("l" in loop for loop in ufunc.types)
 
 

@@ -41,9 +41,9 @@ from .ufunc_plans import find_answer, name_of, plan, real_loop, resolve
 from .way_out import offer
 
 _NO_OUT = " with where= and without out= (use np.where on the result)"
-#: What products of vectors may be asked for.
+#: The keywords that products of vectors accept.
 _AXIS = {"axis"}
-#: Ufuncs of two results, which are computed one by one.
+#: Ufuncs with two results, which are computed one by one.
 _OF_TWO_RESULTS = (np.divmod, np.modf)
 
 
@@ -97,7 +97,7 @@ def _of_bounded(ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) ->
 
 
 def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
-    """``ufunc.at``, where a tuple is an index."""
+    """``ufunc.at``, for which a tuple is an index."""
     if ufunc not in (np.add, np.subtract):
         return hooks.update_at(ufunc, x, index, *as_arrays(values))
     (value,) = as_arrays(values)
@@ -154,7 +154,7 @@ def _where(
 def _asked_dtype(
     ufunc: Any, dtype: Any = None, where: Any = True, casting: str = "same_kind", **others: Any
 ) -> Any:
-    """The keyword ``dtype``, once no other keyword asks for anything."""
+    """The keyword ``dtype``, if no other keyword asks for anything."""
     if where is not True:
         raise uncovered(name_of(ufunc), _NO_OUT)
     if casting != "same_kind":
@@ -174,7 +174,7 @@ def _two_results(ufunc: Any, *inputs: Any) -> Any:
 
 
 def _several_results(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None) -> Any:
-    """A tuple of results: formulas of NumPy's, or for SciPy's an op each."""
+    """A tuple of results: formulas for NumPy's ufuncs, one op each for SciPy's."""
     if ufunc in _OF_TWO_RESULTS:
         return _two_results(ufunc, *inputs)
     answers = find_answer(ufunc)
@@ -191,8 +191,8 @@ _COMPARISONS = {np.equal, np.not_equal, *ORDERED}
 
 
 def _by_value(x: Any, other: Any) -> Any:
-    """An operand of a comparison: a Python integer is compared by its value, whatever the dtype of
-    what it meets can hold."""
+    """An operand of a comparison. A Python integer is compared by its value, even if the dtype of
+    the other operand cannot hold it."""
     if weak_type(x) is not int or dtype_of(other).kind not in "iu":
         return x
     if isinstance(x, Tracer):
@@ -204,9 +204,9 @@ def _by_value(x: Any, other: Any) -> Any:
     return np.copysign(np.inf, x)
 
 
-#: NumPy's own, also while its names are patched.
+#: NumPy's own ufuncs, also while its names are patched.
 _POWER, _SQRT = np.power, np.sqrt
-#: Which of Python's numbers a dtype is.
+#: The type of Python number that each dtype stands for.
 KINDS_OF_NUMBERS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
 
 

@@ -1,5 +1,4 @@
-"""What to write instead of an uncovered function: the user's own call, through
-``pure_callback``."""
+"""The code to write instead of an uncovered function: the user's own call, by ``pure_callback``."""
 
 from __future__ import annotations
 
@@ -22,14 +21,14 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_frame
 from autojit.tracing.tracer import Tracer
 
-#: A function is tried out on arrays of at most so many elements, to know the type of its result.
+#: The most elements of an array on which a function is tried out, to know the type of its result.
 MOST_TRIED = 100_000
 
 
 def offer(
     error: AutojitError, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> AutojitError:
-    """The error with the code to write instead, if that is known to run."""
+    """The error with the code to write instead, if that code is known to run."""
     types = _types_of_result(function, args, kwargs)
     if types is not None:
         _add(error, _call(types))
@@ -37,8 +36,8 @@ def offer(
 
 
 def way_out(by_c: bool) -> str:
-    """What to write where a library's code, or a function in C, wants numbers; the result is taken
-    to be like the first argument.  Nothing for the user's own code."""
+    """The code to write where a library's code, or a function in C, wants numbers. Its result is
+    assumed to be like the first argument. Empty for the user's own code."""
     if not by_c and user_frame() is user_frame(libraries=False):
         return ""
     words = _call(None) or (
@@ -57,7 +56,7 @@ def _add(error: AutojitError, words: str | None) -> None:
 
 
 def _call(types: str | None) -> str | None:
-    """The user's call by ``pure_callback``."""
+    """The user's call, written with ``pure_callback``."""
     call = _users_call(user_frame(libraries=False))
     if call is None:
         return None
@@ -75,7 +74,7 @@ def _call(types: str | None) -> str | None:
 
 
 def _users_call(frame: FrameType | None) -> ast.Call | None:
-    """The call that a frame is in the middle of: the one that ends where its instruction does."""
+    """The call that a frame is executing: the one that ends where the frame's instruction does."""
     if frame is None:
         return None
     code = frame.f_code
@@ -92,25 +91,25 @@ def _users_call(frame: FrameType | None) -> ast.Call | None:
 
 
 def _types_of_result(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None:
-    """The type of the result as it is written; None if it is not known or is no array."""
+    """The type of the result as it is written in code; None if it is not known or is no array."""
     try:
         given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
         with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return _written(function(*given, **named))
-    except Exception:  # whatever NumPy says of these numbers, the user has not called it
+    except Exception:  # an error for these numbers is not one of the user's call
         return None
 
 
 def their_refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
-    """The error of a library's function where it does not take these arguments either; None where
-    it takes them, or where that is not known."""
+    """The error of a library's function, if it does not take these arguments either; None if it
+    takes them, or if that is not known."""
     try:
         given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
     except Exception:
         return None
     if any(map(callable, (*given, *named.values()))):
-        return None  # they are the user's, and are called once
+        return None  # these functions are the user's, and are called only once
     try:
         with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

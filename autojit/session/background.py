@@ -15,7 +15,7 @@ _busy = False
 
 
 class Job:
-    """Something that is done in the background, once."""
+    """Work that is done once, in the background."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
@@ -26,7 +26,7 @@ class Job:
     def run(self) -> None:
         try:
             self._work()
-        except BaseException as error:  # who asks for the result is told
+        except BaseException as error:  # raised for whoever waits
             self._error = error
         finally:
             self._done.set()
@@ -37,11 +37,11 @@ class Job:
 
     @property
     def lost(self) -> bool:
-        """Whether it was begun before a fork, in the parent."""
+        """Whether it was started in the parent process, before a fork."""
         return not self.done and self._process != os.getpid()
 
     def wait(self) -> None:
-        """Wait until it is done, and raise what went wrong."""
+        """Wait until it is done, and raise its error if it has failed."""
         self._done.wait()
         if self._error is not None:
             raise self._error
@@ -74,7 +74,7 @@ def _run() -> None:
     global _busy
     while True:
         with _lock:
-            # As the process ends, what has not begun is not begun.
+            # When the process ends, jobs that have not begun are dropped.
             if not _waiting or not threading.main_thread().is_alive():
                 _waiting.clear()
                 _busy = False

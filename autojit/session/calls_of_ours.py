@@ -9,7 +9,7 @@ from typing import Any
 from autojit.errors import SettingError
 from autojit.spelling import closest
 
-#: Keywords of functions that are called `jit` or `grad` elsewhere, and what they are here.
+#: Keywords that functions called `jit` or `grad` have elsewhere, and their meaning here.
 _ELSEWHERE = {
     "nopython": "Numba's; all of a function is compiled here",
     "parallel": "Numba's; loops run on all cores here where that pays",
@@ -41,7 +41,7 @@ _ELSEWHERE = {
 def refused_call(
     function: Callable[..., Any], error: Exception, kwargs: dict[str, Any]
 ) -> SettingError | None:
-    """An error that says more than Python's, where a call did not even enter our function."""
+    """An error that says more than Python's, if a call did not even enter our function."""
     if type(error) is not TypeError or error.__traceback__ is None:
         return None
     if error.__traceback__.tb_next is not None:
@@ -63,7 +63,7 @@ def refused_call(
 def _too_many(
     function: Callable[..., Any], error: Exception, names: list[str]
 ) -> SettingError | None:
-    """What is wrong where arguments of the user's function, or settings, are given by position."""
+    """The error for arguments of the user's function, or settings, that are given by position."""
     if names[:1] != ["f"] or "positional argument" not in str(error) or "missing" in str(error):
         return None
     name = function.__name__

@@ -1,4 +1,4 @@
-"""On which device a program runs: what asks for one, and that all agree.
+"""The device on which a program runs: the requests for one, and the check that all agree.
 
 Requests come from ``jit(f, device=...)``, wherever it is called, and from arrays on a GPU. The
 requests in a traced function belong to its program (``Program.devices``), and transformations pass
@@ -22,13 +22,13 @@ Operations.load = staticmethod(lambda: importlib.import_module(places.ON_GPU))
 
 
 class Request(NamedTuple):
-    """Something that asks for a device."""
+    """A request for a device."""
 
     device: str
-    #: What asks, as a sentence begins: ``jit(f, device='cuda')``.
+    #: Where the request comes from, as the start of a sentence: ``jit(f, device='cuda')``.
     words: str
     place: Source | None = None
-    #: Whether it is an array, which can be brought elsewhere.
+    #: Whether it comes from an array, which can be brought elsewhere.
     is_array: bool = False
 
 
@@ -38,7 +38,7 @@ def is_on_card(x: Any) -> bool:
 
 
 def device_of(x: Any) -> str | None:
-    """``"cuda:0"`` for an array there; None for what is not on a GPU."""
+    """``"cuda:0"`` for an array on that GPU; None for anything that is not on a GPU."""
     if isinstance(x, DeviceArray):
         return x.device
     if not is_foreign(x):
@@ -60,7 +60,7 @@ def placed(things: Iterable[Any], names: Sequence[str] | None = None) -> list[Re
 
 
 def chosen(requests: Iterable[Request]) -> str | None:
-    """The device that all ask for, with its number; None if nothing asks.
+    """The device that all requests ask for, with its number; None if there are no requests.
 
     Raises:
         MixedDevicesError: if they ask for different ones.

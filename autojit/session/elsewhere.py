@@ -1,4 +1,4 @@
-"""Words of other libraries: what to write here for an attribute that their arrays have."""
+"""Attributes of other libraries' arrays, and the code to write here instead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autojit.spelling import closest
 _JAX, _TORCH, _PANDAS = "JAX's arrays", "PyTorch's tensors", "pandas"
 _LIST = "Python's lists"
 
-#: By the attribute: the library, and code that does the same here.
+#: By the attribute: the library, the code to write here, and the library's code.
 _ATTRIBUTES = {
     "at": (_JAX, "y = x.copy(); y[i] = v", "y = x.at[i].set(v)"),
     "block_until_ready": (_JAX, "f(x)", "f(x).block_until_ready()"),
@@ -46,7 +46,7 @@ _ATTRIBUTES = {
 
 
 def closest_of_arrays(name: str) -> str:
-    """The end of such a message where a name of NumPy's arrays may be meant.
+    """The end of a message about a missing attribute: a similar one of NumPy's arrays, if any.
 
     >>> print("no attribute 'summ'" + closest_of_arrays("summ"))
     no attribute 'summ'. Did you mean sum?

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file that is written aside and renamed at the end: readers see the old bytes or all of the
-    new ones, and an error leaves the file as it was.
+    """A file that is written under another name and renamed at the end: readers see the old bytes
+    or all of the new ones, and an error leaves the file unchanged.
 
     Raises:
-        OSError: the folder or the file cannot be written.
+        OSError: if the folder or the file cannot be written.
     """
     path = Path(file)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -34,13 +34,13 @@ def whole_file(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_whole(file: str | os.PathLike[str], text: str) -> None:
-    """Write a text as :func:`whole_file` does, in UTF-8."""
+    """Write a text like :func:`whole_file`, in UTF-8."""
     with whole_file(file) as out:
         out.write(text.encode())
 
 
 def _permissions(path: Path) -> int:
-    """Those of the file that is replaced, or those of a new one."""
+    """The permissions of the file that is replaced, or those of a new file."""
     if path.exists():
         return path.stat().st_mode & 0o777
     mask = os.umask(0)

@@ -1,4 +1,4 @@
-"""Whose file a frame belongs to: the user's, ours, or a library's that we call."""
+"""The owner of a frame's file: the user, autojit, or a library that autojit calls."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def _folders(*paths: Path) -> tuple[str, ...]:
 
 
 _OURS = _folders(_HERE, _HERE.parent / "ir", _HERE.parent / "codegen")
-#: Libraries that work on traced arrays, and lead back to us.
+#: Libraries that work on traced arrays, and call autojit.
 _NUMERIC = _folders(Path(np.__file__).resolve().parent, _PACKAGES / "scipy", _PACKAGES / "pandas")
-#: The command `autojit`, outside of which there is no line of the user's.
+#: The folder of the command `autojit`; no frame outside it is the user's.
 _COMMAND = f"{_HERE / 'cli'}{os.sep}"
-#: What a file is, by its name: the user's, internal, or the command's.
+#: The kinds of files, by their names: the user's, internal, or the command's.
 USERS, INNER, OUTERMOST = range(3)
-#: What has been found, by names of files.
+#: The kinds found so far, by the names of files.
 kinds: dict[str, int] = {}
 _found_ours: dict[str, bool] = {}
 
@@ -63,7 +63,7 @@ def is_ours(filename: str) -> bool:
 
 
 def is_installed(filename: str) -> bool:
-    """Whether a file belongs to a package that was installed, or to us."""
+    """Whether a file belongs to an installed package, or to autojit."""
     parts = Path(filename).parts
     return is_internal(filename) or "site-packages" in parts or "dist-packages" in parts
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-#: One page a mistake: its name is the name of the file.
+#: One page per mistake; the name of the mistake is the name of the file.
 FOLDER: Path = Path(__file__).resolve().parents[1] / "mistakes"
 
 _CLASSES = re.compile(r"^Raises or warns: (.*)$", re.MULTILINE)
@@ -18,7 +18,7 @@ class Page(NamedTuple):
 
     name: str
     title: str
-    #: Names in `autojit.errors`; none where nothing is raised.
+    #: Names in `autojit.errors`; none if nothing is raised.
     classes: tuple[str, ...]
     text: str
 

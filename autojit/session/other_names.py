@@ -1,4 +1,4 @@
-"""Names of other libraries that a newcomer looks for in `autojit` and in its functions."""
+"""Names of other libraries that newcomers look for in `autojit` and in its functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import FrameType
 from autojit.spelling import closest
 
 _NUMBA, _JAX, _TORCH, _HIPS = "Numba's", "JAX's", "PyTorch's", "HIPS autograd's"
-_MANY = ""  # several have it
+_MANY = ""  # several libraries
 
 #: By the name in the module: the library, and code that does the same here.
 IN_MODULE = {
@@ -75,7 +75,7 @@ IN_MODULE = {
     "compile": (_TORCH, "autojit.jit(f)(x)"),
     "func": (_TORCH, "from autojit import grad, hessian, jacrev, jvp, vjp, vmap"),
 }
-#: The same of attributes of compiled and transformed functions.
+#: The same for attributes of compiled and transformed functions.
 OF_FUNCTION = {
     "py_func": (_NUMBA, "f.__wrapped__"),
     "inspect_llvm": (_NUMBA, 'f.lower(x).text("llvm")'),
@@ -93,15 +93,15 @@ OF_FUNCTION = {
     "parameters": (_TORCH, "autojit.grad(f)(x)"),
     "step": (_TORCH, "f(x)"),
 }
-#: What compiled functions have, and transformed ones do not.
+#: Attributes that compiled functions have, but transformed ones do not.
 _COMPILED = ("lower", "explain", "cache_info")
 
 
 def missing(name: str, known: Iterable[str], asker: FrameType) -> AttributeError | ImportError:
     """The error for a name that `autojit` does not have.
 
-    ``from autojit import pmap`` turns an AttributeError into an ImportError with words of Python's,
-    so where ``asker`` runs such a statement, the error is an ImportError with ours.
+    ``from autojit import pmap`` turns an AttributeError into an ImportError with Python's message.
+    So if ``asker`` runs such a statement, the error is an ImportError with our message.
     """
     words = no_such_name(name, known)
     code, at = asker.f_code.co_code, asker.f_lasti
@@ -135,7 +135,7 @@ def _is_numpys(name: str) -> bool:
 
 
 def no_such_attribute(owner: str, name: str, made: str = "f") -> str:
-    """The message about an attribute that a function of ours does not have.
+    """The message about an attribute that one of our functions does not have.
 
     >>> print(no_such_attribute("Transformed", "lower", "grad(f)"))
     'Transformed' object has no attribute 'lower'. Compile the function first:

@@ -2,9 +2,10 @@
 
     autojit: tracing loss (12,000 operations, 4 s) …
 
-On a terminal and in a notebook only, and erased in the end.  In a notebook it is an output of its
-own, since text on stderr is red there.  ``AUTOJIT_PROGRESS=0`` switches it off.  A thread writes
-the line, since neither the user's function nor LLVM would look at a clock; it ends with the work.
+The line appears only on a terminal and in a notebook, and is erased at the end. In a notebook it is
+an output of its own, because text on stderr is red there. ``AUTOJIT_PROGRESS=0`` switches it off. A
+thread writes the line, because neither the user's function nor LLVM would look at a clock; the
+thread ends with the work.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-#: Seconds before the line is shown, and between two of its states.
+#: Seconds before the line is shown, and between its updates.
 DELAY = 1.0
 REFRESH = 0.5
 
@@ -48,10 +49,10 @@ _watchers: list[_Watcher] = []
 
 @contextmanager
 def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]:
-    """A block that may take long: what it does to the named function, and to how many operations so
-    far. Of nested blocks the innermost is shown. Watchers are notified of each.
+    """A block that may take long, and does ``what`` to the named function, to so many
+    ``operations`` so far. Of nested blocks the innermost is shown. Watchers are notified of each.
     """
-    from .watching import passes_recorded  # which loads NumPy: the command's pages need none
+    from .watching import passes_recorded  # loads NumPy, which the command's pages do not need
 
     with shown(what, name, operations), passes_recorded(what, name):
         yield
@@ -59,8 +60,8 @@ def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]
 
 @contextmanager
 def shown(what: str, name: str, operations: Callable[[], int] = lambda: 0) -> Iterator[None]:
-    """A block like those of :func:`stage` that is no stage of a compilation: no watcher is told.
-    Without words there is no line while it lasts."""
+    """A block like those of :func:`stage`, but not a stage of a compilation: watchers are not
+    notified. If ``what`` is empty, there is no line during the block."""
     is_first = not _stages.open
     _stages.open.append(_Stage(what, name, operations))
     watcher = _Watcher(sys.stderr, _stages.open) if is_first and is_shown(sys.stderr) else None
@@ -73,7 +74,7 @@ def shown(what: str, name: str, operations: Callable[[], int] = lambda: 0) -> It
 
 
 def is_shown(stream: Any) -> bool:
-    """Whether a stream is interactive and the line has not been switched off."""
+    """Whether a stream is interactive and the line is not switched off."""
     if os.environ.get("AUTOJIT_PROGRESS", "1") == "0":
         return False
     if _is_notebook(stream):
@@ -89,7 +90,7 @@ def _is_notebook(stream: Any) -> bool:
 
 @contextmanager
 def cleared() -> Iterator[None]:
-    """A block that prints something else: the line is erased before it, and comes back after."""
+    """A block that prints something else: the line is erased before it, and comes back after it."""
     with contextlib.ExitStack() as held:
         for watcher in tuple(_watchers):
             held.enter_context(watcher.cleared())
@@ -119,7 +120,7 @@ class _Watcher:
 
     @contextmanager
     def cleared(self) -> Iterator[None]:
-        """A block before which the line is erased, and while which it is not written."""
+        """A block before which the line is erased, and during which it is not written."""
         with self._lock:
             with contextlib.suppress(OSError, ValueError):
                 self._put("")
@@ -155,7 +156,7 @@ class _Watcher:
 
 
 class _Cell:
-    """An output of a notebook's cell, whose text changes."""
+    """An output of a notebook cell, whose text changes."""
 
     def __init__(self) -> None:
         display = importlib.import_module("IPython.display")

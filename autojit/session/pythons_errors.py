@@ -1,4 +1,4 @@
-"""What to write instead, where Python itself refuses a traced value or a keyword."""
+"""Advice for when Python itself refuses a traced value or a keyword."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _AXES = (
 
 
 def said_of_python(message: str) -> str | None:
-    """What helps against a TypeError of Python's, or None.
+    """Advice about a TypeError of Python's, or None.
 
     >>> print(said_of_python("mean() got an unexpected keyword argument 'dim'"))
     `dim` and `keepdim` are PyTorch's names. NumPy's are `axis` and `keepdims`:

@@ -43,7 +43,7 @@ _unfolded: ContextVar[bool] = ContextVar("unfolded", default=False)
 
 @contextmanager
 def unfolded() -> Iterator[None]:
-    """Inside of the block all frames are kept, for whoever looks for a fault of ours."""
+    """A context in which all frames are kept, for finding a fault of autojit."""
     token = _unfolded.set(True)
     try:
         yield
@@ -52,7 +52,7 @@ def unfolded() -> Iterator[None]:
 
 
 def fold(error: BaseException) -> None:
-    """Take our frames out of the traceback of an error on its way to the user; then ``raise``."""
+    """Remove our frames from the traceback of an error on its way to the user; then ``raise``."""
     mode = os.environ.get(SETTING, FOLDED)
     if mode == FULL or _unfolded.get():
         return
@@ -83,7 +83,7 @@ def explained(
     function: Callable[P, R],
     explain: Callable[[Exception, tuple[Any, ...], dict[str, Any]], Exception | None],
 ) -> Callable[P, R]:
-    """A function whose errors are folded, or give way to those that ``explain`` makes of the error,
+    """A function whose errors are folded, or replaced by those that ``explain`` makes of the error,
     ``args`` and ``kwargs``."""
     fold_it = fold
 
@@ -103,7 +103,7 @@ def explained(
 
 
 def in_place_of(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
-    """A function that wraps another, in the module of that one."""
+    """``call`` as a wrapper of a function, in the function's module."""
     assert isinstance(call, FunctionType)
     assert isinstance(function, FunctionType)
     space: dict[str, Any] = function.__globals__
@@ -112,13 +112,13 @@ def in_place_of(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R
 
 
 def is_from_user(error: BaseException) -> bool:
-    """Whether an error that has come up to us passed through code of the user's."""
+    """Whether an error that has come up to us passed through the user's code."""
     return bool(_theirs(list(_steps(error.__traceback__))))
 
 
 def frames_of_user(error: BaseException) -> traceback.StackSummary:
-    """The user's frames on the way of an error; a branch or a loop's body is one frame with the
-    function around it."""
+    """The user's frames on the way of an error. A branch, or the body of a loop, is one frame with
+    the function around it."""
     return traceback.extract_tb(_linked(_theirs(list(_steps(error.__traceback__)))))
 
 
@@ -146,8 +146,8 @@ def _steps(trail: TracebackType | None) -> Iterator[TracebackType]:
 def _theirs(steps: list[TracebackType]) -> list[TracebackType]:
     """The frames of the user, and of libraries that the user's code has called itself.
 
-    What we call to do our work is hidden with us: NumPy, SciPy, the standard library.  So is NumPy
-    on its way from the user's line to us.
+    Libraries that we call for our own work are hidden with us: NumPy, SciPy, the standard library.
+    So is NumPy on the way from the user's line to us.
     """
     kept: list[TracebackType] = []
     by_us = on_the_way = False
@@ -174,17 +174,17 @@ def _theirs(steps: list[TracebackType]) -> list[TracebackType]:
 
 def _is_block_of(inner: CodeType, outer: CodeType) -> bool:
     """Whether code is a branch or a loop's body of a captured function, which is a function of its
-    own; one that the user has nested is named after the function around it."""
+    own. A function that the user has nested is named after the function around it."""
     return inner.co_qualname == outer.co_qualname and any(c is inner for c in outer.co_consts)
 
 
-#: Libraries that we are built on, apart from NumPy and SciPy.
+#: Libraries that autojit is built on, apart from NumPy and SciPy.
 _TOOLS = frozenset({"numba", "llvmlite", "optree", "networkx", "platformdirs"})
 
 
 @functools.cache
 def _is_tool(filename: str) -> bool:
-    """Whether a file is Python's own, or of a library that does our work."""
+    """Whether a file is Python's own, or belongs to a library that does our work."""
     import sysconfig
 
     path = Path(filename)
@@ -203,9 +203,10 @@ def _linked(steps: list[TracebackType]) -> TracebackType | None:
 
 
 def _note(error: BaseException, hidden: int, mode: str) -> None:
-    """One line that says how many frames are hidden, whichever functions of ours have hidden them.
+    """Add one line that says how many frames are hidden, whichever of our functions has hidden
+    them.
 
-    The notes are set in the error's own dict, as classes may refuse to have attributes set.
+    The notes are set in the error's own dict, because classes may refuse to have attributes set.
     """
     notes: list[str] = vars(error).setdefault("__notes__", [])
     for at, note in enumerate(notes):
@@ -221,7 +222,7 @@ def _note(error: BaseException, hidden: int, mode: str) -> None:
 
 
 def _more(error: BaseException) -> str:
-    """Where an error of ours is explained."""
+    """Words about the page that explains one of our errors."""
     name = type(error).__name__
     if not isinstance(error, AutojitError) or not pages_of(name):
         return ""

@@ -1,8 +1,8 @@
-"""Results of transformations, so that ``grad(f)(x)`` without ``jit`` only traces.
+"""Cached results of transformations, so that ``grad(f)(x)`` without ``jit`` only traces.
 
 A transformation is a pure function of the program's structure, its name and the user's lines.
-Only captured arrays, and what asks for a device, differ between programs with one key; they are put
-back into the result.
+Programs with the same key differ only in captured arrays and device requests; these are put back
+into the result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from .progress import stage
 T = TypeVar("T")
 
 #: The most operations that cached programs have together, 0.5 to 1 KB each; the least recently used
-#: go first.  The gradient of a chain of 100,000 operations and what it is made from have 700,000.
+#: go first. The gradient of a chain of 100,000 operations, and the programs that it is made from,
+#: have 700,000.
 MOST_OPS = 1_000_000
 
 
@@ -39,8 +40,8 @@ _unused = _Unused()
 
 @contextmanager
 def unused() -> Iterator[None]:
-    """A context in which this thread transforms all programs anew, and keeps none: for who wants to
-    watch the passes, or to know how long they take."""
+    """A context in which this thread transforms all programs anew, and keeps none: for watching the
+    passes, or measuring how long they take."""
     _unused.depth += 1
     try:
         yield
@@ -101,7 +102,7 @@ def _keep(key: Any, made: Any) -> None:
 def _size(key: Any, made: Any) -> int:
     programs = [key[-1], made] if isinstance(made, Program) else [key[-1], *made]
     bodies = {id(p.ops): len(p.ops) for p in programs if isinstance(p, Program)}
-    return sum(bodies.values())  # a program that stayed as it was counts once
+    return sum(bodies.values())  # a program that did not change counts once
 
 
 def _bound(made: Any, captured: Sequence[Any], devices: tuple[Any, ...]) -> Any:
@@ -120,14 +121,14 @@ def _bound(made: Any, captured: Sequence[Any], devices: tuple[Any, ...]) -> Any:
 
 
 def _pass_on(irregular: int, made: Any) -> None:
-    """What is made of a program without repetitions has none."""
+    """Note that programs made from one without repetitions have none."""
     for part in (made,) if isinstance(made, Program) else made if isinstance(made, tuple) else ():
         if irregular and isinstance(part, Program):
             part.irregular = len(part.ops)
 
 
 def _thing(c: Any, captured: Sequence[Any]) -> Any:
-    """The captured array of a number, the table of several, or an array of the result's own."""
+    """The captured array of a number, the table of several, or one of the result's own arrays."""
     if type(c) is int:
         return captured[c]
     return np.stack([captured[i] for i in c.places]) if isinstance(c, Stacked) else c

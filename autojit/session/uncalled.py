@@ -19,17 +19,18 @@ _OTHERS = {"neg": "-", "pos": "+", "abs": "abs", "lt": "<", "le": "<=", "gt": ">
 
 
 class Uncalled:
-    """A function that is neither unpacked nor indexed, and no operand.
+    """A function that is used neither as an operand nor as something to unpack or index.
 
-    It stays comparable by ``==``, true, and no sequence to Python and NumPy: it has no length.
+    It stays comparable by ``==``, is true, and is no sequence to Python and NumPy: it has no
+    length.
     """
 
     def called(self) -> tuple[str, str]:
-        """How it was made, and its arguments in brackets, in code."""
+        """The code that made it, and its arguments in brackets."""
         raise NotImplementedError
 
     def forgotten_call(self, did: str) -> str:
-        """The message about the function, where it is used as if it were its result.
+        """The message about a function that is used as if it were its result.
 
         >>> from autojit import grad
         >>> def loss(x): return x * x
@@ -47,7 +48,7 @@ class Uncalled:
 
     @folded
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **settings: Any) -> Any:
-        if ufunc in (np.equal, np.not_equal):  # of arrays of functions
+        if ufunc in (np.equal, np.not_equal):  # on arrays of functions
             return getattr(ufunc, method)(*map(_as_object, inputs), **settings)
         raise StructureError(self.forgotten_call(f"is an operand of np.{ufunc.__name__}"))
 

@@ -1,4 +1,4 @@
-"""The one place where the work of this process tells that it begins and ends.
+"""The one place where this process reports that its work begins and ends.
 
 A :class:`Watcher` is notified, while :func:`watching`, of work in all threads. Work that takes time
 is enclosed in a :class:`span`. Without watchers, a span costs only a check for them; code that
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Is told of spans, in the thread where they are."""
+    """Is notified of spans, in the thread in which they run."""
 
     def begin(self, span: span) -> None:
         """A span is about to begin."""
 
     def end(self, span: span) -> None:
-        """A span that the watcher was told of has ended."""
+        """A span has ended; the watcher was notified of its beginning."""
 
 
 class _State:
     def __init__(self) -> None:
-        #: Who watches now.
+        #: The present watchers.
         self.watchers: tuple[Watcher, ...] = ()
 
 
@@ -57,12 +57,12 @@ class span:
     """A block that takes time.
 
     ``kind``   ``call``, ``tracing``, ``transforming``, ``compiling``, ``arguments``, ``run``,
-               ``interpreting``, ``operation``, ``backward``, ``annotation``; ``watching`` is what
-               would not be done if nobody watched
+               ``interpreting``, ``operation``, ``backward``, ``annotation``; ``watching`` is work
+               that would not be done if nobody watched
     ``name``   of the function, or of the operation
     ``data``   more about it: a ``Record`` of passes, a :class:`Run`, :class:`Ops`, or operands
-    ``begun``  and ``ended``: seconds of ``time.perf_counter``, without the watchers' own; a block
-               may set both to the part of it that counts
+    ``begun``  and ``ended``: seconds of ``time.perf_counter``, without those of the watchers; a
+               block may set both to the part of it that counts
     """
 
     __slots__ = ("_told", "begun", "data", "ended", "kind", "name")
@@ -90,7 +90,7 @@ class span:
 
 @contextmanager
 def passes_recorded(kind: str, name: str) -> Iterator[None]:
-    """A span that has the record of the passes in it, if somebody watches."""
+    """A span that contains the record of the passes, if somebody watches."""
     if not state.watchers:
         yield
         return
@@ -100,7 +100,7 @@ def passes_recorded(kind: str, name: str) -> Iterator[None]:
 
 
 class Run(NamedTuple):
-    """A run of compiled code; ``program`` is as the user has written it."""
+    """A run of compiled code; ``program`` is the one that the user has written."""
 
     program: Program
     code: TimedExecutable
@@ -108,14 +108,14 @@ class Run(NamedTuple):
 
 
 class Ops(NamedTuple):
-    """What the interpreter did: the seconds of each op of a program."""
+    """The work of the interpreter: the seconds of each op of a program."""
 
     program: Program
     seconds: list[float]
 
 
 def results_of(program: Program, code: Any, arrays: Sequence[Any]) -> list[Any]:
-    """The results of a program's code; the times of its parts are taken if somebody watches."""
+    """The results of a program's code; the times of its parts are measured if somebody watches."""
     if not state.watchers:
         results: list[Any] = code.call(arrays)
         return results
@@ -132,7 +132,7 @@ def results_of(program: Program, code: Any, arrays: Sequence[Any]) -> list[Any]:
 
 
 def _timed(code: Any) -> TimedExecutable | None:
-    """The code that takes times, made now if need be; none on a GPU, or without a clock."""
+    """The code that measures times, made now if needed; None on a GPU, or without a clock."""
     from autojit.codegen.driver.executable import Executable
 
     if not isinstance(code, Executable):
@@ -144,7 +144,7 @@ def _timed(code: Any) -> TimedExecutable | None:
 
 
 def timed_ops(program: Program, interpret: Callable[..., list[Any]], *args: Any) -> list[Any]:
-    """The outputs of a program by the interpreter, with the time of each op if somebody watches."""
+    """The outputs of a program from the interpreter; ops are timed if somebody watches."""
     if not state.watchers:
         return interpret(program, *args)
     with span("interpreting", program.name) as made, timing_ops() as seconds:

@@ -1,7 +1,7 @@
-"""Calls, operators and items where values may be traced: what rewritten code calls.
+"""Calls, operators and subscripts on values that may be traced; rewritten code calls them.
 
-Each is Python's where nothing is traced.  Where something is, values are those that Python would
-give for the numbers that it stands for, and what Python would not evaluate is not run.
+Without traced values each does what Python does. With traced values the results are those that
+Python would give for the actual numbers, and code that Python would not evaluate is not run.
 """
 
 from autojit.capture.lists.elements import refused

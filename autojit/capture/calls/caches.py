@@ -1,8 +1,8 @@
 """Functions under ``functools.lru_cache`` and ``functools.cache`` in traced code.
 
-A traced argument is no key of a cache, so the function itself is called with it.  Of known
-arguments, a function that closes over variables, which may be traced, is called once in each block:
-what it returned is kept for the trace, and not in the user's cache.
+A traced argument cannot be the key of a cache, so the function itself is called with it. If the
+arguments are known, a function that closes over variables, which may be traced, is called once in
+each block: its result is kept for the trace, and not in the user's cache.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ABSENT = object()
 
 
 def is_uncached(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a function has a cache that cannot take these arguments, as one of them is traced."""
+    """Whether a function has a cache that cannot take these arguments, since one is traced."""
     if type(f) is not CACHED or current_trace() is None:
         return False
     return any_traced(pytrees.flatten((args, kwargs))[0])

@@ -1,7 +1,7 @@
 """``f(*args, **kwargs)`` where values may be traced.
 
-A call goes one of four ways: to an answer for a function that needs care (by its identity), to the
-twin of a Python function, to what answers for an object's type, or straight to f.
+A call goes one of four ways: to the answer for a function that needs care (found by its identity),
+to the twin of a Python function, to the handler of the callee's type, or straight to f.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BUILTIN = types.BuiltinFunctionType
 
 
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
-    """``f(*args, **kwargs)``, in which ``converted(g)`` is the twin of a function g."""
+    """Call ``f(*args, **kwargs)``; ``converted(g)`` is the twin of a function g."""
     if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
         return stretches.answer(_caller(converted), f, args, kwargs)
     found = ANSWERS.get(id(f))
@@ -74,8 +74,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
 
 
 def _resolved(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
-    """A call of one of some functions, or of one that is not the user's with one of some
-    objects."""
+    """Call f where f is one of several functions, or where f is not the user's code and an argument
+    is one of several objects."""
     if type(f) is OneOf:
         return each(f, lambda known: call(known, args, kwargs, converted))
     if f is len and type(args[0]) is OneOf:
@@ -98,18 +98,18 @@ def _is_users(f: Any) -> bool:
     return isinstance(code, _FUNCTION) or hasattr(f, "_fields")
 
 
-#: Methods of containers that keep what they are given.
+#: Methods of containers that store their arguments.
 _STORE = frozenset({"append", "appendleft", "insert", "extend"})
 
 
-#: Answers that None may be given to.
+#: Functions whose answers accept None.
 _TAKE_NONE = frozenset(map(id, (isinstance, type, operator.not_, operator.truth, reversed)))
 
 
 def _present(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments of a function that takes no None, which Python would raise for."""
+    """The arguments of a function for which Python raises an error on None, checked for None."""
     if Optional not in map(type, args) and Optional not in map(type, kwargs.values()):
         return args, kwargs
     words = f"{getattr(f, '__name__', f)}() is given None"
@@ -139,7 +139,7 @@ def _caller(converted: Converted) -> Callable[..., Any]:
     return lambda g, *args, **kwargs: call(g, args, kwargs, converted)
 
 
-# -- by the type of what is called -----------------------------------------------------
+# -- by the type of the callee ---------------------------------------------------------
 
 Way = Callable[[Any, tuple[Any, ...], dict[str, Any], Converted], Any]
 
@@ -170,7 +170,7 @@ _OF_ARRAYS = {"item": conversions.item, "tolist": conversions.tolist}
 
 
 def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
-    """A function in C, or a method of a container of Python's."""
+    """Call a function written in C, or a method of one of Python's containers."""
     owner = f.__self__
     found = METHODS.get((type(owner), f.__name__))
     if found is None:
@@ -186,7 +186,7 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     return f(*args, **kwargs)
 
 
-#: Methods that compare elements, so that these count too.
+#: Methods that compare elements, so that traced elements count as well as traced arguments.
 _BY_ELEMENTS = frozenset({"sort", "index", "count", "remove"})
 
 
@@ -227,7 +227,7 @@ def _way(kind: type) -> Way:
 
 
 def call_as(original: Any, answer: Callable[..., Any]) -> None:
-    """Call a function of NumPy's, by whatever name the user has it, as ``answer``."""
+    """Answer a NumPy function with ``answer``, by whatever name the user calls it."""
     if id(original) not in ANSWERS:
         answers(original, when=When.ALWAYS)(answer)
 
@@ -254,4 +254,4 @@ _ways: dict[type, Way] = {
     type(list.__add__): _straight,
 }
 
-_tables = (heaps, iteration, mathematics, ordering, type_queries)  # which register their answers
+_tables = (heaps, iteration, mathematics, ordering, type_queries)  # they register their answers

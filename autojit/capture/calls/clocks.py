@@ -1,7 +1,7 @@
 """Clocks in traced code.
 
-The time at which a function is traced would be the time of all its calls, and of all iterations of
-a loop that is traced once.  That is refused.
+A clock that is read during tracing would give the same time in all calls, and in all iterations of
+a loop that is traced once. So autojit refuses it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _refuse(name: str) -> NoReturn:
     )
 
 
-#: Functions of `time` that read a clock, if they are given fewer arguments than this.
+#: Functions of `time`; each reads a clock if it gets fewer arguments than this.
 _READS = {
     "time": 1, "time_ns": 1, "perf_counter": 1, "perf_counter_ns": 1, "monotonic": 1,
     "monotonic_ns": 1, "process_time": 1, "process_time_ns": 1, "thread_time": 1,
@@ -59,7 +59,7 @@ for _name, _most in _READS.items():
         _clock(getattr(time, _name), f"time.{_name}", _most)
 _clock(os.times, "os.times", 1)
 
-#: Methods of the classes of `datetime` that read a clock, as they are called on a class.
+#: Methods that read a clock if they are called on a class of `datetime`.
 _METHODS = frozenset({"now", "utcnow", "today"})
 
 
@@ -70,7 +70,7 @@ def is_clock(f: Any) -> bool:
 
 
 def read(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``datetime.now()`` and its kin."""
+    """Call ``datetime.now()`` or a similar method; refuse if the result would be kept."""
     if is_kept():
         _refuse(f"{f.__self__.__name__}.{f.__name__}")
     return f(*args, **kwargs)

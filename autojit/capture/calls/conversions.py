@@ -1,6 +1,6 @@
-"""``float``, ``int``, ``bool``, ``complex``, ``round``, ``abs`` and their kin of traced numbers.
+"""``float``, ``int``, ``bool``, ``complex``, ``round``, ``abs`` and the like on traced numbers.
 
-The results are Python's numbers, as Python would give them.
+The results are Python numbers, as Python would give them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from autojit.transformations.derivatives import stop_gradient
 
 #: The least float that is too large for 64 bits.
 _TOO_LARGE = 2.0**63
-#: What Python says where a float is no integer; ours has 64 bits besides.
+#: Python's errors for floats that are no integers; ours also says that the limit is 64 bits.
 _NAN = ("ValueError", "cannot convert float NaN to integer")
 _NO_INTEGER = (
     "OverflowError",
@@ -47,7 +47,7 @@ _NO_INTEGER = (
 LARGEST_EXACT_POWER = 22
 #: Splits a double into two halves of 26 bits.
 _SPLITTER = 2.0**27 + 1
-#: Elements up to which an array is taken apart into numbers.
+#: The most elements of an array that is taken apart into numbers.
 MOST_NUMBERS = 1024
 
 answers(float)(as_float)
@@ -55,8 +55,8 @@ answers(bool)(truth)
 
 
 def whole(value: Value) -> Tracer:
-    """A float that holds an integer as a Python integer; raises as the code runs if there is none
-    (infinities, NaN, more than 64 bits)."""
+    """A float that holds an integer, as a Python integer. The compiled code raises an error if it
+    holds none (infinities, NaN, more than 64 bits)."""
     wide = to_dtype(value, np.float64)
     number = convert(wide, dtype=np.dtype(np.int64))
     inside = bitwise_and(
@@ -110,7 +110,7 @@ def _complex(x: Any) -> Any:
 
 @answers(abs)
 def abs_(x: Any) -> Any:
-    """``abs(x)``; of a bool an integer."""
+    """``abs(x)``; an integer for a bool."""
     return abs(x)
 
 
@@ -151,8 +151,8 @@ def _rounded_to_multiple(n: Any, ten: int) -> Any:
 def _rounded(x: Any, digits: int) -> Any:
     """A float rounded to decimal digits, from its exact value.
 
-    The product with a power of ten is rounded; where it lies halfway between two integers, what
-    was lost by rounding decides.
+    The product with a power of ten is rounded. If it lies halfway between two integers, the
+    rounding error of the product decides.
     """
     if abs(digits) > LARGEST_EXACT_POWER:
         refuse(
@@ -179,7 +179,7 @@ def _rounded(x: Any, digits: int) -> Any:
 
 
 def _error_of_product(a: Any, b: float, product: Any) -> Any:
-    """What rounding has taken from ``a * b`` (Dekker 1971)."""
+    """The part of ``a * b`` that rounding dropped (Dekker 1971)."""
     high = _high(a)
     low = a - high
     large = b * _SPLITTER - (b * _SPLITTER - b)
@@ -238,7 +238,7 @@ def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 def as_array_scalar(dtype: Any) -> Any:
-    """What ``np.float64(x)`` and its kin make of a traced number or array."""
+    """A function like ``np.float64``, for traced numbers and arrays."""
 
     def convert_(x: Any) -> Any:
         made = as_tracer(bare(x)).astype(dtype)

@@ -1,4 +1,4 @@
-"""``heapq`` of traced numbers, and of tuples of them."""
+"""``heapq`` on traced numbers and on tuples of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``x[i]``, ``x[i] = v`` and ``x[i] += v`` where something of it is traced."""
+"""``x[i]``, ``x[i] = v`` and ``x[i] += v`` where any part is traced."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _refuse_or_ask(x: Any, index: Any) -> Any:
 
 
 def _check_container(x: Any, index: Any) -> None:
-    """Raise for the containers of Python's that a traced index cannot index."""
+    """Raise an error for a Python container that a traced index cannot index."""
     if isinstance(x, dict):
         refuse(
             "A dict with a traced key",
@@ -112,8 +112,8 @@ def _check_container(x: Any, index: Any) -> None:
 
 
 def _place(x: Any, index: Any) -> Value:
-    """A traced index of a sequence, from 0 on, that raises IndexError as the code runs if it is out
-    of range."""
+    """A traced index of a sequence, counted from its start. If it is out of range, the op that uses
+    it raises IndexError when the code runs."""
     index = bare(index)
     if np.shape(index) or index.dtype.kind not in "iub":
         name = "float" if index.weak is float else f"traced {index.type}"
@@ -165,8 +165,8 @@ def delete_item(x: Any, index: Any) -> None:
 
 
 def _numbers(x: Any) -> Any:
-    """Plain numbers in the place of what is known and has no derivative, in the bounds of slices
-    too."""
+    """The argument with plain numbers in place of known values without derivatives, in the bounds
+    of slices too."""
     if type(x) is tuple:
         return tuple([_numbers(each) for each in x])
     return _settled(x) if type(x) is slice else with_values(x)
@@ -185,7 +185,7 @@ def _refuse_assignment(value: Any) -> None:
 
 
 def _set_nth(items: list[Any], index: Any, value: Any) -> None:
-    """One of a list's elements, all of which become choices."""
+    """Assign to the element of a list at a traced index; all elements become choices."""
     place = _place(items, index)
     every = as_value(np.arange(len(items)))
     here = gather(every, place, axes=(0,))  # which raises IndexError if it is out of range
@@ -193,6 +193,6 @@ def _set_nth(items: list[Any], index: Any, value: Any) -> None:
 
 
 def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None:
-    """``x[index] += value()``, where the operator is one of `operator`'s by its name."""
+    """``x[index] += value()``; ``name`` is the operator's function in `operator`."""
     old = item(x, index)
     set_item(x, index, getattr(operator, name)(old, value()))

@@ -1,4 +1,4 @@
-"""``sum``, ``map``, ``filter``, ``reduce`` and their kin; those of `ranges` and `logic` too."""
+"""``sum``, ``map``, ``filter``, ``reduce`` and the like, and those of `ranges` and `logic`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ answers(all, when=When.ALWAYS)(logic.all_)
 
 @answers(sum, when=When.ALWAYS)
 def sum_(iterable: Any, /, start: Any = 0) -> Any:
-    """``sum``; the rows of a traced array are summed as `np.sum` does it."""
+    """``sum``; the rows of a traced array are summed as `np.sum` does."""
     if not is_traced(iterable) or not iterable.ndim:
         return sum(iterable, start)
     rows = bare(iterable)
@@ -52,7 +52,7 @@ def map_(call: Any, f: Any, *iterables: Any) -> Any:
 
 @answers(filter, when=When.ALWAYS, calls=True)
 def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
-    """``filter`` by conditions that are known."""
+    """``filter`` with conditions that are known."""
     if f is None:
         return filter(None, iterable)
 
@@ -91,7 +91,7 @@ def starmap(call: Any, f: Any, iterable: Any) -> Any:
 
 
 def _while(original: Any) -> Any:
-    """``itertools.takewhile``, ``dropwhile`` and ``filterfalse`` by conditions that are known."""
+    """``itertools.takewhile``, ``dropwhile`` and ``filterfalse`` with conditions that are known."""
 
     def answer(call: Any, f: Any, iterable: Any) -> Any:
         def held(x: Any) -> Any:
@@ -165,7 +165,7 @@ def _refused(words: str, fix: str) -> Any:
 
 
 def _index(call: Any, items: Any, x: Any) -> Any:
-    """``lst.index(x)``, where it is known which elements are equal."""
+    """``lst.index(x)``; a comparison may be traced only in a list of numbers."""
     for number, element in enumerate(items):
         same = truth(element == x)
         if is_traced(same):
@@ -183,7 +183,7 @@ answers_method(tuple, "index")(_index)
 
 
 def _made(items: list[Any]) -> list[Any]:
-    """A list with a stretch in the place of its elements."""
+    """A list that holds a stretch in place of its elements."""
     return [made_of(items, elements_of(items))]
 
 
@@ -221,7 +221,7 @@ _at_key = _refused(
 
 
 def _by_key(name: str) -> None:
-    """``d.get(key, default)`` and its kin, where the default may be traced."""
+    """``d.get(key, default)`` and similar methods, whose default may be traced."""
 
     def answer(call: Any, items: dict[Any, Any], key: Any, *default: Any) -> Any:
         if name == "get" and tables.is_table(items, key):

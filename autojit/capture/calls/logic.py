@@ -71,14 +71,14 @@ def _or(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
 
 
 def _after_list(items: list[Any], thunk: Thunk, rest: tuple[Thunk, ...], both: Any) -> Any:
-    """``xs and rest``, or ``xs or rest``, as a condition, for a list whose length is a value."""
+    """``xs and rest``, or ``xs or rest``, as a condition, for a list of traced length."""
     found = both(elements.truth_of(items), thunk, *rest)
     is_bool = isinstance(found, bool) or (is_traced(found) and dtype_of(found) == np.dtype(bool))
     return found if is_bool else elements.refused()
 
 
 class _Asked:
-    """The second of two conditions, which is asked in a block."""
+    """The second of two conditions, which is evaluated in a block."""
 
     value: Any = None
 
@@ -87,7 +87,7 @@ class _Asked:
         return value
 
     def implies(self, test: Any, holds: bool) -> Facts:
-        """What is known where both conditions hold, or neither."""
+        """The facts that follow if both conditions hold, or if neither does."""
         inner = implied(self.value, holds)
         return implied(test, holds) + tuple((x, known) for x, known in inner if x.owner.open)
 
@@ -187,7 +187,7 @@ _END = object()
 
 
 def any_(iterable: Any) -> Any:
-    """``any(iterable)``; what an iterator would not give any more is not computed."""
+    """``any(iterable)``; elements that Python would not ask for are not computed."""
     return _search(iterable, True)
 
 
@@ -197,7 +197,7 @@ def all_(iterable: Any) -> Any:
 
 
 def _search(iterable: Any, wanted: bool) -> Any:
-    """Whether some element has the truth that is wanted."""
+    """Whether some element has the wanted truth value."""
     if is_traced(iterable) and iterable.ndim == 1:
         hit = iterable if wanted else np.logical_not(iterable)
         return truth(np.any(hit))
@@ -217,25 +217,26 @@ def _search(iterable: Any, wanted: bool) -> Any:
 
 
 class _Elements:
-    """The elements of an iterator, each of which is asked for once."""
+    """The elements of an iterator, each fetched once."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator
 
     def following(self, held: tuple[Any, ...]) -> Any:
-        """The next element; what it is made of is among what the caller may change."""
+        """The next element. ``held`` has the objects that fetching it may change, so that the block
+        around the call looks for changes in them."""
         return next(self._iterator, _END)
 
 
 def _held_by(iterable: Any) -> tuple[Any, ...]:
-    """What a generator's code may change, but for the iterators that it runs through."""
+    """The objects that a generator's code may change, except the iterators that it runs through."""
     if not isinstance(iterable, GeneratorType) or iterable.gi_frame is None:
         return ()
     return tuple(x for name, x in iterable.gi_frame.f_locals.items() if not name.startswith("."))
 
 
 class _Element:
-    """What is known of an element once it has been asked for."""
+    """The facts about an element after it has been fetched."""
 
     ended = certain = False
 
@@ -248,11 +249,11 @@ class _Element:
         return hit
 
 
-# -- what is asked of objects -------------------------------------------------------------
+# -- tests of objects ---------------------------------------------------------------------
 
 
 def check_singleton(a: Any, b: Any) -> None:
-    """Raise ConcreteValueError where a traced value is asked whether it is True or False."""
+    """Raise ConcreteValueError if `is` compares a traced value with True or False."""
     if (type(a) is bool and is_traced(b)) or (type(b) is bool and is_traced(a)):
         refuse(
             "`is True`, `is False`, or such a pattern, of a traced value",
@@ -263,7 +264,7 @@ def check_singleton(a: Any, b: Any) -> None:
 
 
 def is_one_of(a: Any, b: Any) -> Any:
-    """``a is b`` of two objects, each of which may be one of some."""
+    """``a is b`` for two objects, each of which may be one of several."""
     one, other = (a, b) if type(a) is OneOf else (b, a)
     if type(other) is OneOf:
         return resolved([one, other], operator.is_)
@@ -271,7 +272,7 @@ def is_one_of(a: Any, b: Any) -> Any:
 
 
 def is_optional(a: Any, b: Any) -> Any:
-    """``a is b`` of two objects, one of which may be None."""
+    """``a is b`` for two objects, one of which may be None."""
     one, other = (a, b) if type(a) is Optional else (b, a)
     if other is None:
         return one.__aj_is_none__()
@@ -288,7 +289,7 @@ def _elements(value: Any) -> Any:
 
 
 def check_subject(value: Any) -> Any:
-    """The subject of a ``match``; ConcreteValueError where it is traced, or holds what is."""
+    """The subject of a ``match``; ConcreteValueError if it is traced or holds a traced value."""
     if any_made() and has_stretch(value):
         elements.refused()
     if is_traced(value) or any_traced(_elements(value)):

@@ -1,8 +1,8 @@
-"""`math`, `cmath` and `statistics` on traced numbers: Python's numbers, with derivatives.
+"""`math`, `cmath` and `statistics` on traced numbers; results are Python numbers with derivatives.
 
-Where Python raises for an argument outside of a function's domain (``math.sqrt(-1.0)``), compiled
-code gives NaN or infinity, as NumPy and what Numba compiles; where the user's code would handle the
-error, it is refused.  Where values are known, the error is Python's.
+Python raises an error for an argument outside a function's domain (``math.sqrt(-1.0)``). If the
+arguments are known, so does autojit. Compiled code gives NaN or infinity instead, like NumPy and
+Numba; a function whose code would handle the error is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LEAST_EXPONENT, LARGEST_EXPONENT = -1022, 1023
 
 
 def _float(x: Any) -> Any:
-    """A result of NumPy's as a Python float."""
+    """A result of NumPy as a Python float."""
     return python_number(as_value(x), float)
 
 
@@ -48,7 +48,7 @@ def _by_ufunc(ufunc: Any) -> Callable[..., Any]:
     return lambda *args: _float(ufunc(*map(as_float, args)))
 
 
-#: What functions raise for arguments outside of their domains, or for results that are too large.
+#: The exceptions for arguments outside of a function's domain, or for results that are too large.
 _RAISES: dict[Any, type[Exception]] = {
     **dict.fromkeys(
         (math.acos, math.acosh, math.asin, math.atanh, math.fmod, math.log, math.log10, math.log1p,
@@ -58,8 +58,8 @@ _RAISES: dict[Any, type[Exception]] = {
 
 
 def _check_domain(function: Any, args: Sequence[Any]) -> None:
-    """Raise Python's error where the arguments are known; refuse it where the user's code would
-    handle it, and whether it is raised is known only when the compiled code runs."""
+    """Raise Python's error if the arguments are known. If they are known only when the compiled
+    code runs, refuse code that would handle the error."""
     trace = current_trace()
     if trace is None or function not in _RAISES:
         return
@@ -144,7 +144,7 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
 
 @answers(math.remainder)
 def remainder(x: Any, y: Any) -> Any:
-    """``math.remainder``: IEEE's, from the nearest multiple, without a rounding error."""
+    """``math.remainder``: IEEE's, from the nearest multiple, without rounding error."""
     x, y = as_float(x), as_float(y)
     size, by = abs(x), abs(y)
     rest = np.fmod(size, by)
@@ -177,7 +177,7 @@ def ldexp(x: Any, i: Any) -> Any:
 
 @answers(math.gcd)
 def gcd(*args: Any) -> Any:
-    """Refused: its loop has a length that depends on values."""
+    """Refuse ``math.gcd``: the length of its loop depends on values."""
     refuse(
         "math.gcd of traced integers",
         "Write Euclid's loop:\n    while b:\n        a, b = b, a % b",
@@ -239,7 +239,7 @@ def prod(iterable: Any, *, start: Any = 1) -> Any:
 
 @answers(math.fsum, when=When.ALWAYS)
 def fsum(iterable: Any) -> Any:
-    """``math.fsum``, with the precision of twice as many digits instead of an exact one."""
+    """``math.fsum``, computed with twice the precision instead of exactly."""
     terms = list(iterable)
     if not any_traced(terms):
         return math.fsum(terms)
@@ -252,7 +252,7 @@ def fsum(iterable: Any) -> Any:
 
 
 def _error_of_sum(a: Any, b: Any, total: Any) -> Any:
-    """What rounding has taken from ``a + b`` (Knuth)."""
+    """The part of ``a + b`` that rounding dropped (Knuth)."""
     second = total - a
     return (a - (total - second)) + (b - second)
 
@@ -306,7 +306,7 @@ def rect(r: Any, phi: Any) -> Any:
 
 
 def _statistic(original: Any, least: int, compute: Callable[..., Any]) -> None:
-    """A function of numbers in any iterable; too few of them, and known ones, are Python's."""
+    """Answer a function of the numbers in an iterable; Python handles known and too few numbers."""
 
     def answer(data: Any, *more: Any) -> Any:
         items = list(data)
@@ -335,7 +335,8 @@ def _spread(lost: int, finish: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _middle(low: int, high: int) -> Callable[..., Any]:
-    """The mean of two in the middle of an even number, each ``0`` or ``1`` above the lower one."""
+    """The median. If the count is even: the mean of two elements, which are ``low`` and ``high``
+    places (0 or 1) above the lower one of the two in the middle."""
 
     def compute(items: list[Any]) -> Any:
         ordered, n = sorted_(None, items), len(items)

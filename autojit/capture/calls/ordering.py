@@ -56,7 +56,7 @@ def _folded(items: list[Any], keys: list[Any], better: Callable[[Any, Any], Any]
 
 
 def _within(chosen: Any, a: Any, b: Any, better: Callable[[Any, Any], Any]) -> Any:
-    """The larger or smaller of two integers, of which bounds are known if theirs are."""
+    """The larger or smaller of two integers, with bounds if those of both are known."""
     if not is_traced(chosen) or chosen.weak is not int or not _are_integers(a, b):
         return chosen
     pairs = zip(bounds_of(a), bounds_of(b), strict=True)
@@ -69,8 +69,8 @@ def _are_integers(*xs: Any) -> bool:
 
 
 def _of_row(x: Any, name: str) -> Any:
-    """Of the elements of an array: NaN is chosen only where it comes first, and of equal elements
-    the first."""
+    """The extreme element of an array: NaN only if it comes first, and the first of equal
+    elements."""
     find = np.argmax if name == "max" else np.argmin
     if x.dtype.kind != "f":
         if x.dtype.kind == "c":
@@ -87,7 +87,7 @@ answers(min, when=When.ELEMENTS, calls=True)(_extreme("min", min, operator.lt))
 
 @answers(sorted, when=When.ALWAYS, calls=True)
 def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
-    """``sorted``: stable, as Python's; NaN come last, where Python's order is no order."""
+    """``sorted``: stable, like Python's. NaNs come last; Python's order of them is no order."""
     if isinstance(iterable, TracedRange):
         refuse("sorted() of a range with traced bounds", "A range is in order.")
     items = list(iterable)
@@ -114,7 +114,7 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
 
 
 def _sorted_tuples(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
-    """Items in the order of tuples of numbers: by the last numbers first, then by those before."""
+    """Sort items by tuples of numbers: by the last numbers first, then by the ones before."""
     flat = [pytrees.flatten(k) for k in keys]
     alike = all(structure == flat[0][1] for _, structure in flat)
     if not alike or not all(np.ndim(x) == 0 and _is_number(x) for row, _ in flat for x in row):
@@ -132,7 +132,7 @@ def _sorted_tuples(items: list[Any], keys: list[Any], reverse: bool) -> list[Any
 
 
 def _value(key: Any) -> Any:
-    """What a key compares as: its value, if that is at hand."""
+    """The value that a key compares as: its known value if there is one, else the key."""
     known = value_of(bare(key)) if is_traced(key) else None
     return key if known is None else known
 
@@ -153,7 +153,7 @@ def _sorted_numbers(items: list[Any]) -> list[Any]:
 
 
 def _order(keys: list[Any], reverse: bool) -> Any:
-    """The places of the keys in order; of equal keys the first comes first, in reverse too."""
+    """The positions of the keys in order; the first of equal keys comes first, in reverse too."""
     row, _ = stacked(keys)
     if not reverse:
         return np.argsort(row, kind="stable")
@@ -191,8 +191,8 @@ def _bisection(original: Any, goes_right: Callable[[Any, Any], Any]) -> Any:
 
 
 def _searched(row: Any, x: Any, lo: int, end: int, goes_right: Callable[[Any, Any], Any]) -> Any:
-    """Python's steps, as many as the longest search takes: also in a row that is not sorted, and
-    for NaN, the answer is Python's."""
+    """Search with Python's steps, as many as the longest search takes. So the answer is Python's
+    also for NaN, and for a row that is not sorted."""
     low: Any = np.int64(lo)
     high: Any = np.int64(end)
     for _ in range((end - lo).bit_length()):

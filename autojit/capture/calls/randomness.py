@@ -1,8 +1,8 @@
 """Random draws in traced code.
 
-What is drawn while a function is traced for further calls would be the same numbers in all of them,
-and in all iterations of a loop that is traced once.  That is refused, except from a generator that
-the same code makes from a seed, which draws the same numbers in plain NumPy too.
+Numbers that are drawn during tracing would be the same in all later calls, and in all iterations of
+a loop that is traced once. So autojit refuses draws, except from a generator that the same code
+makes from a seed: it draws the same numbers in plain NumPy too.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def _made(generator: Any, *, seeded: bool) -> Any:
 
 
 def _is_own(generator: Any) -> bool:
-    """Whether the code that is traced has made a generator from a seed."""
+    """Whether the traced code has made a generator from a seed."""
     trace = current_trace()
     return trace is not None and any(generator is made for made in trace.generators)
 
 
 def drawn(f: Any, args: Any, kwargs: Any) -> Any:
-    """A method of a generator, called."""
+    """Call a method of a generator."""
     owner, name = f.__self__, f.__name__
     if name not in _PLAIN and is_kept() and not _is_own(owner):
         raise _frozen(owner, name)
@@ -57,7 +57,7 @@ def drawn(f: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _check_size(size: Any) -> None:
-    """Raise ConcreteValueError for a shape whose value is not known, before NumPy calls it no
+    """Raise ConcreteValueError for a shape of unknown value, before NumPy says that it is no
     integer."""
     for extent in size if isinstance(size, (tuple, list)) else (size,):
         if is_tracer(extent):
@@ -84,7 +84,7 @@ def _frozen(owner: Any, name: str) -> FrozenRandomError:
 
 
 def _of_system(function: Any, name: str) -> None:
-    """A function that asks the system for random bytes."""
+    """Answer a function that asks the system for random bytes."""
 
     def read(*args: Any, **kwargs: Any) -> Any:
         if is_kept():
@@ -111,12 +111,12 @@ for _module, _names in (
     (secrets, ("randbelow", "choice", "randbits", "token_bytes", "token_hex", "token_urlsafe")),
 ):
     for _name in _names:
-        if hasattr(_module, _name):  # some systems lack some
+        if hasattr(_module, _name):  # some systems lack some of them
             _of_system(getattr(_module, _name), f"{_module.__name__}.{_name}")
 
 
 def _makes(function: Any) -> None:
-    """A function or class that makes a generator, of a seed or of what was made of one."""
+    """Answer a function or class that makes a generator from a seed or from a seeded source."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
         given = [x for x in (*args, *kwargs.values()) if x is not None]

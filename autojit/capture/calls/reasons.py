@@ -1,4 +1,4 @@
-"""Why Python asks for the truth of a traced value, though ``if`` and loops are captured."""
+"""The reason why Python asks for a traced value's truth although ``if`` and loops are captured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ASKED_BY_C = _CAPTURED + ", but here a library or C code asks. Ask with Python'
 
 
 def _why_not_captured() -> str:
-    """A sentence about the function whose line asks."""
+    """A sentence about the function whose line asks for the truth."""
     first: CodeType | None = None
     for code in _asking():
         if is_twin_code(code):

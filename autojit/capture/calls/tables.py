@@ -1,6 +1,6 @@
-"""Dicts whose keys are integers, at traced keys: their values are choices, as those of lists are.
+"""Dicts with integer keys at traced keys: their values become choices, like those of lists.
 
-Which keys a dict has is known while the function is traced, so a traced key is one of them.
+The keys of a dict are known while the function is traced, so a traced key is one of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INT = np.dtype(np.int64)
 
 
 def is_table(x: Any, key: Any) -> bool:
-    """Whether that is a dict of integers, and a traced key for it."""
+    """Whether x is a dict with integer keys and the key is a traced integer."""
     if type(x) not in (dict, OrderedDict) or not is_traced(key) or np.shape(key):
         return False
     return bool(x) and dtype_of(key).kind in "iu" and all(type(k) is int for k in x)
@@ -42,7 +42,7 @@ def get(x: dict[int, Any], key: Any, default: Any = None) -> Any:
 
 
 def set_item(x: dict[int, Any], key: Any, value: Any) -> None:
-    """``x[key] = value``, where there is such a key."""
+    """``x[key] = value`` for a key that the dict has."""
     place = _place(x, key, KeyError(_NEW))
     for number, k in enumerate(x):
         x[k] = choose(tracer(arithmetic.eq(place, number)), value, x[k])
@@ -53,12 +53,13 @@ def _at(x: dict[int, Any], place: Value) -> Any:
 
 
 def _same(x: dict[int, Any], key: Any) -> Any:
-    """Which key of a dict is the traced one."""
+    """A mask of the dict's keys that equal the traced one."""
     return np.equal(np.array(list(x), _INT), bare(settled(key)))
 
 
 def _place(x: dict[int, Any], key: Any, error: KeyError) -> Value:
-    """Which of a dict's keys the traced one is; the compiled code raises an error if it is none."""
+    """The number of the dict's key that the traced one equals; if none does, compiled code
+    raises the error."""
     same = _same(x, key)
     return as_value(ensured(np.argmax(same), np.any(same), error), _INT)
 

@@ -1,4 +1,4 @@
-"""Questions about types, answered as for the values that traced ones stand for."""
+"""``type``, ``isinstance`` and the like, answered for the values that traced ones stand for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
-#: Python's types of what stands for their objects.
+#: The Python types that our own types stand for.
 _STAND_INS = {
     ChosenList: list,
     Zip: zip,
@@ -29,12 +29,12 @@ _STAND_INS = {
     Deque: deque,
 }
 
-#: Types of objects that stand for some of another type.
+#: Types of objects that stand for objects of another type.
 _OTHER = (Tracer, FreshArray, *_STAND_INS)
 
 
 def type_of(x: Any) -> type:
-    """``type(x)`` of the value that the user passed or would have."""
+    """``type(x)`` as the user would see it without a trace."""
     if isinstance(x, (FreshArray, TracedArray)):
         return np.ndarray
     if not isinstance(x, Tracer):
@@ -49,7 +49,7 @@ hooks.type_of = type_of
 
 @answers(type, when=When.ALWAYS)
 def type_(*args: Any, **kwargs: Any) -> Any:
-    """``type(x)``; with three arguments a new class."""
+    """``type(x)``; with three arguments, a new class."""
     if len(args) != 1 or not isinstance(args[0], _OTHER):
         return type(*args, **kwargs)
     return type_of(args[0])
@@ -86,7 +86,7 @@ def _is_kind(kind: type, kinds: Any) -> bool:
         return any(_is_kind(kind, k) for k in kinds)
     if isinstance(kinds, types.UnionType):
         return any(_is_kind(kind, k) for k in kinds.__args__)
-    if getattr(kinds, "_is_protocol", False):  # one with data members has no subclasses
+    if getattr(kinds, "_is_protocol", False):  # issubclass refuses protocols with data members
         return isinstance(np.empty(0) if kind is np.ndarray else kind(), kinds)
     return issubclass(kind, kinds)
 
@@ -106,7 +106,7 @@ def iterable(x: Any) -> bool:
 
 @answers(hasattr)
 def hasattr_(x: Any, name: str) -> bool:
-    """``hasattr(x, name)``, as the type of the value has it."""
+    """``hasattr(x, name)``, answered for the type of the value."""
     if not is_traced(x):
         return hasattr(x, name)
     kind = type_of(x)

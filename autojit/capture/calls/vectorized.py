@@ -1,4 +1,4 @@
-"""Functions of Numba's, and scalar functions that are applied to each element of arrays."""
+"""Functions compiled by Numba, and scalar functions that are applied to each element of arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Call = Callable[..., Any]
 
 
 def call_of_numba(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Call) -> Any:
-    """A call of a function that Numba has compiled: of its Python function, where an argument is
+    """Call a function that Numba has compiled; call its Python function if an argument is
     traced."""
     if not is_traced((args, kwargs)):
         return f(*plain(args), **plain(kwargs))
@@ -44,9 +44,9 @@ def call_of_numba(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: C
 
 
 def _gufunc(f: Any, args: tuple[Any, ...], call: Call) -> Any:
-    """A call of what `@guvectorize` has made: its Python function gets arrays for its results.
+    """Call a function made by `@guvectorize`: its Python function gets arrays for its results.
 
-    Raises UncoveredFunctionError for a result with an axis that no argument has, and where the
+    Raises UncoveredFunctionError for a result with an axis that no argument has, and if the
     function changes an argument.
     """
     operands = [as_tracer(bare(np.asarray(x) if isinstance(x, (list, tuple)) else x)) for x in args]
@@ -84,12 +84,12 @@ def _gufunc(f: Any, args: tuple[Any, ...], call: Call) -> Any:
 
 
 def _number(t: Any) -> np.dtype:
-    """The dtype of one of Numba's types, of an array or of a number."""
+    """The dtype of a Numba type, of an array or of a number."""
     return np.dtype(str(getattr(t, "dtype", t)))
 
 
 def _types_of(signatures: Sequence[Any], given: Sequence[np.dtype]) -> tuple[Any, ...]:
-    """The types of the first signature that takes arguments of some dtypes, as NumPy chooses."""
+    """The types of the first signature that accepts arguments of given dtypes, as NumPy chooses."""
     for each in signatures:
         pairs = zip(given, each.args, strict=False)
         if all(np.can_cast(dtype, _number(t), "safe") for dtype, t in pairs):
@@ -108,7 +108,7 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype) -> Any:
 def call_vectorize(
     f: np.vectorize, args: tuple[Any, ...], kwargs: dict[str, Any], call: Call
 ) -> Any:
-    """A call of what ``np.vectorize`` has made."""
+    """Call a function made by ``np.vectorize``."""
     if not is_traced((args, kwargs)):
         return f(*plain(args), **plain(kwargs))
     function, taken = _without_excluded(f, args, kwargs)
@@ -122,7 +122,7 @@ def call_vectorize(
 def _without_excluded(
     f: np.vectorize, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A function of the arguments that are taken apart, and these: keywords come last."""
+    """A function of the vectorized arguments alone, and these arguments; keywords come last."""
     places = [i for i in range(len(args)) if i not in f.excluded]
     names = [name for name in kwargs if name not in f.excluded]
     if len(places) == len(args) and not kwargs:
@@ -141,8 +141,8 @@ def _without_excluded(
 def by_signature(
     f: Callable[..., Any], signature: str, args: tuple[Any, ...], call: Call
 ) -> Any:  # fmt: skip
-    """A function of arrays of the axes that a signature names, ``"(m,n),(n)->(m)"``, for all other
-    axes, which broadcast."""
+    """Apply a function to arrays with the axes that a signature names, ``"(m,n),(n)->(m)"``; the
+    other axes broadcast."""
     cores, made = map(_axes, signature.replace(" ", "").split("->"))
     operands = [as_tracer(bare(np.asarray(x) if isinstance(x, (list, tuple)) else x)) for x in args]
     if len(operands) != len(cores):
@@ -191,7 +191,7 @@ def _axes(part: str) -> list[list[str]]:
 
 
 def _check_core(shape: tuple[int, ...], names: list[str], sizes: dict[str, int]) -> None:
-    """Note the sizes of the last axes; ValueError where they are missing or differ."""
+    """Note the sizes of the last axes; raise ValueError if axes are missing or sizes differ."""
     if len(shape) < len(names):
         words = f"an array of shape {shape} does not have the axes ({','.join(names)})"
         raise ValueError(with_place(words, user_source()))
@@ -208,7 +208,7 @@ def _cast(result: Any, types: str) -> Any:
 
 
 def elementwise(f: Callable[..., Any], args: tuple[Any, ...], call: Call) -> Any:
-    """A function of scalars, for each element of the arguments, which broadcast."""
+    """Apply a function of scalars to each element of the arguments, which broadcast."""
     operands = [as_tracer(bare(np.asarray(x) if isinstance(x, (list, tuple)) else x)) for x in args]
     shape = common_shape(*operands)
     if not shape:

@@ -1,1 +1,1 @@
-"""Lists whose length is a value, generators, and functions of the standard library in Python."""
+"""Lists of traced length, generators, and functions of the standard library in Python."""

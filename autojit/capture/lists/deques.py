@@ -26,7 +26,7 @@ Call = Callable[..., Any]
 
 
 class Deque(list[Any]):
-    """What ``deque(…)`` gives while a function is traced; as a result it is a deque again."""
+    """The stand-in for ``deque(…)`` while a function is traced; in results it is a deque again."""
 
     __aj_internal__ = True
     __slots__ = ("maxlen",)
@@ -61,7 +61,7 @@ class Deque(list[Any]):
         return self.with_elements(list.__iter__(self))
 
     def with_elements(self, items: Iterable[Any]) -> Deque:
-        """One of the same greatest length that holds other elements, or stretches of them."""
+        """A deque with the same ``maxlen`` and other elements, or stretches of them."""
         made = Deque((), self.maxlen)
         list.extend(made, items)
         return made
@@ -111,8 +111,8 @@ class Deque(list[Any]):
 
 
 def watched(it: Any, body: Callable[[], Any]) -> tuple[Any, Callable[[], Any]]:
-    """What a loop runs through, and its body; of a deque a body that refuses a change of it, for
-    which Python raises an exception."""
+    """The iterable and the body of a loop. If the iterable is a deque, the body refuses to change
+    it, because Python raises an exception then."""
     if type(it) is not Deque:
         return it, body
     held = list(list.__iter__(it))
@@ -147,16 +147,16 @@ def _unflattened(maxlen: Any, children: Any) -> Any:
     return (deque if current_trace() is None else Deque)(children, maxlen)
 
 
-#: optree's annotations ask for collections.
+#: Typed as Any, because optree's annotations ask for collections.
 _CLASS: Any = Deque
 optree.register_pytree_node(_CLASS, _flattened, _unflattened, namespace=pytrees.NAMESPACE)
 
 
-# -- of traced length ---------------------------------------------------------------------
+# -- deques of traced length --------------------------------------------------------------
 
 
 def of_stretch(call: Call, items: Any, maxlen: Any = None) -> Any:
-    """``deque(xs)`` of a list whose length is a value."""
+    """``deque(xs)`` for a list of traced length."""
     return Deque(items) if maxlen is None and isinstance(items, list) else refused()
 
 
@@ -205,7 +205,7 @@ def _insert(call: Call, q: Deque, index: Any, x: Any) -> None:
     elements.insert(call, q, index, x)
 
 
-#: The methods of deques that lists have not, or that differ.
+#: The methods that lists do not have, or that differ from those of lists.
 METHODS: dict[str, Callable[..., Any]] = {
     "append": _append, "appendleft": _append_left, "extend": _each(_append),
     "extendleft": _each(_append_left), "pop": _pop, "popleft": _pop_left, "rotate": _rotate,

@@ -1,4 +1,4 @@
-"""Items, slices, comparisons and methods of lists whose length is a value."""
+"""Items, slices, comparisons and methods of lists of traced length."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Call = Callable[..., Any]
 
 
 def refused() -> Any:
-    """Raise CaptureError: this use of such a list is not known while the function is traced."""
+    """Raise CaptureError for a use that needs the list's length during tracing."""
     raise CaptureError(with_place(Stretch.words, user_source()))
 
 
 def as_array(items: list[Any]) -> Any:
-    """The elements as an array: its length is a value."""
+    """The elements as an array of traced length."""
     if not isinstance(items, list):
         return refused()
     s = stretch_in(items)
@@ -64,7 +64,7 @@ hooks.elements_as_array = as_array
 
 
 def numbers(items: list[Any]) -> Any:
-    """The elements as an array, where they are numbers."""
+    """The elements as an array, if they are numbers."""
     if not stretch_in(items).elements.are_numbers:
         return refused()
     return as_array(items)
@@ -84,7 +84,7 @@ def truth_of(items: list[Any]) -> Any:
 
 
 def is_equal(a: Any, b: Any) -> Any:
-    """``a == b``: with an empty list, or one of numbers."""
+    """``a == b``, for lists of numbers or of tuples of numbers; either may be empty."""
     if not (isinstance(a, list) and isinstance(b, list)):
         return False
     counts = [stretch_in(x).count if has_stretch(x) else len(x) for x in (a, b)]
@@ -115,7 +115,7 @@ def item(items: list[Any], index: Any) -> Any:
 
 
 def are_numbers(items: list[Any]) -> bool:
-    """Whether a list has elements, and they are numbers, or tuples of numbers."""
+    """Whether a list has elements, and all are numbers or tuples of numbers."""
     return bool(items) and all(
         are_numbers(list(x)) if isinstance(x, tuple) else pytrees.is_array(x) and not np.shape(x)
         for x in items
@@ -123,7 +123,7 @@ def are_numbers(items: list[Any]) -> bool:
 
 
 def part(items: list[Any], index: slice) -> list[Any]:
-    """``xs[index]`` of a list whose length is known, with traced bounds."""
+    """``xs[index]`` with traced bounds, for a list of known length."""
     return [_sliced(made_of(items, elements_of(items)), index)]
 
 
@@ -145,7 +145,7 @@ def delete(items: list[Any], index: Any) -> None:
 
 
 def _set_slice(items: list[Any], index: slice, value: Any) -> None:
-    """``xs[first:last] = value``, of another length too."""
+    """``xs[first:last] = value``; the value may have another length."""
     if not isinstance(value, (list, tuple)):
         value = list(value)
     if (index.start, index.stop, index.step) == (None, None, None):
@@ -163,7 +163,7 @@ def _set_slice(items: list[Any], index: slice, value: Any) -> None:
         new = stretch_in(value) if has_stretch(value) else made_of(value, elements_of(value))
         found, more = found.joined(new), new.most
     found = found.joined(rest)
-    if not found.is_limited:  # there are no more than before, and the new ones
+    if not found.is_limited:  # it has at most the old elements and the new ones
         most = s.most + more
         places = iota(dtype=_INT, shape=(max(most, 1),), axis=0)
         found = found.picked(places, found.count, most)
@@ -171,7 +171,7 @@ def _set_slice(items: list[Any], index: slice, value: Any) -> None:
 
 
 def _place(s: Stretch, index: Any, words: str) -> Any:
-    """An index as a place from 0 on, which the compiled code checks."""
+    """An index as a place counted from 0, which the compiled code checks."""
     index = ranges.bound(index)
     if is_traced(index):
         place = np.where(np.less(index, 0), index + s.count, index)
@@ -235,7 +235,7 @@ def _pop(call: Any, items: list[Any], index: Any = -1) -> Any:
 
 
 def pop(items: list[Any], index: Any, words: str) -> Any:
-    """``xs.pop(index)``; ``words`` are those of the error for an empty list."""
+    """``xs.pop(index)``; ``words`` is the message of the error for an empty list."""
     s = stretch_in(items)
     hooks.fail_where(np.less_equal(s.count, 0), IndexError(words))
     if not is_traced(index) and index == 0:
@@ -288,7 +288,7 @@ def sorted_(call: Call, items: Any, *, key: Any = None, reverse: Any = False) ->
 
 
 def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
-    """The places of the elements in the order of their keys: numbers, or tuples of numbers."""
+    """The places of the elements in the order of their keys: numbers or tuples of numbers."""
     if is_traced(reverse):
         return refused()
     keys = stretch_in(items if key is None else call(library.keys, key, items))
@@ -308,7 +308,7 @@ def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
 
 
 def _falling(column: Any) -> Any:
-    """Numbers in the opposite order; the least integer has no negative."""
+    """Numbers in the opposite order. Integers are inverted: the least one has no negative."""
     return -column if column.dtype.kind == "f" else np.invert(column)
 
 
@@ -333,7 +333,7 @@ def _remove(call: Call, items: list[Any], x: Any) -> None:
 
 
 def _same_as(items: list[Any], x: Any) -> Any:
-    """Which elements are equal to one."""
+    """A mask of the elements that are equal to x."""
     s = stretch_in(items)
     kinds = elements_of([x]), s.elements
     if kinds[0].structure != kinds[1].structure or any(k.have_arrays for k in kinds):

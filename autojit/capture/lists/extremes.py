@@ -1,4 +1,4 @@
-"""The least and the largest element of lists whose length is a value, and their statistics."""
+"""The least and largest elements of lists of traced length, and statistics of such lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ABSENT: Any = object()
 
 
 def weak(items: list[Any], found: Any) -> Any:
-    """A number made of the elements: Python's, where they are."""
+    """A number made from the elements; it is Python's if they are."""
     kind = stretch_in(items).elements.types[0].weak
     return python_number(as_value(found), kind) if kind in (int, float, complex) else found
 
@@ -49,7 +49,7 @@ def extreme(name: str) -> Callable[..., Any]:
 
 
 def _words(original: Callable[[Any], Any], few: list[float]) -> str:
-    """What Python says where there are too few numbers."""
+    """Python's message if there are too few numbers."""
     try:
         original(few)
     except ValueError as error:
@@ -58,7 +58,7 @@ def _words(original: Callable[[Any], Any], few: list[float]) -> str:
 
 
 def _number(name: str, items: list[Any]) -> Any:
-    """The least or the largest of numbers."""
+    """The least or largest of numbers."""
     find = {"max": np.max, "min": np.min}[name]
     s = stretch_in(items)
     column = as_tracer(s.columns[0])
@@ -77,7 +77,7 @@ def _number(name: str, items: list[Any]) -> Any:
 
 
 def _statistic(original: Any, least: int, compute: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numbers, of which there are as many as it needs."""
+    """Answer a function of numbers that needs at least ``least`` of them."""
     words = _words(original, [0.0] * (least - 1))
 
     def answered(call: Any, items: Any, *more: Any) -> Any:
@@ -106,7 +106,7 @@ def _spread(lost: int, finish: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _middle(low: bool, high: bool) -> Callable[..., Any]:
-    """The lower or the higher one of two in the middle, or the mean of both."""
+    """The lower or the higher one of the two elements in the middle, or their mean."""
 
     def compute(call: Any, items: list[Any]) -> Any:
         numbers(items)

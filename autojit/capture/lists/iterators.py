@@ -1,4 +1,4 @@
-"""Iterators of the standard library over generators, and over lists whose length is a value."""
+"""Iterators of the standard library over generators, and over lists of traced length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .lazy import handed_on
 
 
 def _plain(x: Any) -> Any:
-    """What Python runs through in the place of an iterable."""
+    """The iterable for Python's own iterator; asking a list of traced length is refused."""
     return _refusing() if has_stretch(x) else x
 
 
@@ -52,7 +52,7 @@ def _iterated(*args: Any) -> Any:
 
 
 def _zipped(*parts: Any, strict: bool = False) -> Any:
-    """``zip``, of which the first part alone is run through."""
+    """``zip``; only its first part may be a generator or a list of traced length."""
     first, *others = parts
     plain = zip(*parts, strict=strict)
     if strict or not all(isinstance(x, (list, tuple)) or is_traced(x) for x in others):
@@ -81,7 +81,7 @@ def _accumulated(iterable: Any, function: Any = operator.add, *, initial: Any = 
     return handed_on(plain, library.sums, (iterable, function))
 
 
-#: Iterators of the standard library over generators.
+#: Answers for the standard library's iterators over generators and lists of traced length.
 IN_PYTHON: dict[Any, Callable[..., Any]] = {
     enumerate: _enumerated, map: _mapped, zip: _zipped, itertools.islice: _islice,
     itertools.chain: _chained, itertools.pairwise: _pairwise, itertools.accumulate: _accumulated,

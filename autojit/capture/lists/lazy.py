@@ -1,4 +1,4 @@
-"""Generators and generator expressions that have not been run through."""
+"""Generators and generator expressions that nothing has run through yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INT = np.dtype(np.int64)
 
 
 class Lazy:
-    """An iterator that a loop may run through as a whole: without asking it for each element."""
+    """An iterator that a loop may run through as a whole, without asking it for each element."""
 
     __aj_internal__ = True
 
@@ -41,11 +41,11 @@ class Lazy:
         raise NotImplementedError
 
     def first(self) -> list[Any] | None:
-        """The first element, as a list of one or none; None where Python is asked for it."""
+        """The first element as a list of at most one; None if Python should be asked for it."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Something runs through it."""
+        """Begin to run through it; refuse if something already has begun."""
         if self.started:
             refuse_again()
         self.started = self._is_spent = True
@@ -62,7 +62,7 @@ class Lazy:
 
 
 def refuse_again() -> NoReturn:
-    """Raise CaptureError for a generator that is run through element by element."""
+    """Raise CaptureError for a generator that is asked for its elements one by one."""
     raise CaptureError(with_place(_AGAIN, user_source()))
 
 
@@ -84,7 +84,7 @@ class Count:
         self._is_spent = False
 
     def spend(self) -> None:
-        """A loop runs through it: how far is known when the compiled code runs."""
+        """Begin to run through it; how far the loop goes is known when the compiled code runs."""
         if self._is_spent:
             refuse_again()
         self._is_spent = True
@@ -109,13 +109,13 @@ def count(start: Any = 0, step: Any = 1) -> Any:
 
 
 class Pending(Lazy):
-    """A generator expression, whose elements a traced value may leave out."""
+    """A generator expression; a traced value may leave out some of its elements."""
 
     def __init__(self, collected: Callable[[], list[Any]], plain: Iterator[Any], it: Any,
                  made: Callable[[Any], Any]) -> None:  # fmt: skip
         super().__init__(plain)
         self._collected = collected
-        #: What it runs through, and what makes elements of that.
+        #: The iterable that it runs through, and the function that makes its elements.
         self.it, self.made = it, made
 
     def collected(self) -> list[Any]:
@@ -127,7 +127,7 @@ class Pending(Lazy):
 
 
 class Generated(Lazy):
-    """A generator of the user's; ``push(consume)`` runs through it, until ``consume`` says so."""
+    """A user's generator; ``push(consume)`` runs through it until ``consume`` returns True."""
 
     def __init__(
         self, plain: Any, push: Callable[[Callable[[Any], Any]], None], roots: Any
@@ -175,14 +175,15 @@ class Generated(Lazy):
 
 
 def generated(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a call of a generator function gives."""
+    """The result of a call of a generator function."""
     return handed_on(f(*args, **kwargs), f, args, kwargs)
 
 
 def handed_on(
     plain: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 ) -> Any:
-    """An iterator of Python's that does what a generator function does: ``f(*args, **kwargs)``."""
+    """``plain``, or in a trace a stand-in for it that runs through ``f(*args, **kwargs)``, which
+    yields the same elements."""
     in_trace = current_trace() is not None and not arguments_are_known()
     handing_on = hooks.handing_on(f) if in_trace else None
     if handing_on is None:
@@ -196,14 +197,14 @@ def handed_on(
 
 
 class Perhaps(NamedTuple):
-    """An element of a comprehension where a condition holds, and nothing elsewhere."""
+    """An element that a comprehension has only if a condition holds."""
 
     held: Any
     value: Any
 
 
 def perhaps(held: Any, value: Callable[[], Any]) -> Perhaps:
-    """An element that is there where a traced condition holds."""
+    """An element that exists only if a traced condition holds."""
     found = hooks.choose(held, value, lambda: None)
     return Perhaps(held, found.__aj_value__ if isinstance(found, Optional) else found)
 

@@ -1,6 +1,6 @@
-"""Functions of the standard library in Python, which are captured as functions of the user's are.
+"""Functions of the standard library in Python, which are captured like functions of the user's.
 
-They are what the documentation of `itertools` and the source of `heapq` say.
+They follow the documentation of `itertools` and the source of `heapq`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def each(iterable: Iterable[Any]) -> Iterator[Any]:
 
 
 def keys(key: Callable[[Any], Any], iterable: Iterable[Any]) -> list[Any]:
-    """What elements are sorted by."""
+    """The keys by which elements are sorted."""
     return [key(x) for x in iterable]
 
 
@@ -86,7 +86,7 @@ def reduced(function: Callable[[Any, Any], Any], items: list[Any]) -> Any:
 
 
 def reduced_from(function: Callable[[Any, Any], Any], items: list[Any], first: Any) -> Any:
-    """The same with a first value."""
+    """``functools.reduce`` with a first value."""
     found = first
     for x in items:
         found = function(found, x)
@@ -94,7 +94,7 @@ def reduced_from(function: Callable[[Any, Any], Any], items: list[Any], first: A
 
 
 def zipped_with(iterable: Iterable[Any], others: tuple[Any, ...]) -> Iterator[Any]:
-    """``zip`` of an iterable and others with a length, which are counted by an index."""
+    """``zip`` of an iterable and of others with a length, which are read at an index."""
     number = 0
     for x in iterable:
         if any(number >= len(other) for other in others):
@@ -146,7 +146,7 @@ def sums(iterable: Iterable[Any], function: Callable[[Any, Any], Any]) -> Iterat
 def sums_from(
     iterable: Iterable[Any], function: Callable[[Any, Any], Any], first: Any
 ) -> Iterator[Any]:
-    """The same with a first value."""
+    """``itertools.accumulate`` with a first value."""
     total = first
     yield total
     for x in iterable:
@@ -155,7 +155,7 @@ def sums_from(
 
 
 def is_less(a: Any, b: Any) -> Any:
-    """``a < b``, of tuples too."""
+    """``a < b``, also for tuples."""
     if not isinstance(a, tuple) or not isinstance(b, tuple):
         return a < b
     for x, y in zip(a, b):  # noqa: B905
@@ -249,7 +249,7 @@ def nlargest(n: int, iterable: Iterable[Any]) -> list[Any]:
     return sorted(iterable, reverse=True)[:n]
 
 
-#: By the functions that they stand for.
+#: These functions, by the functions that they stand for.
 HEAPS: dict[Any, Callable[..., Any]] = {
     heapq.heappush: heappush, heapq.heappop: heappop, heapq.heapreplace: heapreplace,
     heapq.heappushpop: heappushpop, heapq.heapify: heapify, heapq.nsmallest: nsmallest,

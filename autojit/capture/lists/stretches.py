@@ -1,4 +1,4 @@
-"""Functions, methods, indices and loops of lists whose length is a value."""
+"""Functions, methods, indices and loops of lists of traced length."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Call = Callable[..., Any]
 
 
 class Stretched:
-    """A list whose length is a value, as a part of ``zip``, ``enumerate`` or ``reversed``."""
+    """A list of traced length as a part of ``zip``, ``enumerate`` or ``reversed``."""
 
     __aj_internal__ = True
 
@@ -57,12 +57,12 @@ class Stretched:
 
 
 def stretched(x: Any) -> Any:
-    """What a comprehension runs through: Python cannot run through a list of traced length."""
+    """The iterable of a comprehension: Python cannot run through a list of traced length."""
     return Stretched(x) if any_made() and has_stretch(x) else x
 
 
 def unpacked(x: Any, count: int) -> Any:
-    """What is assigned to so many targets."""
+    """The value that is assigned to ``count`` targets, or to any number if ``count`` is -1."""
     if not any_made():
         return x
     if isinstance(x, Lazy) and not x.started:
@@ -84,7 +84,7 @@ def unpacked(x: Any, count: int) -> Any:
 
 
 def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call has such a list, or is a method of one."""
+    """Whether a call gets a list of traced length or a generator, or is a method of such a list."""
     if any(map(_holds, args)) or any(map(_holds, kwargs.values())):
         return True
     return has_stretch(getattr(f, "__self__", None))
@@ -99,7 +99,7 @@ def _holds(x: Any) -> bool:
 
 
 def is_answered(f: Any) -> bool:
-    """Whether a function is not the user's, who runs through lists in a twin."""
+    """Whether a function is not the user's; the user's functions run through lists in a twin."""
     if isinstance(f, (FunctionType, MethodType)):
         inner = f.__func__ if isinstance(f, MethodType) else f
         return not (isinstance(inner, FunctionType) and is_users(inner))
@@ -110,14 +110,14 @@ def is_answered(f: Any) -> bool:
     return True
 
 
-#: Iterators that other answers make, of such lists too.
+#: Iterators that have other answers, which take such lists too.
 _LAZY = frozenset({itertools.takewhile, itertools.dropwhile, itertools.filterfalse, filter})
 
 
 def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function that is not the user's gives for such lists."""
+    """Answer a call with such lists of a function that is not the user's."""
     if Stretch in map(type, args) or Stretch in map(type, kwargs.values()):
-        return refused()  # of f(*xs)
+        return refused()  # from f(*xs)
     if any(isinstance(x, Lazy) for x in args):
         return _of_lazy(call, f, args, kwargs)
     owner = getattr(f, "__self__", None)
@@ -142,7 +142,7 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _of_lazy(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function gives for generators."""
+    """Answer a call of a function with generators."""
     if f is next:
         return _next(*args)
     if _is_hashable(f) and f in IN_PYTHON:
@@ -252,7 +252,7 @@ def _bool(call: Call, items: Any) -> Any:
 
 
 def _with_arrays(f: Any) -> Callable[..., Any]:
-    """A function of numbers as NumPy's of an array."""
+    """Answer a function of numbers with NumPy's function of an array."""
 
     def answered(call: Call, items: Any) -> Any:
         return f(numbers(items))
@@ -270,5 +270,5 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     bisect.insort_right: _insort, functools.reduce: _reduce, copy.copy: _copied,
     copy.deepcopy: _copied, collections.deque: deques.of_stretch, **STATISTICS,
 }  # fmt: skip
-#: The functions that run through all of a generator.
+#: The functions that run through a whole generator.
 _COLLECTING = frozenset(_FUNCTIONS) - {enumerate, zip, isinstance, len, bool, operator.truth}

@@ -1,7 +1,7 @@
-"""From a function to its twin: source text, its tree, the rewritten tree, a function.
+"""From a function to its twin: source text, syntax tree, rewritten tree, function.
 
 In the twin each construct (``if``, ``while``, ``for``, ``and``, a call, ``x[i]``) is a call of a
-runtime, which decides at run time what the construct does.  ``PlainRuntime`` does what Python does.
+runtime, which decides at run time what the construct does. ``PlainRuntime`` does what Python does.
 """
 
 from .context import Site

@@ -1,4 +1,4 @@
-"""Assignments and ``del``, with items as calls of the runtime."""
+"""Assignments and ``del``; subscripts in them become calls of the runtime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WRITERS = frozenset((
 class Assignments(Expressions):
     """Rewrites the statements that assign."""
 
-    #: Whether the function may change an array in place, or calls one that does.
+    #: Whether the function may change an array in place, or calls a function that may.
     writes = False
 
     def assign(self, node: ast.Assign) -> list[ast.stmt]:
@@ -56,7 +56,7 @@ class Assignments(Expressions):
         return found
 
     def _own(self, node: ast.expr) -> ast.expr:
-        """A value that gets a name, and that the function may change afterwards."""
+        """A value that gets a name and that the function may change afterwards."""
         if isinstance(node, ast.Tuple | ast.List):
             node.elts = [self._own(item) for item in node.elts]
             return node
@@ -67,12 +67,12 @@ class Assignments(Expressions):
 
     def comprehension(self, node: Any) -> ast.expr:
         makes = self.writes and isinstance(node, ast.ListComp) and isinstance(node.elt, _MAKING)
-        if makes and not hasattr(node, "neutral"):  # else a function of Python's consumes it
+        if makes and not hasattr(node, "neutral"):  # else one of Python's functions consumes it
             node.elt = self.ask("own", [node.elt], node)
         return super().comprehension(node)
 
     def _in_any_order(self, target: ast.Subscript, value: ast.expr) -> bool:
-        """Whether nobody can tell that the parts of a target are evaluated before the value."""
+        """Whether it makes no difference that the target's parts are evaluated before the value."""
         if isinstance(value, ast.Constant) or self._is_sure(value):
             return True
         index = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
@@ -88,14 +88,14 @@ class Assignments(Expressions):
         return node is None or isinstance(node, ast.Constant)
 
     def _from(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
-        """Assign a value that is evaluated before the parts of its target are."""
+        """Assign a value that is evaluated before the parts of its target."""
         if not isinstance(target, ast.Subscript):
             return self.stored(target, value)
         name = self.context.temporary("u")
         return [assign(name, value, target), self._set_item(target, load(name, target))]
 
     def stored(self, target: Any, value: ast.expr) -> list[ast.stmt]:
-        """Assign a value that is at hand to any target."""
+        """Assign a value that has been evaluated to any target."""
         if isinstance(target, ast.Subscript):
             return [self._set_item(target, value)]
         if not _has_item(target):
@@ -120,7 +120,7 @@ class Assignments(Expressions):
         return do(self.ask("set_item", [array, index, value], target), target)
 
     def target(self, node: Any) -> Any:
-        """The expressions in a target: of attributes, and of items that are left to Python."""
+        """Rewrite the expressions in a target: of attributes, and of items left to Python."""
         if isinstance(node, ast.Name):
             return node
         return self.generic(node)
@@ -184,7 +184,7 @@ _GROWING = (ast.Add, ast.Mult, ast.BitOr)
 
 
 def _noticing(node: ast.AugAssign) -> list[ast.stmt]:
-    """What follows ``x += y``, where that may change a list or dict in place."""
+    """The statement that follows ``x += y`` if that may change a list or dict in place."""
     numbers = isinstance(node.op, _GROWING) and not isinstance(node.value, ast.Constant)
     return [_notice(node)] if numbers else []
 
@@ -194,7 +194,7 @@ def _notice(at: ast.AST) -> ast.stmt:
 
 
 def may_write(node: ast.AST) -> bool:
-    """Whether a function may change an array in place, or calls one that does."""
+    """Whether a function may change an array in place, or calls a function that may."""
     return any(map(_may_write, nodes(node)))
 
 
@@ -222,7 +222,7 @@ def _has_item(target: ast.expr) -> bool:
 
 
 class StatementChecks(Checks):
-    """Leaves statements as they are, but for names that may be unbound."""
+    """Leaves statements as they are, except that names that may be unbound are checked."""
 
     def statement(self, node: Any) -> None:
         if type(node) in _DEFINITIONS:

@@ -1,4 +1,4 @@
-"""Small trees, each at the place of one of the user's."""
+"""Builders of small trees, each at the source position of a tree of the user's."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MORE: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef.
 
 
 class _Fields(dict[type, tuple[str, ...]]):
-    """The fields of each class of trees that may hold others which compute something."""
+    """For each class of trees, the fields whose trees may compute something."""
 
-    #: Names and numbers, operators, and whether a place is read or written.
+    #: Fields that compute nothing: names, numbers, operators, whether a place is read or written.
     NONE = frozenset(("arg", "attr", "ctx", "id", "kind", "level", "op", "ops", "type_comment"))
 
     def __missing__(self, kind: type) -> tuple[str, ...]:
@@ -27,8 +27,8 @@ FIELDS = _Fields()
 
 
 def nodes(*roots: Any) -> list[Any]:
-    """Trees and all inside of them but operators and the like, in no order: ``ast.walk`` takes
-    several times as long."""
+    """Trees and all trees inside them, except operators and the like, in no order. ``ast.walk``
+    takes several times as long."""
     found, left = list[Any](), list[Any](roots)
     while left:
         node = left.pop()
@@ -43,8 +43,8 @@ def nodes(*roots: Any) -> list[Any]:
 
 
 def place(node: Any) -> dict[str, Any]:
-    """The place of a tree, for others made from it: of a branch or a loop its first line, since
-    Python shows the last line of a method that is called."""
+    """The source position of a tree, for trees made from it. For a branch or a loop it is the first
+    line, since Python shows the last line of a method that is called."""
     end = getattr(node, "iter", None) or getattr(node, "test", None) or node
     return {
         "lineno": node.lineno,
@@ -92,7 +92,7 @@ def _arguments(names: tuple[str, ...], at: ast.AST) -> ast.arguments:
 
 
 def lazy(body: ast.expr, *names: str) -> ast.expr:
-    """A lambda with these parameters."""
+    """A lambda with the given parameters."""
     return ast.Lambda(args=_arguments(names, body), body=body, **place(body))
 
 

@@ -1,5 +1,5 @@
-"""What is called in place of a callee: the twin of a function of the user's, what answers for a
-function of SciPy's, or the callee."""
+"""The replacement of a callee: the twin of a user's function, the answer for a function of SciPy's,
+or the callee itself."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .twins import GENERATOR, is_twin_code, known_twin, twin_of
 LIBRARIES = frozenset(
     ("autojit", "jax", "jaxlib", "llvmlite", "numba", "numpy", "optree", "pandas", "scipy", "torch")
 )
-#: Python over NumPy's public names, which is traced as the user's functions are.
+#: Python code that uses NumPy's public names; it is traced like the user's functions.
 _PLAIN_PYTHON = "numpy.polynomial."
-#: Functions of the standard library in Python, for twins.
+#: Our Python versions of standard functions, which get twins.
 _LIBRARY = "autojit.capture.lists.library"
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-#: The attribute of a generator function inside of a twin that has its other form.
+#: The attribute of a generator function in a twin that holds its form for `handing_on`.
 PUSHED = "__aj_pushed__"
-#: What `is_users` has found, by file.
+#: The results of `is_users`, by file.
 _users: dict[str, bool] = {}
 _BUILTIN = BuiltinFunctionType
 _object_new, _object_init = object.__new__, object.__init__
 
 
 def is_users(function: FunctionType) -> bool:
-    """Whether a function is neither the standard library's nor one of ``LIBRARIES``'."""
+    """Whether a function belongs neither to the standard library nor to one of ``LIBRARIES``."""
     module = function.__globals__.get("__name__")
     if isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
         return module.startswith(_PLAIN_PYTHON) or module == _LIBRARY
@@ -47,14 +47,14 @@ def is_users(function: FunctionType) -> bool:
 
 
 def is_users_file(file: str) -> bool:
-    """Whether a file is not the standard library's."""
+    """Whether a file does not belong to the standard library."""
     if file.startswith("<frozen"):
         return False
     return not file.startswith(_STANDARD) or any(part in file for part in _PACKAGES)
 
 
 def converted(function: Any, runtime: type) -> Any:
-    """What is called in place of a callee; it takes the same arguments."""
+    """The function that is called in place of a callee, with the same arguments."""
     kind = type(function)
     if kind is _BUILTIN:
         return function
@@ -63,8 +63,8 @@ def converted(function: Any, runtime: type) -> Any:
 
 
 def handing_on(function: FunctionType, runtime: type) -> Any:
-    """A generator function as one that calls ``__aj_consume__`` with what it yields; None where it
-    has no such form."""
+    """The form of a generator function that calls ``__aj_consume__`` with each value it yields;
+    None if it has no such form."""
     made = getattr(function, PUSHED, None)
     if made is not None or is_twin_code(function.__code__) or not is_users(function):
         return made
@@ -111,7 +111,8 @@ def _object(value: Any, runtime: type) -> Any:
 
 
 def _class(cls: type, runtime: type) -> Any:
-    """A constructor, where both steps of it are Python's own or the user's functions."""
+    """A constructor that calls twins, if both of its steps are Python's own or functions in
+    Python; else the class."""
     if cls.__module__ == builtins.__name__:
         return cls
     new: Any = cls.__new__

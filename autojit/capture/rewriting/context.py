@@ -1,4 +1,4 @@
-"""What the parts of one twin share: its sites, its globals, its file."""
+"""State that the parts of one twin share: its sites, its globals, its file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Site(NamedTuple):
 
 
 class Context:
-    """State of the rewriting of one function and of all inside of it."""
+    """State of the rewriting of one function and of everything inside it."""
 
     def __init__(
         self, found: Found, file: str, free: tuple[str, ...], namespace: dict[str, Any],
@@ -55,21 +55,21 @@ class Context:
         self.has_walrus = False
         #: Whether the function is a method that asks for its class.
         self.has_class = False
-        #: Whether anything is a call of the runtime now.
+        #: Whether anything has become a call of the runtime.
         self.changed = False
-        #: The names of globals that count as modules of their own, and what they were.
+        #: The globals that were taken to be modules, by name, and their values at that time.
         self.modules: dict[str, Any] = {}
         self._temporaries = 0
 
     # -- names
 
     def plain(self, name: str) -> str:
-        """A private name as it is spelt inside of its class."""
+        """A private name as it is spelt inside its class."""
         start = f"_{self._owner()}__"
         return name[len(start) - 2 :] if self._owner() and name.startswith(start) else name
 
     def mangled(self, name: str) -> str:
-        """A name as Python knows it."""
+        """A name as Python stores it, mangled if it is private."""
         private = name.startswith("__") and not name.endswith("__") and bool(self._owner())
         return f"_{self._owner()}{name}" if private else name
 
@@ -81,14 +81,14 @@ class Context:
         return f"__aj_{word}_{self._temporaries}"
 
     def is_outside(self, name: str, scope: Scope) -> bool:
-        """Whether a name is a global one, or a builtin."""
+        """Whether a name is a global or a builtin."""
         return scope.owner(name) is None and name not in self.free
 
     def is_builtin(self, name: str, scope: Scope) -> bool:
         return self.is_outside(name, scope) and name not in self.globals and hasattr(builtins, name)
 
     def is_native(self, func: ast.expr, scope: Scope) -> bool:
-        """Whether a callee is one of NumPy's functions, or looks at the frame of its caller."""
+        """Whether a callee is a NumPy function, or a function that looks at its caller's frame."""
         last = func.attr if isinstance(func, ast.Attribute) else None
         while isinstance(func, ast.Attribute):
             if func.attr in self.numpy_names:
@@ -107,7 +107,7 @@ class Context:
         return False
 
     def inlines(self, inner: list[Scope]) -> bool:
-        """Whether comprehensions are code of the function around them."""
+        """Whether comprehensions are part of the code of the function around them."""
         return sys.version_info >= (3, 12) and all(s.kind == "comprehension" for s in inner)
 
     # -- sites

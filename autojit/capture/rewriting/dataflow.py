@@ -1,7 +1,7 @@
-"""Which names are assigned for sure before a statement, and which may be read after it.
+"""The names that are certainly assigned before a statement, and that may be read after it.
 
-Both walk statements in normal form.  They leave their answers on the statements: ``definite``,
-``live_in``, ``live_out`` and ``effects``.
+Both analyses walk statements in normal form. They store their results on the statements, as
+``definite``, ``live_in``, ``live_out`` and ``effects``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Definite:
     """Definite assignment, forwards."""
 
     def __init__(self, scope: Scope) -> None:
-        #: What holds where control never comes.
+        #: The state at places that control never reaches: all names.
         self.every = scope.bound | scope.params
-        #: Another function may unbind these at any time.
+        #: The names that another function may unbind at any time.
         self.never = {name for name in scope.deleted if name in scope.changed}
 
     def block(self, block: list[ast.stmt], state: Names) -> Names:
@@ -97,14 +97,15 @@ _COMPOUND = {
 
 
 class Live:
-    """Liveness, backwards: first what each statement reads and kills, then what is live after."""
+    """Liveness, backwards: first what each statement reads and kills, then what is live after
+    it."""
 
     def __init__(self, scope: Scope) -> None:
         self.every = frozenset(scope.bound | scope.params)
-        #: Others may read these at any time.
+        #: The names that other functions may read at any time.
         self.always = frozenset(scope.captured | scope.nonlocals | scope.globals)
 
-    # -- what a block reads before it is assigned, and what it assigns on every path
+    # -- the names that a block reads before it assigns them, and that it assigns on every path
 
     def summary(self, block: list[ast.stmt]) -> tuple[Names, Names]:
         reads: Names = set()
@@ -144,17 +145,17 @@ class Live:
         return found.reads, found.stores | found.deleted
 
     def _region(self, node: Any) -> Names:
-        """What a statement with other blocks may read: all that its blocks may."""
+        """The names that a statement with other blocks may read: all that its blocks may read."""
         heads, blocks = regions(node)
         reads = set(effects(heads).reads)
         for block in blocks:
             reads |= self.summary(block)[0]
         return reads
 
-    # -- what is live after each statement
+    # -- the names that are live after each statement
 
     def block(self, block: list[ast.stmt], out: Names, beside: Names) -> None:
-        """`out` is live after the block; `beside` wherever an exception may lead."""
+        """Set ``live_out``: `out` is live after the block, `beside` wherever an exception leads."""
         for node in reversed(block):
             reads, kills = self.of(node)
             node.live_out = out | beside | self.always  # type: ignore[attr-defined]
@@ -175,8 +176,8 @@ class Live:
                 self.block(block, out, beside)
 
     def _handed_on(self, node: Any, out: Names) -> Names:
-        """The names that a step may change or leave as they are, and that are read after it: it
-        takes these from the step before it."""
+        """The names that a step may change or leave unchanged, and that are read after it; a step
+        takes them from the step before."""
         kills = self.summary(node.body)[1]
         if isinstance(node, ast.For):
             kills = kills | effects(node.target).stores
@@ -184,7 +185,7 @@ class Live:
 
 
 def regions(node: Any) -> tuple[list[Any], list[list[ast.stmt]]]:
-    """The expressions and the blocks of a statement that is no construct of its own."""
+    """The expressions and the blocks of a statement that is not itself a construct."""
     if isinstance(node, ast.With):
         return [node.items], [node.body]
     if isinstance(node, ast.Match):
@@ -252,7 +253,7 @@ def without_declarations(block: list[Any]) -> list[Any]:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """What Python evaluates of the target of a type without a value."""
+    """The parts of a target that Python evaluates if it has an annotation but no value."""
     parts = [target.value] if isinstance(target, ast.Attribute | ast.Subscript) else []
     if isinstance(target, ast.Subscript):
         parts.append(target.slice)

@@ -12,22 +12,22 @@ from .scopes import COMPREHENSIONS, Scope
 if TYPE_CHECKING:
     from .context import Context
 
-#: Builtins that look at the frame of their caller, or that Python compiles in a way of its own.
+#: Builtins that look at the frame of their caller, or that Python compiles in a special way.
 AS_THEY_ARE = frozenset(("super", "globals", "locals", "vars", "dir", "__import__", "breakpoint"))
-#: What changes nothing of what a builtin says about many values.
+#: The elements that do not change the result of a builtin on many values.
 _NEUTRAL = {"sum": 0, "any": False, "all": True}
-#: The parameter of a comprehension as a function of what it runs through.
+#: The parameter of a comprehension that has become a function of its iterable.
 _ITERABLE = "__aj_iterable"
-#: Builtins that return a Python bool, whatever they are asked about.
+#: Builtins that return a Python bool, whatever their arguments are.
 _KNOWN = frozenset(("callable", "hasattr", "issubclass"))
 
 
 class Expressions:
-    """Rewrites the expressions of one function; statements are above it."""
+    """Rewrites the expressions of one function; subclasses rewrite its statements."""
 
     scope: Scope
     context: Context
-    #: The names that are assigned for sure where the expression stands.
+    #: The names that are certainly assigned at the expression.
     definite: set[str]
     #: The method's first parameter, for ``super()``.
     first: str | None
@@ -75,7 +75,7 @@ class Expressions:
         return node
 
     def checked(self, node: ast.expr, name: str) -> ast.expr:
-        """A load of a name, with Python's error where it is unbound."""
+        """A load of a name, which raises Python's error if the name is unbound."""
         owner = self.scope.owner(name)
         if owner is None or name not in owner.unbound:
             return node
@@ -90,7 +90,7 @@ class Expressions:
     # -- lazy operators
 
     def keeps_walrus(self, *nodes: ast.AST) -> bool:
-        """Whether a lambda around these would take an assignment for itself."""
+        """Whether an assignment in these nodes would belong to a lambda around them."""
         return self.context.has_walrus and any(map(_assigns, nodes))
 
     def bool_op(self, node: ast.BoolOp) -> ast.expr:
@@ -129,7 +129,7 @@ class Expressions:
         value = self.expression(middle)
         if self._is_simple(middle):
             again, rest_of = value, None
-        elif self.inner:  # where Python may refuse an assignment
+        elif self.inner:  # a comprehension, where Python may refuse an assignment
             rest_of = self.context.temporary("t")
             value, given = load(rest_of, middle), value
             again = load(rest_of, middle)
@@ -150,7 +150,7 @@ class Expressions:
         return self.ask("and_", [test, lazy(rest)], at)
 
     def _is_simple(self, node: ast.expr) -> bool:
-        """Whether a second look at an expression gives the same value."""
+        """Whether a second evaluation of an expression gives the same value."""
         if isinstance(node, ast.Constant):
             return True
         if not isinstance(node, ast.Name):
@@ -175,7 +175,7 @@ class Expressions:
         return ask(name, arguments, at)
 
     def known(self, test: ast.expr) -> bool:
-        """Whether a test has a value of Python's, whatever the values in it are."""
+        """Whether the value of a test is never traced, whatever the values in it are."""
         if isinstance(test, ast.Constant):
             return True
         if isinstance(test, ast.UnaryOp):
@@ -215,8 +215,8 @@ class Expressions:
         )  # fmt: skip
 
     def _note_filter(self, node: ast.Call) -> None:
-        """`sum`, `any` or `all` of a comprehension with conditions: what stands for an element
-        that they leave out."""
+        """For `sum`, `any` or `all` of a comprehension with conditions, note the value that
+        replaces an element that is left out."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         given = node.args[0] if len(node.args) == 1 and not node.keywords else None
         if name in _NEUTRAL and isinstance(given, ast.GeneratorExp | ast.ListComp):
@@ -240,7 +240,7 @@ class Expressions:
         return self.ask("item", [value, self.index(node.slice)], node)
 
     def index(self, node: ast.expr) -> ast.expr:
-        """An index as a value: slices are objects."""
+        """An index as a value: slices become objects."""
         if isinstance(node, ast.Slice):
             parts = (node.lower, node.upper, node.step)
             values = [constant(None, node) if p is None else self.expression(p) for p in parts]
@@ -267,12 +267,12 @@ class Expressions:
         return node
 
     def around(self, outer: Expressions) -> None:
-        """What a function inside of another takes over from it: nothing, but for checks."""
+        """Take over state from the function around this one: there is none."""
 
     def comprehension(self, node: Any) -> ast.expr:
         first, *others = node.generators
         scope = node.scope
-        # The first iterable belongs to the function, but may not assign either.
+        # The first iterable is evaluated in the function, but may not assign either.
         self.inner.append(Scope("comprehension", scope.parent))
         first.iter = self.expression(first.iter)
         self.inner[-1] = scope
@@ -297,8 +297,8 @@ class Expressions:
         return self._elements_of(node, first, others, is_list=is_list)
 
     def _elements_of(self, node: Any, first: Any, others: list[Any], *, is_list: bool) -> ast.expr:
-        """A comprehension that may run through a list whose length is a value, or may leave out
-        elements as a traced value decides."""
+        """Rewrite a comprehension that may run through a list of traced length, or whose conditions
+        may be traced."""
         conditions = others[-1].ifs if others else first.ifs
         is_filter = bool(conditions) and not any(part.ifs for part in [first, *others][:-1])
         if is_filter:
@@ -319,7 +319,7 @@ class Expressions:
 
 
 class Checks(Expressions):
-    """Leaves expressions as they are, but for names that may be unbound."""
+    """Leaves expressions as they are, except that names that may be unbound are checked."""
 
     def expression(self, node: Any) -> Any:
         if isinstance(node, ast.Name):
@@ -341,18 +341,18 @@ def first_parameter(arguments: ast.arguments) -> str | None:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Whether an expression is an object that no traced value stands for."""
+    """Whether an expression is a constant that no traced value stands for."""
     return isinstance(node, ast.Constant) and type(node.value) not in (bool, type(None))
 
 
 def _is_runtimes(func: ast.expr) -> bool:
-    """Whether a call is one of the runtime, which the rewriter has made."""
+    """Whether a call is a call of the runtime that the rewriter has made."""
     owner = func.value if isinstance(func, ast.Attribute) else None
     return isinstance(owner, ast.Name) and owner.id == RUNTIME
 
 
 def _is_of_frame(node: ast.AST) -> bool:
-    """Whether an expression means another thing in a function of its own."""
+    """Whether an expression has another meaning in a function of its own."""
     return any(
         isinstance(part, ast.Await | ast.Yield | ast.YieldFrom)
         or (isinstance(part, ast.Name) and part.id in AS_THEY_ARE)
@@ -361,7 +361,7 @@ def _is_of_frame(node: ast.AST) -> bool:
 
 
 def _assigns(node: ast.AST) -> bool:
-    """Whether an expression assigns a name of the function that it stands in."""
+    """Whether an expression assigns a name of the function around it."""
     if isinstance(node, ast.NamedExpr):
         return True
     if isinstance(node, ast.Lambda):

@@ -1,4 +1,4 @@
-"""Generator functions as functions that hand on what they yield.
+"""Generator functions become functions that hand on the values they yield.
 
     def terms(x):                       def terms(x, *, __aj_consume__):
         t = 1.0                             t = 1.0
@@ -7,8 +7,8 @@
             t *= x                                  return
                                                 t *= x
 
-``__aj_consume__`` is the body of the loop that runs through the generator, and says whether that
-ends there.  What a generator does between two elements happens in the same order as in Python.
+``__aj_consume__`` is the body of the loop that runs through the generator; it returns whether the
+loop ends there. A generator's code between two elements runs in the same order as in Python.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 from .build import branch, do, load, nodes, place, runtime, store
 
-#: The parameter that takes what is yielded.
+#: The parameter that takes yielded values.
 CONSUME = "__aj_consume__"
 _PUSHED = "__aj_pushed"
-#: The mark of those that have their other form.
+#: The attribute that marks generator functions that have their other form.
 _DONE = "is_pushed"
 _YIELDED = "__aj_yielded"
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -37,7 +37,7 @@ def is_generator(node: Any) -> bool:
 
 
 def _of_own(node: ast.AST) -> Any:
-    """The nodes of a function that are not in functions inside of it."""
+    """The nodes of a function, without those of functions inside it."""
     yield node
     if not isinstance(node, _FUNCTIONS):
         for child in ast.iter_child_nodes(node):
@@ -45,8 +45,8 @@ def _of_own(node: ast.AST) -> Any:
 
 
 def pushed(node: ast.FunctionDef) -> ast.FunctionDef | None:
-    """A generator function as one that hands on what it yields; None where its values are those of
-    ``send``, or an exception may be caught or something done at the end."""
+    """The form of a generator function that hands on what it yields. None if it uses the value of a
+    ``yield``, returns a value, or yields in a ``try`` or ``with``."""
     made = deepcopy(node)
     rewriter = _Yields()
     try:
@@ -59,7 +59,7 @@ def pushed(node: ast.FunctionDef) -> ast.FunctionDef | None:
 
 
 class _Stays(Exception):
-    """A generator that stays one."""
+    """A generator has no such form."""
 
 
 class _Yields:
@@ -83,7 +83,7 @@ class _Yields:
         for case in getattr(node, "cases", []):
             case.body = [part for each in case.body for part in self.statement(each)]
         if any(isinstance(part, _YIELDS) for part in _of_own(node)):
-            raise _Stays  # its value is used
+            raise _Stays  # the value of a yield is used
         return [node]
 
     def _handed_on(self, node: ast.Yield | ast.YieldFrom) -> list[ast.stmt]:
@@ -106,7 +106,7 @@ class _Yields:
 
 
 def with_pushed(root: Any) -> None:
-    """Put the other form of each generator function inside of a function behind it."""
+    """After each generator function inside a function, insert its other form."""
     found = nodes(root)
     if not any(type(node) in _YIELDS for node in found):
         return

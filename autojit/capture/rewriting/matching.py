@@ -12,8 +12,8 @@
                                           if __aj_guard:
                                               b
 
-Patterns of values, sequences, mappings and builtin classes become tests in Python's order, and
-names are bound where the whole pattern fits.  A ``match`` with any other pattern stays as it is.
+Patterns of values, sequences, mappings and builtin classes become tests in Python's order. Names
+are bound if the whole pattern fits. A ``match`` with any other pattern stays as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from .build import LOAD, ask, assign, branch, constant, load, place, store
 
-#: Classes that a pattern's only argument takes the subject itself of.
+#: Classes whose pattern may have one argument, which matches the subject itself.
 _SELF = frozenset((
     "bool", "bytearray", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str",
     "tuple",
@@ -34,22 +34,22 @@ _NUMBERS = frozenset(("bool", "float", "int", "complex"))
 
 
 class _Fit(NamedTuple):
-    """The tests of a pattern, and the names that it binds to what."""
+    """The tests of a pattern, and the names that it binds, with their values."""
 
     tests: list[ast.expr]
     names: list[tuple[str, ast.expr]]
 
 
 class _Stays(Exception):
-    """The pattern has no such form."""
+    """A pattern has no form as branches."""
 
 
 def as_branches(
     node: ast.Match, temporary: Callable[[str], str], is_builtin: Callable[[str], bool]
 ) -> list[ast.stmt] | None:
-    """The statements of a ``match``; None where it stays.
+    """The statements of a ``match``; None if it stays.
 
-    ``temporary`` gives new names, and ``is_builtin`` says whether a name is the builtin's.
+    ``temporary`` makes new names, and ``is_builtin`` says whether a name is the builtin's.
     """
     subject = temporary("subject")
     try:
@@ -96,7 +96,7 @@ def _every(tests: list[ast.expr], at: ast.AST) -> ast.expr:
 
 
 def _fit(pattern: Any, value: ast.expr, is_builtin: Callable[[str], bool]) -> _Fit:
-    """How a pattern fits the value of an expression that may be repeated."""
+    """The fit of a pattern to the value of an expression, which may be evaluated repeatedly."""
     if isinstance(pattern, ast.MatchValue):
         return _Fit([_compared(value, ast.Eq(), pattern.value)], [])
     if isinstance(pattern, ast.MatchSingleton):
@@ -189,8 +189,8 @@ def _class(pattern: ast.MatchClass, value: ast.expr, is_builtin: Callable[[str],
 
 
 def needs_values(node: ast.Match) -> bool:
-    """Whether a ``match`` that stays would take a traced subject for something else: a pattern
-    asks whether it is True or False, or of a class of numbers."""
+    """Whether a ``match`` that stays would misjudge a traced subject: a pattern tests for True or
+    False, or for a class of numbers."""
     return any(
         (isinstance(p, ast.MatchSingleton) and p.value is not None)
         or (isinstance(p, ast.MatchClass) and isinstance(p.cls, ast.Name) and p.cls.id in _NUMBERS)

@@ -9,8 +9,8 @@
                                     if not __aj_break_1:
                                         d
 
-Where a branch of an ``if`` never ends normally, the rest of the block moves into the other branch.
-A ``return`` that ends the function assigns ``__aj_result``.  Any other escape sets a flag, and the
+If a branch of an ``if`` never ends normally, the rest of the block moves into the other branch. A
+``return`` that ends the function assigns ``__aj_result``. Any other escape sets a flag, and the
 statements that it skips get a condition.
 """
 
@@ -48,7 +48,7 @@ def parts(node: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def escapes(node: ast.stmt) -> Escapes:
-    """Which of "break", "continue" and "return" leave a statement."""
+    """The escapes that may leave a statement, out of "break", "continue" and "return"."""
     if isinstance(node, ast.Return | ast.Break | ast.Continue):
         return frozenset((type(node).__name__.lower(),))
     known: Escapes | None = getattr(node, "escapes", None)
@@ -66,7 +66,7 @@ def escapes_of(block: list[ast.stmt]) -> Escapes:
 
 
 def never_ends(block: list[ast.stmt]) -> bool:
-    """Whether what follows a block is never reached from its end."""
+    """Whether the end of a block is never reached."""
     return any(_never_ends(node) for node in block)
 
 
@@ -88,7 +88,7 @@ def _is_endless(node: ast.stmt) -> bool:
 
 
 class _Loop:
-    """The flags of a loop, made when they are asked for."""
+    """The flags of a loop, made on demand."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -105,7 +105,7 @@ class NormalForms:
         self._loops = 0
         self._in_result = False
         self.returned = False
-        #: How many statements around may catch an error.
+        #: The number of statements around that may catch an error.
         self._caught = 0
 
     def body(self, block: list[ast.stmt]) -> list[ast.stmt]:
@@ -130,7 +130,8 @@ class NormalForms:
     def _sequence(
         self, block: list[ast.stmt], loop: _Loop | None, *, tail: bool, top: bool = False
     ) -> list[ast.stmt]:
-        """A block; `tail` says that nothing of the loop's body, or the function, follows it."""
+        """A block in normal form; `tail` says that nothing follows it in the body of the loop, or
+        in the function."""
         found: list[ast.stmt] = []
         rest = list(block)
         while rest:
@@ -164,7 +165,7 @@ class NormalForms:
         return found
 
     def _spelt(self, node: ast.stmt) -> list[ast.stmt]:
-        """A ``match`` as branches, if it has such a form; any other statement as it is."""
+        """A ``match`` as branches if it has such a form; any other statement as it is."""
         if not isinstance(node, ast.Match):
             return [node]
 
@@ -218,7 +219,8 @@ class NormalForms:
         return [self._flag(kind, loop) for kind in sorted(leaving)]
 
     def _discarding(self, node: Any, loop: _Loop | None, leaving: Escapes) -> ast.stmt:
-        """A statement whose end may raise, and so take an escape back that somebody waits for."""
+        """A statement that takes its escapes back if its end raises an error, since a statement
+        around may catch that."""
         ends = isinstance(node, ast.With) or bool(getattr(node, "finalbody", None))
         if not (self._caught and leaving and ends):
             return node
@@ -232,7 +234,7 @@ class NormalForms:
     def _compound(
         self, node: Any, loop: _Loop | None, tail: bool, leaving: Escapes
     ) -> list[ast.stmt]:
-        """Normal forms of the blocks of a statement that is no loop, and what goes before it."""
+        """Rewrite the blocks of a statement that is no loop; return the statements before it."""
         self._at = node
         if isinstance(node, ast.If):
             node.body = self._sequence(node.body, loop, tail=tail)
@@ -273,7 +275,7 @@ class NormalForms:
     def _loop(
         self, node: Any, rest: list[ast.stmt], outer: _Loop | None
     ) -> tuple[list[ast.stmt], list[ast.stmt], Escapes]:
-        """What goes before a loop, what follows it, and how the function may leave in it."""
+        """The statements before a loop and after it, and the ways to leave the function in it."""
         self._loops += 1
         loop = _Loop(self._loops)
         leaving = escapes_of(node.body) & {"return"}
@@ -306,7 +308,7 @@ class NormalForms:
     def _test_inside(
         self, node: ast.While, loop: _Loop, body: list[ast.stmt], *, plain: bool
     ) -> list[ast.stmt]:
-        """The body of a ``while True`` that begins with the test, which assigns names."""
+        """The body of a ``while True`` that begins with the loop's test, which assigns names."""
         over = self._internal(f"__aj_over_{loop.number}")
         node.over = over  # type: ignore[attr-defined]
         test = node.test
@@ -322,7 +324,7 @@ def _ends_on_a_side(node: ast.If) -> bool:
 
 
 def _moved(node: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
-    """Move what follows an ``if`` into the branch that goes on; what is left of it."""
+    """Move the statements after an ``if`` into its branch that goes on; return the rest of them."""
     if not rest:
         return rest
     if never_ends(node.body):

@@ -1,4 +1,4 @@
-"""A runtime with Python's own semantics: what every runtime does where conditions are known."""
+"""A runtime with Python's own semantics: every runtime has these where conditions are known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Unbound:
 
 
 UNBOUND = Unbound()
-#: In the place of an element that a comprehension leaves out.
+#: Stands for an element that a comprehension leaves out.
 ABSENT = object()
 
 _Thunk = Callable[[], Any]
@@ -28,11 +28,11 @@ _Put = Callable[[tuple[Any, ...]], None]
 
 
 class PlainRuntime:
-    """The methods that twins call, on values that Python can decide about."""
+    """The methods that twins call, for values that Python can decide on."""
 
     #: The value of names that are not bound.
     unbound = UNBOUND
-    #: Names of NumPy's module whose calls are the runtime's.
+    #: Attributes of `numpy` whose calls go through the runtime.
     numpy_names: frozenset[str] = frozenset()
     slice = slice
 
@@ -46,7 +46,7 @@ class PlainRuntime:
         return x
 
     def notice(self) -> None:
-        """A list or dict may have been changed in place."""
+        """Note that a list or dict may have been changed in place."""
 
     def branch(
         self, site: int, test: Any, then: _Thunk, orelse: _Thunk | None,
@@ -80,7 +80,7 @@ class PlainRuntime:
     # -- names
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
-        """The value of a name; raises Python's error where it is not bound."""
+        """The value of a name; raises Python's error if the name is unbound."""
         if value is not UNBOUND:
             return value
         if free:
@@ -123,24 +123,24 @@ class PlainRuntime:
         return body() if test else orelse()
 
     def kept(self, test: Any, value: _Thunk, neutral: Any) -> Any:
-        """An element of a comprehension if a condition holds."""
+        """An element of a comprehension if a condition holds, else ABSENT."""
         return value() if test else ABSENT
 
     def generator(self, function: Any, pushed: Any) -> None:
-        """A generator function inside of a twin has another form."""
+        """Note that a generator function inside a twin has another form."""
 
     def unpacked(self, x: Any, count: int) -> Any:
-        """What is assigned to so many targets; -1 if one of them takes a list."""
+        """The value to assign to ``count`` targets; -1 if one of them is starred."""
         return x
 
     def perhaps(self, test: Any, value: _Thunk) -> Any:
-        """An element of a comprehension, or that it is left out."""
+        """An element of a comprehension, or ABSENT if it is left out."""
         return value() if test else ABSENT
 
     def elements(
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
-        """A comprehension, as a function of what it runs through."""
+        """The result of a comprehension that is a function of its iterable."""
         found = made(it)
         if not is_filter:
             return found
@@ -158,7 +158,7 @@ class PlainRuntime:
         return a is b
 
     def is_sequence(self, value: Any, least: int, more: bool) -> bool:
-        """Whether a pattern of so many elements, or more, fits a value."""
+        """Whether a pattern of ``least`` elements, or of more if ``more``, fits a value."""
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray)):
             return False
         return len(value) >= least if more else len(value) == least
@@ -168,7 +168,7 @@ class PlainRuntime:
         return isinstance(value, Mapping) and all(key in value for key in keys)
 
     def matched(self, value: Any) -> Any:
-        """The subject of a ``match`` whose patterns ask for True, False or a class of numbers."""
+        """The subject of a ``match`` whose patterns test for True, False or a class of numbers."""
         return value
 
     def item(self, array: Any, index: Any) -> Any:
@@ -181,7 +181,7 @@ class PlainRuntime:
         return a != b
 
     def iterable(self, x: Any) -> Any:
-        """What a comprehension runs through."""
+        """The iterable of a comprehension."""
         return x
 
     def delete_item(self, x: Any, index: Any) -> None:
@@ -194,11 +194,11 @@ class PlainRuntime:
         array[index] = getattr(operator, name)(array[index], value())
 
     def suspended(self) -> bool:
-        """Whether a function is left at a call of itself, to be gone on with later."""
+        """Whether the function has been left at a recursive call, to be continued later."""
         return False
 
     def call_self(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """A call of a function in its own body."""
+        """Call a function in its own body."""
         return self.call(function, *args, **kwargs)
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:

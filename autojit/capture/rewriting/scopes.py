@@ -1,6 +1,6 @@
-"""Scopes of a function and of all inside of it: names bound, read, captured and deleted.
+"""Scopes of a function and of everything inside it: names bound, read, captured and deleted.
 
-Each node that opens a scope gets it as its attribute ``scope``.
+Each node that opens a scope gets the scope as its attribute ``scope``.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Scope:
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.loads: set[str] = set()
-        #: Names of this scope that become unbound in it or in a function inside of it.
+        #: Names of this scope that become unbound in it or in a function inside it.
         self.deleted: set[str] = set()
-        #: Names of this scope that a function inside of it reads, or binds.
+        #: Names of this scope that functions inside it read or bind (captured), or bind (changed).
         self.captured: set[str] = set()
         self.changed: set[str] = set()
-        #: Names that are read here or further inside and bound further outside.
+        #: Names that are read here or further inside, and bound further outside.
         self.free: set[str] = set()
         #: Names that a comprehension binds in the function around it.
         self.walrus: set[str] = set()
         #: Names that the rewriter made.
         self.internal: set[str] = set()
-        #: Names that begin as the runtime's ``unbound``.
+        #: Names that start as the runtime's ``unbound``.
         self.unbound: set[str] = set()
-        #: Whether code inside of it has to stay as it is.
+        #: Whether the code inside it has to stay as it is.
         self.untouched = False
 
     @property
@@ -52,7 +52,7 @@ class Scope:
         return name in self.globals
 
     def owner(self, name: str) -> Scope | None:
-        """The scope that a name belongs to; None if that lies outside of the whole tree."""
+        """The scope that a name belongs to; None if it lies outside the whole tree."""
         scope: Scope | None = self
         while scope is not None:
             if scope is self or scope.kind != "class":
@@ -64,7 +64,7 @@ class Scope:
         return None
 
     def function(self) -> Scope:
-        """The function whose code binds what a comprehension assigns."""
+        """The function whose code binds the names that a comprehension assigns."""
         scope = self
         while scope.kind in ("comprehension", "generator") and scope.parent is not None:
             scope = scope.parent
@@ -135,7 +135,7 @@ class Scopes:
         self._function(node, scope)
 
     def _outside(self, node: Any, scope: Scope) -> None:
-        """What is evaluated where a function is defined."""
+        """Visit the parts of a function that are evaluated where it is defined."""
         arguments = node.args
         self.visit(arguments.defaults + arguments.kw_defaults, scope)
         if not isinstance(node, ast.Lambda):
@@ -196,7 +196,7 @@ class Scopes:
         self.visit([node.value], scope)
 
     def _close(self, scope: Scope) -> None:
-        """Tell the owners of names what this scope does with them; inner scopes come first."""
+        """Tell the owners of names how this scope uses them; inner scopes come first."""
         parent = scope.parent
         if parent is None:
             return
@@ -263,11 +263,11 @@ _VISIT: dict[type, Callable[[Scopes, Any, Scope], None]] = {
 }
 
 
-# -- what a part of a function does ---------------------------------------------------------
+# -- the effects of a part of a function ----------------------------------------------------
 
 
 class Effects:
-    """The names that a statement or expression reads, binds for sure, may bind, and unbinds."""
+    """The names that a statement or expression reads, certainly binds, may bind, and unbinds."""
 
     __slots__ = ("deleted", "maybe", "reads", "stores")
 
@@ -283,7 +283,7 @@ class Effects:
 
 
 def effects(*nodes: Any) -> Effects:
-    """The effects of nodes on the function around them; those of functions inside are reads."""
+    """The effects of nodes on the function around them; those of inner functions are reads."""
     found = Effects()
     stack: list[Any] = list(nodes)
     while stack:

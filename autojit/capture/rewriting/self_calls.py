@@ -1,13 +1,13 @@
-"""Calls of a function in its own body, each in a statement of its own.
+"""Calls of a function in its own body, each moved into a statement of its own.
 
     return n * f(n - 1)     ->      __aj_self_1 = f(n - 1)              # marked
                                     if __autojit__.suspended():
                                         return __autojit__.unbound
                                     return n * __aj_self_1
 
-So a function that calls itself can be left at such a call and gone on with later (see
-``capture.recursion``).  ``a if c else f(x)``, ``a and f(x)`` become branches; calls in conditions
-of loops, in comprehensions and in functions inside stay as they are.
+So a function that calls itself can be left at such a call and continued later (see
+``capture.recursion``). ``a if c else f(x)`` and ``a and f(x)`` become branches. Calls in conditions
+of loops, in comprehensions and in inner functions stay as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLOSED = (
     ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.FunctionDef,
     ast.AsyncFunctionDef, ast.ClassDef, ast.NamedExpr,
 )  # fmt: skip
-#: The expressions of statements that are evaluated once, before anything else of them.
+#: The expressions of statements that are evaluated once, before the rest of the statement.
 _HEADS = {
     ast.Return: "value", ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value",
     ast.Expr: "value", ast.If: "test", ast.For: "iter", ast.Match: "subject",
@@ -77,7 +77,7 @@ class SelfCalls:
         return isinstance(func, ast.Name) and func.id == self._name
 
     def _expression(self, node: Any, before: list[Any]) -> Any:
-        """An expression without calls of the function, which are made in ``before``."""
+        """An expression without recursive calls, which move into ``before``."""
         if not self._has(node):
             return node
         if isinstance(node, ast.IfExp) and (self._has(node.body) or self._has(node.orelse)):

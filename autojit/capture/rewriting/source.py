@@ -1,7 +1,7 @@
-"""The tree of a code object, found in the source and proved by its bytecode.
+"""The syntax tree of a code object, found in the source and confirmed by the bytecode.
 
-The source may have changed since the code was compiled, and other tools change bytecode.  So the
-tree that is found is compiled again, and counts only where that gives the function's own code.
+The source may have changed since the code was compiled, and other tools change bytecode. So a tree
+that is found is compiled again, and is accepted only if that gives the function's own code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FunctionNode = ast.FunctionDef | ast.Lambda
 
 #: The function around a compiled tree; its parameters are the free variables.
 FACTORY = "__aj_factory"
-#: The flags of a code object that `from __future__` has set.
+#: The flags of a code object that `from __future__` sets.
 _FUTURES = 0
 for _name in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _name).compiler_flag
@@ -29,16 +29,16 @@ _NESTED = 0x10
 
 
 class NoSource(Exception):
-    """The words say why a function has no twin."""
+    """A function has no twin; the message says why."""
 
 
 @dataclass
 class Found:
-    """The tree of a function, and what it takes to compile it as Python did."""
+    """The tree of a function, and the facts that are needed to compile it as Python did."""
 
     node: FunctionNode
     lines: list[str]
-    #: The class whose name is a part of private names, or None.
+    #: The class whose name is part of private names, or None.
     owner: str | None
 
     def text(self, node: ast.expr) -> str:
@@ -53,7 +53,7 @@ class Found:
 
 
 def find(function: FunctionType) -> Found:
-    """The tree of a function; raises ``NoSource``."""
+    """The tree of a function; raises ``NoSource`` if there is none."""
     code = function.__code__
     owner = owner_of(code.co_qualname)
     for fresh in (False, True):
@@ -85,7 +85,7 @@ def owner_of(qualname: str) -> str | None:
 
 
 def bare(node: FunctionNode) -> None:
-    """Remove what is no part of the code: decorators, annotations, the values of defaults."""
+    """Remove the parts that are not in the code: decorators, annotations, values of defaults."""
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     for argument in (*every, arguments.vararg, arguments.kwarg):
@@ -107,9 +107,9 @@ def compiled(
     node: FunctionNode, code: CodeType, owner: str | None, free: tuple[str, ...],
     imports: tuple[str, ...] = (),
 ) -> CodeType:  # fmt: skip
-    """The code object of a tree, with these free variables, in a class of this name.
+    """The code object of a tree with the given free variables, in a class of the given name.
 
-    Python compiles ``a.b()`` in another way where the module imports ``a``.
+    Python compiles ``a.b()`` in another way if the module imports ``a``.
     """
     at: dict[str, Any] = {
         "lineno": node.lineno, "col_offset": 0, "end_lineno": node.lineno, "end_col_offset": 0,
@@ -149,7 +149,7 @@ def _definition(name: str, arguments: ast.arguments, body: list[ast.stmt], at: A
 
 
 def _imports(node: FunctionNode, namespace: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Which names the module may have imported, the likeliest ones first."""
+    """The sets of names that the module may have imported, the likeliest first."""
     names = sorted({
         call.func.value.id
         for call in nodes(node)
@@ -168,7 +168,7 @@ def _imports(node: FunctionNode, namespace: dict[str, Any]) -> Iterator[tuple[st
         )
     )
     yield likely
-    # An object may be imported without looking like it.  A few names are tried in every way.
+    # An object may be imported without looking like it. All choices of a few names are tried.
     known = sorted(names, key=lambda name: name not in namespace)[:5]
     for count in range(len(known) + 1):
         for chosen in itertools.combinations(known, count):
@@ -215,7 +215,7 @@ def _same_constant(a: Any, b: Any) -> bool:
     )
 
 
-# -- where it stands ----------------------------------------------------------------------
+# -- the place in the source --------------------------------------------------------------
 
 
 def _candidates(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:
@@ -226,17 +226,18 @@ def _candidates(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:
 
 
 def _last_line(code: CodeType) -> int:
-    """The last line that has code of a function, or of one inside of it."""
+    """The last line with code of a function, or of a function inside it."""
     last = max((line for _, _, line in code.co_lines() if line is not None), default=0)
     inner = (_last_line(c) for c in code.co_consts if isinstance(c, CodeType))
     return max(last, code.co_firstlineno, *inner) if code.co_consts else last
 
 
 def _block(lines: list[str], first: int, last: int) -> ast.Module | None:
-    """The tree of a block that ends at that line, or at the first one after it where it can."""
+    """The tree of a block that ends at the line ``last``, or at the first line after it at which it
+    can end."""
     start = lines[first - 1] if first <= len(lines) else ""
     indented = start[:1].isspace()
-    #: Statements go on beyond the last code by brackets, and by clauses without code.
+    #: Brackets, and clauses without code, extend statements beyond the last line with code.
     for end in range(last, min(len(lines), last + 200) + 1):
         text = "".join(lines[first - 1 : end])
         try:
@@ -267,7 +268,7 @@ def _definitions(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:
 
 
 def _end_of_block(lines: list[str], first: int, last: int) -> int:
-    """The last line of a block that is known to go as far as `last`, by indentation."""
+    """The last line of a block by indentation; the block is known to go as far as `last`."""
     indent = _indent(lines[first - 1]) if first <= len(lines) else 0
     end = last
     for number in range(last + 1, len(lines) + 1):
@@ -286,7 +287,7 @@ def _indent(line: str) -> int:
 def _lambdas(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:
     tree = _block(lines, code.co_firstlineno, _last_line(code))
     found = _fitting(code, tree) if tree is not None else []
-    if not found:  # it begins in the middle of a statement
+    if not found:  # the lambda begins in the middle of a statement
         try:
             found = _fitting(code, ast.parse("".join(lines)))
         except SyntaxError:

@@ -56,14 +56,14 @@ class Statements(Assignments):
         node.body = node.body or [ast.Pass(**place(node))]
 
     def _of_self(self) -> str:
-        """A name for what the function returns where it calls itself."""
+        """A name for the result of a recursive call."""
         name = self.context.temporary("self")
         self.scope.bound.add(name)
         self.scope.internal.add(name)
         return name
 
     def _unbound(self, body: list[ast.stmt]) -> set[str]:
-        """The local names that are looked at where they may be unbound."""
+        """The local names that are accessed where they may be unbound."""
         mine = self.scope.locals
         found: set[str] = set()
         removed = self.scope.deleted & mine
@@ -79,7 +79,7 @@ class Statements(Assignments):
         return found | (removed & self.scope.changed)
 
     def _prologue(self, node: Any, returned: bool) -> list[ast.stmt]:
-        """Declarations, and values of names that may be looked at too early."""
+        """Declarations, and first values of names that may be accessed too early."""
         found: list[ast.stmt] = []
         scope = self.scope
         if scope.globals:
@@ -113,14 +113,14 @@ class Statements(Assignments):
         return found
 
     def inner_block(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        """A block inside of a statement; what follows it sees the names that were there before."""
+        """A block inside a statement; the code after it sees the names from before the block."""
         before = self.definite
         found = self.block(block)
         self.definite = before
         return found or ([ast.Pass(**place(block[0]))] if block else [])
 
     def declared(self, nodes: list[Any], inner: list[ast.stmt], at: ast.AST) -> list[ast.stmt]:
-        """The body of a function that stands for a part of this one."""
+        """The body of a function that stands for a part of this one, with its declarations."""
         writes = effects(nodes).writes
         return self._declarations(writes, at) + inner
 
@@ -160,7 +160,7 @@ class Statements(Assignments):
         writes = effects(node.body).writes
         test = self.expression(node.test)
         if node.flags and isinstance(node.test, (ast.Name, ast.Attribute, ast.Subscript)):
-            test = ask("not_", [ask("not_", [test], node)], node)  # a list, of which it asks alone
+            test = ask("not_", [ask("not_", [test], node)], node)  # a list counts by its truth
         test = self._guarded(node.flags, test, node)
         name = f"__aj_body_{site}"
         body = self._declarations(writes, node) + self.inner_block(node.body)
@@ -185,7 +185,7 @@ class Statements(Assignments):
         return [item, body, *self._asked("loop_for", site, parts, node)]
 
     def _guarded(self, flags: tuple[str, ...], test: ast.expr | None, at: ast.AST) -> ast.expr:
-        """That no flag is set, and then the test."""
+        """The test that no flag is set, followed by the given test."""
         parts = [ask("not_", [load(flag, at)], at) for flag in flags]
         every = parts if test is None else [*parts, test]
         return every[0] if len(every) == 1 else ask("and_", [every[0], *map(lazy, every[1:])], at)
@@ -278,7 +278,7 @@ class Statements(Assignments):
             item.context_expr = self.expression(item.context_expr)
             if item.optional_vars is not None:
                 item.optional_vars = self.target(item.optional_vars)
-        notice = do(ask("notice", [], node), node)  # of what the manager does
+        notice = do(ask("notice", [], node), node)  # the manager may have changed something
         node.body = [notice, *self.inner_block(node.body)]
         return [*before, node, notice]
 
@@ -299,7 +299,7 @@ class Statements(Assignments):
         return owner.unbound if owner is not None else set()
 
     def _handler(self, node: ast.ExceptHandler) -> None:
-        """``except E as e`` where ``e`` is unbound by a value afterwards."""
+        """Rewrite ``except E as e`` so that ``e`` gets the value ``unbound`` afterwards."""
         name, held = node.name, self.context.temporary("error")
         assert name is not None
         node.name = held
@@ -339,7 +339,7 @@ class Statements(Assignments):
         return [node]
 
     def _check(self, body: list[Any], scope: Scope) -> None:
-        """Names that may be unbound, in code that stays as it is."""
+        """Check names that may be unbound, in code that stays as it is."""
         outer: Scope | None = scope
         while outer is not None and not outer.unbound:
             outer = outer.parent

@@ -1,4 +1,4 @@
-"""``np.testing``: comparisons of traced arrays whose values are at hand."""
+"""``np.testing``: comparisons of traced arrays whose values are available."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-#: Where the functions of ``np.testing`` are written.
+#: The module that defines the functions of ``np.testing``.
 MODULE = "numpy.testing._private.utils"
 
 
 def on_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What calls a function of ``np.testing`` with plain numbers in the place of traced ones."""
+    """A function of ``np.testing`` that gets plain numbers in place of traced ones."""
     return functools.partial(_checked, function)
 
 

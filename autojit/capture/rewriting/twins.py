@@ -1,7 +1,7 @@
 """Twins of functions: the same function, with its constructs as calls of a runtime.
 
 A twin shares the globals, the cells of the closure, the defaults and the attributes of its
-function.  The code is made once for each code object of the user's.
+function. The code is made once for each code object of the user's.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .scopes import Scopes
 from .source import Found, NoSource, compiled, find
 from .statements import Statements
 
-#: How many twins of function objects, and how many codes, are kept.
+#: The most twins of function objects, and the most codes, that are kept.
 MOST = 1024
 #: The flag of generator functions.
 GENERATOR = 0x20
-_COROUTINE = 0x80 | 0x100 | 0x200  # and what is both
-_OPTIMIZED = 0x1  # of all code but that of classes and modules
+_COROUTINE = 0x80 | 0x100 | 0x200  # coroutines of both kinds, and asynchronous generators
+_OPTIMIZED = 0x1  # set for all code except that of classes and modules
 _LOCALS = frozenset(("locals", "eval", "exec"))
 _LOCALS_ALONE = frozenset(("vars", "dir"))
 _FRAMES = frozenset(("_getframe", "currentframe"))
@@ -38,13 +38,13 @@ _NOTHING = "there is nothing to rewrite in it"
 
 @dataclass
 class _Recipe:
-    """How to make the twins of the functions that share a code object, or why there are none."""
+    """The way to make twins of functions that share a code object, or the reason against them."""
 
     code: weakref.ref[CodeType]
     twin: CodeType | None = None
     runtime: Any = None
     reason: str = ""
-    #: Globals that were modules when the code was made.
+    #: The globals that were modules when the code was made.
     modules: tuple[tuple[str, Any], ...] = ()
 
     def fits(self, function: FunctionType) -> bool:
@@ -55,22 +55,22 @@ class _Recipe:
 
 
 class _NoRuntime:
-    """Stands for any runtime where only the reason is asked for."""
+    """Stands for a runtime if only the reason is wanted."""
 
     def __init__(self, sites: tuple[Any, ...]) -> None:
         self.sites = sites
 
 
 _lock = Lock()
-#: By the code object and the class of the runtime.
+#: Recipes by code object and class of the runtime.
 _recipes: OrderedDict[tuple[int, type], _Recipe] = OrderedDict()
-#: By the function and the class of the runtime: the function, what it was, and its twin.
+#: By function and class of the runtime: the function, its parts at that time, and its twin.
 _twins: OrderedDict[tuple[int, type], tuple[Any, ...]] = OrderedDict()
 _twin_codes: dict[int, weakref.ref[CodeType]] = {}
 
 
 def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | None:
-    """The twin of a function where it has been made and still fits."""
+    """The twin of a function, if it has been made and still fits."""
     known = _twins.get((id(function), runtime_class))
     if (
         known is not None
@@ -85,9 +85,9 @@ def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | No
 
 
 def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
-    """The twin of a function, or None: then ``reason_against`` says why.
+    """The twin of a function, or None; then ``reason_against`` says why.
 
-    The same function object gets the same twin while its code and its defaults stay.
+    The same function object keeps its twin as long as its code and its defaults stay.
     """
     twin = known_twin(function, runtime_class)
     if twin is not None:
@@ -106,13 +106,13 @@ def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
 
 
 def reason_against(function: FunctionType, runtime_class: type | None = None) -> str | None:
-    """Why a function has no twin, in words; None where it has one."""
+    """The reason why a function has no twin, in words; None if it has one."""
     return _recipe(function, runtime_class or _NoRuntime).reason or None
 
 
 def known_reason(code: CodeType) -> str | None:
-    """Why the functions with a code object have no twin, where one was wanted and a twin would
-    have been another function."""
+    """The reason why the functions with a code object have no twin. None if no twin was wanted, or
+    if a twin would have been the same function."""
     for (number, _), known in list(_recipes.items()):
         if number == id(code) and known.code() is code and known.reason not in ("", _NOTHING):
             return known.reason
@@ -120,7 +120,7 @@ def known_reason(code: CodeType) -> str | None:
 
 
 def is_twin_code(code: CodeType) -> bool:
-    """Whether a code object is a twin's, or one of a function inside of a twin."""
+    """Whether a code object is that of a twin, or of a function inside a twin."""
     known = _twin_codes.get(id(code))
     return known is not None and known() is code
 
@@ -173,7 +173,7 @@ def _made(function: FunctionType, recipe: _Recipe) -> FunctionType:
 
 
 def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
-    """Find, rewrite and compile; raises ``NoSource``."""
+    """Find, rewrite and compile the code of a twin; raises ``NoSource``."""
     code = function.__code__
     if code.co_flags & _COROUTINE:
         raise NoSource("it is a coroutine")
@@ -214,9 +214,9 @@ def _compiled(found: Found, code: CodeType) -> CodeType:
 
 
 def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:
-    """A code object, and those inside of it, with the names that Python would give them.
+    """A code object, and the ones inside it, with the names that Python would give them.
 
-    What the rewriter has made bears the name of the user's function around it, for tracebacks.
+    Functions made by the rewriter bear the name of the user's function around them, for tracebacks.
     """
     own = name if "__aj_" in made.co_name else made.co_name
     spelt = _spelt(made.co_qualname, start, qualname)
@@ -239,7 +239,7 @@ def _spelt(made: str, start: str, qualname: str) -> str:
 
 
 def _remember(code: CodeType) -> None:
-    """Know a code object, and those inside of it, as a twin's."""
+    """Mark a code object, and the ones inside it, as a twin's."""
     key = id(code)
     _twin_codes[key] = weakref.ref(code, lambda _: _twin_codes.pop(key, None))
     for constant in code.co_consts:
@@ -247,7 +247,7 @@ def _remember(code: CodeType) -> None:
             _remember(constant)
 
 
-# -- what has no twin ---------------------------------------------------------------------
+# -- functions without a twin -------------------------------------------------------------
 
 
 def _refuse(root: Any) -> None:

@@ -1,1 +1,1 @@
-"""What a block may change: names, places in containers, and what they hold."""
+"""The changes that a block may make: to names, to places in containers, and to their contents."""

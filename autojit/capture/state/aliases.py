@@ -1,8 +1,8 @@
-"""Arrays that may be one array, and may not: names that a block has bound to one or another.
+"""Arrays that may be the same array, or not: names that a block has bound to one or another.
 
-In Python a result of a block may be an array from outside of it, and two results may be one array.
-Which they are is known only when the code runs.  So each of them is used freely until one is
-changed in place; those that may be the same array are refused from then on.
+In Python a result of a block may be an array from outside it, and two results may be one array.
+Whether they are is known only when the code runs. So each of them is used freely until one is
+changed in place; from then on, the arrays that may be the same as that one are refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .origins import Origin, Origins, Slot, in_order
 def origins(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origins:
     """The arrays that a leaf may be at the end of a block; none for numbers, which do not change.
 
-    ``inputs`` are the arrays that a step is given, by their identities.
+    ``inputs`` are the arrays that a step gets, by their identities.
     """
     found = _origin(leaf, trace, inputs)
     if found is None:
@@ -57,8 +57,8 @@ def _origin(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origin | Non
 
 
 def _traced(leaf: FreshArray) -> Any:
-    """A created array as a traced one, so that changes of it are seen; itself where it cannot be
-    one."""
+    """A created array as a traced one, so that its changes are seen; the array itself if it cannot
+    be traced."""
     mark = len(raised.errors or ())
     try:
         return hooks.traced(leaf)
@@ -84,8 +84,8 @@ _FOREIGN = Origin("outside", id(FOREIGN), FOREIGN)
 def relate_all(
     pairs: Iterable[Any], arrays: Mapping[Slot, Tracer], outside: Mapping[int, Any]
 ) -> None:
-    """In the current trace: the arrays of slots may be those of others, or from outside, and what
-    these may be in turn."""
+    """Note in the current trace that arrays of slots may be those of other slots, or arrays from
+    outside, and whatever these may be in turn."""
     found: list[tuple[Tracer, list[Any]]] = []
     for a, b in in_order(pairs, arrays, outside):
         if b in arrays:
@@ -104,8 +104,8 @@ def relate_all(
 def results_of(
     results: Sequence[Value], types: Sequence[LeafType], leaves: Sequence[Sequence[Any]]
 ) -> list[Tracer]:
-    """The results of a block's op as the user sees them; ``leaves`` are what they are at the end of
-    each way through it."""
+    """The results of a block's op as the user sees them; ``leaves`` are their values at the end of
+    each way through the block."""
     trace = current_trace()
     assert trace is not None
     made = [Tracer(v, trace, t.weak) for v, t in zip(results, types, strict=True)]
@@ -117,7 +117,7 @@ def results_of(
 
 
 def is_copied(leaf: Any, outside: Container[int] = ()) -> bool:
-    """Whether a list holds a copy of an array, which may not change therefore; ``outside`` are the
+    """Whether a list holds a copy of an array, which therefore may not change. ``outside`` has the
     identities of arrays of which a block has put copies into lists."""
     leaf = bare(leaf)
     if not isinstance(leaf, Tracer):

@@ -1,4 +1,4 @@
-"""Lists to which a loop appends as often as a traced value decides, and from which it takes."""
+"""Lists to which a loop appends, or from which it removes, as often as a traced value decides."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .stretch import (
     stretch_in,
 )
 
-#: Times that a body is traced until it is known what a step appends at most; then nothing bounds
-#: it.
+#: The most times that a body is traced to find out how much a step appends at most; after that,
+#: nothing bounds it.
 _ROUNDS = 10
 
 
 class _Growing(NamedTuple):
-    """A list that has a stretch for its elements as long as a loop runs."""
+    """A list that holds a stretch in place of its elements while a loop runs."""
 
     items: list[Any]
     elements: Elements
-    #: How many elements it has at most before the loop.
+    #: The most elements that it has before the loop.
     first: int
-    #: How many more a step leaves it with at most; None where nothing bounds that.
+    #: The most elements that a step adds to it; None if nothing bounds that.
     step: int | None
-    #: How often a step has been found to append more.
+    #: The number of times that a step was found to append more.
     rounds: int = 0
 
     def room(self, steps: int | None) -> int | None:
-        """How many elements it has at most; None where nothing bounds that."""
+        """The most elements that it has after ``steps`` steps; None if nothing bounds that."""
         limit = getattr(self.items, "maxlen", None)
         if limit is not None:
             return int(limit)
@@ -49,7 +49,7 @@ class _Growing(NamedTuple):
 
 
 class Lists:
-    """The lists of a loop whose length is a value, and what they held before the loop."""
+    """The lists of a loop that have a traced length, and their contents before the loop."""
 
     def __init__(self) -> None:
         self._growing: dict[int, _Growing] = {}
@@ -82,12 +82,12 @@ class Lists:
             if room is None:
                 stretch_out(items, elements, max(ROOM, 2 * first), is_limited=True)
             else:
-                more = hasattr(items, "maxlen")  # before one goes at the other end
+                more = hasattr(items, "maxlen")  # until one drops out at the other end
                 stretch_out(items, elements, max(room + more, 1), is_limited=False)
 
     def begin(self, before: Before) -> None:
-        """A step begins: what it appends has room, and no other list has more elements than before
-        the loop."""
+        """Begin a step: the elements that it appends have room, and no other list has more elements
+        than before the loop."""
         for items, held in _stretched(before):
             most = self._most(items, held)
             each = self._growing.get(id(items))
@@ -95,7 +95,7 @@ class Lists:
                 bounded(items, most - ((each.step or 0) if each is not None else 0))
 
     def _most(self, items: list[Any], held: list[Any]) -> int | None:
-        """How many elements a list has at most after any step; None where nothing bounds that."""
+        """The most elements that a list has after any step; None if nothing bounds that."""
         first = stretch_in(held)
         each = self._growing.get(id(items))
         if first.is_limited:
@@ -103,13 +103,12 @@ class Lists:
         return first.most if each is None else each.room(self._steps)
 
     def bounds(self, before: Before) -> list[tuple[list[Any], int]]:
-        """The lists whose length is a value, and how many elements they have at most after the
-        loop."""
+        """The lists of traced length, with the most elements that they have after the loop."""
         found = [(items, self._most(items, held)) for items, held in _stretched(before)]
         return [(items, most) for items, most in found if most is not None]
 
     def check(self, before: Before) -> None:
-        """A step ends: raise Resized where a list has more elements, or others, than it may."""
+        """End a step: raise Resized if a list has more elements, or other ones, than it may."""
         wrong = []
         for items, held in _stretched(before):
             first, now = stretch_in(held), stretch_in(items)
@@ -125,11 +124,11 @@ class Lists:
             raise Resized(wrong)
 
     def held_before(self) -> list[tuple[list[Any], list[Any]]]:
-        """The lists, and what they held before the loop."""
+        """The lists, and their contents before the loop."""
         return list(self._held)
 
     def put_back(self) -> None:
-        """The loop is not captured after all."""
+        """Restore the lists, since the loop is not captured after all."""
         for items, held in reversed(self._held):
             items[:] = held
         self._growing.clear()
@@ -137,7 +136,7 @@ class Lists:
 
 
 def _stretched(before: Before) -> list[tuple[list[Any], list[Any]]]:
-    """The lists whose length is a value, and what they held before a loop."""
+    """The lists of traced length, and their contents before a loop."""
     found = []
     for items, held in before.heap.held.values():
         if is_list(items) and has_stretch(items) and has_stretch(held):

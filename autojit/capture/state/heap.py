@@ -39,12 +39,12 @@ from .optional import Optional, inner
 from .stretch import has_stretch, is_list, put_together
 from .unread import UNREAD, Lost, Unread
 
-#: What holds nothing that can be changed, or is found by other means.
+#: Types of objects that hold nothing that can be changed, or that are found by other means.
 _LEAVES = (
     np.generic, Tracer, FreshArray, Argument, str, bytes, int, float, complex, bool, type(None),
     ModuleType, range, slice, np.dtype, np.ufunc, frozenset,
 )  # fmt: skip
-#: Containers that are followed; a block that reaches more of them is refused if it changes any.
+#: The most containers that are followed; a block that reaches more is refused if it changes any.
 MOST = 10_000
 
 
@@ -57,13 +57,13 @@ _local = _Local()
 
 
 def reached() -> list[Any]:
-    """Containers of ours that each construct looks at."""
+    """Our own containers that each construct looks at."""
     return _local.reached
 
 
 @contextmanager
 def also_reached(container: Any) -> Iterator[None]:
-    """A context in which each construct looks at a container of ours too."""
+    """A context in which each construct also looks at one of our own containers."""
     _local.reached.append(container)
     try:
         yield
@@ -93,7 +93,7 @@ class Place(NamedTuple):
         return contents(self.container)[self.key]
 
     def set(self, value: Any) -> None:
-        """An element behind a list's last one is appended to it."""
+        """Set the value; an element after a list's last one is appended."""
         if isinstance(self.container, list) and self.key == len(self.container):
             self.container.append(value)
         else:
@@ -101,9 +101,10 @@ class Place(NamedTuple):
 
 
 class Heap:
-    """The containers that are reachable from some values, and what they hold now.
+    """The containers that are reachable from some values, and their contents now.
 
-    ``apart`` are cells and names of modules, as ``(space, name)``, that are no places of the heap.
+    ``apart`` are cells, and ``names`` are names of modules, as ``(space, name)``; these are not
+    places of the heap.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class Heap:
         self.held: dict[int, tuple[Any, Any]] = {}
         #: Objects of which only the state is known.
         self.states: dict[int, tuple[Any, Any]] = {}
-        #: What lists hold as a step begins whose elements it may not read.
+        #: The contents, when a step begins, of lists whose elements it may not read.
         self.emptied: dict[int, list[Any]] = {}
         self._apart = {id(x) for x in apart}
         self._names = {(id(space), name) for space, name in names}
@@ -129,7 +130,7 @@ class Heap:
             left.extend(self._note(x))
 
     def _note(self, x: Any) -> Iterable[Any]:
-        """Remember what an object holds; gives what it refers to."""
+        """Remember the contents of an object; return the objects that it refers to."""
         kind = type(x)
         if isinstance(x, tuple):
             return x
@@ -168,7 +169,7 @@ class Heap:
 
     def _hold(self, x: Any) -> Iterable[Any]:
         if isinstance(x, list):
-            put_together(x)  # now, as the block would do it where it reads an element
+            put_together(x)  # now, because reading an element in the block would do it
         found = contents(x)
         self.held[id(x)] = x, found
         return list(values_of(found)) if not isinstance(found, set) else ()
@@ -180,7 +181,7 @@ class Heap:
         return self._hold(x)
 
     def grown(self) -> dict[int, tuple[list[Any], list[Any]]]:
-        """The lists that have got elements at their end, with these elements."""
+        """The lists that have grown at their end, with the new elements."""
         lists = [(x, self.emptied.get(id(x), held)) for x, held in self.held.values()]
         return {
             id(x): (x, x[len(before) :])
@@ -189,8 +190,8 @@ class Heap:
         }
 
     def resized(self, *, grow: bool) -> list[list[Any]]:
-        """The lists that have another length than before, or may have; if ``grow``, those alone
-        that have not just got elements at their end."""
+        """The lists that have another length than before, or may have. With ``grow``, lists that
+        have only grown at their end do not count."""
         found = []
         for x, held in self.held.values():
             if not is_list(x) or is_lost(x):
@@ -205,8 +206,8 @@ class Heap:
         return found
 
     def changes(self, source: Source | None, *, grow: bool) -> dict[tuple[int, Any], Place]:
-        """The places that hold another object than before; raises where a container has got or
-        lost elements, but for lists that have grown at their end if they may."""
+        """The places that hold another object than before. Raises an error if a container has got
+        or lost elements; with ``grow``, lists may have grown at their end."""
         found: dict[tuple[int, Any], Place] = {}
         for x, held in self.held.values():
             now = contents(x)
@@ -220,7 +221,7 @@ class Heap:
     def _changed(
         self, x: Any, before: Any, now: Any, source: Source | None, *, grow: bool
     ) -> dict[tuple[int, Any], Place]:
-        """The places of one container that hold another object."""
+        """The places of one container that hold another object than before."""
         if grow and isinstance(now, list):
             now = now[: len(before)]
         if not _are_alike(now, before):
@@ -234,16 +235,16 @@ class Heap:
         return found
 
     def empty(self, number: int) -> None:
-        """A list whose elements nobody may read, and one more: the last that was appended."""
+        """Make the elements of a list unreadable, and add one more, for the last appended one."""
         x, before = self.held[number]
         x[:] = [Unread() for _ in (*before, None)]
 
     def begin(self, numbers: Iterable[int]) -> None:
-        """A step begins: what lists of these numbers hold is what they held before it."""
+        """Begin a step: the present contents of the lists of these numbers count as unchanged."""
         self.emptied = {number: list(self.held[number][0]) for number in numbers}
 
     def restore(self) -> None:
-        """Everything as it was; raises where that is impossible."""
+        """Restore everything; raises an error if that is impossible."""
         for x, before in self.held.values():
             put_back(x, before)
         trace = current_trace()
@@ -260,8 +261,8 @@ class Heap:
 
 
 def check_length(x: Any) -> None:
-    """Raise CaptureError for the length, or the truth, of a list that grows in a loop, and of a
-    list or dict that is lost."""
+    """Raise CaptureError for the length, or the truth, of a list that grows in a loop, or of a list
+    or dict that is lost."""
     if is_lost(x):
         raise CaptureError(with_place(Lost.words, user_source()))
     if type(x) is list and x and type(x[0]) is Unread:
@@ -269,7 +270,7 @@ def check_length(x: Any) -> None:
 
 
 def is_lost(x: Any) -> bool:
-    """Whether what a list or dict holds is not known any more."""
+    """Whether the contents of a list or dict are no longer known."""
     if isinstance(x, dict):
         return bool(x) and type(next(iter(x.values()))) is Lost
     return isinstance(x, list) and bool(x) and type(x[0]) is Lost
@@ -282,7 +283,7 @@ _LENGTH = (
 
 
 def _are_alike(now: Any, before: Any) -> bool:
-    """Whether a container has the same elements (a set), keys in their order, or as many."""
+    """Whether a container has the same elements (a set), the same keys in order, or as many."""
     if isinstance(now, set):
         return bool(now == before)
     return len(now) == len(before) and (isinstance(now, list) or list(now) == list(before))
@@ -294,11 +295,11 @@ def _state(x: Any) -> Any:
 
 
 class Spent(CaptureError):
-    """Something is used up that cannot be put back, so there is no other way to go on."""
+    """Something is used up and cannot be put back, so there is no other way to go on."""
 
 
 def grown_error(x: Any, source: Source | None) -> CaptureError:
-    """A container that gets or loses elements, which is refused."""
+    """The error for a container that gets or loses elements."""
     kind = type(x).__name__
     words, fix = _GROWN.get(type(x), (f"An object of the class {kind} gets or loses attributes",
                                       _ATTRIBUTES))  # fmt: skip

@@ -1,8 +1,8 @@
-"""What holds values that may change: containers, objects, cells, names of modules.
+"""Holders of values that may change: containers, objects, cells, names of modules.
 
-Some hold values by keys, so that a block's changes of them can become its results
-(:func:`contents`, :func:`set_content`).  Others only have a state, which can be compared and put
-back (:data:`STATES`): a block that changes them is refused.
+Some hold values by keys, so that a block's changes of these can become its results
+(:func:`contents`, :func:`set_content`). Others only have a state, which can be compared and
+restored (:data:`STATES`): a block that changes them is refused.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Names:
 
 
 class Attributes:
-    """The attributes of an object that is a list or dict besides."""
+    """The attributes of an object that is also a list or dict."""
 
     def __init__(self, space: dict[str, Any]) -> None:
         self.space = space
 
 
 def contents(x: Any) -> Any:
-    """What a holder holds: a list, set or dict of its own."""
+    """The contents of a holder, as a new list, set or dict."""
     for kind, copied in ((list, list), (dict, dict), (set, set)):
         if isinstance(x, kind):
             return copied(x)
@@ -60,7 +60,7 @@ def contents(x: Any) -> Any:
 
 
 def is_same_content(x: Any, held: Any) -> bool:
-    """Whether a list or dict holds the very objects that it held."""
+    """Whether a list or dict still holds the same objects."""
     if len(x) != len(held):
         return False
     if isinstance(x, dict):
@@ -128,7 +128,7 @@ def _slots(kind: Any) -> tuple[str, ...]:
 
 
 def has_contents(x: Any) -> bool:
-    """Whether an object has attributes of its own that are no library's."""
+    """Whether an object has attributes of its own, and is no library's."""
     kind = type(x)
     if kind.__module__.partition(".")[0] in ("numpy", "autojit", "builtins"):
         return False
@@ -139,7 +139,7 @@ def has_contents(x: Any) -> bool:
 
 
 class _State(NamedTuple):
-    """How the state of a kind of object is taken and put back (None: it cannot be)."""
+    """The ways to take and restore the state of a kind of object (None: it cannot be restored)."""
 
     take: Callable[[Any], Any]
     put: Callable[[Any, Any], None] | None
@@ -217,7 +217,7 @@ _PLAIN = (int, float, str, bytes, array)
 
 
 def of_function(f: FunctionType) -> Iterator[Any]:
-    """What a function of the user's reads and sets besides its arguments."""
+    """The objects that a user's function reads and sets, besides its arguments."""
     if not is_users(f):
         for cell in f.__closure__ or ():
             yield from _inside(cell)
@@ -237,7 +237,8 @@ def of_function(f: FunctionType) -> Iterator[Any]:
 
 
 def _inside(cell: CellType) -> Iterator[Any]:
-    """What one of our functions closes over; an iterator is ours there, what it reads is not."""
+    """The objects that one of our functions closes over, except iterators, which are ours; the
+    objects that an iterator reads are not."""
     try:
         found = cell.cell_contents
     except ValueError:
@@ -254,7 +255,7 @@ _RANDOM = (random._inst, np.random.mtrand._rand)
 
 
 def of_class(kind: type) -> Iterator[Any]:
-    """The user's classes that a class is made of."""
+    """The user's classes among a class and its bases."""
     for cls in kind.__mro__:
         if cls.__module__.partition(".")[0] not in _FOREIGN and any(
             type(value) is FunctionType and is_users(value) for value in vars(cls).values()
@@ -267,7 +268,7 @@ _FOREIGN = frozenset({"builtins", "numpy", "autojit", "numba", "scipy", "typing"
 
 @lru_cache(maxsize=2048)
 def _names(code: CodeType) -> tuple[str, ...]:
-    """The names in a function and in those inside of it."""
+    """The names in a function and in the functions inside it."""
     found = dict.fromkeys(code.co_names)
     for const in code.co_consts:
         if isinstance(const, CodeType):

@@ -1,4 +1,4 @@
-"""Lists and dicts at the end of a block: with what they held then."""
+"""Lists and dicts at the end of a block, with their contents at that time."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .optional import Optional, inner, with_inner
 
 
 class Kept(NamedTuple):
-    """A list or dict from before a block, or one that holds such, and what it held at the block's
-    end."""
+    """A list or dict from before a block, or one that holds such a container, with its contents at
+    the block's end."""
 
     container: Any
     copied: Any
 
 
 def thawed(values: Sequence[Any]) -> list[Any]:
-    """Frozen values of one name on several ways: a list that is part of all is that list, whose
-    elements are places of their own; any other one is what it held."""
+    """The values of one name on several ways, unfrozen. A list that is part of all of them stays
+    that list, whose elements are places of their own; any other list becomes its contents."""
     whole = [v for v in values if v is not UNBOUND and v is not None]
     shared = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
     return [_thawed(v, shared) for v in values]
 
 
 def like(items: list[Any], elements: Iterable[Any]) -> list[Any]:
-    """A list, or deque, of the kind of another one."""
+    """A list, or a deque, of the same kind as another one."""
     if not hasattr(items, "__aj_internal__"):
         return list(elements)
     made: list[Any] = items.with_elements(elements)  # type: ignore[attr-defined]
@@ -57,7 +57,7 @@ def _thawed(value: Any, shared: set[int]) -> Any:
 
 
 class Same:
-    """A list or dict that is the same one on all ways: a leaf."""
+    """A list or dict that is the same object on all ways; it is a leaf."""
 
     __aj_internal__ = True
 

@@ -1,7 +1,7 @@
-"""What the elements of a list are whose length is a value: numbers and arrays, and tuples of them.
+"""The elements of lists of traced length: numbers and arrays, and tuples of them.
 
-Such a list holds copies of its arrays, where Python's holds the arrays themselves.  So an array
-that is put into it, or read from it, is refused where it is changed in place afterwards.
+Such a list holds copies of its arrays, whereas Python's holds the arrays themselves. So an array
+that is put into it, or read from it, may not be changed in place afterwards; that is refused.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from autojit.tracing.tracer import Tracer
 
 
 class Elements(NamedTuple):
-    """What each element of a list is: numbers and arrays of given types, and tuples of them."""
+    """The type of each element of a list: numbers and arrays of given types, or tuples of them."""
 
     structure: Any
     types: tuple[LeafType, ...]
-    #: Whether elements are taken from the front too, so that the first one lies anywhere.
+    #: Whether elements are also taken from the front, so that the first one may lie anywhere.
     is_ring: bool = False
 
     @property
@@ -42,20 +42,20 @@ class Elements(NamedTuple):
         return any(t.type.shape for t in self.types)
 
     def of(self, leaves: Sequence[Value]) -> Any:
-        """An element of these numbers and arrays, none of which may change in place."""
+        """An element made of these numbers and arrays, none of which may change in place."""
         found = [tracer(v, t.weak) for v, t in zip(leaves, self.types, strict=True)]
         keep(found)
         return pytrees.unflatten(self.structure, found)
 
 
 class HasElements:
-    """What stands in a list for several elements."""
+    """An object that stands in a list for several elements."""
 
     elements: Elements
 
 
 def may_be_elements(items: Sequence[Any]) -> bool:
-    """Whether these are numbers and arrays, and tuples of them."""
+    """Whether the items are numbers, arrays, or tuples of them."""
     return all(
         isinstance(x, HasElements)
         or pytrees.is_array(x)
@@ -65,10 +65,10 @@ def may_be_elements(items: Sequence[Any]) -> bool:
 
 
 def given(element: Any) -> list[Any]:
-    """The numbers and arrays of an element that is put into a list; its arrays may not change in
-    place any more.
+    """The numbers and arrays of an element that is put into a list; from now on its arrays may not
+    change in place.
 
-    Raises CaptureError for an array of which that is not known.
+    Raises CaptureError for an array whose changes cannot be seen.
     """
     leaves = pytrees.flatten(element)[0]
     return [_kept(leaf) if np.shape(leaf) else leaf for leaf in leaves]
@@ -99,7 +99,7 @@ _FROM_OUTSIDE = (
 
 
 def elements_of(items: Sequence[Any]) -> Elements:
-    """The type that all of some elements have."""
+    """The common type of some elements."""
     found = []
     for x in items:
         if isinstance(x, HasElements):
@@ -127,7 +127,7 @@ _ELEMENT = (
 
 
 def joined_elements(kinds: Sequence[Elements]) -> Elements:
-    """One type for elements of several."""
+    """One type for elements of several types."""
     first = kinds[0]
     for other in kinds[1:]:
         if other.structure != first.structure:

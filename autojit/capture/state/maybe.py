@@ -1,4 +1,4 @@
-"""Names that are bound on one way through a block and not on another."""
+"""Names that are bound on one way through a block but not on another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autojit.staging.pytrees import NAMESPACE
 
 
 class Maybe:
-    """The value of a name that is bound where ``held`` is true."""
+    """The value of a name that is bound if ``held`` is true."""
 
     __slots__ = ("held", "value")
 
@@ -27,6 +27,6 @@ def _put_together(_: Any, children: Any) -> Any:
     return Maybe(*children)
 
 
-#: optree's annotations ask for collections.
+#: Typed as Any, because optree's annotations ask for collections.
 _CLASS: Any = Maybe
 optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMESPACE)

@@ -1,8 +1,8 @@
-"""Objects of which a traced condition says which one it is: strings, functions, members of an enum.
+"""Objects that depend on a traced condition: strings, functions, members of an enum.
 
-The alternatives are known, and which of them it is is a traced code.  ``==``, ``is``, ``in`` and
-the truth compare codes; a call, an attribute, an operator or an index is a branch on the code, in
-which Python does with each alternative what it always does.
+The alternatives are known; a traced code says which of them it is. ``==``, ``is``, ``in`` and the
+truth compare codes. A call, an attribute, an operator or an index is a branch on the code, in which
+Python does with each alternative what it always does.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-#: Alternatives up to which one value may be any of them.
+#: The most alternatives of one value.
 MOST = 64
 
 
 class OneOf:
-    """One of some objects, each with its code in this trace."""
+    """One of several objects, each with its code in this trace."""
 
     __slots__ = ("__aj_among__", "__aj_code__")
     __hash__ = None  # type: ignore[assignment]
@@ -39,7 +39,7 @@ class OneOf:
         self.__aj_among__ = among
 
     def __aj_where__(self, test: Callable[[Any], Any]) -> Any:
-        """Whether what it is passes a test, which is asked of each alternative."""
+        """Whether the object passes a test, which is applied to each alternative."""
         answers = [(code, test(x)) for code, x in self.__aj_among__]
         if any(isinstance(found, Tracer) for _, found in answers):
             return each(self, test)
@@ -100,12 +100,12 @@ class OneOf:
 
 
 def alternatives(x: OneOf) -> list[Any]:
-    """What it may be."""
+    """The objects that it may be."""
     return [each for _, each in x.__aj_among__]
 
 
 def len_of(x: OneOf) -> int:
-    """``len(x)`` where all alternatives have the same."""
+    """``len(x)``, if it is the same for all alternatives."""
     lengths = {len(each) for _, each in x.__aj_among__}
     if len(lengths) > 1:
         raise _unknown("its length", x)
@@ -124,7 +124,7 @@ def _unknown(what: str, x: OneOf) -> ConcreteValueError:
 
 
 def each(x: OneOf, use: Callable[[Any], Any]) -> Any:
-    """``use`` of what it is: a branch for each alternative."""
+    """``use`` of the object: a branch for each alternative."""
     among = x.__aj_among__
 
     def from_(k: int) -> Any:
@@ -139,12 +139,12 @@ def each(x: OneOf, use: Callable[[Any], Any]) -> Any:
 
 
 def any_one_of(xs: Any) -> bool:
-    """Whether one of some values is."""
+    """Whether any of some values is a `OneOf`."""
     return OneOf in map(type, xs)
 
 
 def resolved(xs: Sequence[Any], use: Callable[..., Any]) -> Any:
-    """``use(*xs)``, in which those of the values that are one of some objects are known."""
+    """``use(*xs)``, in branches in which the alternative of each `OneOf` among xs is known."""
     for k, x in enumerate(xs):
         if type(x) is OneOf:
             before, after = xs[:k], xs[k + 1 :]
@@ -156,11 +156,11 @@ def _with_known(before: Any, after: Any, use: Callable[..., Any], known: Any) ->
     return resolved([*before, known, *after], use)
 
 
-# -- how they come about ------------------------------------------------------------------
+# -- making them --------------------------------------------------------------------------
 
 
 def with_codes(values: Sequence[Any]) -> list[Any]:
-    """The values of one name on several ways: where objects in them differ, with codes."""
+    """The values of one name on several ways, with codes for objects that differ."""
     parts = [optree.tree_flatten(v, is_leaf=_is_one_of, namespace=NAMESPACE) for v in values]
     leaves, structures = [part[0] for part in parts], [part[1] for part in parts]
     if any(s != structures[0] for s in structures[1:]):
@@ -173,7 +173,7 @@ def with_codes(values: Sequence[Any]) -> list[Any]:
 
 
 def holds_one_of(value: Any) -> bool:
-    """Whether a value is one of some objects, or has one in it."""
+    """Whether a value is a `OneOf`, or contains one."""
     leaves = optree.tree_leaves(value, is_leaf=_is_one_of, namespace=NAMESPACE)
     return any(map(_is_one_of, leaves))
 
@@ -226,7 +226,7 @@ def _code(x: Any) -> int:
 
 
 def refuse_result(leaf: Any) -> None:
-    """Raise where the traced function would return such an object."""
+    """Raise CaptureError if a result of the traced function is such an object."""
     if type(leaf) is OneOf:
         raise CaptureError(_RESULT.format(f"{leaf!r:.60}"))
 
@@ -266,7 +266,7 @@ def _put_together(among: Any, children: Any) -> Any:
 
 
 class _Among:
-    """The alternatives of a node, which are the same ones by their codes."""
+    """The alternatives of a node, which are equal if their codes and objects are the same."""
 
     def __init__(self, pairs: tuple[tuple[int, Any], ...]) -> None:
         self.pairs = pairs
@@ -279,6 +279,6 @@ class _Among:
         return hash(tuple(code for code, _ in self.pairs))
 
 
-#: optree's annotations ask for collections.
+#: Typed as Any, because optree's annotations ask for collections.
 _CLASS: Any = OneOf
 optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMESPACE)

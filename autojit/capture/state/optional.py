@@ -1,7 +1,7 @@
 """Values that are None on one way through a block and something else on another.
 
-A flag says which.  ``x is None`` reads it; any other use has the value, with Python's error for
-None raised as the code runs.  Branches on the flag know it: where it holds, nothing is checked.
+A flag says which. ``x is None`` reads the flag. Any other use takes the value, and the compiled
+code raises Python's error for None. Branches on the flag know it: if it holds, nothing is checked.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from autojit.tracing.tracer import Tracer
 from .maybe import Maybe
 from .one_of import OneOf, refuse_result
 
-#: Flags, and whether they hold.
+#: Flags, and whether each holds.
 Facts = tuple[tuple[Any, bool], ...]
 
 
 class Flag(Tracer):
-    """A traced bool, and which flags of optional values hold if it is true, and if it is false."""
+    """A traced bool, and the flags of optional values that hold if it is true, and if it is
+    false."""
 
     __slots__ = ("if_false", "if_true")
 
@@ -39,20 +40,20 @@ class Flag(Tracer):
 
 
 def flag(x: Any, if_true: Facts, if_false: Facts) -> Any:
-    """A bool with what it implies, if that is anything."""
+    """A bool with its implications, if it has any."""
     is_bool = isinstance(x, Tracer) and x.is_scalar and x.dtype == np.dtype(bool)
     return Flag(x, if_true, if_false) if is_bool and (if_true or if_false) else x
 
 
 def implied(x: Any, holds: bool) -> Facts:
-    """What a condition says about flags where it holds, or where it does not."""
+    """The facts about flags that follow if a condition holds, or if it does not."""
     if type(x) is not Flag:
         return ()
     return x.if_true if holds else x.if_false
 
 
 def assume(facts: Iterable[tuple[Any, bool]]) -> None:
-    """Flags that are known in the rest of the current block."""
+    """Note flags that are known in the rest of the current block."""
     trace = current_trace()
     if trace is not None:
         trace.facts.update({id(held): (held, holds) for held, holds in facts})
@@ -70,13 +71,13 @@ def _known(held: Any) -> bool | None:
 
 
 class Optional:
-    """A value where ``__aj_held__`` is true, and None elsewhere.
+    """A value if ``__aj_held__`` is true, else None.
 
-    Its names are not the user's, who may ask the value for any attribute.
+    Its attributes have names that no user has, since the user may ask the value for any attribute.
     """
 
     __slots__ = ("__aj_held__", "__aj_value__")
-    #: For those below this module.
+    #: So that modules below this one recognize it.
     __aj_may_be_none__ = True
     __hash__ = None  # type: ignore[assignment]
 
@@ -94,7 +95,7 @@ class Optional:
         return flag(np.logical_not(self.__aj_held__), absent, facts)
 
     def __aj_truth__(self, truth: Callable[[Any], Any]) -> Any:
-        """``bool(x)``, where ``truth`` gives that of its value."""
+        """``bool(x)``; ``truth`` gives the truth of the value."""
         known = _known(self.__aj_held__)
         if known is not None:
             return known and truth(self.__aj_value__)
@@ -104,7 +105,7 @@ class Optional:
         return flag(np.logical_and(self.__aj_held__, there), ((self.__aj_held__, True),), ())
 
     def __aj_present__(self, error: Exception | str) -> Any:
-        """The value; where there is None, the compiled code raises the error, or a TypeError."""
+        """The value; if it is None, the compiled code raises the error, or a TypeError."""
         known = _known(self.__aj_held__)
         if known is not True:
             error = TypeError(error) if isinstance(error, str) else error
@@ -117,7 +118,7 @@ class Optional:
     def __repr__(self) -> str:
         return f"<{self.__aj_value__!r} or None>"
 
-    # -- what None has too
+    # -- operations that None has too
 
     def __eq__(self, other: Any) -> Any:
         if other is None:
@@ -140,7 +141,7 @@ class Optional:
     def __bool__(self) -> bool:
         return bool(self.__aj_truth__(bool))
 
-    # -- what it has not
+    # -- operations that None does not have
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -195,17 +196,17 @@ _NO_ITEM = "'NoneType' object is not subscriptable"
 
 
 def inner(x: Maybe | Optional) -> Any:
-    """The value of what may be None, or unbound, where it is neither."""
+    """The value of an object that may be None, or unbound: the value if it is neither."""
     return x.__aj_value__ if isinstance(x, Optional) else x.value
 
 
 def with_inner(x: Maybe | Optional, value: Any) -> Maybe | Optional:
-    """The same with another value."""
+    """The same object with another value."""
     return Optional(value, x.__aj_held__) if isinstance(x, Optional) else Maybe(value, x.held)
 
 
 def without_none(x: Any, words: str) -> Any:
-    """A value as it is used where None raises a TypeError."""
+    """A value for a use in which None raises a TypeError."""
     return x.__aj_present__(words) if type(x) is Optional else x
 
 
@@ -218,7 +219,7 @@ def _known_values(x: Any, func: Any) -> Any:
 
 
 def _known_value(x: Any, func: Any) -> Any:
-    """An argument of a function of NumPy's, for some of which None has a meaning."""
+    """An argument of a function of NumPy's; for some of these None has a meaning."""
     if type(x) is not Optional:
         return x
     known = _known(x.__aj_held__)
@@ -245,7 +246,7 @@ def _kind(x: Any) -> str:
 
 
 def _operator(symbol: str, apply: Any) -> tuple[Any, Any, Any]:
-    """An operator, its reflection, and the one in place, of which the last two may be missing."""
+    """An operator, its reflection and its in-place form; Python may lack the last two."""
     in_place = getattr(operator, "i" + apply.__name__.strip("_"), apply)
 
     def forward(self: Optional, other: Any, apply: Any = apply) -> Any:
@@ -300,13 +301,13 @@ def _put_together(_: Any, children: Any) -> Any:
     return Optional(*children)
 
 
-#: optree's annotations ask for collections.
+#: Typed as Any, because optree's annotations ask for collections.
 _CLASS: Any = Optional
 optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMESPACE)
 
 
 def returned(tree: Any) -> Any:
-    """The result of a traced function, which raises where something of it is None."""
+    """The result of a traced function; the compiled code raises an error if a part is None."""
     leaves, structure = optree.tree_flatten(tree, is_leaf=_is_optional, namespace=NAMESPACE)
     for leaf in leaves:
         refuse_result(leaf)

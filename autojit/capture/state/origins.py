@@ -1,5 +1,5 @@
-"""Where the arrays and containers come from that names hold at the end of a block, and which of
-them may be one."""
+"""The origins of the arrays and containers that names hold at the end of a block, and which of them
+may be the same."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 
 class Origin(NamedTuple):
-    """Which array (or list, or dict) it is, or is a view of: one that the block has made
-    (``made``), one that a step was given (``input``), or one from outside."""
+    """The array (or list, or dict) that a value is, or is a view of: one that the block has made
+    (``made``), one that a step got (``input``), or one from outside (``outside``)."""
 
     kind: str
     number: Any
     array: Any = None
 
 
-#: A name or place, and which of its arrays or containers.
+#: A name or place, and one of its arrays or containers.
 Slot = tuple[Any, Any]
 
 
@@ -24,10 +24,10 @@ Origins = tuple[Origin, ...]
 
 
 class Sharing:
-    """Pairs of a loop's carries, and of these and arrays from outside, that may be one array.
+    """Pairs of a loop's carries, and of a carry and an array from outside, that may be one array.
 
-    Each is a slot, or the identity of an array from outside.  ``start`` holds as a step begins,
-    and ``end`` after the loop.
+    A carry is given by its slot, an array from outside by its identity. ``start`` holds when a step
+    begins, and ``end`` after the loop.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Sharing:
         self.end = frozenset(found if has_steps else pairs)
 
     def is_another(self, k: Any) -> bool:
-        """Whether a step may end with another array or container in a name or place than it was
-        given there, though with the same values."""
+        """Whether a step may end with another array or container in a name or place than it got
+        there, even one with the same values."""
         mine = {slot: found for slot, found in self._ends.items() if slot[0] == k}
         return any(f and (f[0].kind, f[0].number) != ("input", s) for s, f in mine.items())
 
     def of_rows(self, row: Origins) -> tuple[list[Any] | None, list[Slot]]:
-        """What the arrays may be that each step appends to a list: all of them (None: each other),
-        and the last of them."""
+        """The arrays that rows which steps append to a list may be: first those that any row may be
+        (None: the rows may be each other), then those that the last row may be."""
         ends = self._ends.items()
         if row[0].kind == "made" and len(row) == 1:
             return [], [slot for slot, end in ends if _share(end, row, ())]
@@ -74,7 +74,7 @@ class Sharing:
 
 
 def _share(a: Origins, b: Origins, pairs: Any) -> bool:
-    """Whether two leaves may be one array."""
+    """Whether two leaves may be the same array."""
     return any(_may_be(x, y, pairs) for x in a for y in b)
 
 
@@ -95,8 +95,8 @@ def _may_be_outside(a: Origins, x: int, pairs: Any) -> bool:
 def in_order(
     pairs: Iterable[Any], slots: Iterable[Any], outside: Iterable[int]
 ) -> list[tuple[Any, Any]]:
-    """The pairs of slots, and of slots and what is outside, in an order that is the same in each
-    process: programs are looked up on disk by their text."""
+    """The pairs of slots, and of slots and objects from outside, in an order that is the same in
+    each process: programs are looked up on disk by their text."""
     slots = list(slots)
     first = {slot: k for k, slot in enumerate(slots)}
     second = {x: k for k, x in enumerate([*slots, *outside])}
@@ -105,8 +105,8 @@ def in_order(
 
 
 def branch_pairs(ways: Sequence[Sequence[Origins]]) -> tuple[set[Any], dict[int, Any]]:
-    """Pairs of results of a branch, by number, and arrays from outside, given the origins of the
-    results on each way."""
+    """The pairs of a branch's results, and of results and arrays from outside, that may be the
+    same, and these arrays from outside; given the origins of the results on each way."""
     pairs: set[Any] = set()
     outside: dict[int, Any] = {}
     for results in ways:

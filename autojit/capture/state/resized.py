@@ -13,18 +13,17 @@ from .stretch import any_made, has_stretch, is_list, made_of, stretch_in
 
 
 class Resized(Exception):
-    """Lists of a block whose length is another one at its end, or may be: it is traced again with
+    """Lists of a block have another length at its end, or may have: the block is traced again with
     stretches in them."""
 
     def __init__(self, lists: Sequence[tuple[list[Any], Elements, int, bool]]) -> None:
         super().__init__()
-        #: The lists, their elements, how many there are at most at the end, and whether nothing
-        #: bounds that.
+        #: The lists, their elements, the most elements at the end, and whether nothing bounds that.
         self.lists = list(lists)
 
 
 def resized(items: list[Any], held: list[Any]) -> tuple[list[Any], Elements, int, bool]:
-    """A list of a block that held something else before, as `Resized` tells it."""
+    """The entry in `Resized` for a list whose contents before the block were ``held``."""
     most, is_limited = len(items), False
     if has_stretch(items):
         now = stretch_in(items)
@@ -33,7 +32,7 @@ def resized(items: list[Any], held: list[Any]) -> tuple[list[Any], Elements, int
 
 
 def stretch_out(items: list[Any], elements: Elements, most: int, *, is_limited: bool) -> None:
-    """Put a stretch with room for so many elements in the place of a list's elements."""
+    """Replace the elements of a list by a stretch with room for ``most`` elements."""
     if has_stretch(items):
         found = stretch_in(items)
         found = found.converted(joined_elements([found.elements, elements]))
@@ -44,18 +43,18 @@ def stretch_out(items: list[Any], elements: Elements, most: int, *, is_limited: 
 
 
 def are_uneven(lists: Sequence[list[Any]]) -> bool:
-    """Whether lists, of which a name holds one, are stretches, or have to be: they differ in their
-    lengths."""
+    """Whether lists, one of which a name will hold, contain stretches, or have to because their
+    lengths differ."""
     if any(map(has_stretch, lists)):
         return True
     return len(set(map(len, lists))) > 1 and all(map(may_be_elements, lists))
 
 
 def rebound(value: Any, first: Any, held: Any) -> Any:
-    """A list that a step binds to a name: as long as the one that the name held before the step,
-    where the length of either is a value.
+    """A list that a step binds to a name. It gets the room of the list that the name held before
+    the step, if the length of either is traced.
 
-    ``held`` is what the list before the step held.  Raises Resized where that has to be another
+    ``held`` are the contents of the list before the step. Raises Resized if they have to be another
     stretch.
     """
     if value is first or not (is_list(value) and is_list(first) and type(value) is type(first)):
@@ -77,13 +76,13 @@ def rebound(value: Any, first: Any, held: Any) -> Any:
 
 
 def check_counted(lists: Iterable[list[Any]]) -> None:
-    """Raise CaptureError where Python runs through a list that has become a stretch."""
+    """Raise CaptureError if Python runs through a list that has become a stretch."""
     if any_made() and any(map(has_stretch, lists)):
         refuse_resized()
 
 
 def lists_under(it: Any) -> list[list[Any]]:
-    """The lists that an iterable of Python's runs through."""
+    """The lists that a Python iterable runs through."""
     if type(it) in (list, tuple):
         return [it] if type(it) is list else []
     if isinstance(it, _ITERATORS):

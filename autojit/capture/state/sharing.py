@@ -1,16 +1,16 @@
-"""Lists and dicts that may be one list, and may not: which one a name holds a condition decides.
+"""Lists and dicts that may be the same object or not, since a condition decides what a name holds.
 
     a = xs
     if x > 0:
         xs = [1.0, 2.0]
     xs[0] = 5.0                # may be a change of `a`
 
-A construct gives a name a list of its own in the place of those of its ways.  That list, and those
-that it may be in Python, are used freely until one of them is changed.  What the others hold is
-lost then: elements of them are refused when they are used (:class:`Lost`).
+A construct gives such a name a new list in place of the lists of its ways. That list, and the lists
+that it may be in Python, are used freely until one of them is changed. Then the contents of the
+others are lost: their elements are refused when they are used (:class:`Lost`).
 
-Changes are found by comparing what is held with what was held, after each call and assignment of
-a twin.
+Changes are found by comparing contents with earlier contents, after each call and assignment of a
+twin.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from .maybe import Maybe
 from .optional import Optional, inner
 from .origins import Origin, Origins, Sharing, Slot, branch_pairs, in_order
 
-#: Where in a value a container lies.
+#: The position of a container in a value.
 Path = tuple[Any, ...]
 
 
 class Shared(NamedTuple):
-    """A container that may be one of others, and what it held."""
+    """A container that may be the same as others, and its contents when last seen."""
 
     container: Any
     held: Any
     others: tuple[Any, ...]
 
 
-#: What is shared in a trace, by the identities of the containers.
+#: The shared containers of a trace, by their identities.
 Registry = Mapping[int, Shared]
 
 
 def relate(a: Any, b: Any) -> None:
-    """Two containers of the current trace may be one."""
+    """Note that two containers of the current trace may be the same."""
     if a is not b:
         known = _known()
         for x, y in ((a, b), (b, a)):
@@ -60,14 +60,14 @@ def relate(a: Any, b: Any) -> None:
 
 
 def notice() -> None:
-    """After something that may have changed a container: what else that may be is lost."""
+    """Find containers that have just been changed; the ones that may be the same are lost."""
     trace = current_trace()
     if trace is not None and trace.containers:
         _notice(trace.containers)
 
 
 def check_apart(a: Any, b: Any) -> None:
-    """Raise CaptureError where two objects may be one and may not."""
+    """Raise CaptureError if two objects may be the same, but need not be."""
     trace = current_trace()
     known = trace.containers.get(id(a)) if trace is not None else None
     same = any(x is b for x in known.others) if known is not None else False
@@ -89,7 +89,7 @@ _ONE_OR_TWO = (
 def _notice(known: dict[int, Shared]) -> None:
     changed = [s for s in known.values() if not is_same_content(s.container, s.held)]
     for mine in changed:
-        if is_lost(mine.held):  # a change of what is not known makes no more of it known
+        if is_lost(mine.held):  # a change of unknown contents makes none of them known
             _lose(mine.container)
         known[id(mine.container)] = mine._replace(held=contents(mine.container))
     for mine in changed:
@@ -97,7 +97,7 @@ def _notice(known: dict[int, Shared]) -> None:
 
 
 def _lose_others(changed: Shared, known: dict[int, Shared]) -> None:
-    """What may be a container that has changed, and what that may be, is lost."""
+    """Mark as lost the containers that may be a changed one, and those that these may be."""
     seen, left = {id(changed.container)}, [changed]
     while left:
         for other in left.pop().others:
@@ -111,7 +111,7 @@ def _lose_others(changed: Shared, known: dict[int, Shared]) -> None:
 
 
 def lost_in(is_outside: Callable[[Any], bool]) -> dict[int, Any]:
-    """At a block's end: the containers from outside of it that are lost, by their identities."""
+    """The containers from outside a block that are lost at its end, by their identities."""
     trace = current_trace()
     assert trace is not None
     assert trace.around is not None
@@ -121,8 +121,8 @@ def lost_in(is_outside: Callable[[Any], bool]) -> dict[int, Any]:
 
 
 def lose(those: Iterable[Any]) -> None:
-    """Containers that are lost in the current trace too, as a block has changed what they may
-    be."""
+    """Mark containers as lost in the current trace too, since a block has changed containers that
+    they may be."""
     known = _known()
     for x in those:
         if not is_lost(x):
@@ -146,11 +146,11 @@ def _known() -> dict[int, Shared]:
     return trace.containers
 
 
-# -- which may be one ---------------------------------------------------------------------
+# -- which may be the same ----------------------------------------------------------------
 
 
 def containers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The lists and dicts of a value, each with where it lies."""
+    """The lists and dicts of a value, each with its position."""
     if type(value) in (Maybe, Optional):
         yield from containers(inner(value), path)
         return
@@ -174,7 +174,7 @@ def origins_of(
     container: Any, shared: Registry, is_outside: Callable[[Any], bool],
     inputs: Mapping[int, Any] = {},
 ) -> Origins:  # fmt: skip
-    """What containers one may be at the end of a block, in which some are shared."""
+    """The containers that a container may be at the end of a block, given the shared ones."""
 
     def origin(x: Any) -> Origin:
         if id(x) in inputs:
@@ -188,8 +188,8 @@ def origins_of(
 def relate_containers(
     pairs: Iterable[Any], made: Mapping[Any, Any], outside: Mapping[int, Any]
 ) -> None:
-    """In the current trace: the containers of slots may be those of others, or from outside, and
-    what these may be in turn."""
+    """Note in the current trace that containers of slots may be those of other slots, or containers
+    from outside, and whatever these may be in turn."""
     known = _known()
     for a, b in in_order(pairs, made, outside):
         if b in made:
@@ -207,8 +207,8 @@ def relate_results(
     results: Iterable[tuple[Any, Sequence[Any]]], shared: Sequence[Registry],
     is_outside: Callable[[Any], bool],
 ) -> None:  # fmt: skip
-    """After a branch: the lists of its results, each given with the values on its ways, and what is
-    shared at the end of each."""
+    """Relate the lists of a branch's results. Each result comes with its values on the ways, and
+    ``shared`` has the shared containers at the end of each way."""
     made: dict[Any, Any] = {}
     ways: list[list[Origins]] = [[] for _ in shared]
     for result, values in results:
@@ -229,20 +229,20 @@ def _pairs(ways: Sequence[Sequence[Origins]], made: dict[Any, Any]) -> tuple[Any
 
 
 class Carried(NamedTuple):
-    """The lists of what a loop carries: where they come from before its first step."""
+    """The lists in a loop's carries, with their origins before the first step."""
 
     firsts: dict[Slot, Origins]
     is_outside: Callable[[Any], bool]
 
     def taken(self, values: Mapping[Any, Any]) -> dict[Slot, Any]:
-        """The lists of a step, given the values of names and places as it begins."""
+        """The lists of a step, given the values of names and places when it begins."""
         found = {(k, path): c for k, value in values.items() for path, c in containers(value)}
         return {slot: c for slot, c in found.items() if slot in self.firsts}
 
     def sharing(
         self, ends: Mapping[Any, Any], shared: Registry, inputs: Mapping[Slot, Any], has_steps: bool
     ) -> Sharing:
-        """Which may be one, by what a step ends with."""
+        """The lists that may be the same, given what a step ends with."""
         numbers = {id(c): slot for slot, c in inputs.items()}
         last: dict[Slot, Origins] = {}
         found = {k: dict(containers(value)) for k, value in ends.items()}
@@ -256,8 +256,8 @@ class Carried(NamedTuple):
 
 
 def carried(values: Iterable[tuple[Any, Any, Any]], is_outside: Callable[[Any], bool]) -> Carried:
-    """The lists of carries, each given by its key, what it held before the loop, and what it is
-    in a step."""
+    """The lists of carries. Each carry is given by its key, its value before the loop, and its
+    value in a step."""
     shared = _known()
     firsts: dict[Slot, Origins] = {}
     for k, first, value in values:

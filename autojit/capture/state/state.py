@@ -1,7 +1,7 @@
-"""What a block may change: names, places in containers, and how their values are put together.
+"""The changes of a block: names, places in containers, and how their values are combined.
 
-The value of a name is a tree.  Its arrays and numbers become results of the block's op; all else
-(strings, functions, None, the structure) has to be the same on each way.
+The value of a name is a tree. Its arrays and numbers become results of the block's op; everything
+else (strings, functions, None, the structure) has to be the same on each way.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Access(NamedTuple):
     put: Callable[[tuple[Any, ...]], None]
     seen: Callable[[], tuple[Any, ...]]
     source: Source | None
-    #: The parts of the construct.
+    #: The functions that are parts of the construct.
     functions: tuple[Any, ...] = ()
 
 
 def note(access: Access, kind: str, reason: str, way_out: str = "") -> None:
-    """Note what became of a construct: "branch" and "loop" are captured, or it is "unrolled"."""
+    """Note what became of a construct: captured as a "branch" or a "loop", or "unrolled"."""
     trace, notes = current_trace(), remarks.current()
-    if trace is not None and access.site.text:  # else it is one of ours
+    if trace is not None and access.site.text:  # without text it is one of ours
         trace.constructs.add((kind, access.source))
     if notes is not None and reason:
         notes.add("capture", str(access.source), reason, way_out)
@@ -59,7 +59,7 @@ class Key(NamedTuple):
 
     @property
     def words(self) -> str:
-        """How messages call it."""
+        """Its name in messages."""
         if self.place is not None:
             return self.place.name
         return _NAMES.get(self.name or "", f"`{self.name}`")
@@ -67,12 +67,12 @@ class Key(NamedTuple):
 
 #: The value of a conditional expression, as a name.
 EXPRESSION = "__aj_expression"
-#: How messages call names that are not the user's.
+#: Words in messages for names that are not the user's.
 _NAMES = {EXPRESSION: "the value of the expression", "__aj_result": "the result of the function"}
 
 
 class Before:
-    """The names and the reachable containers before a block, which can be put back."""
+    """The names and the reachable containers before a block, which can be restored."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -92,17 +92,17 @@ class Before:
         return id(x) in self.heap.held
 
     def of(self, key: Key) -> Any:
-        """What a name or place held."""
+        """The value that a name or place held."""
         if key.place is None:
             return self.values[self.access.site.names.index(key.name or "")]
         held = self.heap.held[id(key.place.container)][1]
         return held[key.place.key]
 
     def changes(self, *, grow: bool = False) -> dict[Any, tuple[Key, Any]]:
-        """The names and places that hold another object now, and what they hold.
+        """The names and places that now hold another object, with their values.
 
-        Raises CaptureError where containers have got or lost elements, but for lists that grow if
-        they may.
+        Raises CaptureError if containers have got or lost elements; with ``grow``, lists may have
+        grown.
         """
         found: dict[Any, tuple[Key, Any]] = {}
         names = self.access.site.names
@@ -114,13 +114,13 @@ class Before:
         return found
 
     def check_lengths(self, *, grow: bool) -> None:
-        """Raise Resized where lists have another length than before."""
+        """Raise Resized if lists have another length than before."""
         changed = self.heap.resized(grow=grow)
         if changed:
             raise Resized([resized(x, self.heap.held[id(x)][1]) for x in changed])
 
     def appended(self) -> dict[Any, tuple[Key, Any]]:
-        """The places behind the last elements that lists had, and what they hold."""
+        """The places after the former last elements of lists, with their values."""
         return {
             (id(items), number): (Key(None, Place(items, number)), value)
             for items, new in self.heap.grown().values()
@@ -138,8 +138,8 @@ class Before:
         self.access.put(tuple(values))
 
     def frozen(self, value: Any, now: Mapping[int, Any] | None = None) -> Any:
-        """A value whose lists and dicts from before the block are kept with what they hold now:
-        by their identities in ``now``, else themselves."""
+        """A value in which lists and dicts from before the block are kept with their present
+        contents: the ones in ``now``, by identity, or else their own."""
         if isinstance(value, (list, dict)):
             held: Any = value if now is None else now.get(id(value), value)
             items = dict(held.items() if isinstance(value, dict) else enumerate(held))
@@ -156,7 +156,7 @@ class Before:
         return value
 
     def rebound(self, key: Key, value: Any) -> Any:
-        """A list that the block binds to a name, as `resized.rebound` gives it."""
+        """A list that the block binds to a name, as `resized.rebound` returns it."""
         if key.place is not None or not isinstance(value, list) or id(value) in self.heap.held:
             return value
         first = self.of(key)
@@ -164,7 +164,7 @@ class Before:
         return value if known is None else rebound(value, first, known[1])
 
     def contents(self) -> dict[int, Any]:
-        """What the lists and dicts hold now that hold something else than before."""
+        """The present contents of the lists and dicts that have changed, by their identities."""
         lists = [(x, held) for x, held in self.heap.held.values() if isinstance(x, (list, dict))]
         return {id(x): contents(x) for x, held in lists if not is_same_content(x, held)}
 
@@ -184,7 +184,7 @@ class Tree(NamedTuple):
         return [leaf for leaf in self.leaves if pytrees.is_array(leaf)]
 
     def filled(self, arrays: Sequence[Any]) -> Any:
-        """The value with other arrays and numbers in their places."""
+        """The value with other arrays and numbers in place of its own."""
         rest = iter(arrays)
         leaves = [next(rest) if pytrees.is_array(leaf) else leaf for leaf in self.leaves]
         leaves = [leaf.container if type(leaf) is Same else leaf for leaf in leaves]
@@ -204,7 +204,7 @@ def is_state(value: Any) -> bool:
 
 
 def zeros_like(value: Any) -> Any:
-    """Zeros in the place of the arrays of a value, for a way on which it is not bound."""
+    """A value with zeros in place of its arrays, for a way on which the name is not bound."""
     tree = tree_of(value)
     return tree.filled([zero(leaf_type(leaf)) for leaf in tree.arrays])
 
@@ -214,13 +214,13 @@ def zero(kind: LeafType) -> Any:
     if kind.weak is not None:
         return kind.weak(0)
     zeros = np.zeros(kind.type.shape, kind.type.dtype)
-    return zeros if zeros.shape else zeros[()]  # a scalar, which is no array that may be changed
+    return zeros if zeros.shape else zeros[()]  # a scalar, since an array could be changed
 
 
 def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
-    """The values of one name on several ways: where it is not bound on all of them, with a flag.
+    """The values of one name on several ways, with a flag if it is not bound on all of them.
 
-    ``silent``: the name is one of the rewriter's, which is read only where it is bound.
+    ``silent`` says that the name is one of the rewriter's, which is read only where it is bound.
     """
     values = with_nones(values)
     if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
@@ -238,8 +238,8 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
 
 
 def with_nones(values: Sequence[Any]) -> list[Any]:
-    """The values of one name on several ways: where it, or a part of it, is None on some of them,
-    with a flag."""
+    """The values of one name on several ways, with a flag if it, or a part of it, is None on some
+    of them."""
     bound = [v.value if isinstance(v, Maybe) else v for v in values if v is not UNBOUND]
     some = [v for v in bound if v is not None]
     if len(some) < len(bound) or any(isinstance(v, Optional) for v in some):
@@ -260,7 +260,7 @@ def with_nones(values: Sequence[Any]) -> list[Any]:
 
 def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
     present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
-    leaves, structure = tree_of(present[0])  # among which a list from before the block stays itself
+    leaves, structure = tree_of(present[0])  # a list from before the block stays itself
     zeros = [zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
     rest, absent = iter(present), pytrees.unflatten(structure, zeros)
     return [

@@ -1,10 +1,9 @@
-"""Lists whose length is a value: what stands in such a list for elements that are not counted yet.
+"""Lists of traced length, and the object that stands in such a list for its elements.
 
-A list that a traced condition appends to, or that a loop appends to as often as a traced value
-decides, holds a :class:`Stretch` in the place of its elements: an array for each number of an
-element, longer than it has to be, and how many elements there are.  A stretch never changes; a
-change of the list puts another one into it.  So branches and loops hand it on as they hand on any
-element of a list.
+If a traced condition appends to a list, or a loop appends to it as often as a traced value decides,
+the list holds a :class:`Stretch` in place of its elements. A stretch has an array for each number
+of an element, longer than needed, and the number of elements. A stretch never changes; a change of
+the list puts another one into it. So branches and loops hand it on like any element of a list.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ from autojit.tracing.tracer import Tracer
 from .kinds import Elements, HasElements, elements_of, given, joined_elements
 from .unread import Unread
 
-#: Elements that a list has room for whose length nothing bounds: the compiled code raises an
-#: OverflowError for more.
+#: The room of a list whose length nothing bounds; for more elements, the compiled code raises an
+#: OverflowError.
 ROOM = 16_384
-#: Elements from which on a bound of the length counts as none.
+#: A bound of the length that is larger than this counts as none.
 MOST_ROOM = 1 << 20
 
 _INT = np.dtype(np.int64)
@@ -51,11 +50,11 @@ _local = _Local()
 
 
 class Stretch(Unread, Uncounted, HasElements):
-    """``count`` elements of a list; each column has one number, or one array, of all elements.
+    """``count`` elements of a list; each column has one number, or one array, of every element.
 
-    ``most`` is a bound of ``count`` that is known.  Where nothing bounds how far the list grows, it
-    has room for as many as the columns have (``is_limited``), and the code checks that.  Of a ring
-    the elements begin at a place ``first`` of the columns, and go on at their beginning.
+    ``most`` is a known bound of ``count``. If nothing bounds how far the list grows, it has room
+    for as many elements as the columns are long (``is_limited``), and the code checks that. In a
+    ring, the elements begin at the place ``first`` of the columns, and continue at their beginning.
     """
 
     words = (
@@ -80,7 +79,7 @@ class Stretch(Unread, Uncounted, HasElements):
 
     @property
     def room(self) -> int:
-        """How many elements the columns hold."""
+        """The number of elements that the columns have room for."""
         return int(np.shape(self.stored[0])[0])
 
     @property
@@ -100,8 +99,8 @@ class Stretch(Unread, Uncounted, HasElements):
                        first=first)  # fmt: skip
 
     def note(self, count: Any, most: int) -> None:
-        """What is known of how many elements a new stretch has: the number, if it is not None, and
-        a bound."""
+        """Note facts about a new stretch: the number of its elements, if it is not None, and a
+        bound."""
         self.count = self.count if count is None else count
         if not self.is_limited:
             self.most = most
@@ -111,12 +110,12 @@ class Stretch(Unread, Uncounted, HasElements):
     # -- reading
 
     def at(self, place: Any) -> Any:
-        """The element at a place from 0 to the count."""
+        """The element at a place, which is at least 0 and less than the count."""
         where = self._where(as_value(place, _INT))
         return self.elements.of([gather(as_value(c), where, axes=(0,)) for c in self.stored])
 
     def _where(self, places: Value) -> Value:
-        """Where in the columns the elements at some places lie."""
+        """The positions in the columns of the elements at some places."""
         if self.first is None:
             return places
         moved = arithmetic.add(places, _spread(as_value(self.first, _INT), places))
@@ -125,7 +124,7 @@ class Stretch(Unread, Uncounted, HasElements):
         return found if found.shape else as_value(with_bounds(tracer(found), (0, self.room - 1)))
 
     def picked(self, places: Value, count: Any, most: int) -> Stretch:
-        """The elements at some places, of which the first ``count`` matter."""
+        """The elements at some places; only the first ``count`` of them matter."""
         last = max(self.room - 1, 0)
         safe = arithmetic.minimum(arithmetic.maximum(places, 0), last)
         safe = self._where(safe)
@@ -136,25 +135,25 @@ class Stretch(Unread, Uncounted, HasElements):
     # -- other stretches of the same elements
 
     def with_most(self, most: int) -> Stretch:
-        """The same, of which is known that there are so many at most."""
+        """The same elements, of which there are at most ``most``."""
         return self._with(self.stored, self.count, most)
 
     def with_room(self, room: int) -> Stretch:
-        """The same with columns of this length at least."""
+        """The same elements in columns of at least this length."""
         if room <= self.room:
             return self
         first = None if self.first is None else _number(0, room)
         return self._with([_longer(c, room) for c in self.columns], self.count, self.most, first)
 
     def limited(self, room: int) -> Stretch:
-        """The same with room for so many elements, which the code checks."""
+        """The same elements with room for ``room`` of them, which the code checks."""
         longer = self.with_room(room)
         return Stretch(
             self.elements, longer.stored, self.count, is_limited=True, first=longer.first
         )
 
     def converted(self, elements: Elements) -> Stretch:
-        """The same with numbers of other types."""
+        """The same elements with numbers of other types."""
         if elements == self.elements:
             return self
         is_same = self.elements.is_ring == elements.is_ring
@@ -166,7 +165,7 @@ class Stretch(Unread, Uncounted, HasElements):
     # -- changes
 
     def appended(self, value: Any) -> Stretch:
-        """With one more element."""
+        """These elements and one more at the end."""
         elements = joined_elements([self.elements, elements_of([value])])
         mine, place = self.converted(elements), self.count
         if mine.is_limited:
@@ -178,12 +177,12 @@ class Stretch(Unread, Uncounted, HasElements):
 
     def _one_more(self) -> Any:
         count = self.count + 1
-        if self.is_limited:  # where it is no more than that, the code raises an exception
+        if self.is_limited:  # if there are more, the code raises an exception
             count = tracer(as_value(np.minimum(count, self.room)), int)
         return count
 
     def prepended(self, value: Any) -> Stretch:
-        """With one more element before the first."""
+        """These elements and one more before the first."""
         elements = joined_elements([self.elements, elements_of([value])])
         mine = self.converted(elements._replace(is_ring=True))
         if mine.is_limited:
@@ -194,12 +193,12 @@ class Stretch(Unread, Uncounted, HasElements):
         return mine._with(mine._columns_with(0, value), mine._one_more(), self.most + 1)
 
     def _from(self, place: Any) -> Stretch:
-        """A ring whose first element is another one, or lies before the first."""
+        """A ring that begins with another element, or before the first one."""
         first = with_bounds(tracer(self._where(as_value(place, _INT)), int), (0, self.room - 1))
         return self._with(self.stored, self.count, self.most, first)
 
     def without_first(self, most: int | None = None) -> Stretch:
-        """The elements behind the first one; with ``most`` where there are more than that."""
+        """The elements after the first one; with ``most``, all if there are no more than that."""
         ring = self.converted(self.elements._replace(is_ring=True))
         least = 0 if most is None else most
         less = np.greater(ring.count, least).astype(np.int64)
@@ -208,12 +207,12 @@ class Stretch(Unread, Uncounted, HasElements):
         return found if most is None else found.with_most(min(found.most, most))
 
     def shortened_to(self, most: int) -> Stretch:
-        """The first elements, so many at most."""
+        """The first elements, at most ``most`` of them."""
         count = tracer(as_value(np.minimum(self.count, most)), int)
         return self.shortened(count).with_most(min(self.most, most))
 
     def replaced(self, place: Any, value: Any) -> Stretch:
-        """With another element at a place."""
+        """These elements with another one at a place."""
         elements = joined_elements([self.elements, elements_of([value])])
         mine = self.converted(elements)
         return mine._with(mine._columns_with(place, value), self.count, self.most)
@@ -228,7 +227,7 @@ class Stretch(Unread, Uncounted, HasElements):
         return self._with(self.stored, count, self.most)
 
     def joined(self, other: Stretch) -> Stretch:
-        """These elements, and others behind them."""
+        """These elements, followed by others."""
         elements = joined_elements([self.elements, other.elements])
         a, b = self.converted(elements), other.converted(elements)
         count, most = a.count + b.count, a.most + b.most
@@ -256,7 +255,7 @@ class Stretch(Unread, Uncounted, HasElements):
 
 
 def _number(x: int, room: int) -> Any:
-    """A place in columns that have room for so many elements."""
+    """A place in columns that have room for ``room`` elements."""
     return with_bounds(tracer(as_value(np.int64(x)), int), (0, max(room - 1, 0)))
 
 
@@ -265,7 +264,7 @@ def _spread(x: Value, like: Value) -> Value:
 
 
 def _along(x: Value, like: Value) -> Value:
-    """One value a row, for all elements of the rows."""
+    """One value per row, for all elements of the row."""
     return move.broadcast(x, shape=like.shape, dims=(0,))
 
 
@@ -304,7 +303,7 @@ def _put_together(known: Any, children: Any) -> Any:
     return Stretch(elements, columns, count, is_limited=is_limited, first=first)
 
 
-#: optree's annotations ask for collections.
+#: Typed as Any, because optree's annotations ask for collections.
 _CLASS: Any = Stretch
 optree.register_pytree_node(
     _CLASS, lambda x: _taken_apart(x)[:2], _put_together, namespace=pytrees.NAMESPACE
@@ -315,27 +314,27 @@ optree.register_pytree_node(
 
 
 def any_made() -> bool:
-    """Whether there is a list anywhere whose length is a value."""
+    """Whether there may be a list of traced length anywhere."""
     return _local.made
 
 
 def note_made() -> None:
-    """There may be lists from now on whose length is a value."""
+    """Note that there may be lists of traced length from now on."""
     _local.made = True
 
 
 def is_list(x: Any) -> bool:
-    """Whether that is a list, or one of ours with a deque's methods: no class of the user's."""
+    """Whether x is a list, or one of ours with a deque's methods; not one of a user's class."""
     return type(x) is list or (isinstance(x, list) and hasattr(x, "__aj_internal__"))
 
 
 def has_stretch(x: Any) -> bool:
-    """Whether a list has elements that are not counted."""
+    """Whether a list has a stretch among its elements."""
     return _local.made and isinstance(x, list) and Stretch in map(type, x)
 
 
 def stretch_in(items: list[Any]) -> Stretch:
-    """The elements of a list that has such, as one stretch."""
+    """The elements of a list that has a stretch, as one stretch."""
     if len(items) == 1:
         found: Stretch = items[0]
         return found
@@ -360,13 +359,13 @@ def stretch_in(items: list[Any]) -> Stretch:
 
 
 def put_together(items: list[Any]) -> None:
-    """Make one stretch of all elements of a list that has one."""
+    """Combine all elements of a list that has a stretch into one stretch."""
     if has_stretch(items) and len(items) > 1:
         items[:] = [stretch_in(items)]
 
 
 def bounded(items: list[Any], most: int) -> None:
-    """Note that a list has so many elements at most."""
+    """Note that a list has at most ``most`` elements."""
     if has_stretch(items):
         found = stretch_in(items)
         if not found.is_limited and found.most > most:
@@ -374,7 +373,7 @@ def bounded(items: list[Any], most: int) -> None:
 
 
 def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:
-    """Elements that are known as a stretch."""
+    """Known elements as a stretch."""
     room = max(room, 1, len(items))
     flat = [given(x) for x in items]
     columns = [
@@ -386,7 +385,7 @@ def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:
 
 
 def _column(numbers: Sequence[Any], t: LeafType, room: int) -> Tracer:
-    """Numbers, or arrays, as an array of a length that is at least theirs."""
+    """Numbers, or arrays, as one array with room for ``room`` of them."""
     shape = t.type.shape
     rows = [move.reshape(_cast(x, t), shape=(1, *shape)) for x in numbers]
     rest = full(0, Type(t.type.dtype, (room - len(rows), *shape)))

@@ -1,4 +1,4 @@
-"""Elements of lists and dicts that are not known: every use of one is refused."""
+"""Elements of lists and dicts that are not known; every use of one is refused."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ UNREAD = (
 
 
 class Unread:
-    """An element of a list that grows in a loop: which one it is differs from step to step."""
+    """An element of a list that grows in a loop; it is another one in each step."""
 
     __aj_internal__ = True
-    #: So that those below this module know lists that grow.
+    #: So that modules below this one recognize lists that grow.
     list_grows = True
 
     @property
@@ -41,7 +41,7 @@ for _name in (*OPERATORS, *(f"__{word}__" for word in (
 
 
 class Lost(Unread):
-    """An element of a list or dict that may have changed as another one did, which it may be."""
+    """An element of a list or dict that may have changed, since one that it may be has changed."""
 
     words = (
         "This list or dict may be one that has been changed: which one a name holds depends on a "

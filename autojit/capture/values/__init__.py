@@ -1,1 +1,1 @@
-"""What calls, operators and lists need to know about traced numbers, ranges and choices."""
+"""Traced numbers, ranges and choices, for calls, operators and lists."""

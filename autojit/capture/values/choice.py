@@ -1,7 +1,7 @@
-"""Choosing between values that are there already: numbers, arrays, and tuples of these.
+"""Choices between values that exist already: numbers, arrays, and tuples of these.
 
-The types are joined: of ``1`` and ``0.5`` one is a float.  A choice between arrays is a copy that
-cannot be written to, because a write would have to change the array that was chosen.
+The types are joined: a choice between ``1`` and ``0.5`` is a float. A choice between arrays is a
+copy that cannot be written to, because a write would have to change the array that was chosen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from autojit.tracing.tracer import Tracer
 from .refusals import mismatch
 from .scalars import WEAK_KINDS, is_traced
 
-#: What has the type of a leaf: its dtype, and Python's type of a number.
+#: The type of a leaf: its dtype, and Python's type of a number.
 Kind = tuple[np.dtype, type | None]
 
 
@@ -43,7 +43,7 @@ def kind_of(leaf: Any) -> Kind:
 def joined(kinds: Sequence[Kind]) -> Kind:
     """The type that can hold numbers of all these types.
 
-    Python's numbers take the dtype of the arrays that they meet; a bool becomes a number.
+    Python numbers take the dtype of the arrays that they meet; a bool becomes a number.
 
     >>> joined([(np.dtype(int), int), (np.dtype(float), float)])
     (dtype('float64'), <class 'float'>)
@@ -53,7 +53,7 @@ def joined(kinds: Sequence[Kind]) -> Kind:
         return dtype, WEAK_KINDS.get(dtype)
     strong = [dtype for dtype, weak in kinds if not weak]
     found = np.result_type(*(weak(0) if weak else dtype for dtype, weak in kinds))
-    if found.kind in "iu" and len(strong) < len(kinds):  # which may not fit into fewer bits
+    if found.kind in "iu" and len(strong) < len(kinds):  # Python's may not fit into fewer bits
         found = np.result_type(*strong, np.int64)
     if found.kind == "f" and all(dtype.kind in "biu" for dtype, _ in kinds):
         mismatch(
@@ -65,7 +65,7 @@ def joined(kinds: Sequence[Kind]) -> Kind:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """One of some arrays: it cannot be written to."""
+    """One of several arrays, which cannot be written to."""
 
     def read(self, base: Value) -> Value:
         return base
@@ -84,7 +84,7 @@ class _Chosen:
 
 
 class _Choices(Tracer):
-    """What was picked from some arrays, which may not change as long as it is used."""
+    """An array picked from several ones, which may not change as long as it is used."""
 
     __slots__ = ("choices", "states")
 
@@ -126,7 +126,7 @@ def _wrapped(value: Value, weak: type | None, choices: Sequence[Any]) -> Tracer:
 
 
 class ChosenList(list[Any]):
-    """A list that was chosen by a traced index: it cannot be changed."""
+    """A list that was chosen by a traced index, which cannot be changed."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise RefusedInPlaceError(
@@ -153,7 +153,7 @@ optree.register_pytree_node(
 
 
 def choose(test: Any, a: Any, b: Any) -> Any:
-    """``a if test else b``, both evaluated."""
+    """``a if test else b``, with both evaluated."""
     if not is_traced(test):
         return a if test else b
     if a is b:
@@ -168,7 +168,7 @@ def choose(test: Any, a: Any, b: Any) -> Any:
 
 
 def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
-    """``choices[index]``, where a negative index has been resolved."""
+    """``choices[index]``; a negative index has been resolved."""
     read = []
 
     def pick(leaves: Sequence[Any], kind: Kind, shape: tuple[int, ...]) -> Value:
@@ -182,7 +182,7 @@ def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
         return read[-1]
 
     made = combined(choices, pick, what)
-    if not read:  # all are the same, and yet the index may be none of them
+    if not read:  # all are the same, but the index may be out of range
         place: Any = tracer(index)
         outside = np.logical_or(np.less(place, 0), np.greater_equal(place, len(choices)))
         hooks.fail_where(outside, IndexError("list index out of range"))
@@ -194,7 +194,7 @@ def combined(
     pick: Callable[[Sequence[Any], Kind, tuple[int, ...]], Value],
     what: str,
 ) -> Any:
-    """One tree of several of the same structure, each of its leaves picked from theirs."""
+    """One tree from several of the same structure; each of its leaves is picked from theirs."""
     flat = [pytrees.flatten(tree) for tree in trees]
     structure = flat[0][1]
     if any(other != structure for _, other in flat):
@@ -235,13 +235,13 @@ def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any
 
 
 def _hull(column: Sequence[Any]) -> Bounds:
-    """Bounds of any of some Python integers and bools."""
+    """Bounds that hold for each of some Python integers and bools."""
     found = [bounds_of(x) if weak_type(x) or isinstance(x, int) else (0, 1) for x in column]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _protected(tree: Any) -> Any:
-    """The same with lists that cannot be changed."""
+    """The same value with lists that cannot be changed."""
     if type(tree) is list:
         return ChosenList(map(_protected, tree))
     return tuple(map(_protected, tree)) if type(tree) is tuple else tree

@@ -1,7 +1,7 @@
 """Ranges with traced bounds, and ``zip``, ``enumerate`` and ``reversed`` that hold their parts.
 
-A loop over them can be captured as one operation, for which its bounds and rows must be known to
-whoever captures it.
+A loop over one of these can be captured as one operation, because the capture can read its bounds
+and rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from autojit.tracing.tracer import Tracer
 from .refusals import refuse
 from .scalars import any_traced, is_integer, is_traced, python_number, settled
 
-#: Rows from which on a loop over an array may be captured.
+#: A loop over an array that has more rows than this may be captured.
 FEW_ROWS = 4
 
 _LOOP = (
@@ -37,7 +37,7 @@ _NO_STEP = "range() arg 3 must not be zero"
 
 
 class TracedRange:
-    """``range(start, stop, step)`` of which something is traced: integers of Python."""
+    """``range(start, stop, step)`` with a traced part; its elements are Python integers."""
 
     __slots__ = ("start", "step", "stop")
     __hash__ = None  # type: ignore[assignment]
@@ -47,11 +47,11 @@ class TracedRange:
 
     @property
     def sign(self) -> int | None:
-        """The sign of the step, where it is known."""
+        """The sign of the step; None if it is not known."""
         return None if is_traced(self.step) else (1 if self.step > 0 else -1)
 
     def count(self) -> Any:
-        """How many integers it has: a traced Python integer."""
+        """The number of its integers, as a traced Python integer."""
         start, stop, step = (as_value(x, np.dtype(np.int64)) for x in self._parts)
         up = (stop - start + step - 1, step)
         down = (start - stop - step - 1, -step)
@@ -109,8 +109,8 @@ def bound(x: Any) -> Any:
 
 
 def is_long(x: Any) -> bool:
-    """Whether a loop over a value may be captured: a range, an array of more than a few rows, or
-    what holds one."""
+    """Whether a loop over a value may be captured: a range, an array of more than a few rows, or an
+    iterator that holds one."""
     kind = type(x)
     if kind is list or kind is tuple:
         return False
@@ -123,14 +123,14 @@ def is_long(x: Any) -> bool:
 
 
 class _Parts:
-    """An iterator of Python's over parts that are known; `started` once it has been used."""
+    """A Python iterator over known parts; `started` is true once it has been used."""
 
     def __init__(self) -> None:
         self.started = False
         self._iterator: Any = None
 
     def made(self) -> Any:
-        """The iterator of Python's."""
+        """The Python iterator."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
@@ -179,7 +179,7 @@ _RANGES = frozenset({range, TracedRange, Zip, Enumerate, Reversed})
 
 
 def zip_(*parts: Any, strict: bool = False) -> Any:
-    """``zip``: one that holds its parts where a loop over it may be captured."""
+    """``zip``; the result holds its parts if a loop over it may be captured."""
     if not any(map(is_long, parts)):
         return zip(*parts, strict=strict)
     for number, part in enumerate(parts):
@@ -188,7 +188,7 @@ def zip_(*parts: Any, strict: bool = False) -> Any:
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
-    """``enumerate``, likewise; a traced start is added."""
+    """``enumerate``, in the same way; a traced start is added."""
     start = settled(start)
     if is_traced(start):
         first = bound(start)
@@ -200,7 +200,7 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
 
 
 def reversed_(sequence: Any) -> Any:
-    """``reversed``, likewise."""
+    """``reversed``, in the same way."""
     if isinstance(sequence, TracedRange):
         return sequence.backwards()
     if isinstance(sequence, (Zip, Enumerate, Reversed)):
@@ -209,7 +209,7 @@ def reversed_(sequence: Any) -> Any:
 
 
 def _check_iterable(part: Any, words: str) -> None:
-    """Raise Python's TypeError for what cannot be run through, before anything is."""
+    """Raise Python's TypeError for a part that is not iterable, before any part is run through."""
     if isinstance(part, np.ndarray) or is_traced(part):
         if not np.shape(part):
             raise TypeError(words)

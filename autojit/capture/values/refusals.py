@@ -1,4 +1,4 @@
-"""What cannot be captured: errors with the user's line and a fix."""
+"""Errors about what cannot be captured, with the user's line and a fix."""
 
 from __future__ import annotations
 

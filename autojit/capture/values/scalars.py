@@ -23,7 +23,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 TRACED = (Tracer, TracedArray)
-#: Python's types of numbers, by the dtypes that stand for them.
+#: Python's types of numbers, by the dtypes that represent them.
 WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
 
 _AMBIGUOUS = (
@@ -51,12 +51,12 @@ def is_traced(x: Any) -> bool:
 
 
 def is_undecided(x: Any) -> bool:
-    """Whether a value may have a truth that is not known."""
+    """Whether the truth of a value may be unknown."""
     return isinstance(x, (*TRACED, Optional, OneOf))
 
 
 def any_traced(xs: Any) -> bool:
-    """Whether one of some values is."""
+    """Whether any of some values is a traced array or number."""
     for x in xs:  # noqa: SIM110 - a generator costs more than the rest of a call
         if isinstance(x, TRACED):
             return True
@@ -64,7 +64,7 @@ def any_traced(xs: Any) -> bool:
 
 
 def truth(x: Any) -> Any:
-    """``bool(x)``: a bool where x is known, else a traced one."""
+    """``bool(x)``: a bool if x is known, else a traced one."""
     if type(x) is Optional:
         return x.__aj_truth__(truth)
     if type(x) is OneOf:
@@ -86,8 +86,8 @@ def truth(x: Any) -> Any:
 
 
 def settled(x: Any) -> Any:
-    """An integer or bool whose value is at hand as that, which loses no derivative; all else as it
-    is."""
+    """An integer or bool of known value as a plain number, which loses no derivative; anything else
+    unchanged."""
     if not isinstance(x, TRACED) or x.ndim or x.dtype.kind not in "iub":
         return x
     x = bare(x)
@@ -98,13 +98,13 @@ def settled(x: Any) -> Any:
 
 
 def without_loss(x: Tracer) -> Any:
-    """A traced number as Python has it there, if it is at hand and no derivative is lost; else
+    """The Python value of a traced number, if it is available and no derivative is lost; else
     None."""
     return None if depends(x) else at_hand(x)
 
 
 def scalar_value(x: Any) -> Value:
-    """The value of a traced number, or NumPy's TypeError for an array with axes."""
+    """The value of a traced number; raises NumPy's TypeError for an array with axes."""
     if np.shape(x):
         words = f"{_ONE}; this one has shape {np.shape(x)}. {_ELEMENTS}"
         raise TypeError(with_place(words, user_source()))
@@ -117,7 +117,7 @@ def is_integer(x: Any) -> bool:
 
 
 def python_number(value: Value, kind: type) -> Tracer:
-    """A value of the trace as a Python number of a type."""
+    """A value of the trace as a Python number of a given type."""
     if kind is int and value.dtype == np.uint64:
         value = ensure(value, le(value, full(LARGEST, value.type)), failure="overflow")
     number = tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
@@ -127,7 +127,7 @@ def python_number(value: Value, kind: type) -> Tracer:
 
 
 def _limits(dtype: np.dtype) -> Bounds:
-    """Between which integers those of a dtype lie, of those that fit into 64 bits."""
+    """The least and the greatest integer of a dtype that fit into 64 bits."""
     if dtype.kind == "b":
         return 0, 1
     limits = np.iinfo(dtype)
@@ -148,7 +148,7 @@ def as_float(x: Any) -> Any:
 
 
 def as_item(x: Tracer) -> Any:
-    """``x.item()`` of a number: Python's, with its derivative."""
+    """``x.item()`` of a number: a Python number with its derivative."""
     known = without_loss(x)
     if known is not None:
         return np.asarray(known).item()

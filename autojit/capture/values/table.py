@@ -10,28 +10,28 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class When(enum.Enum):
-    """For which calls of a function its answer is asked; for others, the function itself."""
+    """The calls of a function that its answer handles; the function itself handles the others."""
 
-    #: Where an argument is traced.
+    #: Calls with a traced argument.
     TRACED = enum.auto()
-    #: The same, and where there is one argument alone, whose elements count, or keywords.
+    #: These, calls with one argument alone, whose elements count, and calls with keywords.
     ELEMENTS = enum.auto()
-    #: Always.
+    #: All calls.
     ALWAYS = enum.auto()
 
 
-#: A function, which is held so that its id stays its own; what answers for it, when, and whether
-#: that is given a function that calls functions as its first argument.
+#: A function, which is held so that its id stays its own; its answer; the calls that this handles;
+#: and whether its first argument is a function that calls functions.
 Answer = tuple[Any, Callable[..., Any], When, bool]
 
-#: By the ids of the functions.
+#: Answers by the ids of the functions.
 ANSWERS: dict[int, Answer] = {}
-#: Methods, by the type of what they belong to and by their names.
+#: Answers to methods, by the type of the object and the name.
 METHODS: dict[tuple[type, str], Callable[..., Any]] = {}
 
 
 def answers(*functions: Any, when: When = When.TRACED, calls: bool = False) -> Callable[[F], F]:
-    """Register what answers for functions; with ``calls`` it is given ``call(f, *args)`` first."""
+    """Register the answer to functions; with ``calls`` it gets ``call(f, *args)`` first."""
 
     def register(answer: F) -> F:
         for f in functions:
@@ -42,7 +42,7 @@ def answers(*functions: Any, when: When = When.TRACED, calls: bool = False) -> C
 
 
 def answers_method(kind: type, *names: str) -> Callable[[F], F]:
-    """Register what answers for methods of a type, given ``call`` and the object."""
+    """Register the answer to methods of a type; it gets ``call`` and the object."""
 
     def register(answer: F) -> F:
         for name in names:

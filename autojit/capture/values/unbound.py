@@ -1,4 +1,4 @@
-"""Reads of names that may not be bound: the compiled code raises what Python would raise."""
+"""Reads of names that may be unbound: the compiled code raises the error that Python would."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autojit.tracing.values import lift
 
 
 def checked(found: Maybe, name: str) -> Any:
-    """The value of a name; raises, when the code runs, where it is not bound."""
+    """The value of a name; the compiled code raises an error if it is unbound."""
     if isinstance(found.held, bool):
         if found.held:
             return found.value
@@ -52,7 +52,7 @@ def _checked(leaf: Any, held: Tracer, name: str) -> Tracer:
 
 
 def _error(name: str) -> Exception:
-    """What Python raises."""
+    """Python's error for an unbound name."""
     try:
         PlainRuntime(()).bound(UNBOUND, name)
     except NameError as error:
