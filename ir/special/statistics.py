@@ -149,12 +149,12 @@ def _t_by_noncentrality(x: Value, v: Value, nc: Value) -> Value:
 
 
 def _half_gammas(a: Value, b: Value) -> Value:
-    """Gamma(a / 2) / Gamma(b / 2)."""
+    """Return gamma(a / 2) / gamma(b / 2)."""
     return exp(gammaln(a * 0.5) - gammaln(b * 0.5))
 
 
 def _f_by_noncentrality(x: Value, n: Value, d: Value, nc: Value) -> Value:
-    """The derivative of ncfdtr by nc: it is a mean of central ones over a Poisson distribution."""
+    """Return the derivative of ncfdtr by nc; ncfdtr is a Poisson mixture of central functions."""
     return (ncfdtr(n + 2, d, nc, x * n / (n + 2)) - ncfdtr(n, d, nc, x)) * 0.5
 
 
