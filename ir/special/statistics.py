@@ -134,11 +134,12 @@ _f_density = External("_ncf_pdf", unknown, unknown, unknown, unknown, loop="dddd
 
 
 def _t_by_noncentrality(x: Value, v: Value, nc: Value) -> Value:
-    """The derivative of nctdtr by nc: -E[phi(x S - nc)], with phi the normal density and S the root
-    of a chi-squared number over its v degrees of freedom.
+    """Return the derivative of nctdtr by nc: -E[phi(x S - nc)].
 
-    The density is E[S phi(x S - nc)], and a factor S is a degree of freedom: with one less the
-    density has it for v > 1.  Below, integration by parts gives it from those with v and v + 1.
+    phi is the normal density, and S is the root of a chi-squared number over its v degrees of
+    freedom. The density is E[S phi(x S - nc)]. A factor S changes the degrees of freedom by one, so
+    for v > 1 the derivative follows from the density with v - 1 degrees. For smaller v, integration
+    by parts gives it from the densities with v and v + 1.
     """
     above = lt(one(v), v)
     less, more = select(above, v - 1, one(v)), v + 1
