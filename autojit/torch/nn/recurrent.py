@@ -53,7 +53,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new values for the parameters."""
         for p in self.parameters():
             init.default_(p, self.hidden_size)
 
@@ -201,7 +201,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new values for the parameters."""
         for p in self.parameters():
             init.default_(p, self.hidden_size)
 
