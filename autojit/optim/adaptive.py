@@ -22,7 +22,7 @@ def adadelta(
     lr: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0.0,
     maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Gradients divided by the root of the running mean of their squares, times that of the steps.
+    """Gradients times the root mean square of the steps, divided by that of the gradients.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
@@ -54,7 +54,7 @@ def adamax(
     lr: Rate = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 0.0, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Adam with a decaying maximum of the gradients in place of the root of the squares.
+    """Adam with a decaying maximum of the absolute gradients instead of the root mean square.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
@@ -128,7 +128,7 @@ def radam(
     lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 0.0, decoupled_weight_decay: bool = False, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Adam that follows only the mean of the gradients until the variance of the squares is small.
+    """Adam without division by the root until the variance of the step size is small enough.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
