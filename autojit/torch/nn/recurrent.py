@@ -58,7 +58,7 @@ class RNNBase(Module):
             init.default_(p, self.hidden_size)
 
     def flatten_parameters(self) -> None:
-        """Do nothing: parameters are used as they are in memory."""
+        """Do nothing: the parameters need no special memory layout."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
