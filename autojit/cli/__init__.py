@@ -1,4 +1,4 @@
-"""The ``autojit`` command.  Importing this loads nothing; :func:`main` loads the rest."""
+"""The ``autojit`` command.  Importing this module loads nothing; :func:`main` loads the rest."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def main() -> None:
         from .app import app
 
         app(prog_name="autojit")
-    except KeyboardInterrupt:  # while the command was being loaded
+    except KeyboardInterrupt:  # while the command was loading
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""The application: its commands are declared group by group."""
+"""The application, assembled from groups of commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.cli.upkeep.commands import commands as upkeep
 
 
 class Application(Group):
-    """All commands, in the order in which one needs them."""
+    """All commands, in the order in which a user needs them."""
 
     panels: ClassVar = {
         "Your function": ("check", "bench", "dump", "explain", "profile", "source"),

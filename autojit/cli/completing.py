@@ -1,8 +1,8 @@
-"""What may follow the words on a command line, for the scripts of ``autojit completion``.
+"""Completion of command lines, for the scripts of ``autojit completion``.
 
-Everything is found without importing NumPy: commands and options by their declarations, values of
-options by their help (``text, json or markdown.``) or by the section of the page that has their
-name (``Stages:`` for ``--stage``), passes and functions by reading source.
+All candidates are found without importing NumPy: commands and options from their declarations;
+values of options from their help (``text, json or markdown.``) or from the section of the page
+with their name (``Stages:`` for ``--stage``); passes and functions by reading source files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autojit.cli.common import help as pages
 from autojit.cli.common.modules import SUFFIXES, functions_in
 from autojit.cli.common.streams import CHOICES
 
-#: A word that may stand there, and what it means.
+#: A candidate word, and its meaning.
 Candidate = tuple[str, str]
 
 _LISTED = re.compile(r"(\w+(?:, \w+)*,? or \w+)\b")
@@ -27,10 +27,10 @@ _PARTS = ("ir", "codegen", "staging")
 
 
 def answer(given: Sequence[str]) -> None:
-    """Print the candidates for a shell, one a line.
+    """Print the candidates for a shell, one per line.
 
-    bash gives its word breaks and the line up to the cursor, the others their words, of which the
-    last is the one at the cursor.
+    bash passes its word breaks and the line up to the cursor. The other shells pass their words;
+    the last one is the word at the cursor.
     """
     shell, *rest = given
     if shell == "bash":
@@ -45,8 +45,9 @@ def answer(given: Sequence[str]) -> None:
 
 
 def split(line: str) -> tuple[list[str], bool]:
-    """The words behind the command of a line, the last one perhaps begun only, or empty; and
-    whether that one's quote is still open.
+    """The words after the command of a line, and whether the quote of the last word is open.
+
+    The last word may be incomplete or empty.
 
     >>> split("autojit dump 'a b' fun")
     (['dump', 'a b', 'fun'], False)
@@ -68,7 +69,7 @@ def split(line: str) -> tuple[list[str], bool]:
 
 
 def candidates(words: Sequence[str]) -> list[Candidate]:
-    """What the last word may become."""
+    """The completions of the last word, and their meanings."""
     import typer.main
 
     from .app import app
@@ -132,7 +133,7 @@ def _takes_value(command: Any, name: str) -> bool:
 
 
 def _values(command: Any, name: str, current: str) -> Iterator[Candidate]:
-    """What may be given to an option."""
+    """The possible values of an option."""
     if name == "--color":
         yield from ((word, "") for word in CHOICES)
         return
@@ -155,7 +156,7 @@ def _values(command: Any, name: str, current: str) -> Iterator[Candidate]:
 
 
 def pass_names() -> list[str]:
-    """The passes over programs and loops: the names of their modules, or those that they state."""
+    """The names of passes over programs and loops: their explicit or their module's names."""
     names = set()
     for path in (path for part in _PARTS for path in (_PACKAGE / part).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -179,7 +180,7 @@ _OF_OPTIONS: dict[str, Callable[[], list[str]]] = {
 
 
 def _pages() -> Iterator[Candidate]:
-    """The pages about mistakes, and the errors that they are about."""
+    """The pages about mistakes, and the errors that they explain."""
     from autojit.session.mistakes import pages
 
     found = pages().values()
@@ -202,7 +203,7 @@ _OF_ARGUMENTS: dict[str, Callable[[], Iterator[Candidate]]] = {
 
 
 def _arguments(command: Any, taken: Sequence[str], current: str) -> Iterator[Candidate]:
-    """What the next argument may be, by the name that its place has in the usage."""
+    """The candidates for the next argument, by its metavar in the usage line."""
     declared = [p for p in command.params if p.param_type_name == "argument"]
     place = min(len(taken), len(declared) - 1)
     if place < 0 or (len(taken) >= len(declared) and declared[place].nargs == 1):
@@ -235,7 +236,7 @@ def _targets(current: str) -> Iterator[Candidate]:
 
 
 def _files(current: str, *suffixes: str) -> Iterator[Candidate]:
-    """Folders and files that begin so; of files those with one of the suffixes, if there are."""
+    """Folders and files that begin with a text; only files with one of the suffixes, if given."""
     folder, slash, start = current.rpartition("/")
     try:
         entries = sorted(

@@ -1,4 +1,4 @@
-"""Item assignment: ``x[index] = value``, and what writes into an array in other words."""
+"""Item assignment (``x[index] = value``) and the other functions that write into an array."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from .indices import (
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
-    """``x[index] = value``: every name bound to x sees it."""
+    """``x[index] = value``; the change is visible through every name bound to x."""
     _check_array(x)
     x, value = here(x), bare(value)
     if isinstance(value, Tracer) and not value.is_bounded:
@@ -74,7 +74,7 @@ def setitem(x: Tracer, index: Any, value: Any) -> None:
 
 
 def _has_rows(masked: Masked, value: Any) -> bool:
-    """Whether there is a value for each place of a mask."""
+    """Whether the value has one element (or row) for each place of the mask."""
     _, mask, at = masked
     after = len(masked.part.shape) - at - mask.ndim
     shape = shape_of(as_tracer(value) if contains_tracer(value) else value)
@@ -103,7 +103,7 @@ def _check_array(x: Tracer) -> None:
 
 
 def cast(value: Any, dtype: np.dtype) -> Value:
-    """A value cast as assignment casts: to whatever the array holds."""
+    """Cast a value to the array's dtype, as assignment does."""
     if contains_tracer(value):
         value = as_tracer(value)
     if dtype_of(value).kind == "c" and dtype.kind != "c":
@@ -120,10 +120,10 @@ def cast(value: Any, dtype: np.dtype) -> Value:
 
 
 def fitted(value: Any, place: Type, *, scalar: bool = False) -> Value:
-    """A value as it goes into a place: cast, and broadcast."""
+    """Cast and broadcast a value to fit a place."""
     result = cast(value, place.dtype)
     shape = result.shape
-    while len(shape) > place.ndim and shape[0] == 1 and not scalar:  # NumPy lets leading ones go
+    while len(shape) > place.ndim and shape[0] == 1 and not scalar:  # as in NumPy
         shape = shape[1:]
     aligned = zip(shape[::-1], place.shape[::-1], strict=False)
     if len(shape) > place.ndim or any(n not in (1, m) for n, m in aligned):
@@ -142,14 +142,14 @@ def fitted(value: Any, place: Type, *, scalar: bool = False) -> Value:
 
 
 def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
-    """``x[mask] = value`` with a mask that is not known yet."""
+    """``x[mask] = value`` with a mask that is not yet known."""
     part, mask, at = masked
     old = part.read(as_value(x))
     after = len(old.shape) - at - mask.ndim
     new = cast(value, x.dtype)
     cut = max(0, len(new.shape) - after)
     first, rest = new.shape[:cut], new.shape[cut:]
-    if first:  # its last axis is one for all places where the mask holds
+    if first:  # its last axis has length 1: one value for all places of the mask
         new = move.reshape(new, shape=(*first[:-1], *(1,) * mask.ndim, *rest))
     dims = tuple(range(at, at + mask.ndim))
     chosen = move.broadcast(as_value(mask), shape=old.shape, dims=dims)
@@ -158,7 +158,7 @@ def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
 
 
 def target(name: str, x: Any) -> Tracer:
-    """The array that is written into, as a traced one."""
+    """Return the array to write into as a traced array; raise if it is not one."""
     if isinstance(x, (Tracer, FreshArray)):
         found = hooks.traced(x)
         _check_array(found)
@@ -175,7 +175,7 @@ def target(name: str, x: Any) -> Tracer:
 
 
 def add_at(x: Any, index: Any, value: Any) -> None:
-    """``np.add.at(x, index, value)``: places that repeat add up."""
+    """``np.add.at(x, index, value)``: values at repeated places add up."""
     x, value = target("np.add.at", x), bare(value)
     picked = selection(index, x)
     if x.dtype.kind == "b":
@@ -189,7 +189,7 @@ def add_at(x: Any, index: Any, value: Any) -> None:
 
 
 def check_same_kind(name: str, value: Any, x: Tracer) -> None:
-    """Raise unless a value goes into an array by NumPy's casting rule 'same_kind'."""
+    """Raise unless a value may be cast to the array's dtype under NumPy's rule 'same_kind'."""
     weak = type(value) if type(value) in (int, float, complex) else None
     dtype = np.result_type(weak(0), x.dtype) if weak else dtype_of(value)
     if not np.can_cast(dtype, x.dtype, "same_kind"):
@@ -204,7 +204,7 @@ def check_same_kind(name: str, value: Any, x: Tracer) -> None:
 
 
 def write_out(name: str, out: Any, result: Tracer) -> Any:
-    """The result of a ufunc in the array that was given as ``out=``."""
+    """Write the result of a ufunc into the array given as ``out=``."""
     into = target(f"{name} with out=", out)
     check_same_kind(name, result, into)
     setitem(into, ..., result)

@@ -1,4 +1,4 @@
-"""Values that compiled code checks: where a condition does not hold, the call raises an error."""
+"""Checks in compiled code: a call raises an error if a condition does not hold."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _BOOL = np.dtype(bool)
 def ensured(x: Any, holds: Any, error: BaseException, *, derivatives: bool = True) -> Tracer:
     """``x``; the compiled code raises ``error`` where ``holds`` is false.
 
-    ``holds`` broadcasts to the shape of ``x``.  The error is raised where something reads what
-    this returns.  Derivatives pass through and are checked too, so that a call that reads the
-    derivative and not ``x`` fails as well; with ``derivatives=False`` they pass unchecked, and a
-    loop keeps no condition of each step for them.
+    ``holds`` broadcasts to the shape of ``x``.  The error is raised only if the returned value is
+    used.  Derivatives pass through and are checked too, so that a call that uses the derivative but
+    not ``x`` fails as well. With ``derivatives=False`` they pass unchecked, and loops need not keep
+    the condition of each step for them.
 
-    Raises TracingError for an error that compiled code cannot raise: it takes a builtin class
-    and at most one message.
+    Raise TracingError for an error that compiled code cannot raise: it must be of a builtin class
+    and have at most one message.
 
     >>> from autojit.functions.checks import ensured
     >>> f = autojit.jit(lambda x: np.sqrt(ensured(x, x >= 0, ValueError("x is negative"))))
@@ -50,12 +50,12 @@ def ensured(x: Any, holds: Any, error: BaseException, *, derivatives: bool = Tru
 
 
 def is_raised(kind: type[BaseException]) -> bool:
-    """Whether compiled code raises a class of exceptions: Python's own."""
+    """Whether compiled code can raise a class of exceptions: only Python's own."""
     return kind.__module__ == "builtins" or LIBRARY_ERRORS.get(kind.__name__) is kind
 
 
 def failure_of(error: BaseException) -> Failure:
-    """What `ensure` calls an error.
+    """The name by which `ensure` refers to an error.
 
     >>> from autojit.functions.checks import failure_of
     >>> failure_of(KeyError("no such name"))

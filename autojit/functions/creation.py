@@ -1,4 +1,4 @@
-"""Arrays in the likeness of traced ones, and questions about their types."""
+"""Creation of arrays like traced ones, and questions about their types."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from autojit.tracing.tracer import Tracer
 from .assignment import cast
 from .manipulation import reshape
 
-#: NumPy's own name for ``copy=None``, which other libraries pass; it has no truth value.
+#: NumPy's own name for ``copy=None``, which other libraries pass; it raises in a boolean context.
 _IF_NEEDED: Any = np._CopyMode.IF_NEEDED
 
 
 def _is_vague(a: Any, order: str) -> bool:
-    """Whether the likeness of an array need not be in row-major order."""
+    """Whether a new array like ``a`` need not be in row-major order."""
     return order != "C" and not (isinstance(a, Tracer) and a.ordered)
 
 
@@ -82,7 +82,7 @@ def full(
 
 
 def made(value: Value, *, ordered: bool = True) -> Tracer:
-    """A value as an array in memory of its own."""
+    """A value as a new array that owns its memory."""
     result = tracer(value)
     result.boxed, result.ordered = True, ordered
     return result
@@ -92,7 +92,7 @@ def converted(
     name: str, x: Any, dtype: Any = None, order: Any = None, *, copy: Any = ...,
     subok: Any = False, ndmin: int = 0, device: Any = None, like: Any = None,
 ) -> Tracer:  # fmt: skip
-    """``np.array``, ``np.asarray`` and their kin of a traced array or a nest of lists."""
+    """``np.array``, ``np.asarray`` and related functions of a traced array or nested lists."""
     order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, order)
     if isinstance(x, list) and any(isinstance(each, Uncounted) for each in x):
         elements = hooks.elements_as_array(x)
@@ -140,7 +140,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     pairs = list(zip(is_dtype, arrays_and_dtypes, strict=True))
     dtypes = [np.dtype(x) for known, x in pairs if known]
     arrays = [x for known, x in pairs if not known]
-    # An empty array of a dtype promotes as the dtype does, and numbers stay weak beside it.
+    # An empty array of a dtype promotes like the dtype, and numbers stay weak beside it.
     return result_dtype(*arrays, *(np.empty(0, dtype) for dtype in dtypes))
 
 
@@ -155,7 +155,7 @@ def linspace(
     step = (last - first) / kind.type(max(parts, 1))
     along = np.arange(num, dtype=kind).reshape(-1, *(1,) * np.ndim(step))
     points = along * step + first
-    if endpoint and num > 1:  # the last one exactly
+    if endpoint and num > 1:  # make the last point exact
         points = np.where(along == parts, last, points)
     points = np.moveaxis(points, 0, axis)
     if dtype is not None:
@@ -195,7 +195,7 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Neither end is zero; both real ones have the same sign."""
+    """Neither end may be zero; if both are real, they have the same sign."""
     asked = np.zeros((), dtype).dtype
     kind = np.result_type(dtype_of(start), dtype_of(stop), float(num), asked)
     first, last = (as_tracer(x).astype(kind) for x in (start, stop))
@@ -204,7 +204,7 @@ def geomspace(
     exponents = linspace(ends[0], ends[1], num, endpoint)
     points = np.moveaxis(np.power(10.0, exponents), 0, -1)
     points = points * np.asarray(1, kind) * direction[..., None]
-    if num > 0:  # the ends exactly
+    if num > 0:  # make the ends exact
         at = np.arange(num)
         points = np.where(at == 0, first[..., None], points)
         points = np.where((at == num - 1) & endpoint & (num > 1), last[..., None], points)

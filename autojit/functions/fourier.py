@@ -1,4 +1,4 @@
-"""``np.fft``: Fourier transforms, of which each axis is an op (see ``ir/linalg/fourier.py``).
+"""``np.fft``: Fourier transforms; the transform of each axis is an op (``ir/linalg/fourier.py``).
 
 For real numbers only half of the spectrum is computed; the other half is its conjugate.
 """
@@ -22,7 +22,7 @@ from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer
 from autojit.protocols.registry import implements, reject
 from autojit.tracing.tracer import Tracer
 
-#: What the inverse of a transform with that norm has, and what transforms of Hermitian arrays have.
+#: norm -> the norm of the inverse transform, also used for transforms of Hermitian arrays.
 OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -36,7 +36,7 @@ def factor(norm: str | None, n: int, *, forward: bool) -> float:
 
 
 def points(n: Any, default: int) -> int:
-    """The length of a transform, which is known and positive."""
+    """The length of a transform, which must be known and positive."""
     count = default if n is None else int(n)
     if count < 1:
         raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
@@ -44,7 +44,7 @@ def points(n: Any, default: int) -> int:
 
 
 def numbers(a: Any) -> Value:
-    """An array in the dtype that it is transformed in: what is not a float is float64."""
+    """An array in the dtype of the transform; integers and booleans become float64."""
     x = as_tracer(a)
     if is_half(x.dtype):
         return as_value(x, np.dtype(np.float32))
@@ -52,7 +52,7 @@ def numbers(a: Any) -> Value:
 
 
 def resized(x: Value, axis: int, extent: int) -> Value:
-    """As many elements along an axis: the first ones, or zeros behind them."""
+    """Cut an axis to an extent, or pad it with zeros at the end."""
     have = x.shape[axis]
     if have > extent:
         return move.slice_axis(x, axis, 0, extent)
@@ -71,7 +71,7 @@ def _complex(x: Value) -> Value:
 
 
 def full_spectrum(x: Value, n: int, axis: int, scale: float, *, forward: bool) -> Value:
-    """All n numbers of a transform."""
+    """All n coefficients of a transform."""
     x = resized(x, axis, n)
     if x.dtype.kind == "c":
         kind = "forward" if forward else "backward"
@@ -87,7 +87,7 @@ def _backwards(x: Value, axis: int) -> Value:
 
 
 def half_spectrum(x: Value, n: int, axis: int, scale: float) -> Value:
-    """The first half of the spectrum of real numbers."""
+    """The first half of the spectrum of a real signal."""
     if x.dtype.kind == "c":
         raise TypeError("a real transform (rfft, ihfft and their kin) takes no complex numbers")
     return transform(resized(x, axis, n), axis=axis, kind="real", length=n, scale=scale)
@@ -139,7 +139,7 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 def opposite(norm: Any) -> Any:
     """The norm of the inverse transform."""
-    factor(norm, 1, forward=True)  # which knows the norms
+    factor(norm, 1, forward=True)  # validates the norm
     return OPPOSITE[norm]
 
 
@@ -162,7 +162,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 def lengths(
     shape: tuple[int, ...], s: Any, axes: Any, *, half: bool = False
 ) -> tuple[list[int], list[int]]:
-    """The lengths and axes of a transform; ``half`` where half of the last spectrum is given."""
+    """The lengths and axes of a transform; ``half`` if half of the last spectrum is given."""
     ndim = len(shape)
     if axes is None:
         axes = range(ndim) if s is None else range(ndim - len(s), ndim)
@@ -172,14 +172,14 @@ def lengths(
     given = defaults if s is None else list(s)
     if len(given) != len(places):
         raise ValueError("Shape and axes have different lengths.")
-    taken = zip(given, defaults, whole, strict=True)  # -1 is the length of what is given
+    taken = zip(given, defaults, whole, strict=True)  # -1: the length of the given axis
     return [points(d if n is None else w if n == -1 else n, d) for n, d, w in taken], places
 
 
 def along(
     x: Value, counts: Sequence[int], axes: Sequence[int], norm: Any, *, forward: bool
 ) -> Value:
-    """Transformed along axes, the last one first."""
+    """Transform along axes, the last one first."""
     for n, k in reversed(list(zip(counts, axes, strict=True))):
         x = full_spectrum(x, n, k, factor(norm, n, forward=forward), forward=forward)
     return x
@@ -216,7 +216,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Tracer:
     reject("np.fft.irfftn", out=out)
     (*counts, n), (*places, last) = lengths(shape_of(a), s, axes, half=True)
-    # What is not read of the last axis need not be transformed along the others.
+    # Elements of the last axis that are not read need not be transformed along the other axes.
     x = resized(_complex(numbers(a)), last, n // 2 + 1)
     x = along(x, counts, places, norm, forward=False)
     return tracer(real_signal(x, n, last, factor(norm, n, forward=False)))

@@ -36,13 +36,13 @@ def getitem(x: Tracer, index: Any) -> Tracer:
     if truth is not None:
         return rows_where(x, truth).copy()
     picked = selection(index, x)
-    if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is no view
+    if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is not a view
         return tracer(picked.read(as_value(x)))
     return view(x, picked)
 
 
 def truth_of(index: Any) -> bool | None:
-    """The value of an index that is one truth value, if it is known."""
+    """The value of an index that is a single boolean; None if it is not known or not one."""
     if index.__class__ in (int, slice, tuple, list):
         return None
     index = bare(index)
@@ -53,7 +53,7 @@ def truth_of(index: Any) -> bool | None:
 
 
 def rows_where(x: Tracer, truth: bool) -> Tracer:
-    """A view of what NumPy picks by one truth value: a new axis of length 1 or 0 at the front."""
+    """The view that NumPy selects by a single boolean: a new first axis of length 1 or 0."""
     return x[None][: int(truth)]
 
 
@@ -81,8 +81,10 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def along_axis(arr: Tracer, indices: Any, axis: int) -> tuple[Any, ...]:
-    """Indices along one axis as an index of the whole array; where they have one row for all
-    others, they broadcast."""
+    """Indices along one axis as an index of the whole array.
+
+    They broadcast along axes of length 1.
+    """
     axis = shapes.normalize_axis(axis, arr.ndim)
     if len(shape_of(indices)) != arr.ndim:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Interprets an index: integers, slices, masks and index arrays become a selection."""
+"""Interpretation of an index: integers, slices, masks and index arrays become a selection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .selections import Places, Window
 
 
 def selection(index: Any, x: Tracer) -> Window | Places:
-    """The selection of an index of an array."""
+    """The selection that an index makes from an array."""
     basic = index if type(index) is tuple else (index,)
     if len(basic) <= x.ndim and all(type(item) in (int, slice) for item in basic):
         return window([*basic, *[slice(None)] * (x.ndim - len(basic))], x)
@@ -40,13 +40,13 @@ def selection(index: Any, x: Tracer) -> Window | Places:
         _resolved(item, around.shape[axis], axis, x)
         for item, axis in zip(arrays, axes, strict=True)
     )
-    # Integers alone are basic indices, also those that are not known yet.
+    # Integers alone are basic indices, even if they are not known yet.
     copies = any(isinstance(item, np.ndarray) or shape_of(item) for item in arrays)
     return Places(around, axes, places, shape, axes[0] if together else 0, copies)
 
 
 def has_ellipsis(index: Any) -> bool:
-    """Whether an index has an ellipsis, beside which a result without axes is an array."""
+    """Whether an index has an ellipsis; a result without axes is then still an array."""
     return any(item is Ellipsis for item in (index if isinstance(index, tuple) else (index,)))
 
 
@@ -63,7 +63,7 @@ def _is_unknown(bound: Any) -> bool:
 
 
 def has_mask_or_places(index: Any) -> bool:
-    """Whether an index has a traced mask, or a bounded array."""
+    """Whether an index has a traced mask or a bounded array."""
     for item in index if index.__class__ is tuple else (index,):
         if isinstance(item, (Tracer, TracedArray)):
             item = bare(item)
@@ -73,7 +73,7 @@ def has_mask_or_places(index: Any) -> bool:
 
 
 class Masked(NamedTuple):
-    """A mask that is not known yet, over some axes of a part of an array, from ``at`` on."""
+    """A mask that is not known yet, over axes of a part of an array; ``at`` is the first axis."""
 
     part: Window
     mask: Tracer
@@ -81,11 +81,11 @@ class Masked(NamedTuple):
 
 
 def masked_part(index: Any, x: Tracer) -> Masked | None:
-    """The part that a traced mask among the indices is over; None if there is none."""
+    """The part that a traced mask in the index covers; None if there is no such mask."""
     index = bare(index)
     items = list(index) if isinstance(index, tuple) else [index]
     masks = [item for item in items if isinstance(item, Tracer) and item.dtype.kind == "b"]
-    if len(masks) != 1 or not masks[0].size:  # one without elements is known
+    if len(masks) != 1 or not masks[0].size:  # a mask without elements is known
         return None
     (mask,) = masks
     items = _expand_ellipsis([i if i is mask else _understood(_lifted(i), x) for i in items], x)
@@ -108,7 +108,7 @@ def masked_part(index: Any, x: Tracer) -> Masked | None:
 
 
 def parse(index: Any, x: Tracer) -> tuple[list[Any], bool]:
-    """One item for each axis, and None; whether nothing stands between the arrays."""
+    """One item for each axis, with None items kept; and whether the index arrays are adjacent."""
     every = index if isinstance(index, tuple) else (index,)
     items = [_understood(_lifted(item), x) for item in every]
     together = _are_together(items)
@@ -116,12 +116,12 @@ def parse(index: Any, x: Tracer) -> tuple[list[Any], bool]:
 
 
 def _lifted(item: Any) -> Any:
-    """An array on a GPU as a traced one."""
+    """An array on a GPU as a traced array."""
     return as_tracer(item) if is_on_card(item) else item
 
 
 def _understood(item: Any, x: Tracer) -> Any:
-    """An index as a basic one, or an array of integers or truth values."""
+    """An item as a basic index, or as an array of integers or booleans."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
@@ -146,7 +146,7 @@ def _understood(item: Any, x: Tracer) -> Any:
 
 
 def _refused(item: Any, x: Tracer) -> Exception:
-    """The error for an index that is none."""
+    """The error for an invalid index."""
     if isinstance(item, float) or (isinstance(item, Tracer) and item.dtype.kind == "f"):
         fix = _OF_ARRAY if isinstance(item, Tracer) and item.ndim else _OF_NUMBER
         return IndexError(
@@ -189,7 +189,7 @@ def _axes_of(item: Any) -> int:
 
 
 def _with_places(items: list[Any], x: Tracer) -> list[Any]:
-    """The items with a known mask as index arrays of the places where it holds."""
+    """The items, with each known mask replaced by the index arrays of its places."""
     result: list[Any] = []
     axis = 0
     for item in items:
@@ -207,7 +207,7 @@ def _check_mask(shape: shapes.Shape, extents: shapes.Shape, x: Tracer) -> None:
     fits = len(shape) == len(extents) and all(
         m in (n, 0) for m, n in zip(shape, extents, strict=True)
     )
-    if not fits:  # NumPy takes a mask without elements for one that holds nowhere
+    if not fits:  # in NumPy, a mask without elements selects nothing
         raise IndexError(
             with_place(
                 f"a mask of shape {shape} does not fit axes of extents {extents} of an array of "
@@ -226,12 +226,12 @@ def _describe(item: Any) -> str:
 
 
 def is_array(item: Any) -> bool:
-    """Whether an index makes the whole index an advanced one."""
+    """Whether an item makes the whole index an advanced one."""
     return isinstance(item, (np.ndarray, Tracer))
 
 
 def _are_together(items: list[Any]) -> bool:
-    """Whether nothing stands between the arrays (an ellipsis for no axes does)."""
+    """Whether the index arrays are adjacent (an ellipsis for no axes separates them too)."""
     picked = [isinstance(item, int) or is_array(item) for item in items]
     if True not in picked:
         return False
@@ -255,7 +255,7 @@ def _expand_ellipsis(items: list[Any], x: Tracer) -> list[Any]:
 
 
 def window(items: list[Any], x: Tracer) -> Window:
-    """Integers, slices and ``None``, one for every axis."""
+    """The selection of integers, slices and ``None``, one item for every axis."""
     ranges: list[tuple[int, int, int]] = []
     flips, shape = [], []
     for item in items:
@@ -274,7 +274,7 @@ def window(items: list[Any], x: Tracer) -> Window:
 
 
 def _range(item: Any, x: Tracer, axis: int) -> tuple[int, int, int, bool, bool]:
-    """start, stop, positive stride, whether to flip, whether the axis stays."""
+    """The start, stop and positive stride, whether to flip, and whether the axis stays."""
     extent = x.shape[axis]
     if not isinstance(item, slice):
         i = int(item)
@@ -296,7 +296,7 @@ def _range(item: Any, x: Tracer, axis: int) -> tuple[int, int, int, bool, bool]:
 
 
 def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value | np.ndarray:
-    """Indices from 0 on; known ones are checked now, traced ones when the code runs."""
+    """Indices counted from 0; known ones are checked now, traced ones when the code runs."""
     if isinstance(item, Tracer):
         index = as_value(item, np.dtype(np.int64))
         low, high = bounds_of(item)

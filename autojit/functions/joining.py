@@ -1,4 +1,4 @@
-"""Joining arrays, splitting them, and leaving parts out."""
+"""Joining and splitting arrays, and deleting and inserting elements."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def stack(
 
 
 def stack_nested(x: Any, dtype: Any = None) -> Any:
-    """A nest of lists with traced values in it, as the array that np.array would make."""
+    """Nested lists with traced values as the array that np.array would make."""
     if not isinstance(x, (list, tuple)):
         return x
     if any(isinstance(item, Uncounted) for item in x):
@@ -84,7 +84,7 @@ def stack_nested(x: Any, dtype: Any = None) -> Any:
 
 
 def _stack_runs(items: Any, dtype: Any) -> Tracer:
-    """A list with rows of arrays in it, which are joined as stretches of these arrays."""
+    """A list that contains rows of arrays; consecutive rows are joined as one slice."""
     parts = [
         np.expand_dims(as_tracer(stack_nested(x, dtype)).astype(dtype), 0)
         if start < 0
@@ -159,13 +159,13 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
     if n is not None:
         extent = shape_of(ary)[shapes.normalize_axis(axis, np.ndim(ary))]
         each, extra = divmod(extent, n)
-        # The first ones are longer by one.
+        # The first sections are longer by one.
         indices_or_sections = [each * i + min(i, extra) for i in range(1, n)]
     return split(ary, indices_or_sections, axis)
 
 
 def _sections(name: str, given: Any) -> int | None:
-    """How many equal parts are asked for; None if their bounds are given."""
+    """The number of equal sections; None if their bounds are given."""
     if np.ndim(given):
         return None
     n = int(given)
@@ -239,7 +239,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
         places = np.flatnonzero(places)
     if places.ndim == 0:
         values = np.moveaxis(values, 0, axis)
-    # All values go to a place that is alone, else one to each.
+    # All values go to a single place; with several places, each gets one.
     count = values.shape[axis] if places.size == 1 else places.size
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
     order = np.insert(np.arange(extent), obj, np.arange(extent, extent + count))

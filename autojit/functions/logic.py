@@ -1,4 +1,4 @@
-"""Comparison of whole arrays, and sinc."""
+"""Comparison of whole arrays, tests of elements, and sinc."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def isclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
     b = as_tracer(b)
-    b = b.astype(np.result_type(b.dtype, 1.0))  # integers differ by more than their dtype holds
+    b = b.astype(np.result_type(b.dtype, 1.0))  # integers may overflow when subtracted
     near = np.abs(a - b) <= atol + rtol * np.abs(b)
     result = np.where(np.isfinite(a) & np.isfinite(b), near, np.equal(a, b))
     return result | (np.isnan(a) & np.isnan(b)) if equal_nan else result
@@ -60,7 +60,7 @@ def isreal(x: Any) -> Any:
 
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
-    # At 0 the series 1 - (pi x)^2 / 6 has the right value and two right derivatives.
+    # Near 0, the series 1 - (pi x)^2 / 6 has the right value and first two derivatives.
     y = np.pi * x
     small = np.abs(y) < 1e-4
     safe = np.where(small, y.dtype.type(1), y)

@@ -1,4 +1,4 @@
-"""Array creation from traced values, and array manipulation routines."""
+"""NumPy's array manipulation routines: shapes, repetition, shifts, real and imaginary parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None)
     a = as_tracer(a)
     if order not in ("C", "F"):
         reject("np.reshape", order=order)
-    if order == "F":  # the axes in reverse order, taken and given
+    if order == "F":  # reverse the axes before and after
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
         return transpose(reshape(transpose(a), sizes[::-1]))
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
@@ -49,7 +49,7 @@ def _reshaped(a: Tracer, new: shapes.Shape, is_view: bool) -> Tracer:
 
 
 def _splits(old: shapes.Shape, new: shapes.Shape) -> bool:
-    """Whether no axis of the new shape joins axes of the old one: a view in any layout."""
+    """Whether no new axis merges old axes, so that the result is a view in any memory layout."""
     rest = [n for n in new if n != 1]
     for extent in old:
         whole = 1
@@ -220,13 +220,15 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 def _copied(a: Tracer) -> Tracer:
-    """The array in memory of its own."""
+    """The array as a new array that owns its memory."""
     return tracer(as_value(a))
 
 
 def along_one_axis(a: Any, axis: Any) -> tuple[Any, int]:
-    """The array, flat without an axis, and the axis; NumPy takes a number for an array of one
-    element."""
+    """The array and the axis; the array is flattened if there is no axis.
+
+    As in NumPy, a number counts as an array of one element.
+    """
     if axis is None:
         return np.ravel(a), 0
     if not shape_of(a):
@@ -277,7 +279,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
 
 
 def _broadcast_along(end: Any, like: Any, axis: int) -> Any:
-    """What goes before or after an array: a number becomes one row of it."""
+    """The argument ``prepend`` or ``append`` of np.diff; a number becomes one row of the array."""
     if end is None or end is np._NoValue or np.ndim(end):
         return None if end is np._NoValue else end
     return np.broadcast_to(end, shapes.keep_axes(shape_of(like), (axis,)))

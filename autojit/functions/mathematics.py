@@ -1,4 +1,4 @@
-"""Mathematical functions that are formulas of other ones: rounding, differences, polynomials."""
+"""Mathematical functions that are formulas of others: rounding, differences, statistics."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if a.dtype.kind in "iu":
         if decimals >= 0:
             return np.copy(a)
-        return round_(a.astype(np.float64), decimals).astype(a.dtype)  # through floats, as NumPy
+        return round_(a.astype(np.float64), decimals).astype(a.dtype)  # through floats, as in NumPy
     if not decimals or a.dtype.kind == "b":
         return np.rint(a)
     scale = a.dtype.type(_power_of_ten(abs(decimals)))
@@ -49,7 +49,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
 
 
 def _power_of_ten(n: int) -> float:
-    """Rounded as NumPy's are, which multiplies from 1e9 on."""
+    """10**n, rounded as in NumPy, which multiplies from 1e9 on."""
     result = 10.0 ** min(n, 9)
     for _ in range(9, min(n, 400)):
         result *= 10.0
@@ -64,7 +64,7 @@ def fix(x: Any, out: Any = None) -> Any:
 
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
-    # A real number's imaginary part is Python's 0: it leaves the dtype to the real part.
+    # np.imag of a real number is Python's 0, so that the real part determines the dtype.
     result = np.arctan2(np.imag(z), np.real(z)) if kind_of(dtype_of(z)) == "c" else np.arctan2(0, z)
     return result * (180 / np.pi) if deg else result
 
@@ -73,7 +73,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 def without_nan(a: Any, fill: Any) -> Any:
-    """The array with a number for each NaN."""
+    """The array with ``fill`` in place of NaN."""
     if kind_of(dtype_of(a)) not in "fc":
         return a
     return np.where(np.isnan(a), dtype_of(a).type(fill), a)
@@ -90,7 +90,7 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _MIS
 
 
 def _nan_position(find: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
-    """The compiled call raises where a row is NaN throughout, as NumPy does."""
+    """Find a position; the compiled call raises if a row is all NaN, as NumPy does."""
     name = f"np.nan{find.__name__}"
     reject(name, out=out)
     a, wide = as_tracer(a), keepdims is not _MISSING and bool(keepdims)
@@ -133,7 +133,7 @@ def _nan_where_all_are(a: Any, axis: Any, result: Any, kwargs: Any) -> Any:
 def _sum_and_count(
     a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The sum of what is not NaN, and how much that is."""
+    """The sum and the number of the elements that are not NaN."""
     known = ~np.isnan(a)
     total = np.sum(without_nan(a, 0), axis, dtype, keepdims=keepdims, where=where)
     return total, np.sum(known, axis, np.int64, keepdims=keepdims, where=where)
@@ -207,7 +207,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     axes = shapes.normalize_axes(axis, np.ndim(f))
     if dtype_of(f).kind in "iu":
-        f = as_tracer(f).astype(np.float64)  # differences of integers may not fit their dtype
+        f = as_tracer(f).astype(np.float64)  # differences of integers may overflow
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(spacings) != len(axes):
         raise TypeError(f"np.gradient: {len(spacings)} spacings for {len(axes)} axes")
@@ -230,7 +230,7 @@ def _gradient_along(f: Any, h: Any, axis: int, edge_order: int) -> Any:
 
 
 def _uneven_gradient(f: Any, steps: Any, edge_order: int) -> Any:
-    """Differences of second order between points at uneven distances."""
+    """Second-order differences between unevenly spaced points."""
     if dtype_of(steps).kind in "iu":
         steps = steps.astype(np.float64)
     low, high = steps[:-1], steps[1:]
@@ -246,7 +246,7 @@ def _uneven_gradient(f: Any, steps: Any, edge_order: int) -> Any:
 
 
 def _edge(f0: Any, f1: Any, f2: Any, d1: Any, d2: Any) -> Any:
-    """The derivative at the first of three points, which are d1 and d2 apart."""
+    """The derivative at the first of three points, whose distances are d1 and d2."""
     a = -(2.0 * d1 + d2) / (d1 * (d1 + d2))
     return a * f0 + (d1 + d2) / (d1 * d2) * f1 - d1 / (d2 * (d1 + d2)) * f2
 
@@ -261,7 +261,7 @@ def _with_ends(f: Any, first_step: Any, last_step: Any, inside: Any, edge_order:
 
 
 def conjugate(x: Any) -> Any:
-    """The conjugate, in the dtype of what is conjugated (of truth values, NumPy's has another)."""
+    """The complex conjugate in the operand's dtype (NumPy's changes the dtype of booleans)."""
     return np.conj(x) if dtype_of(x).kind == "c" else x
 
 

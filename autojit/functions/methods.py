@@ -1,4 +1,4 @@
-"""ndarray's methods without a corresponding NumPy function (see ``array_methods``)."""
+"""ndarray methods without a corresponding NumPy function (see ``array_methods``)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def astype(x: Tracer, dtype: Any, *args: Any, **kwargs: Any) -> Tracer:
 
 
 def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
-    """``x.view()``; bytes are not read as another dtype."""
+    """``x.view()``; reinterpreting the bytes as another dtype is not supported."""
     if isinstance(dtype, (int, tuple)) and not isinstance(dtype, bool):
         words = "x.view takes a dtype. With a shape it is a method of PyTorch's tensors; here:"
         code = "    x.reshape(-1, 1)                   # not: x.view(-1, 1)"

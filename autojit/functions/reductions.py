@@ -1,4 +1,4 @@
-"""Sums, products, extremes and statistics."""
+"""Reductions: sums, products, extremes and statistics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _reduced(op: Any, value: Value, axis: Any, keepdims: Any) -> Value:
 
 
 def _is_everywhere(where: Any) -> bool:
-    """Whether a mask leaves nothing out."""
+    """Whether a mask selects all elements."""
     return where is _MISSING or where is True or where is None
 
 
@@ -44,12 +44,12 @@ def _masked(value: Value, where: Any, neutral: Any) -> Value:
 
 
 def accumulator_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype in which NumPy sums: small integers widen to the platform's."""
+    """The dtype in which NumPy sums: small integers are widened to the platform's integer."""
     return np.add.reduce(np.empty(0, dtype)).dtype if dtype.kind in "biu" else dtype
 
 
 def _begun(name: str, ufunc: Any, result: Tracer, initial: Any) -> Tracer:
-    """A reduction that begins with a number, which NumPy casts to the dtype of the result."""
+    """A reduction with an initial value, which NumPy casts to the dtype of the result."""
     if initial is _MISSING or initial is None:
         return result
     if shape_of(initial):
@@ -127,7 +127,7 @@ def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Trace
 
 
 def _complex_extreme(op: Any, value: Value, axes: tuple[int, ...], keepdims: Any) -> Any:
-    """The extreme of complex numbers: the element at its place."""
+    """The extreme of complex numbers: the element at the position of the extreme."""
     x, shape = tracer(value), value.shape
     kept = [i for i in range(len(shape)) if i not in axes]
     flat = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[i] for i in kept), -1))
@@ -140,7 +140,7 @@ def _complex_extreme(op: Any, value: Value, axes: tuple[int, ...], keepdims: Any
 
 
 def check_ordered(name: str, dtype: np.dtype) -> None:
-    """Raise MissingDtypeError for complex numbers."""
+    """Raise MissingDtypeError for a complex dtype."""
     if dtype.kind == "c":
         raise MissingDtypeError(
             with_place(
@@ -185,7 +185,7 @@ all = implements(np.all)(_truth_like("all", reduce.all_))
 
 
 def _count(shape: tuple[int, ...], axis: Any, where: Any = _MISSING, keepdims: Any = False) -> Any:
-    """How many elements are reduced: a number, or with a mask an array."""
+    """The number of elements reduced: an integer, or an array if there is a mask."""
     if not _is_everywhere(where):
         return sum(np.broadcast_to(where, shape), axis, np.int64, None, keepdims)
     axes = shapes.normalize_axes(axis, len(shape))
@@ -193,7 +193,7 @@ def _count(shape: tuple[int, ...], axis: Any, where: Any = _MISSING, keepdims: A
 
 
 def _divided(total: Tracer, count: Any) -> Tracer:
-    """A sum by a number of elements, in the dtype of the sum."""
+    """A sum divided by a number of elements, in the dtype of the sum."""
     if isinstance(count, Tracer) and kind_of(total.dtype) in "fc":
         return total / count.astype(total.dtype)
     quotient = total / (count if isinstance(count, Tracer) else _scalar(count, total))
@@ -218,19 +218,19 @@ def mean(
 
 
 def summed_in(dtype: np.dtype) -> np.dtype:
-    """The dtype that a mean is computed in: sums of float16 may be too large for it."""
+    """The dtype in which a mean is computed: sums of float16 may overflow."""
     if is_half(dtype):
         return np.dtype(np.float32)
     return dtype if kind_of(dtype) in "fc" else np.dtype(float)
 
 
 def _as_given(made: Tracer, a: Any) -> Tracer:
-    """A mean of half floats is one."""
+    """Cast the mean of a half-precision array back to its dtype."""
     return made.astype(dtype_of(a)) if is_half(dtype_of(a)) else made
 
 
 def _scalar(number: float, like: Tracer) -> Any:
-    """A number that does not change the dtype of what it meets."""
+    """A number that does not change the dtype of an operation with ``like``."""
     return like.dtype.type(number)
 
 
@@ -281,7 +281,7 @@ def var(
 def _variance(
     a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any
 ) -> Tracer:
-    """The variance, of float16 in float32."""
+    """The variance; that of float16 is computed in float32."""
     kind = np.dtype(dtype) if dtype else None if dtype_of(a).kind == "c" else summed_in(dtype_of(a))
     if mean is _MISSING:
         mean = _mean(a, axis, kind, keepdims=True, where=where)
@@ -291,7 +291,7 @@ def _variance(
 
 
 def squared(x: Any) -> Any:
-    """The square of the magnitude."""
+    """The squared magnitude."""
     return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 
@@ -299,10 +299,10 @@ _mean = mean
 
 
 def safe_sqrt(square: Any) -> Any:
-    """The square root of a sum of squares: its derivative at 0 is taken as 0.
+    """The square root of a sum of squares; its derivative at 0 is taken as 0.
 
-    The root of a sum of squares is a norm; at 0 it has a kink, and 0 is its
-    subgradient of smallest norm.
+    The root of a sum of squares is a norm. It has a kink at 0, where 0 is its subgradient of
+    smallest norm.
     """
     zero = square == 0
     return np.where(zero, _scalar(0, square), np.sqrt(np.where(zero, _scalar(1, square), square)))
@@ -333,7 +333,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _MISSING) -> 
 # -- logarithms of sums -------------------------------------------------------
 
 
-#: Floats that logarithms of sums are computed in as they are.
+#: Floating-point dtypes in which logsumexp computes without widening.
 _NARROW = (np.dtype(np.float16), np.dtype(np.float32))
 
 
@@ -361,7 +361,7 @@ def logsumexp(
 
 
 def stop(x: Tracer) -> Tracer:
-    """The value without its derivative."""
+    """The value with its derivative cut off."""
     return tracer(arithmetic.stop_gradient(as_value(x)))
 
 
@@ -374,7 +374,7 @@ def reduce_ufunc(
     keepdims: Any = False,
     **kwargs: Any,
 ) -> Any:
-    """``ufunc.reduce``; mind that its axis is 0 unless given."""
+    """``ufunc.reduce``; note that its default axis is 0."""
     if ufunc in (np.add, np.multiply):
         function = sum if ufunc == np.add else prod
         return function(array, axis, dtype, out, keepdims, **kwargs)

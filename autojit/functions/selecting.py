@@ -1,7 +1,7 @@
-"""Functions with a result whose length depends on values.
+"""Functions whose result has a length that depends on values.
 
-They work if the values are known (see `autojit.tracing.known`), which is without ``jit``. The
-selected elements come from the traced array and keep their derivative.
+They work if the values are known (see `autojit.tracing.known`), that is, without ``jit``. The
+selected elements come from the traced array and keep their derivatives.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autojit.tracing.tracer import Tracer
 
 
 def _values(name: str, x: Any) -> np.ndarray:
-    """The values that decide how many elements there are."""
+    """The values that determine the length of the result."""
     found = value_of(x) if isinstance(x, Tracer) or is_traced(x) else x
     if found is None:
         raise UncoveredFunctionError(
@@ -41,7 +41,7 @@ _SORTED = (
     "    first = np.append(True, s[1:] != s[:-1])   # np.sum(first) is how many there are"
 )
 
-#: What keeps the shape.
+#: Suggested code that keeps the shape.
 _REWRITES = {
     **dict.fromkeys(("np.nonzero", "np.flatnonzero", "np.argwhere"), _MASKED),
     **dict.fromkeys(("np.extract", "np.compress", "np.trim_zeros"), _MASKED),
@@ -127,7 +127,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 
 def _support(values: np.ndarray, trim: str, axis: Any) -> tuple[slice, ...]:
-    """Where an array is not zero, along the axes."""
+    """The slices that enclose the nonzero elements along the axes."""
     axes = shapes.normalize_axes(axis, values.ndim)
     found, trim = np.argwhere(values), trim.lower()
     parts = [slice(None)] * values.ndim
@@ -152,7 +152,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 def _picked(name: str, x: Any, y: Any, keep: Any) -> Any:
-    """The different elements of x of which ``keep(values of x, values of y)`` is true."""
+    """The distinct elements of x for which ``keep(values of x, values of y)`` is true."""
     values, others = _values(name, x), _values(name, y)
     found, first = np.unique(values, return_index=True)
     return np.take(np.ravel(x), first[keep(found, others)])

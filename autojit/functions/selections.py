@@ -1,4 +1,4 @@
-"""Selections by an index: a window of an array, and places along some axes of a window."""
+"""Selections made by an index: a window of an array, or places along axes of a window."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.protocols.lifting import as_value
 
-#: Known places in so many runs of neighbours are slices, joined; more are a gather.
+#: Known places that form at most this many runs are joined slices; more are a gather.
 MOST_RUNS = 4
 
 
 class Window(NamedTuple):
-    """The selection by integers, slices and ``None``: a range of each axis, some reversed, in a
-    shape.
+    """The selection by integers, slices and ``None``.
+
+    It is a range of each axis, some of them reversed, in a final shape.
     """
 
     start: tuple[int, ...]
@@ -33,16 +34,16 @@ class Window(NamedTuple):
 
     @property
     def copies(self) -> bool:
-        """Whether what is read is a copy in NumPy, and not a view."""
+        """Whether reading makes a copy in NumPy rather than a view."""
         return False
 
     @property
     def extents(self) -> shapes.Shape:
-        """How many elements of each axis are in it."""
+        """The number of selected elements of each axis."""
         return tuple(map(shapes.slice_extent, self.start, self.stop, self.stride))
 
     def read(self, x: Value) -> Value:
-        """The part of an array."""
+        """The selected part of an array."""
         if self.extents != x.shape or max(self.stride, default=1) > 1:
             x = move.slice_(x, start=self.start, stop=self.stop, stride=self.stride)
         if self.flips:
@@ -50,7 +51,7 @@ class Window(NamedTuple):
         return move.reshape(x, shape=self.shape) if x.shape != self.shape else x
 
     def write(self, x: Value, part: Value) -> Value:
-        """The array with that part in place of its own."""
+        """The array with another part in place of the selected one."""
         if part.shape != self.extents:
             part = move.reshape(part, shape=self.extents)
         if self.flips:
@@ -62,15 +63,16 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """The selection by index arrays along some ``axes`` of a window; the arrays' axes come at
-    ``at``.
+    """The selection by index arrays along ``axes`` of a window.
+
+    The axes of the index arrays come at ``at`` in the result.
     """
 
     around: Window
     axes: tuple[int, ...]
-    #: From 0 on; those that are known are arrays of NumPy's.
+    #: Counted from 0; known places are NumPy arrays.
     places: tuple[Value | np.ndarray, ...]
-    #: The shape of all of them together.
+    #: The shape to which they broadcast together.
     extents: shapes.Shape
     at: int
     copies: bool
@@ -81,7 +83,7 @@ class Places:
         return (*rest[: self.at], *self.extents, *rest[self.at :])
 
     def within(self, take: Callable[[Value], Value]) -> Places:
-        """The same in a block, which takes values from outside."""
+        """The same selection inside a block, which receives outer values through ``take``."""
         places = tuple([take(p) if isinstance(p, Value) else p for p in self.places])
         return replace(self, places=places)
 
@@ -102,7 +104,7 @@ class Places:
         return _transposed(picked, (*rest[: self.at], *first, *rest[self.at :]))
 
     def _joined(self, x: Value, axis: int, runs: Sequence[tuple[int, int]]) -> Value:
-        """The runs, one after the other."""
+        """The runs, concatenated."""
         whole = x.shape
         parts = [
             move.slice_(
@@ -116,11 +118,11 @@ class Places:
         return move.concatenate(*parts, axis=axis)
 
     def write(self, x: Value, part: Value) -> Value:
-        """The array with those elements set; of several at one place the last stays."""
+        """The array with these elements set; for a repeated place, the last value counts."""
         return self._changed(scatter, x, part)
 
     def add(self, x: Value, part: Value) -> Value:
-        """The array with all of those elements added to its own."""
+        """The array with values added at the places; values at repeated places add up."""
         return self._changed(add_at, x, part)
 
     def _changed(self, change: Any, x: Value, part: Value) -> Value:
@@ -136,8 +138,7 @@ def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
 
 
 def _runs(places: tuple[Value | np.ndarray, ...]) -> Sequence[tuple[int, int]]:
-    """Where the runs of neighbours in one row of known places begin and end; none if they are
-    many."""
+    """The first and last place of each run of consecutive known places; none if there are many."""
     known = places[0]
     if len(places) > 1 or not isinstance(known, np.ndarray) or known.ndim != 1 or not known.size:
         return ()
@@ -155,7 +156,7 @@ def _index(places: Value | np.ndarray) -> Value:
 
 
 def _progression(places: Any) -> Value | None:
-    """``np.arange(n)`` and other equal steps along one axis as what they are, not as an array."""
+    """``np.arange(n)`` and other even steps along one axis as an iota; None for other places."""
     long = [axis for axis, extent in enumerate(places.shape) if extent > 1]
     if len(long) != 1 or not places.size:
         return None

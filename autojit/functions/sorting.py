@@ -1,7 +1,7 @@
-"""Sorting and functions based on it: partitions, places in tables, membership.
+"""Sorting and functions based on it: partitions, search in tables, membership.
 
-The order itself has no derivative; sorted values are the elements at those places, so a gradient
-goes back to where each of them came from.
+The order itself has no derivative. Sorted values are elements at permuted places, so a gradient
+goes back to the place of each element.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .reductions import check_ordered
 
 
 def _places(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -> Tracer:
-    """The permutation that sorts along an axis; a stable one is one of any other kind, too."""
+    """The permutation that sorts along an axis; it is always stable, which suits every ``kind``."""
     axis = _checked(name, a, axis, kind, order, stable)
     last = moveaxis(as_tracer(a), axis, -1)
     return moveaxis(_order(_keys(last)), -1, axis)
 
 
 def _checked(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -> int:
-    """The axis, if the settings are ones that NumPy takes."""
+    """The normalized axis; raise for settings that NumPy does not accept."""
     reject(name, order=order)
     if kind not in (None, "quicksort", "heapsort", "stable", "mergesort"):
         raise ValueError(f"{name}: kind= must be 'quicksort', 'heapsort' or 'stable'; got {kind!r}")
@@ -42,9 +42,11 @@ def _checked(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -
 
 
 def _keys(x: Tracer) -> tuple[Any, ...]:
-    """Real numbers to sort by, the first one first.  Complex numbers are sorted by their real part,
-    then by their imaginary one, behind them those with NaN in the imaginary part, then those with
-    NaN in the real part, as NumPy sorts them."""
+    """Real sort keys, the most significant first.
+
+    Complex numbers are sorted as in NumPy: by the real part, then by the imaginary part. Numbers
+    with NaN in the imaginary part follow, then numbers with NaN in the real part.
+    """
     if x.dtype.kind != "c":
         return (x,)
     real, imag = np.real(x), np.imag(x)
@@ -53,8 +55,10 @@ def _keys(x: Tracer) -> tuple[Any, ...]:
 
 
 def _order(keys: Sequence[Any]) -> Tracer:
-    """The permutation that sorts the last axis by keys, the first one first: the order by the last
-    key, sorted anew by each one before, since equal elements keep their order."""
+    """The permutation that sorts the last axis by keys, the most significant first.
+
+    It sorts by the last key, then by each key before it; each sort is stable.
+    """
     places: Any = None
     for key in reversed(keys):
         key = key.astype(np.uint8) if key.dtype.kind == "b" else key
@@ -103,7 +107,7 @@ def sort_complex(a: Any) -> Any:
 
 @implements(np.lexsort)
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """The last key is the first to sort by."""
+    """The last key is the most significant one."""
     if len(shape_of(keys)) == 1 and not shape_of(keys[0]):
         return np.int64(0)
     rows = [moveaxis(as_tracer(key), axis, -1) for key in keys]
@@ -120,7 +124,7 @@ def _check_places(name: str, kth: Any, extent: int) -> None:
 def partition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    """Sorted throughout, which is a partition at every place."""
+    """Sort the whole axis, which is a partition at every place."""
     a, axis = along_one_axis(a, axis)
     _check_places("np.partition", kth, shape_of(a)[axis])
     return sort(a, axis, order=order)
@@ -140,7 +144,7 @@ def argpartition(
 
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """By bisection: so many reads of the table as its length has binary digits."""
+    """Search by bisection, with one read of the table for each binary digit of its length."""
     if sorter is not None:
         a = np.take(a, sorter)
     if side not in ("left", "right"):
@@ -161,7 +165,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 
 def _less(a: Any, b: Any) -> Any:
-    """In NumPy's order, which has NaN last."""
+    """Whether a < b in NumPy's order, in which NaN comes last."""
     return (a < b) | (np.isnan(b) & ~np.isnan(a)) if kind_of(a.dtype) == "f" else a < b
 
 
@@ -169,7 +173,7 @@ def _not_greater(a: Any, b: Any) -> Any:
     return (a <= b) | np.isnan(b) if kind_of(a.dtype) == "f" else a <= b
 
 
-#: Up to this many elements, each is compared with.
+#: Up to this many elements, x is compared with each of them.
 _FEW = 32
 
 

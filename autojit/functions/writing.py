@@ -21,7 +21,7 @@ from .indexing import along_axis
 
 
 def _cycled(values: Any, x: Tracer, size: int) -> Value:
-    """As many values as there are places, over and over; cast to the array's dtype."""
+    """The values, repeated to the number of places and cast to the array's dtype."""
     new = cast(values, x.dtype)
     given = new.type.size
     if size and not given:
@@ -33,7 +33,7 @@ def _cycled(values: Any, x: Tracer, size: int) -> Value:
 
 
 def _set_flat(x: Tracer, places: Any, values: Value) -> None:
-    """Values at places that are counted in row-major order."""
+    """Assign values to places that are counted in row-major order."""
     flat = tracer(move.reshape(as_value(x), shape=(x.size,)))
     setitem(flat, places, tracer(values))
     assign(x, move.reshape(flat.value, shape=x.shape))

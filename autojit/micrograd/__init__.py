@@ -1,6 +1,6 @@
-"""The modules of micrograd by their names, so that its programs run by changing their imports.
+"""The modules of micrograd under their names: its programs run after a change of their imports.
 
-They hold what ``autojit.scalar`` has:
+They contain the classes of ``autojit.scalar``:
 
 >>> from autojit.micrograd.engine import Value
 >>> from autojit.micrograd.nn import MLP

@@ -1,4 +1,4 @@
-"""``micrograd.engine``: the number that records."""
+"""``micrograd.engine``: numbers that record the operations on them."""
 
 from autojit.scalar import Value
 

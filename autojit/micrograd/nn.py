@@ -1,4 +1,4 @@
-"""``micrograd.nn``: networks of such numbers."""
+"""``micrograd.nn``: networks of these numbers."""
 
 from autojit.scalar import MLP, Layer, Module, Neuron
 

@@ -1,7 +1,7 @@
 """Layers and losses of neural networks, as pure functions of arrays.
 
-Parameters are trees of arrays, passed explicitly, with PyTorch's names and shapes; nothing is kept
-between calls. All functions work on NumPy arrays and on traced ones, under every transformation.
+Parameters are trees of arrays, passed explicitly, with PyTorch's names and shapes; no state is kept
+between calls. All functions work on NumPy arrays and on traced arrays, under every transformation.
 
 >>> from autojit import jit, nn, optim, value_and_grad
 >>> x = np.random.default_rng(0).normal(size=(64, 2))
@@ -21,7 +21,7 @@ between calls. All functions work on NumPy arrays and on traced ones, under ever
 >>> bool(loss(params, x, labels) < 0.2)
 True
 
-``init`` has the initial values of parameters, ``layers`` declares layers that make their own.
+``init`` creates initial values of parameters; ``layers`` declares layers that create their own.
 """
 
 from typing import Any
@@ -144,5 +144,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """PyTorch's own names, such as ``nn.Linear``, ``nn.Module``, are those of ``autojit.torch``."""
+    """Find PyTorch's names, such as ``nn.Linear`` and ``nn.Module``, in ``autojit.torch``."""
     return hooks.class_named(__name__, name)

@@ -1,4 +1,4 @@
-"""Activation functions: elementwise ones, and the softmax.
+"""Activation functions: elementwise functions, and the softmax.
 
 At kinks the derivatives are PyTorch's: ``relu`` has 0 at 0, while ``np.maximum(x, 0)`` has 1/2.
 """
@@ -34,7 +34,7 @@ def relu(x: Any) -> Any:
 
 @named
 def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
-    """``x`` where that is positive, else ``negative_slope * x``.
+    """``x`` if it is positive, else ``negative_slope * x``.
 
     >>> leaky_relu(np.array([-1.0, 2.0]), 0.5)
     array([-0.5,  2. ])
@@ -44,7 +44,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
 
 @named
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    """``x`` where that is positive, else ``alpha * (exp(x) - 1)``.
+    """``x`` if it is positive, else ``alpha * (exp(x) - 1)``.
 
     Clevert and others, "Fast and accurate deep network learning by exponential linear units", 2015.
 
@@ -56,7 +56,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
 @named
 def selu(x: Any) -> Any:
-    """``scale * elu(x, alpha)`` with the two numbers that keep mean 0 and variance 1.
+    """``scale * elu(x, alpha)`` with the two constants that preserve mean 0 and variance 1.
 
     Klambauer and others, "Self-normalizing neural networks", 2017.
 
@@ -68,7 +68,7 @@ def selu(x: Any) -> Any:
 
 @named
 def gelu(x: Any, approximate: str = "none") -> Any:
-    """``x`` times the normal distribution function of x, or its approximation by ``"tanh"``.
+    """``x`` times the standard normal distribution function of x, or its ``"tanh"`` approximation.
 
     Hendrycks and Gimpel, "Gaussian error linear units", 2016.
 
@@ -132,7 +132,7 @@ def tanh(x: Any) -> Any:
 
 @named
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """``x`` within two bounds, with derivative 0 on them.
+    """``x`` clipped to two bounds, with derivative 0 on them.
 
     >>> hardtanh(np.array([-3.0, 0.5, 3.0]))
     array([-1. ,  0.5,  1. ])

@@ -1,4 +1,4 @@
-"""Attention, and a transformer's layer of it."""
+"""Attention, and the encoder layer of a transformer."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ def scaled_dot_product_attention(
         query: an array of shape (…, targets, width).
         key: an array of shape (…, sources, width).
         value: an array of shape (…, sources, value width).
-        attn_mask: an array that broadcasts to (…, targets, sources): bools, True where a target may
-            look at a source, or numbers that are added to the scores.
+        attn_mask: an array that broadcasts to (…, targets, sources): bools that are True if a
+        target
+            may look at a source, or numbers that are added to the scores.
         dropout_p: the probability with which a weight becomes 0, drawn with ``rng``.
-        is_causal: whether target i looks at the sources up to i only.
-        scale: None for one over the root of the width.
+        is_causal: whether target i looks only at the sources up to i.
+        scale: a factor of the scores; None for ``1 / sqrt(width)``.
         rng: a Generator or a seed for ``dropout_p``, as for :func:`dropout`.
 
     Returns:
         An array of shape (…, targets, value width). A target that may look at no source gets zeros.
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Vaswani and others, "Attention is all you need", 2017, equation 1.
 
@@ -95,24 +96,25 @@ def multi_head_attention(
     params: Mapping[str, Any], query: Any, key: Any = None, value: Any = None, *, num_heads: int,
     attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, rng: Any = None,
 ) -> Any:  # fmt: skip
-    """Attention in several subspaces, joined by a linear map.
+    """Attention in several subspaces, combined by a linear map.
 
     Args:
-        params: a dict with ``in_proj_weight`` of shape (3 width, width), the maps of query, key and
-            value one below the other, and ``out_proj_weight`` of shape (width, width), with or
-            without ``in_proj_bias`` (3 width,) and ``out_proj_bias`` (width,). They are made by
+        params: a dict with ``in_proj_weight`` of shape (3 width, width), which stacks the maps of
+            query, key and value, and ``out_proj_weight`` of shape (width, width). Optional are
+            ``in_proj_bias`` (3 width,) and ``out_proj_bias`` (width,). It is made by
             :func:`init_multi_head_attention`.
         query: an array of shape (…, targets, width).
-        key, value: arrays of shape (…, sources, width); None for the query, or the key.
+        key, value: arrays of shape (…, sources, width). By default, key is query, and value is key.
         num_heads: a divisor of the width.
-        attn_mask: an array that broadcasts to (…, heads, targets, sources); otherwise, as
-            ``dropout_p``, ``is_causal`` and ``rng``, as for :func:`scaled_dot_product_attention`.
+        attn_mask: an array that broadcasts to (…, heads, targets, sources); otherwise as for
+            :func:`scaled_dot_product_attention`.
+        dropout_p, is_causal, rng: as for :func:`scaled_dot_product_attention`.
 
     Returns:
         An array of shape (…, targets, width).
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Vaswani and others, "Attention is all you need", 2017, section 3.2.2.
 
@@ -162,17 +164,17 @@ def transformer_encoder_layer(
     """Self-attention and a perceptron, each added to its input and normalised.
 
     Args:
-        params: a dict of dicts: ``self_attn`` as for :func:`multi_head_attention`; ``linear1`` and
-            ``linear2``, ``norm1`` and ``norm2``, each with ``weight`` and ``bias``. They are made
-            by :func:`init_transformer_encoder_layer`.
+        params: a dict of dicts: ``self_attn`` as for :func:`multi_head_attention`; ``linear1``,
+            ``linear2``, ``norm1`` and ``norm2``, each with ``weight`` and ``bias``. It is made by
+            :func:`init_transformer_encoder_layer`.
         x: an array of shape (…, steps, width).
         num_heads, attn_mask, is_causal: as for :func:`multi_head_attention`.
         activation: the function between the two linear maps.
-        norm_first: whether the inputs of both are normalised, and not the sums.
+        norm_first: whether the inputs of both are normalised instead of the sums.
         eps: as for :func:`layer_norm`.
-        dropout_p: the probability of zeros in attention and after the attention, the activation
-            and the second linear map.
-        rng: for ``dropout_p``, a Generator, or four seeds, one for each place.
+        dropout_p: the probability of zeros in the attention weights, and after the attention, the
+            activation and the second linear map.
+        rng: a Generator for ``dropout_p``, or four seeds, one for each of these places.
 
     Vaswani and others, "Attention is all you need", 2017, section 3.1; ``norm_first``: Xiong and
     others, "On layer normalization in the transformer architecture", 2020.
@@ -213,7 +215,7 @@ def transformer_encoder_layer(
 
 
 def _four(rng: Any) -> tuple[Any, ...]:
-    """A source of random numbers for each of four places."""
+    """A source of random numbers for each of the four places."""
     if rng is None or isinstance(rng, np.random.Generator):
         return (rng,) * 4
     need_value(

@@ -1,4 +1,4 @@
-"""Linear maps, rows of tables, and dropout."""
+"""Linear maps, embeddings, one-hot vectors, and dropout."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
 
     Args:
         x: an array of shape (…, inputs).
-        weight: an array of shape (outputs, inputs), as PyTorch has it.
+        weight: an array of shape (outputs, inputs), as in PyTorch.
         bias: an array of shape (outputs,), or None.
 
     Returns:
         An array of shape (…, outputs).
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     >>> linear(np.array([1.0, 2.0]), np.array([[1.0, 1.0]]), np.array([0.5]))
     array([3.5])
@@ -58,7 +58,7 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
     Args:
         indices: an array of integers, of any shape.
         weight: the table, of shape (rows, width).
-        padding_idx: a row that gets no gradient.
+        padding_idx: the number of a row that gets no gradient.
 
     Returns:
         An array of shape (\\*indices.shape, width).
@@ -100,20 +100,20 @@ def one_hot(labels: Any, num_classes: int, dtype: Any = np.int64) -> Any:
 def dropout(
     x: Any, p: float = 0.5, rng: Any = None, *, mask: Any = None, training: bool = True
 ) -> Any:
-    """Zeros at random places with probability p, and the rest divided by 1 - p.
+    """Set elements to 0 at random with probability p, and divide the others by 1 - p.
 
     Args:
         x: an array.
         p: the probability of a zero.
-        rng: where the random numbers come from: a NumPy Generator, outside of compiled functions,
-            or a whole number, the seed, which may be traced: an argument of the compiled function.
-            A seed always gives the same places; see :func:`keep_mask`.
-        mask: instead of ``rng``, an array of bools that broadcasts to x: True where x stays.
-        training: without it x is returned as it is.
+        rng: the source of randomness: a NumPy Generator, outside compiled functions only; or an
+            integer seed, which may be traced, such as an argument of the compiled function. A seed
+            always gives the same places; see :func:`keep_mask`.
+        mask: instead of ``rng``, an array of bools that broadcasts to x: True where x is kept.
+        training: if False, x is returned unchanged.
 
     Raises:
-        ValueError: where p is not in [0, 1], or neither ``rng`` nor ``mask`` is given.
-        TracingError: where a Generator would be asked once, when the function is compiled.
+        ValueError: if p is not in [0, 1], or neither ``rng`` nor ``mask`` is given.
+        TracingError: if a Generator would be used during compilation, and thus only once.
 
     Srivastava and others, "Dropout: a simple way to prevent neural networks from overfitting",
     2014.
@@ -134,5 +134,5 @@ def dropout(
         mask = keep_mask(rng, 1.0 - p, x.shape)
     else:
         check_mask(mask, "mask", "dropout")
-    kept = 1.0 - p or 1.0  # with p = 1 none is
+    kept = 1.0 - p or 1.0  # no element is kept if p = 1
     return np.where(mask, x / kept, 0.0)

@@ -1,4 +1,4 @@
-"""Checks of arguments, with the user's line in the message."""
+"""Checks of arguments, whose errors name the user's line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.tracing.values import is_tracer
 
 
 def need_shape(fits: bool, message: str | Callable[[], str]) -> None:
-    """ShapeError with the user's line, unless the shapes fit; a function makes its message late."""
+    """Raise ShapeError, with the user's line, unless shapes fit; a function builds it lazily."""
     if not fits:
         text = message if isinstance(message, str) else message()
         raise ShapeError(with_place(text, user_source()))
@@ -29,12 +29,12 @@ def need_value(fits: bool, message: str) -> None:
 
 
 def given_function(f: Any, name: str, of: str) -> Any:
-    """A user's function, with its control flow captured during a trace."""
+    """A user's function; during a trace, its control flow is captured."""
     return f if callable(f) and current_trace() is None else check_function(f, name, of)
 
 
 def need_integers(x: Any, name: str) -> None:
-    """DtypeError, unless an array holds integers."""
+    """Raise DtypeError unless an array has an integer dtype."""
     if np.dtype(x.dtype).kind not in "iu":
         raise DtypeError(
             with_place(
@@ -45,12 +45,12 @@ def need_integers(x: Any, name: str) -> None:
 
 
 def no_negative(indices: Any, size: int) -> Any:
-    """Indices for which negative numbers are out of range, instead of counting from the end."""
+    """Indices in which negative numbers are out of range instead of counting from the end."""
     return np.where(indices < 0, size, indices)
 
 
 def rows_at(table: Any, indices: Any) -> Any:
-    """The rows of a table at indices, of which any may be traced.
+    """The rows of a table at indices; either may be traced.
 
     >>> rows_at(np.array([10, 20]), np.array([1, 0]))
     array([20, 10])
@@ -59,7 +59,8 @@ def rows_at(table: Any, indices: Any) -> Any:
 
 
 def pair(x: Any, count: int, name: str, least: int = 1) -> tuple[int, ...]:
-    """A setting for each of ``count`` axes: one number for all, or one each; none below ``least``.
+    """A setting as a tuple of ``count`` integers, from one number or one per axis, at least
+    ``least``.
 
     >>> pair(3, 2, "stride"), pair((1, 2), 2, "stride")
     ((3, 3), (1, 2))
@@ -77,7 +78,7 @@ def pair(x: Any, count: int, name: str, least: int = 1) -> tuple[int, ...]:
 
 
 def reduced(losses: Any, reduction: str) -> Any:
-    """The mean or the sum of losses, or all of them.
+    """The mean or the sum of losses, or the losses themselves.
 
     >>> float(reduced(np.array([1.0, 2.0]), "mean"))
     1.5

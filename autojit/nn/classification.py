@@ -1,4 +1,4 @@
-"""The cross-entropy of classes."""
+"""The cross-entropy of classes, and the negative log-likelihood."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ def cross_entropy(
 
     Args:
         x: logits, of shape (classes,), (N, classes) or (N, classes, …).
-        target: class numbers, of the shape of x without the classes; or probabilities, of the
+        target: class numbers, of the shape of x without the axis of classes; or probabilities, of
+        the
             shape of x.
         weight: a factor for each class, of shape (classes,), or None.
-        ignore_index: a number in the target that is left out of the loss.
-        reduction: ``"none"``, ``"sum"``, or ``"mean"``: over the targets' weights if they are class
-            numbers, else over the samples.
-        label_smoothing: which share of the target is spread over all classes.
+        ignore_index: a class number whose targets do not count in the loss.
+        reduction: ``"none"``, ``"sum"``, or ``"mean"``: divided by the sum of the targets' weights
+            for class numbers, else by the number of samples.
+        label_smoothing: the share of the target that is spread over all classes.
 
     Raises:
-        ShapeError: if the shapes do not fit.
+        ShapeError: if the shapes do not match.
         IndexError: if a target is neither a class nor ``ignore_index``.
 
     Label smoothing: Szegedy and others, "Rethinking the inception architecture", 2016, section 7.
@@ -90,7 +91,7 @@ def _of_classes(
     _check_weight(weight, classes)
     ignored = target == ignore_index
     plain = weight is None and smoothing == 0.0 and ignored.__class__ is np.ndarray
-    if plain and not ignored.any():  # the same, sooner
+    if plain and not ignored.any():  # a faster way to the same result
         return reduced(-_at(x, no_negative(target, classes), axis), reduction)
     labels = np.where(ignored, 0, no_negative(target, classes))
     factor = np.where(ignored, 0, 1).astype(x.dtype) if weight is None else (
@@ -110,7 +111,7 @@ def _of_classes(
 def _at(x: Any, labels: Any, axis: int) -> Any:
     """The elements at the labels along the axis of classes."""
     if axis == 1 and x.ndim == 2 and x.__class__ is labels.__class__ is np.ndarray:
-        return x[np.arange(len(labels)), labels]  # the same, sooner
+        return x[np.arange(len(labels)), labels]  # a faster way to the same result
     found = np.take_along_axis(x, np.expand_dims(labels, axis), axis=axis)
     return np.squeeze(found, axis=axis)
 
@@ -120,7 +121,7 @@ def _class_axis(x: Any) -> int:
 
 
 def _along(weight: Any, x: Any) -> Any:
-    """A number for each class, along the axis of classes."""
+    """The numbers per class, shaped to lie along the axis of classes."""
     return weight.reshape(-1, *(1,) * (x.ndim - 1 - _class_axis(x)))
 
 

@@ -1,4 +1,4 @@
-"""Gradients that are not larger than a bound."""
+"""Norms of gradients, and gradients clipped to a bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .checks import need_value
 
 @named
 def global_norm(tree: Any) -> Any:
-    """The Euclidean norm of all numbers of a tree.
+    """The Euclidean norm of all numbers in a tree.
 
     >>> float(global_norm({"a": np.array([3.0]), "b": [np.array([[4.0]])]}))
     5.0
@@ -28,15 +28,15 @@ def global_norm(tree: Any) -> Any:
 
 @named
 def clip_by_global_norm(tree: Any, max_norm: float, eps: float = 1e-6) -> tuple[Any, Any]:
-    """A tree scaled down to a norm of at most ``max_norm``, and its norm before.
+    """Scale a tree down to a norm of at most ``max_norm``; return it with its original norm.
 
     Args:
         tree: gradients.
         max_norm: the bound.
-        eps: what is added to the norm before the division, as in PyTorch's ``clip_grad_norm_``.
+        eps: added to the norm before the division, as in PyTorch's ``clip_grad_norm_``.
 
     Returns:
-        ``(clipped, norm)``. Where the norm is not finite, the result is not either.
+        ``(clipped, norm)``. If the norm is not finite, neither is the result.
 
     Pascanu and others, "On the difficulty of training recurrent neural networks", 2013,
     section 3.2.
@@ -53,14 +53,14 @@ def clip_by_global_norm(tree: Any, max_norm: float, eps: float = 1e-6) -> tuple[
 
 
 def _scaled(x: Any, factor: Any) -> Any:
-    """An array or a number times a factor, in its own precision."""
+    """An array or number times a factor, in the precision of the former."""
     dtype = dtype_of(x)
     return x * (factor.astype(dtype) if kind_of(dtype) in "fc" else factor)
 
 
 @named
 def clip_by_value(tree: Any, clip_value: float) -> Any:
-    """A tree with every number within ``-clip_value`` and ``clip_value``.
+    """A tree with every number clipped to ``-clip_value`` and ``clip_value``.
 
     >>> clip_by_value([np.array([-3.0, 0.5])], 1.0)
     [array([-1. ,  0.5])]

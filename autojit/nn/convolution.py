@@ -1,6 +1,6 @@
-"""Convolutions: windows of the padded array times the filters, as one product.
+"""Convolutions: the filters times the windows of the padded array, as one matrix product.
 
-The windows are not stored where code generation can read them from the array.
+The windows are not stored if generated code can read them from the array.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ def conv1d(
         x: an array of shape (N, C, L).
         weight: filters of shape (filters, C / groups, taps).
         bias: an array of shape (filters,), or None.
-        stride, padding, dilation: numbers; ``padding`` may be ``"valid"``, none, or ``"same"``,
-            for a result as long as x, which needs stride 1.
-        groups: into how many groups channels and filters are divided; each group of filters sees
-            its channels alone.
+        stride, padding, dilation: numbers. ``padding`` may also be ``"valid"``, for none, or
+            ``"same"``, for a result as long as x, which needs stride 1.
+        groups: the number of groups into which channels and filters are divided; each group of
+            filters sees only its own channels.
 
     Returns:
         An array of shape (N, filters, (L + 2 padding - dilation (taps - 1) - 1) // stride + 1).
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016.
 
@@ -65,7 +65,7 @@ def conv2d(
         An array of shape (N, filters, …) with extents as for :func:`conv1d`.
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     >>> conv2d(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2)))
     array([[[[4., 4.],
@@ -79,15 +79,16 @@ def conv_transpose1d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1,
     padding: int | tuple[int, ...] = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Any:  # fmt: skip
-    """The transpose of :func:`conv1d`: each element adds the filters, times itself, to the result.
+    """The transpose of :func:`conv1d`: each element of x adds its multiple of the filters.
 
     Args:
         x: an array of shape (N, C, L).
         weight: filters of shape (C, filters / groups, taps).
         bias: an array of shape (filters,), or None.
         stride, dilation: as for :func:`conv1d`.
-        padding: how many elements the result loses at both ends.
-        output_padding: how many it has more at its end; less than ``stride`` or ``dilation``.
+        padding: the number of elements cut off from both ends of the result.
+        output_padding: the number of elements added at the end of the result; it must be less than
+            ``stride`` or ``dilation``.
         groups: as for :func:`conv1d`.
 
     Returns:
@@ -95,7 +96,7 @@ def conv_transpose1d(
         output_padding + 1).
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     >>> conv_transpose1d(np.array([[[1.0, 2.0]]]), np.array([[[1.0, 10.0]]]), stride=2)
     array([[[ 1., 10.,  2., 20.]]])
@@ -108,8 +109,10 @@ def conv_transpose2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1,
     padding: int | tuple[int, ...] = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Any:  # fmt: skip
-    """The transpose of :func:`conv2d`, for images (N, C, H, W) and filters (C, filters / groups,
-    height, width); the settings are those of :func:`conv_transpose1d`.
+    """The transpose of :func:`conv2d`.
+
+    It takes images (N, C, H, W) and filters (C, filters / groups, height, width). The settings are
+    those of :func:`conv_transpose1d`.
 
     Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4.
 
@@ -124,7 +127,7 @@ def _transposed(
     x: Any, weight: Any, bias: Any, stride: Any, padding: Any, more: Any, groups: int,
     dilation: Any, ndim: int,
 ) -> Any:  # fmt: skip
-    """By :func:`_convolution` of x with zeros between its elements, with turned filters."""
+    """Convolve x, with zeros inserted between its elements, with reversed filters."""
     name = f"conv_transpose{ndim}d"
     need_shape(
         x.ndim == weight.ndim == ndim + 2 and x.shape[1] == weight.shape[0],
@@ -155,7 +158,7 @@ def _transposed(
 
 
 def _spread(x: Any, axis: int, step: int) -> Any:
-    """With ``step - 1`` zeros between neighbours along an axis."""
+    """Insert ``step - 1`` zeros between neighbours along an axis."""
     if step == 1:
         return x
     n = x.shape[axis]

@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 @checked
 def uniform(rng: Any, shape: Shape, a: float = 0.0, b: float = 1.0, dtype: Any = float) -> Any:
-    """Numbers between ``a`` and ``b``, all equally likely.
+    """Uniformly distributed numbers between ``a`` and ``b``.
 
     >>> uniform(0, (2,)).round(3)
     array([0.637, 0.27 ])
@@ -44,7 +44,7 @@ def normal(rng: Any, shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: A
 
 @checked
 def zeros(rng: Any, shape: Shape, dtype: Any = float) -> Any:
-    """Zeros; ``rng`` is not asked.
+    """Zeros; ``rng`` is ignored.
 
     >>> zeros(None, (2,))
     array([0., 0.])
@@ -54,7 +54,7 @@ def zeros(rng: Any, shape: Shape, dtype: Any = float) -> Any:
 
 @checked
 def ones(rng: Any, shape: Shape, dtype: Any = float) -> Any:
-    """Ones; ``rng`` is not asked.
+    """Ones; ``rng`` is ignored.
 
     >>> ones(None, (2,))
     array([1., 1.])
@@ -99,8 +99,8 @@ def kaiming_uniform(
         rng: a Generator or a seed.
         shape: the shape.
         a: the negative slope of ``"leaky_relu"``.
-        mode: which fan: ``"fan_in"`` or ``"fan_out"``.
-        nonlinearity: that of :func:`calculate_gain`.
+        mode: the fan that determines the variance: ``"fan_in"`` or ``"fan_out"``.
+        nonlinearity: as for :func:`calculate_gain`.
         dtype: the dtype.
 
     He and others, "Delving deep into rectifiers", 2015, equation 10.
@@ -127,7 +127,7 @@ def kaiming_normal(
 
 @checked
 def orthogonal(rng: Any, shape: Shape, gain: float = 1.0, dtype: Any = float) -> Any:
-    """A matrix with orthonormal rows or columns, times ``gain``; further axes belong to columns.
+    """A matrix with orthonormal rows or columns, times ``gain``; further axes count as columns.
 
     Saxe and others, "Exact solutions to the nonlinear dynamics of learning in deep linear neural
     networks", 2013; the signs make every orthogonal matrix equally likely (Mezzadri, 2007).
@@ -165,7 +165,7 @@ _GAINS = {
 
 @checked
 def calculate_gain(nonlinearity: str, a: float = 0.01) -> float:
-    """The factor by which a nonlinearity asks for wider weights, as PyTorch has it.
+    """The recommended factor of the weights before a nonlinearity, as in PyTorch.
 
     >>> calculate_gain("linear")
     1.0
@@ -181,7 +181,7 @@ def calculate_gain(nonlinearity: str, a: float = 0.01) -> float:
 
 @named
 def fans(shape: Shape) -> tuple[int, int]:
-    """The numbers of inputs and outputs of a weight (outputs, inputs, …): its two fans.
+    """The fan-in and fan-out of a weight of shape (outputs, inputs, …).
 
     >>> fans((16, 3, 5, 5))
     (75, 400)
@@ -201,5 +201,5 @@ def _kaiming_deviation(shape: Shape, a: float, mode: str, nonlinearity: str) -> 
 
 
 def __getattr__(name: str) -> Any:
-    """PyTorch's own names, such as ``init.xavier_uniform_``, are those of ``autojit.torch``."""
+    """Find PyTorch's names, such as ``init.xavier_uniform_``, in ``autojit.torch``."""
     return hooks.class_named(__name__, name)

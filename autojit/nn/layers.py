@@ -1,4 +1,4 @@
-"""Layers that know how to make their parameters: pairs of functions.
+"""Layers that create their parameters: pairs of functions.
 
 >>> from functools import partial
 >>> from autojit import nn
@@ -34,7 +34,8 @@ class Layer(NamedTuple):
 
 @checked
 def sequential(*layers: Layer | Callable[[Any], Any]) -> Layer:
-    """Layers and functions, one after the other; the parameters are a list of theirs.
+    """Layers and functions applied in sequence; the parameters are a list of the layers'
+    parameters.
 
     A function has no parameters; its entry is None.
 
@@ -61,7 +62,7 @@ def sequential(*layers: Layer | Callable[[Any], Any]) -> Layer:
 
 @checked
 def linear(inputs: int, outputs: int, bias: bool = True, dtype: Any = float) -> Layer:
-    """:func:`autojit.nn.linear` with parameters of its own.
+    """A layer of :func:`autojit.nn.linear`.
 
     >>> linear(3, 2).apply({"weight": np.ones((2, 3))}, np.ones(3))
     array([3., 3.])
@@ -77,7 +78,7 @@ def conv1d(
     channels: int, filters: int, kernel_size: int, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: Any = float,
 ) -> Layer:  # fmt: skip
-    """:func:`autojit.nn.conv1d` with parameters of its own.
+    """A layer of :func:`autojit.nn.conv1d`.
 
     >>> layer = conv1d(1, 2, 3)
     >>> layer.apply(layer.init(0), np.ones((1, 1, 5))).shape
@@ -97,7 +98,7 @@ def conv2d(
     channels: int, filters: int, kernel_size: int | tuple[int, int], stride: Any = 1,
     padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: Any = float,
 ) -> Layer:  # fmt: skip
-    """:func:`autojit.nn.conv2d` with parameters of its own.
+    """A layer of :func:`autojit.nn.conv2d`.
 
     >>> layer = conv2d(1, 2, 3, padding="same")
     >>> layer.apply(layer.init(0), np.ones((1, 1, 5, 5))).shape
@@ -112,7 +113,7 @@ def conv2d(
 
 @checked
 def embedding(rows: int, width: int, dtype: Any = float) -> Layer:
-    """:func:`autojit.nn.embedding` with a table of its own, normal numbers at first.
+    """A layer of :func:`autojit.nn.embedding`; its table starts with normal random numbers.
 
     >>> layer = embedding(10, 4)
     >>> layer.apply(layer.init(0), np.array([3, 1])).shape
@@ -128,7 +129,7 @@ def embedding(rows: int, width: int, dtype: Any = float) -> Layer:
 def layer_norm(
     normalized_shape: int | tuple[int, ...], eps: float = 1e-5, dtype: Any = float
 ) -> Layer:
-    """:func:`autojit.nn.layer_norm` with parameters of its own.
+    """A layer of :func:`autojit.nn.layer_norm`.
 
     >>> layer = layer_norm(2, eps=0.0)
     >>> layer.apply(layer.init(0), np.array([1.0, 3.0]))
@@ -142,7 +143,7 @@ def layer_norm(
 
 @named
 def flatten(x: Any) -> Any:
-    """All axes but the first as one.
+    """Merge all axes but the first into one.
 
     >>> flatten(np.ones((2, 3, 4))).shape
     (2, 12)

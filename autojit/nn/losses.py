@@ -1,4 +1,4 @@
-"""Losses: a number for each sample, and their mean or sum.
+"""Losses: one number per sample, and their mean or sum.
 
 ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``, as in PyTorch.
 """
@@ -20,7 +20,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
     """The squares of ``x - target``.
 
     Raises:
-        ShapeError: where the shapes differ.
+        ShapeError: if the shapes differ.
 
     >>> float(mse_loss(np.array([1.0, 3.0]), np.array([1.0, 1.0])))
     2.0
@@ -43,7 +43,7 @@ def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
 
 @named
 def huber_loss(x: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Any:
-    """``d**2 / 2`` where ``d = |x - target|`` is at most delta, else ``delta * (d - delta / 2)``.
+    """``d**2 / 2`` if ``d = |x - target|`` is at most delta, else ``delta * (d - delta / 2)``.
 
     Huber, "Robust estimation of a location parameter", 1964.
 
@@ -58,7 +58,7 @@ def huber_loss(x: Any, target: Any, delta: float = 1.0, reduction: str = "mean")
 
 @named
 def smooth_l1_loss(x: Any, target: Any, beta: float = 1.0, reduction: str = "mean") -> Any:
-    """``d**2 / (2 beta)`` where ``d = |x - target|`` is less than beta, else ``d - beta / 2``.
+    """``d**2 / (2 beta)`` if ``d = |x - target|`` is less than beta, else ``d - beta / 2``.
 
     Girshick, "Fast R-CNN", 2015, equation 3.
 
@@ -75,16 +75,16 @@ def smooth_l1_loss(x: Any, target: Any, beta: float = 1.0, reduction: str = "mea
 
 @named
 def binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
-    """``-(target * log(x) + (1 - target) * log(1 - x))`` of probabilities x.
+    """``-(target * log(x) + (1 - target) * log(1 - x))`` for probabilities x.
 
     Args:
         x: probabilities.
         target: numbers in [0, 1].
         weight: factors of the losses, or None.
-        reduction: what is returned.
+        reduction: as for all losses.
 
-    A logarithm below -100 counts as -100, with derivative 0, so that probabilities 0 and 1 have
-    finite losses. Logits have :func:`binary_cross_entropy_with_logits`.
+    A logarithm below -100 counts as -100, with derivative 0, so that the losses of probabilities 0
+    and 1 are finite. For logits, use :func:`binary_cross_entropy_with_logits`.
 
     >>> binary_cross_entropy(np.array([0.5, 0.0]), np.array([1.0, 1.0]), reduction="none").round(4)
     array([  0.6931, 100.    ])
@@ -95,7 +95,7 @@ def binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: str
 
 
 def _log_at_least(x: Any) -> Any:
-    """``max(log(x), -100)``, with derivative 0 below."""
+    """``max(log(x), -100)``, with derivative 0 below -100."""
     inside = ~(x <= math.exp(-100.0))
     return np.where(inside, np.log(np.where(inside, x, 1.0)), -100.0)
 
@@ -110,7 +110,7 @@ def binary_cross_entropy_with_logits(
         x: logits.
         target: numbers in [0, 1].
         weight: factors of the losses, or None.
-        reduction: what is returned.
+        reduction: as for all losses.
         pos_weight: factors of the losses of positive examples, or None.
 
     >>> float(binary_cross_entropy_with_logits(np.array([1000.0]), np.array([0.0])))
@@ -129,8 +129,9 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     Args:
         x: log-probabilities.
         target: probabilities, or their logarithms with ``log_target``.
-        reduction: what is returned; ``"batchmean"`` is the sum over the length of axis 0, which is
-            the mean of the divergences.
+        reduction: as for all losses, or ``"batchmean"``: the sum divided by the length of axis 0,
+        which
+            is the mean of the divergences.
         log_target: see ``target``.
 
     Kullback and Leibler, "On information and sufficiency", 1951.

@@ -21,12 +21,12 @@ def layer_norm(
 
     Args:
         x: an array whose last axes have the shape ``normalized_shape``.
-        normalized_shape: these extents; a number for the last axis alone.
+        normalized_shape: the extents of these axes; a number for the last axis alone.
         weight, bias: arrays of this shape, or None.
-        eps: what is added to the variance, which is divided by the number of elements.
+        eps: added to the variance, which is divided by the number of elements.
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Ba and others, "Layer normalization", 2016.
 
@@ -46,7 +46,7 @@ def rms_norm(
 
     Args:
         x, normalized_shape, weight: as for :func:`layer_norm`.
-        eps: None for the distance from 1 to the next number of the dtype.
+        eps: None for the machine epsilon of the dtype.
 
     Zhang and Sennrich, "Root mean square layer normalization", 2019.
 
@@ -63,16 +63,16 @@ def rms_norm(
 def group_norm(
     x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Normalisation over groups of channels, and all positions.
+    """Normalisation over groups of channels and all positions.
 
     Args:
         x: an array of shape (N, C, …).
         num_groups: a divisor of C.
         weight, bias: arrays of shape (C,), or None.
-        eps: what is added to the variance.
+        eps: added to the variance.
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Wu and He, "Group normalization", 2018.
 
@@ -102,17 +102,17 @@ def batch_norm(
         running_mean, running_var: arrays of shape (C,): the statistics so far. In training both
             may be None.
         weight, bias: arrays of shape (C,), or None.
-        training: whether to normalise by the statistics of this batch and to update the others;
-            else by the running ones.
+        training: whether to normalise by the statistics of this batch and update the running ones;
+            otherwise the running statistics are used.
         momentum: the share of this batch in the new running statistics.
-        eps: what is added to the variance.
+        eps: added to the variance.
 
     Returns:
-        ``(y, (running_mean, running_var))``, with the new statistics. As in PyTorch the running
-        variance is the unbiased one.
+        ``(y, (running_mean, running_var))``, with the new statistics. As in PyTorch, the running
+        variance is unbiased.
 
     Raises:
-        ShapeError: where the shapes do not fit, or a channel has one value in training.
+        ShapeError: if the shapes do not match, or a channel has only one value in training.
 
     Ioffe and Szegedy, "Batch normalization", 2015.
 
@@ -145,7 +145,7 @@ def batch_norm(
 def _batch_statistics(
     x: Any, axes: tuple[int, ...], running_mean: Any, running_var: Any, momentum: float
 ) -> tuple[Any, Any, Any, Any]:
-    """The new running statistics, and those of the batch."""
+    """The new running statistics, and the statistics of the batch."""
     count = x.size // max(x.shape[1], 1)
     need_shape(
         count > 1,
@@ -173,12 +173,12 @@ def _affine(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _by_channel(x: Any, ndim: int) -> Any:
-    """One number for each channel, along axis 1 of ``ndim``."""
+    """Numbers per channel, shaped to lie along axis 1 of ``ndim`` axes."""
     return None if x is None else x.reshape(-1, *(1,) * (ndim - 2))
 
 
 def _last_axes(x: Any, shape: int | tuple[int, ...], **parameters: Any) -> tuple[int, ...]:
-    """The last axes, of which the extents are ``shape``."""
+    """The last axes; raise unless their extents are ``shape``."""
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     need_shape(
         len(extents) > 0 and x.shape[-len(extents) :] == extents,

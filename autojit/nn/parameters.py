@@ -1,4 +1,4 @@
-"""Parameters of layers, as dicts of arrays with PyTorch's names, shapes and first values."""
+"""Parameters of layers: dicts of arrays with PyTorch's names, shapes and initial values."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def init_conv(
 
     Args:
         rng: a Generator or a seed.
-        channels, filters: how many there are.
-        kernel_size: a number for :func:`conv2d`, with as many taps along both axes; a tuple of one
-            for :func:`conv1d`, of two for :func:`conv2d`.
+        channels, filters: their numbers.
+        kernel_size: a number for :func:`conv2d`, with as many taps along both axes; a 1-tuple for
+            :func:`conv1d`, or a 2-tuple for :func:`conv2d`.
         groups: a divisor of both.
-        bias: whether there is one.
+        bias: whether there is a bias.
         dtype: the dtype.
 
     >>> {name: x.shape for name, x in init_conv(0, 3, 16, 5).items()}
@@ -60,7 +60,7 @@ def init_conv(
 
 @checked
 def init_norm(shape: int | tuple[int, ...], dtype: Any = float) -> Params:
-    """``weight``, ones, and ``bias``, zeros, of a normalisation.
+    """``weight`` (ones) and ``bias`` (zeros) of a normalisation.
 
     >>> init_norm(2)
     {'weight': array([1., 1.]), 'bias': array([0., 0.])}
@@ -101,7 +101,7 @@ def init_lstm(
 def init_multi_head_attention(
     rng: Any, width: int, bias: bool = True, dtype: Any = float
 ) -> Params:
-    """The maps of :func:`multi_head_attention`.
+    """The parameters of :func:`multi_head_attention`.
 
     >>> {name: x.shape for name, x in init_multi_head_attention(0, 4, bias=False).items()}
     {'in_proj_weight': (12, 4), 'out_proj_weight': (4, 4)}
@@ -150,10 +150,10 @@ def init_mlp(rng: Any, sizes: Sequence[int], bias: bool = True, dtype: Any = flo
 
 @named
 def mlp(params: Sequence[Params], x: Any, activation: Any = relu) -> Any:
-    """Linear maps with an activation between each two.
+    """Linear maps with an activation between consecutive ones.
 
     Args:
-        params: a list of dicts with ``weight`` and, or not, ``bias``; see :func:`init_mlp`.
+        params: a list of dicts with ``weight`` and optionally ``bias``; see :func:`init_mlp`.
         x: an array of shape (…, inputs).
         activation: a function.
 

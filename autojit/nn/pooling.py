@@ -1,4 +1,4 @@
-"""The largest element, or the mean, of each window."""
+"""Pooling: the largest element, or the mean, of each window."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def max_pool1d(
     Args:
         x: an array of shape (N, C, L).
         kernel_size: the number of elements of a window.
-        stride: from one window to the next; None for ``kernel_size``.
-        padding: how many elements of minus infinity are added at both ends: at most half a window.
-        dilation: from one element of a window to the next.
+        stride: the distance between windows; None for ``kernel_size``.
+        padding: the number of elements of minus infinity added at both ends; at most half a window.
+        dilation: the distance between the elements of a window.
 
     Returns:
         An array of shape (N, C, (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1).
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     The gradient goes to the first of equal elements, as in PyTorch.
 
@@ -73,7 +73,7 @@ def avg_pool1d(
 
     Args:
         x, kernel_size, stride: as for :func:`max_pool1d`.
-        padding: how many zeros are added at both ends.
+        padding: the number of zeros added at both ends.
         count_include_pad: whether these zeros count in the mean.
 
     >>> avg_pool1d(np.array([[[1.0, 3.0, 2.0, 0.0]]]), 2)

@@ -1,4 +1,4 @@
-"""Random numbers for functions that are traced, and for parameters."""
+"""Random numbers inside traced functions, and mini-batches in random order."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def keep_mask(rng: Any, p: float, shape: tuple[int, ...]) -> Any:
     """An array of bools that are True with probability p.
 
     Args:
-        rng: a NumPy Generator, which advances (under ``vmap`` once for all elements); or a whole
-            number, the seed, which may be traced. Element i of a seeded mask is a function of the
-            seed and of i alone: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
-            number generators", 2014), whose state is the seed, mixed, plus i times its constant.
+        rng: a NumPy Generator, which advances (under ``vmap`` once for all elements); or an integer
+            seed, which may be traced. Element i of a seeded mask is a function of the seed and i
+            only, by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+            generators", 2014). Its state is the mixed seed plus i times its constant.
         p: the probability of True.
         shape: the shape of the result.
 
     Raises:
-        TracingError: where a Generator would be asked once, when the function is compiled.
+        TracingError: if a Generator would be used during compilation, and thus only once.
 
     >>> int(keep_mask(7, 0.25, (1000,)).sum())
     256
@@ -88,15 +88,16 @@ def batches(
     Args:
         rng: a NumPy Generator or a seed; None keeps the order.
         arrays: arrays of one length, which stay together.
-        batch_size: how many rows a batch has.
-        drop_last: whether to leave out a last batch that is smaller. A compiled step is compiled
-            for each size of a batch.
+        batch_size: the number of rows of a batch.
+        drop_last: whether to drop a last batch that is smaller. A compiled step is compiled for
+        each
+            size of a batch.
 
     Yields:
         Tuples of rows, one array for each in ``arrays``.
 
     Raises:
-        ShapeError: where the lengths differ.
+        ShapeError: if the lengths differ.
 
     >>> x = np.arange(5)
     >>> [a.tolist() for a, b in batches(0, x, -x, batch_size=2)]

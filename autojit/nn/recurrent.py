@@ -1,4 +1,4 @@
-"""Recurrent layers: one loop over time, compiled once whatever the length."""
+"""Recurrent layers: one loop over time, compiled once for any length."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Cell(NamedTuple):
     """One step of a recurrent layer.
 
     ``name``    of the layer
-    ``gates``   how many rows of the weights belong to a hidden unit
-    ``states``  how many arrays are carried from step to step; the first is the result
-    ``step``    ``step(state, inputs, products)``: the next state from the inputs' part of the gates
-                and the state's
+    ``gates``   the number of rows of the weights that belong to one hidden unit
+    ``states``  the number of arrays carried from step to step; the first is the result
+    ``step``    ``step(state, inputs, products)``: the next state, from the gates' parts that are
+                computed from the inputs and from the state
     """
 
     name: str
@@ -69,11 +69,11 @@ def lstm(
 
     Args:
         x: an array of shape (steps, N, inputs); (N, steps, inputs) with ``batch_first``.
-        params: one entry a layer: a dict with ``weight_ih`` of shape (4 hidden, inputs),
-            ``weight_hh`` of shape (4 hidden, hidden) and, or not, ``bias_ih`` and ``bias_hh`` of
-            shape (4 hidden,); gates in the order input, forget, cell, output. Or a pair of such
-            dicts, of which the second reads backwards. :func:`init_lstm` makes them.
-        state: the first hidden states and cells, each of shape (layers * directions, N, hidden);
+        params: one entry per layer: a dict with ``weight_ih`` of shape (4 hidden, inputs),
+            ``weight_hh`` of shape (4 hidden, hidden) and optionally ``bias_ih`` and ``bias_hh`` of
+            shape (4 hidden,), with gates in the order input, forget, cell, output; or a pair of
+            such dicts, the second of which reads backwards. :func:`init_lstm` makes them.
+        state: the initial hidden states and cells, each of shape (layers * directions, N, hidden);
             None for zeros.
         batch_first: whether N comes before the steps in x and in the result.
 
@@ -82,7 +82,7 @@ def lstm(
         directions * hidden), and the last states.
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Hochreiter and Schmidhuber, "Long short-term memory", 1997, with the forget gate of Gers and
     others, 2000.
@@ -106,7 +106,7 @@ def gru(
     Args:
         x: an array of shape (steps, N, inputs); (N, steps, inputs) with ``batch_first``.
         params: as for :func:`lstm`, with three gates: reset, update, candidate.
-        state: the first hidden states, of shape (layers * directions, N, hidden); None for zeros.
+        state: the initial hidden states, of shape (layers * directions, N, hidden); None for zeros.
         batch_first: whether N comes before the steps in x and in the result.
 
     Returns:
@@ -114,7 +114,7 @@ def gru(
         directions * hidden), and the last states.
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Cho and others, "Learning phrase representations using RNN encoder-decoder", 2014; the reset
     gate scales the product of the hidden state, as in PyTorch and cuDNN.
@@ -134,14 +134,14 @@ def rnn(
     x: Any, params: Sequence[Any], state: Any = None, *, nonlinearity: str = "tanh",
     batch_first: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """A recurrent layer of Elman's: ``h = tanh(x @ weight_ih.T + h @ weight_hh.T + biases)``.
+    """Elman's recurrent layer: ``h = tanh(x @ weight_ih.T + h @ weight_hh.T + biases)``.
 
     Args:
         x, params, state, batch_first: as for :func:`gru`, without gates.
         nonlinearity: ``"tanh"`` or ``"relu"``.
 
     Raises:
-        ShapeError: where the shapes do not fit.
+        ShapeError: if the shapes do not match.
 
     Elman, "Finding structure in time", 1990.
 
@@ -160,7 +160,7 @@ def rnn(
 def recurrent(
     cell: Cell, x: Any, params: Sequence[Any], state: State | None, *, batch_first: bool
 ) -> tuple[Any, State]:
-    """All steps of all layers of one kind: the results, and the last states."""
+    """Run all steps of all layers of one kind; return the results and the last states."""
     check_flag(batch_first, "batch_first", cell.name)
     need_shape(x.ndim == 3, f"x has shape {x.shape}; {cell.name} needs (steps, N, inputs)")
     y = np.swapaxes(x, 0, 1) if batch_first else x
@@ -188,7 +188,7 @@ def recurrent(
 def _direction(
     cell: Cell, x: Any, weights: Any, state: State | None, reverse: bool
 ) -> tuple[Any, State]:
-    """The hidden states at all steps, and the last state."""
+    """Run one direction of a layer; return the hidden states at all steps, and the last state."""
     weight, recurrent = weights["weight_ih"], weights["weight_hh"]
     hidden = recurrent.shape[1]
     rows = cell.gates * hidden
@@ -217,7 +217,7 @@ def _direction(
 
 
 def one_step(cell: Cell, x: Any, state: State, weights: Any) -> State:
-    """The next state of a layer from one row of inputs for each sample."""
+    """The next state of a layer, from one row of inputs per sample."""
     inputs, products = x @ weights["weight_ih"].T, state[0] @ weights["weight_hh"].T
     if weights.get("bias_ih") is not None:
         inputs, products = inputs + weights["bias_ih"], products + weights["bias_hh"]

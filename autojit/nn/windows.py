@@ -1,4 +1,4 @@
-"""The windows of an array along its axes from 2 on, by place in a window."""
+"""The windows of an array along its axes from 2 on, by position in a window."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .checks import need_shape
 
 Extents = tuple[int, ...]
 
-#: Up to how many places of a window are slices of their own: gradients of convolutions take 0.7 to
-#: 0.85 times as long as with one view of the windows. Forward and gradient compile in up to 0.7 s
-#: more for 25 places, and in 3 s more for 49. See autojit/decisions/0007.
+#: Up to this number of positions in a window, each is a slice of its own. Gradients of convolutions
+#: then take 0.7 to 0.85 times as long as with one view of the windows. Forward and gradient take up
+#: to 0.7 s longer to compile for 25 positions, and 3 s longer for 49. See autojit/decisions/0007.
 MOST_SLICES = 25
 
 
 def parts(x: Any, taps: Extents, strides: Extents, dilations: Extents, name: str) -> list[Any]:
-    """For each place in a window, the elements there of all windows.
+    """For each position in a window, the elements of all windows at that position.
 
     >>> [a.tolist() for a in parts(np.arange(4).reshape(1, 1, 4), (2,), (1,), (2,), "conv1d")]
     [[[[0, 1]]], [[[2, 3]]]]
@@ -34,7 +34,7 @@ def parts(x: Any, taps: Extents, strides: Extents, dilations: Extents, name: str
 
 
 def columns(x: Any, taps: Extents, strides: Extents, dilations: Extents, name: str) -> Any:
-    """All windows of (N, C, …), as an array of shape (N, C, places in a window, *windows).
+    """All windows of (N, C, …), as an array of shape (N, C, positions in a window, *windows).
 
     >>> columns(np.arange(4).reshape(1, 1, 4), (2,), (1,), (2,), "conv1d")[0, 0]
     array([[0, 1],
@@ -54,7 +54,7 @@ def columns(x: Any, taps: Extents, strides: Extents, dilations: Extents, name: s
 
 
 def _spans(x: Any, taps: Extents, dilations: Extents, name: str) -> list[int]:
-    """The number of elements between the first and last place of a window, along each axis."""
+    """For each axis, the number of positions at which a window can start."""
     spans = [n - d * (k - 1) for n, k, d in zip(x.shape[2:], taps, dilations, strict=True)]
     need_shape(
         all(span > 0 for span in spans) and all(k > 0 for k in taps),

@@ -1,1 +1,1 @@
-"""HTML output for notebooks and pages."""
+"""HTML output for notebooks and web pages."""

@@ -27,9 +27,10 @@ from .html.blocks import (
     text_of,
 )
 
-#: Programs of more operations are not drawn, nor lowered for what they cost; longer texts are cut.
+#: The most operations of a program that is drawn, or lowered for its costs; the most lines of a
+#: text.
 DRAWN, LOWERED, LINES = 150, 500, 400
-#: Up to how many lines a program is not folded, and how many signatures have a row.
+#: The most lines of a program that is not folded, and the most signatures listed.
 OPEN, ROWS = 25, 12
 
 
@@ -53,7 +54,7 @@ def cut(text: str) -> str:
 
 
 def drawn(x: Program | Lowered, size: int, **settings: Any) -> str:
-    """A folded picture; of a large program the words that write one."""
+    """A folded picture; for a large program, the call that draws it."""
     if size > DRAWN:
         words = 'autojit.drawing.picture(p, format="html")'
         return f'<div class="aj-faint">{plural(size, "operation")}: {code(words)} draws them</div>'
@@ -140,14 +141,14 @@ def _compiled(f: CompiledFunction) -> str:
 
 
 def _time_of(f: CompiledFunction, last: TraceFacts) -> str:
-    """What ``explain`` has measured, or how to ask it."""
+    """The time that ``explain`` has measured, or the call that measures it."""
     if last.measured is not None:
         return text_of(f"{in_seconds(last.measured)}, as explain measured it")
     return f'<span class="aj-faint">{code(f"….explain{f.called()[1]}")} measures it</span>'
 
 
 def _traces(found: Facts) -> str:
-    """A row for each signature, the latest last."""
+    """A table with a row for each signature, the latest last."""
     head = ("arguments", "traced again because", "operations", "trace", "code")
     rows = [_row(trace) for trace in found.traces[-ROWS:]]
     more = len(found.traces) - len(rows)

@@ -71,5 +71,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """PyTorch's own names, such as ``optim.SGD``, are those of ``autojit.torch``."""
+    """Find PyTorch's names, such as ``optim.SGD``, in ``autojit.torch``."""
     return hooks.class_named(__name__, name)

@@ -1,4 +1,4 @@
-"""Optimisers with a step size of their own for each number, with PyTorch's formulas and defaults.
+"""Optimisers with a step size for each number, with PyTorch's formulas and defaults.
 
 ``lr``, ``weight_decay`` and ``maximize`` are as for all optimisers (``autojit.optim.rules``).
 """
@@ -22,12 +22,12 @@ def adadelta(
     lr: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0.0,
     maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Gradients over the root of the running mean of their squares, times that of the steps.
+    """Gradients times the root mean square of the steps, divided by that of the gradients.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
         rho: the share of the running means that is kept.
-        eps: what is added under the roots.
+        eps: added under the roots.
 
     Zeiler, "ADADELTA: an adaptive learning rate method", 2012, algorithm 1.
 
@@ -54,12 +54,12 @@ def adamax(
     lr: Rate = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 0.0, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Adam with the largest gradient, which fades, in the place of the root of the squares.
+    """Adam with a decaying maximum of the absolute gradients instead of the root mean square.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
-        betas: the shares of the running mean and of the largest gradient that are kept.
-        eps: what is added to gradients' absolute values.
+        betas: the shares that are kept of the running mean and of the maximum.
+        eps: added to the absolute values of the gradients.
 
     Kingma and Ba, "Adam: a method for stochastic optimization", 2014, algorithm 2.
 
@@ -91,9 +91,9 @@ def nadam(
     Args:
         lr, weight_decay, maximize: as for all optimisers.
         betas: the shares of the running means that are kept.
-        eps: what is added to the root.
-        momentum_decay: how fast the momentum approaches its share.
-        decoupled_weight_decay: whether the weight decay passes by the running means, as in AdamW.
+        eps: added to the root.
+        momentum_decay: how fast the momentum approaches its final value.
+        decoupled_weight_decay: whether weight decay bypasses the running means, as in AdamW.
 
     Dozat, "Incorporating Nesterov momentum into Adam", 2016.
 
@@ -128,13 +128,13 @@ def radam(
     lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
     weight_decay: float = 0.0, decoupled_weight_decay: bool = False, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Adam that follows the mean alone until the variance of the squares is small.
+    """Adam without division by the root until the variance of the step size is small enough.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
         betas: the shares of the running means that are kept.
-        eps: what is added to the root.
-        decoupled_weight_decay: whether the weight decay passes by the running means, as in AdamW.
+        eps: added to the root.
+        decoupled_weight_decay: whether weight decay bypasses the running means, as in AdamW.
 
     Liu and others, "On the variance of the adaptive learning rate and beyond", 2019, algorithm 2.
 
@@ -153,12 +153,12 @@ def radam(
         squares = beta2 * slots["exp_avg_sq"] + (1.0 - beta2) * (g * g)
         made = {"exp_avg": mean, "exp_avg_sq": squares}
         p_step = lr / cast(1.0 - beta1**step, dtype) * mean
-        if last <= 5.0:  # no step has a variance that is small enough
+        if last <= 5.0:  # the variance is never small enough
             return p - p_step, made
         share = 1.0 - beta2**step
         length = last - 2.0 * step * beta2**step / share
         is_sure = length > 5.0
-        sure = np.where(is_sure, length, 6.0)  # the root is one of a positive number then
+        sure = np.where(is_sure, length, 6.0)  # keeps the root real
         above = (sure - 4.0) * (sure - 2.0) * last
         factor = np.sqrt(share * above / ((last - 4.0) * (last - 2.0) * sure))
         scale = np.where(is_sure, cast(factor, dtype) / (np.sqrt(squares) + eps), 1.0)
@@ -172,13 +172,13 @@ def asgd(
     lr: Rate = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
     weight_decay: float = 0.0, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Gradient descent that averages the parameters on the way, in ``state["ax"]``.
+    """Gradient descent that also averages the parameters, in ``state["ax"]``.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
-        lambd: update t has the rate ``lr / (1 + lambd * lr * (t - 1)) ** alpha``.
-        alpha: that exponent.
-        t0: the number of steps after which averages are taken.
+        lambd: update t uses the rate ``lr / (1 + lambd * lr * (t - 1)) ** alpha``.
+        alpha: the exponent of this formula.
+        t0: the number of steps after which averaging begins.
 
     Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
 
@@ -207,12 +207,12 @@ def rprop(
     lr: Rate = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
     step_sizes: tuple[float, float] = (1e-6, 50.0), maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Steps by the signs of the gradients, which grow until a sign changes.
+    """Steps by the signs of the gradients; the step sizes grow until a sign changes.
 
     Args:
-        lr: the first step size, and as for all optimisers.
-        etas: by what a step size is multiplied where the sign has changed, and where not.
-        step_sizes: the least and the largest step size.
+        lr: the initial step size; otherwise as for all optimisers.
+        etas: the factors of a step size after a change of sign, and without one.
+        step_sizes: the smallest and the largest step size.
         maximize: as for all optimisers.
 
     Riedmiller and Braun, "A direct adaptive method for faster backpropagation learning: the RPROP
@@ -247,7 +247,7 @@ def _betas(betas: tuple[float, float], eps: float) -> tuple[float, float]:
 def _decayed(
     p: Any, g: Any, lr: Any, weight_decay: float, decoupled: bool, maximize: bool
 ) -> tuple[Any, Any]:
-    """Parameters and gradients after weight decay, which is of the one or of the other."""
+    """Apply weight decay to the parameters if it is decoupled, otherwise to the gradients."""
     if decoupled and weight_decay != 0:
         return p * (1.0 - lr * weight_decay), -g if maximize else g
     return p, gradient_of(p, g, weight_decay, maximize)

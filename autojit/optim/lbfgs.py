@@ -1,4 +1,4 @@
-"""L-BFGS: directions from the last gradients, for functions without noise."""
+"""L-BFGS: search directions from recent gradients, for functions without noise."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from .optimizer import need
 from .trees import leaves_of, like, same_leaves
 
 State = dict[str, Any]
-#: ``(value, gradients)`` of parameters.
+#: parameters -> ``(value, gradients)``.
 Objective = Callable[[Any], tuple[Any, Any]]
 
 
 class LBFGS(NamedTuple):
-    """Two functions: ``init(params)`` makes a state, ``step(objective, params, state)`` returns
-    ``(params, state, value)``, with the value at the given parameters."""
+    """Two functions: ``init(params)`` creates a state, and ``step(objective, params, state)``.
+
+    ``step`` returns ``(params, state, value)``, with the value at the given parameters.
+    """
 
     init: Callable[[Any], State]
     step: Callable[[Objective, Any, State], tuple[Any, State, float]]
@@ -49,20 +51,20 @@ def lbfgs(
     tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
     line_search_fn: str | None = None,
 ) -> LBFGS:  # fmt: skip
-    """Quasi-Newton steps of limited memory, as PyTorch's ``LBFGS`` makes them.
+    """Limited-memory quasi-Newton steps, with the formulas of PyTorch's ``LBFGS``.
 
     Args:
-        lr: the length of a step, or of the first trial.
-        max_iter: how many steps one call of ``step`` makes at most.
-        max_eval: how often it evaluates the objective at most; None for 1.25 times ``max_iter``.
-        tolerance_grad: it ends where no gradient is larger.
-        tolerance_change: it ends where neither parameters nor value change by more.
-        history_size: how many pairs of steps and changes of the gradient are kept.
+        lr: the length of a step, or of the first trial of a line search.
+        max_iter: the most steps of one call of ``step``.
+        max_eval: the most evaluations of the objective per call; None for 1.25 times ``max_iter``.
+        tolerance_grad: a call ends if no gradient is larger in magnitude.
+        tolerance_change: a call ends if neither the parameters nor the value change by more.
+        history_size: the number of pairs of steps and changes of the gradient that are kept.
         line_search_fn: ``"strong_wolfe"``, or None for steps of fixed length.
 
-    It decides by values, so it runs outside of ``jit``; the objective is compiled:
-    ``jit(value_and_grad(loss))``. All parameters have one dtype. SciPy's L-BFGS-B takes the same
-    objective.
+    Its control flow depends on values, so it runs outside ``jit``; compile the objective:
+    ``jit(value_and_grad(loss))``. All parameters must have one dtype. SciPy's L-BFGS-B accepts the
+    same objective.
 
     Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 
@@ -151,9 +153,12 @@ def _advance(
     settings: Settings, at: Callable[[np.ndarray], tuple[float, np.ndarray]], x: np.ndarray,
     direction: np.ndarray, start: Point, size: float, left: int, k: int,
 ) -> tuple[float, float, np.ndarray]:  # fmt: skip
-    """The length of step k, and the value and gradient behind it, in ``left`` evaluations."""
+    """Make step k: return its length, and the value and gradient after it.
+
+    ``left`` is the number of evaluations that remain.
+    """
     if not settings.line_search:
-        if k == settings.max_iter - 1:  # nobody asks for them any more
+        if k == settings.max_iter - 1:  # the value and gradient are no longer needed
             return size, start.value, start.gradient
         return size, *at(x + (size * direction).astype(x.dtype))
 
@@ -167,7 +172,7 @@ def _advance(
 
 
 def _turn(state: State, gradient: np.ndarray, history_size: int) -> None:
-    """The next direction, from the gradient and the pairs that are kept.
+    """Set the next direction, from the gradient and the stored pairs.
 
     Nocedal and Wright, "Numerical optimization", 2006, algorithm 7.4.
     """
@@ -195,7 +200,7 @@ def _largest(x: np.ndarray) -> float:
 
 
 def _vector(leaves: list[Any]) -> np.ndarray:
-    """All numbers, one after the other."""
+    """All numbers in one vector."""
     if any(is_tracer(x) for x in leaves):
         raise ConcreteValueError(
             with_place(
@@ -212,7 +217,7 @@ def _vector(leaves: list[Any]) -> np.ndarray:
 
 
 def _tree(params: Any, x: np.ndarray) -> Any:
-    """Numbers in the structure and shapes of parameters."""
+    """The numbers of a vector in the structure and shapes of the parameters."""
     leaves, _ = pytrees.flatten(params)
     stops = np.cumsum([np.size(leaf) for leaf in leaves])[:-1]
     parts = np.split(x, stops)

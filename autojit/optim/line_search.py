@@ -1,7 +1,7 @@
 """A step along a direction that satisfies the strong Wolfe conditions.
 
-Nocedal and Wright, "Numerical optimization", 2006, algorithms 3.5 and 3.6, with the bounds of the
-steps that PyTorch took over from Schmidt's minFunc.
+Nocedal and Wright, "Numerical optimization", 2006, algorithms 3.5 and 3.6, with the bounds on
+steps that PyTorch took from Schmidt's minFunc.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Wolfe's constants, as for quasi-Newton directions: how much of the predicted decrease is enough,
-#: and which share of the slope may be left.
+#: Wolfe's constants for quasi-Newton directions: the sufficient share of the predicted decrease,
+#: and the share of the slope that may remain.
 _DECREASE, _CURVATURE = 1e-4, 0.9
 
 
 class Point(NamedTuple):
-    """A step, and there the value, the gradient, and the slope along the direction."""
+    """A step, and the value, the gradient and the slope along the direction at that step."""
 
     step: float
     value: float
@@ -32,14 +32,14 @@ Evaluate = Callable[[float], Point]
 def strong_wolfe(
     at: Evaluate, start: Point, step: float, shortest: float, most: int = 25
 ) -> tuple[Point, int]:
-    """A point that satisfies the conditions, or the best one found, and the number of trials.
+    """A point that satisfies the conditions, or the best point found, and the number of trials.
 
     Args:
         at: evaluates a step.
         start: the point of step 0.
         step: the first trial.
-        shortest: brackets that are shorter are not divided.
-        most: how many further trials there are at most.
+        shortest: brackets shorter than this are not divided.
+        most: the most further trials.
 
     >>> def at(t):                                     # (t - 3)**2
     ...     return Point(t, (t - 3.0) ** 2, np.zeros(1), 2.0 * (t - 3.0))
@@ -65,7 +65,7 @@ def strong_wolfe(
 
 
 def _bracket(at: Evaluate, start: Point, step: float, most: int) -> tuple[tuple[Point, ...], int]:
-    """Two points between which there is one that satisfies the conditions, or one that does."""
+    """Two points that enclose one that satisfies the conditions, or one such point."""
     before, point = start, at(step)
     for k in range(most):
         if _too_high(start, point) or (k > 1 and point.value >= before.value):
@@ -92,9 +92,9 @@ def _value(point: Point) -> float:
 
 
 def _inside(a: Point, b: Point, near: bool) -> tuple[float, bool]:
-    """A step between two points, and whether it is near to one of them.
+    """A step between two points, and whether it is close to one of them.
 
-    If that happens twice, the step moves away by a tenth of the distance.
+    If that happens twice in a row, the step is moved away by a tenth of the distance.
     """
     left, right = min(a.step, b.step), max(a.step, b.step)
     step, margin = _cubic_minimum(a, b, (left, right)), 0.1 * (right - left)
@@ -106,7 +106,7 @@ def _inside(a: Point, b: Point, near: bool) -> tuple[float, bool]:
 
 
 def _cubic_minimum(a: Point, b: Point, bounds: tuple[float, float]) -> float:
-    """The minimum point, within bounds, of the cubic with the values and slopes of two points.
+    """The minimiser, within bounds, of the cubic with the values and slopes of two points.
 
     Nocedal and Wright, equation 3.59.
 

@@ -1,4 +1,4 @@
-"""Optimisers, and how to make one from a rule for one array."""
+"""Optimisers, and their construction from a rule for a single array."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.tracing.values import is_tracer
 
 from .trees import cast, leaves_of, like, same_leaves
 
-#: A learning rate, or a function from the number of updates so far to it.
+#: A learning rate, or a function from the number of previous updates to one.
 Rate = float | Callable[[Any], Any]
 Slots = dict[str, Any]
 
@@ -30,12 +30,12 @@ class Update(Protocol):
 
 
 class Optimizer(NamedTuple):
-    """Two functions: the first state, and one step.
+    """Two functions: one creates the state, the other makes a step.
 
-    ``init(params)`` makes a state: a dict of arrays and of trees like the parameters.
-    ``update(params, grads, state)`` returns the new parameters and the new state; ``lr=`` takes
-    the place of the learning rate that the optimiser was made with. Neither changes its arguments,
-    and both work under ``jit``.
+    ``init(params)`` creates a state: a dict of arrays, and of trees like the parameters.
+    ``update(params, grads, state)`` returns the new parameters and the new state; ``lr=`` overrides
+    the learning rate of the optimiser. Neither function changes its arguments, and both work under
+    ``jit``.
     """
 
     init: Callable[[Any], dict[str, Any]]
@@ -65,7 +65,7 @@ class Rule(Protocol):
 
 
 class Number(NamedTuple):
-    """A slot that is one number for each parameter, whatever its shape."""
+    """A slot that is a single number for each parameter, whatever its shape."""
 
     value: float
 
@@ -75,8 +75,8 @@ def by_leaf(lr: Rate, slots: Mapping[str, float | Number], rule: Rule) -> Optimi
 
     Args:
         lr: the learning rate, or a schedule.
-        slots: what the state holds for each parameter, and with which number it is filled first;
-            a ``Number`` has no axes.
+        slots: the names of the state's entries for each parameter, and their initial values; a
+            ``Number`` has no axes.
         rule: the step of one array.
 
     >>> opt = by_leaf(0.5, {}, lambda p, g, slots, step, lr: (p - lr * g, slots))
@@ -134,14 +134,14 @@ def _check_state(state: Any, slots: Mapping[str, Any]) -> None:
 
 
 def rate_at(lr: Rate, step: Any) -> Any:
-    """A learning rate at a step, whether it is a number or a schedule.
+    """The learning rate at a step, from a number or a schedule.
 
     >>> rate_at(0.5, 3), rate_at(lambda step: 1.0 / step, 4)
     (0.5, 0.25)
     """
     if not callable(lr):
         return lr
-    # The control flow of the user's function is captured while a function is traced.
+    # During a trace, the control flow of the user's function is captured.
     schedule = lr if current_trace() is None else check_function(lr, "lr", "an optimiser")
     return schedule(step)
 

@@ -1,4 +1,4 @@
-"""A learning rate that goes down when a measure no longer improves."""
+"""A learning rate that is reduced when a metric no longer improves."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from .optimizer import need
 
 
 class Plateau(NamedTuple):
-    """Two functions: ``init()`` and ``update(metric, state)`` return a state, whose ``"lr"`` is
-    the rate."""
+    """Two functions, ``init()`` and ``update(metric, state)``, that return a state.
+
+    The state's ``"lr"`` is the rate.
+    """
 
     init: Callable[[], dict[str, Any]]
     update: Callable[[Any, dict[str, Any]], dict[str, Any]]
@@ -28,17 +30,17 @@ def reduce_on_plateau(
     """PyTorch's ``ReduceLROnPlateau`` as two pure functions.
 
     Args:
-        lr: the first rate.
+        lr: the initial rate.
         mode: ``"min"`` if less is better, else ``"max"``.
-        factor: what the rate is multiplied with after more than ``patience`` updates without an
+        factor: the rate is multiplied by it after more than ``patience`` updates without an
             improvement.
         patience: see ``factor``.
-        threshold: what an improvement is better by: that share of the best metric, or with
-            ``threshold_mode="abs"`` that number.
+        threshold: an improvement must exceed this share of the best metric, or with
+            ``threshold_mode="abs"`` this number.
         threshold_mode: ``"rel"`` or ``"abs"``.
-        cooldown: for how many updates after a reduction nothing counts.
+        cooldown: the number of updates after a reduction that do not count.
         min_lr: the lowest rate.
-        eps: a reduction by less does not happen.
+        eps: a reduction by less is not made.
 
     >>> from autojit import optim
     >>> plateau = optim.reduce_on_plateau(1.0, factor=0.5, patience=1)

@@ -1,8 +1,9 @@
-"""The optimisers, with PyTorch's formulas and defaults.
+"""Optimisers with PyTorch's formulas and defaults.
 
-Each function takes settings and returns an :class:`Optimizer`. In all of them ``lr`` is a number or
-a schedule (a function of the number of updates so far, see ``autojit.optim.schedules``),
-``weight_decay`` adds that share of the parameters to the gradients, and ``maximize`` goes uphill.
+Each function takes settings and returns an :class:`Optimizer`. In all of them, ``lr`` is a number
+or a schedule (a function of the number of previous updates, see ``autojit.optim.schedules``),
+``weight_decay`` adds this multiple of the parameters to the gradients, and ``maximize`` ascends
+instead of descending.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ def sgd(
     lr: Rate = 1e-3, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0,
     nesterov: bool = False, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Gradient descent, with momentum.
+    """Gradient descent, with optional momentum.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
-        momentum: which share of the last direction is kept.
-        dampening: which share of the gradient is left out of the direction, but in the first step.
-        nesterov: whether the gradient is added to the new direction's continuation.
+        momentum: the share of the previous direction that is kept.
+        dampening: the share of the gradient left out of the direction, except in the first step.
+        nesterov: whether the step is the gradient plus ``momentum`` times the new direction.
 
     Sutskever and others, "On the importance of initialization and momentum in deep learning",
     2013, in PyTorch's form: the rate multiplies the direction, not the gradient.
@@ -69,8 +70,8 @@ def adam(
     Args:
         lr, weight_decay, maximize: as for all optimisers.
         betas: the shares of the running means that are kept.
-        eps: what is added to the root.
-        amsgrad: whether the largest mean of squares so far is used.
+        eps: added to the root.
+        amsgrad: whether to use the largest mean of squares so far.
 
     Kingma and Ba, "Adam: a method for stochastic optimization", 2014, algorithm 1; ``amsgrad``:
     Reddi and others, "On the convergence of Adam and beyond", 2018.
@@ -90,8 +91,8 @@ def adamw(
 ) -> Optimizer:  # fmt: skip
     """Adam with weight decay outside of the running means.
 
-    Settings as for :func:`adam`; each step first takes ``lr * weight_decay`` of the parameters
-    away.
+    Settings are as for :func:`adam`. Each step first subtracts ``lr * weight_decay`` times the
+    parameters.
 
     Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2.
 
@@ -107,7 +108,7 @@ def _adam(
     lr: Rate, betas: tuple[float, float], eps: float, decays: tuple[float, float], amsgrad: bool,
     maximize: bool,
 ) -> Optimizer:  # fmt: skip
-    """``decays``: by the gradient, and of the parameters themselves."""
+    """Adam with two ``decays``: one through the gradient, the other of the parameters directly."""
     (beta1, beta2), (coupled, decoupled) = betas, decays
     need(0 <= beta1 < 1 and 0 <= beta2 < 1, f"betas={betas} are not in [0, 1)")
     need(eps >= 0, f"eps={eps} is negative")
@@ -135,14 +136,14 @@ def rmsprop(
     lr: Rate = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0,
     momentum: float = 0.0, centered: bool = False, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Gradients over the root of the running mean of their squares.
+    """Gradients divided by the root of the running mean of their squares.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
         alpha: the share of the running means that is kept.
-        eps: what is added to the root.
-        momentum: which share of the last direction is kept.
-        centered: whether the square of the running mean of the gradients is taken off.
+        eps: added to the root.
+        momentum: the share of the previous direction that is kept.
+        centered: whether to subtract the square of the gradients' running mean.
 
     Tieleman and Hinton, "Neural networks for machine learning", lecture 6.5, 2012; ``centered``:
     Graves, "Generating sequences with recurrent neural networks", 2013.
@@ -177,13 +178,13 @@ def adagrad(
     lr: Rate = 1e-2, lr_decay: float = 0.0, weight_decay: float = 0.0,
     initial_accumulator_value: float = 0.0, eps: float = 1e-10, maximize: bool = False,
 ) -> Optimizer:  # fmt: skip
-    """Gradients over the root of the sum of their squares.
+    """Gradients divided by the root of the sum of their squares.
 
     Args:
         lr, weight_decay, maximize: as for all optimisers.
-        lr_decay: update t has the rate ``lr / (1 + (t - 1) * lr_decay)``.
-        initial_accumulator_value: the first sum.
-        eps: what is added to the root.
+        lr_decay: update t uses the rate ``lr / (1 + (t - 1) * lr_decay)``.
+        initial_accumulator_value: the initial sum.
+        eps: added to the root.
 
     Duchi and others, "Adaptive subgradient methods for online learning and stochastic
     optimization", 2011.
@@ -207,6 +208,6 @@ def adagrad(
 
 
 def gradient_of(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
-    """The gradient that a rule follows, downhill and with weight decay."""
+    """The gradient that a rule descends, including weight decay."""
     g = -g if maximize else g
     return g + weight_decay * p if weight_decay != 0 else g

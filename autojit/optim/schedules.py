@@ -1,11 +1,11 @@
-"""Learning rates as pure functions of the number of updates so far, which counts from 0.
+"""Learning rates as pure functions of the number of previous updates, which counts from 0.
 
-The formulas are those of ``torch.optim.lr_scheduler``. A schedule replaces a rate:
+The formulas are those of ``torch.optim.lr_scheduler``. A schedule takes the place of a rate:
 
 >>> from autojit import optim
 >>> opt = optim.sgd(lr=optim.cosine_annealing(0.1, t_max=100))
 
-They work on Python's numbers, arrays of steps, and traced ones:
+Schedules work on Python numbers, arrays of steps, and traced values:
 
 >>> optim.step_lr(1.0, 2, 0.5)(np.arange(5))
 array([1.  , 1.  , 0.5 , 0.5 , 0.25])
@@ -38,7 +38,7 @@ def lambda_lr(lr: float, factor: Schedule) -> Schedule:
 
 @checked
 def step_lr(lr: float, step_size: int, gamma: float = 0.1) -> Schedule:
-    """``lr``, times gamma after every ``step_size`` steps.
+    """``lr``, multiplied by gamma after every ``step_size`` steps.
 
     >>> float(step_lr(1.0, 10)(25).round(6))
     0.01
@@ -49,7 +49,7 @@ def step_lr(lr: float, step_size: int, gamma: float = 0.1) -> Schedule:
 
 @checked
 def multi_step_lr(lr: float, milestones: Sequence[int], gamma: float = 0.1) -> Schedule:
-    """``lr``, times gamma from each milestone on.
+    """``lr``, multiplied by gamma at each milestone.
 
     >>> multi_step_lr(1.0, [2, 3])(np.arange(5)).round(6)
     array([1.  , 1.  , 0.1 , 0.01, 0.01])
@@ -81,7 +81,8 @@ def constant_lr(lr: float, factor: float = 1 / 3, total_iters: int = 5) -> Sched
 def linear_lr(
     lr: float, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5
 ) -> Schedule:
-    """``lr`` times a factor that goes from one number to another in ``total_iters`` steps.
+    """``lr`` times a factor that changes linearly from one number to another in ``total_iters``
+    steps.
 
     >>> linear_lr(1.0, 0.5, 1.0, 2)(np.arange(4))
     array([0.5 , 0.75, 1.  , 1.  ])
@@ -119,12 +120,12 @@ def cosine_annealing(lr: float, t_max: int, eta_min: float = 0.0) -> Schedule:
 
 @checked
 def cosine_warm_restarts(lr: float, t_0: int, t_mult: int = 1, eta_min: float = 0.0) -> Schedule:
-    """Half periods of a cosine from ``lr`` to ``eta_min``, one after the other.
+    """Half periods of a cosine from ``lr`` to ``eta_min``, in sequence.
 
     Args:
-        lr, eta_min: where each begins and ends.
+        lr, eta_min: the start and the end of each.
         t_0: the length of the first.
-        t_mult: a whole number; each is that many times as long as the one before.
+        t_mult: an integer; each is this many times as long as the one before.
 
     Loshchilov and Hutter, 2017, as for :func:`cosine_annealing`.
 
@@ -138,7 +139,7 @@ def cosine_warm_restarts(lr: float, t_0: int, t_mult: int = 1, eta_min: float = 
             return annealed(np.remainder(step, t_0) / t_0)
         periods = math.ceil(math.log(2**53 / t_0, t_mult))
         lengths = t_0 * float(t_mult) ** np.arange(periods)
-        over = np.expand_dims(step, -1) >= np.cumsum(lengths)[:-1]  # which periods lie behind
+        over = np.expand_dims(step, -1) >= np.cumsum(lengths)[:-1]  # the periods that have ended
         start = np.sum(np.where(over, lengths[:-1], 0.0), axis=-1)
         length = t_0 + np.sum(np.where(over, np.diff(lengths), 0.0), axis=-1)
         return annealed((step - start) / length)
@@ -154,18 +155,19 @@ def one_cycle(
     max_lr: float, total_steps: int, pct_start: float = 0.3, anneal_strategy: str = "cos",
     div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
 ) -> Schedule:  # fmt: skip
-    """Up from ``max_lr / div_factor`` to ``max_lr``, and down to far less than the first rate.
+    """A rise from ``max_lr / div_factor`` to ``max_lr``, and a fall far below the initial rate.
 
     Args:
         max_lr: the highest rate.
-        total_steps: after how many steps the last rate is reached, which then stays.
-        pct_start: the share of the steps that goes up.
+        total_steps: the number of steps after which the rate reaches its final value, and stays.
+        pct_start: the share of the steps in which the rate rises.
         anneal_strategy: ``"cos"`` or ``"linear"``.
-        div_factor: the highest rate over the first.
-        final_div_factor: the first rate over the last.
-        three_phase: whether it goes down to the first rate in as many steps as up, and then on.
+        div_factor: the ratio of the highest to the initial rate.
+        final_div_factor: the ratio of the initial to the final rate.
+        three_phase: whether the rate falls to the initial rate in as many steps as it rose, then
+        on.
 
-    Smith and Topin, "Super-convergence", 2017, as PyTorch has it.
+    Smith and Topin, "Super-convergence", 2017, in PyTorch's version.
 
     >>> rates = one_cycle(1.0, 10)(np.arange(10))
     >>> rates.argmax(), rates[0].round(6)

@@ -1,4 +1,4 @@
-"""Trees of parameters: one array function on all leaves, with checks."""
+"""Trees of parameters: their leaves, with checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autojit.tracing.source import user_source
 
 
 def leaves_of(params: Any) -> list[Any]:
-    """The arrays of a tree of parameters; DtypeError if one is not real floating point.
+    """The arrays of a tree of parameters; raise DtypeError unless all are real floating point.
 
     >>> leaves_of({"w": np.ones(2), "rate": 1.0})
     [1.0, array([1., 1.])]
@@ -34,8 +34,9 @@ def leaves_of(params: Any) -> list[Any]:
 
 
 def same_leaves(tree: Any, params: Any, name: str, numbers: bool = False) -> list[Any]:
-    """The arrays of a tree with the structure and shapes of the parameters, or of ``numbers`` in
-    that structure.
+    """The arrays of a tree, after a check of its structure and shapes.
+
+    They must be those of the parameters; with ``numbers``, each leaf must be a single number.
 
     >>> same_leaves([np.zeros(2)], [np.ones(2)], "grads")
     [array([0., 0.])]
@@ -63,7 +64,7 @@ def same_leaves(tree: Any, params: Any, name: str, numbers: bool = False) -> lis
 
 
 def like(params: Any, leaves: list[Any]) -> Any:
-    """Leaves in the structure of the parameters.
+    """The leaves as a tree with the structure of the parameters.
 
     >>> like({"w": 1.0}, [2.0])
     {'w': 2.0}
@@ -72,7 +73,7 @@ def like(params: Any, leaves: list[Any]) -> Any:
 
 
 def cast(number: Any, dtype: Any) -> Any:
-    """A number that does not widen arrays of a dtype.
+    """A number cast so that it does not widen arrays of a dtype.
 
     >>> (np.ones(1, np.float32) * cast(np.float64(0.5), np.float32)).dtype
     dtype('float32')

@@ -1,4 +1,4 @@
-"""The user's source with the time of each line beside it."""
+"""The user's source, annotated with the time of each line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .recorder import Recorder
 from .report import report
 from .table import share
 
-#: So many lines around one that took time are shown too.
+#: The number of lines shown before and after a line that took time.
 AROUND = 3
 
 
 def annotated(recorder: Recorder, files: Sequence[str] | None = None) -> str:
-    """The files in which time was spent, those with the most first."""
+    """The files in which time was spent, in order of decreasing time."""
     found = report(recorder).lines
     total = sum(line.seconds for line in found.values())
     by_file: dict[str, dict[int, Line]] = {}
@@ -48,7 +48,7 @@ def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
 
 
 def _shown(lines: dict[int, Line], last: int) -> list[int]:
-    """Lines that took time and some around them, up to the last of the file."""
+    """The lines that took time and those around them, within the file."""
     around = {n + k for n in lines for k in range(-AROUND, AROUND + 1)}
     return sorted(n for n in around if n in lines or 0 < n <= last)
 

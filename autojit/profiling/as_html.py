@@ -1,4 +1,4 @@
-"""A profile for notebooks: the table, the picture, and the lines folded."""
+"""A profile for notebooks: the table, the picture, and the lines in a folded section."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .table import table
 
 
 def html(recorder: Recorder) -> str:
-    """The piece of HTML, with its style."""
+    """The profile as HTML, with its style."""
     rows = table(recorder).partition("\n\n")[2]
     lines = f"<pre>{coloured(annotated(recorder), PYTHON)}</pre>"
     return card(

@@ -1,4 +1,4 @@
-"""A profile as plain dicts, lists, numbers and texts, for machines."""
+"""A profile as plain dicts, lists, numbers and strings, for machines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .report import FunctionTime, report
 
 
 def data(recorder: Recorder) -> dict[str, Any]:
-    """All that the other forms show.  Times are seconds."""
+    """All data that the other forms show.  Times are in seconds."""
     r = report(recorder)
     return {
         "seconds": r.seconds,

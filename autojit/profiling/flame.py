@@ -1,7 +1,7 @@
-"""A profile as a flame graph: SVG, and a page in which a click makes a frame as wide as all.
+"""A profile as a flame graph: SVG, or a page on which a click zooms into a frame.
 
-Time runs to the right, callers stand above what they call.  A frame is as wide as its share; frames
-of one kind have one colour.  Nothing is loaded from anywhere.
+Time runs to the right, and callers are above their callees.  The width of a frame is its share of
+the time; its colour shows its kind.  Pages load nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .recorder import Node, Recorder
 from .report import report
 from .table import share, table
 
-#: Pixels: of the picture, of a row, of a letter, and the narrowest frame that is drawn.
+#: In pixels: the width of the picture, a row's height, a letter's width, and the narrowest frame.
 WIDTH, ROW, LETTER, NARROWEST = 1200, 20, 6.7, 0.4
 #: Space above the frames.
 _TOP = 30
@@ -54,7 +54,7 @@ _STYLE = """
 
 @dataclass
 class Frame:
-    """A frame, in seconds."""
+    """A frame; its time is in seconds."""
 
     name: str
     kind: str
@@ -64,7 +64,7 @@ class Frame:
 
 
 def frames(recorder: Recorder) -> Frame:
-    """The frames of all that was counted."""
+    """The tree of frames of the whole profile."""
     r = report(recorder)
     children = list(_merged(r.tree))
     whole = Frame("all", "all", sum(c.seconds for c in children), "", children)
@@ -89,7 +89,7 @@ def _frame(node: Node) -> Frame | None:
         for op, seconds in zip(ops.program.ops, ops.seconds, strict=False):
             children.append(Frame(op.kind.name, "interpreting", seconds, str(op.source or "")))
     seconds = node.net
-    if node.kind == "call":  # what is beside is slower while the profile is open
+    if node.kind == "call":  # other work in it is slower while profiling
         seconds = sum(c.seconds for c in children)
     seconds = max(seconds, sum(c.seconds for c in children))
     about = f"{node.count:,} times" if node.count > 1 else ""
@@ -122,7 +122,7 @@ def _part(part: PartTime) -> Frame:
 
 
 def flame_svg(recorder: Recorder) -> str:
-    """The picture."""
+    """The flame graph as SVG."""
     whole = frames(recorder)
     depth = _depth(whole)
     height = _TOP + ROW * depth + 8
@@ -198,7 +198,7 @@ _HOW = (
 
 
 def flame_html(recorder: Recorder) -> str:
-    """The page: the picture, the table, and the lines."""
+    """The page with the flame graph, the table, and the lines."""
     texts = (table(recorder), annotated(recorder))
     blocks = "".join(f"<pre>{escape(t)}</pre>" for t in texts)
     picture = f'<div class="aj-scroll">{flame_svg(recorder)}</div>'

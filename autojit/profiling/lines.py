@@ -1,7 +1,7 @@
-"""Times by the user's lines: of compiled parts, and of what the interpreter runs op by op.
+"""Times of the user's lines, in compiled parts and in operations that the interpreter runs.
 
-A loop nest often computes several lines at once, and nobody can tell their times apart.  Its time
-is then divided by the work of their operations, as the compiler's cost model has it, and marked as
+A loop nest often computes several lines at once, whose times cannot be told apart.  Its time is
+then divided by the work of the lines' operations, by the compiler's cost model, and marked as
 estimated.
 """
 
@@ -21,11 +21,11 @@ from autojit.ir.ops.bodies import BodyOp
 
 from .recorder import Node, Sums, lines_of
 
-#: What an op that only moves data amounts to, as a part of an addition for each element.
+#: The work of an op that only moves data, in additions per element.
 MOVED = 0.1
-#: What an op amounts to of which that is not known.
+#: The work of an op whose work is not known, in additions per element.
 UNKNOWN = 20
-#: Steps of a loop whose number is not known.
+#: The assumed number of steps of a loop if it is not known.
 SOME_STEPS = 10
 
 Shares = dict[Source, float]
@@ -46,11 +46,11 @@ class Line:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether more than a twentieth is."""
+        """Whether more than a twentieth of the time is estimated."""
         return self.estimated > 0.05 * self.seconds
 
     def add(self, seconds: float, *, backward: bool, estimated: bool) -> None:
-        """More time of the line."""
+        """Add time to the line."""
         if backward:
             self.backward += seconds
         else:
@@ -65,17 +65,17 @@ class PartTime:
 
     time: StepTime
     shares: Shares
-    #: Parts in it, which run in a loop.
+    #: Parts that run in a loop inside this one.
     inside: list[PartTime] = field(default_factory=list)
 
     @property
     def sources(self) -> list[Source]:
-        """The lines, those with the most work first."""
+        """The lines, in order of decreasing work."""
         return sorted(self.shares, key=lambda s: -self.shares[s])
 
     @property
     def what(self) -> str:
-        """What it is called: a kernel, or the function of a library."""
+        """The name of the part: a kernel, or the function of a library."""
         t = self.time
         if t.kind == "loops":
             return t.name
@@ -83,7 +83,7 @@ class PartTime:
 
     @property
     def direction(self) -> str:
-        """``forward``, ``backward``, ``both``, or nothing where no line is known."""
+        """``forward``, ``backward`` or ``both``; the empty string if no line is known."""
         found = {s.backward for s in self.shares}
         if len(found) == 1:
             return "backward" if found.pop() else "forward"
@@ -94,7 +94,7 @@ class PartTime:
 
 
 def part_times(sums: Sums) -> list[PartTime]:
-    """The parts of a program that ran, in order, those in loops inside of theirs."""
+    """The parts of a program that ran, in order; parts in loops are inside the loops' parts."""
     found: list[PartTime] = []
     origins = {part.number: part.node for part in _own_parts(sums)}
     for time in sums.code.times(sums.counts, sums.ticks):
@@ -109,8 +109,10 @@ def part_times(sums: Sums) -> list[PartTime]:
 
 
 def _own_parts(sums: Sums) -> list[Part]:
-    """The parts with the lines of the very program that ran: programs of one structure share their
-    code, whatever lines they come from."""
+    """The parts with the lines of the program that ran.
+
+    Programs of the same structure share their code, even if they come from different lines.
+    """
     code = sums.code
     if lines_of(code.source) == lines_of(sums.program):
         parts: list[Part] = code.parts
@@ -121,13 +123,13 @@ def _own_parts(sums: Sums) -> list[Part]:
 
 
 def _shares(ops: Sequence[Op]) -> Shares:
-    """The part of the work that each line has."""
+    """The share of each line in the work of some ops."""
     inside = {id(op) for outer in ops for body in outer.programs for op in _all_ops(body)}
     found: Shares = {}
     for op, times in _counted((op for op in ops if id(op) not in inside), 1.0):
         if op.source is not None and not isinstance(op.kind, BodyOp):
             found[op.source] = found.get(op.source, 0.0) + times * _work(op)
-    if not found:  # a loop that does nothing but move
+    if not found:  # a loop that only moves data
         found = {op.source: 1.0 for op in ops if op.source is not None}
     total = sum(found.values())
     return {source: work / total for source, work in found.items()}
@@ -141,7 +143,7 @@ def _all_ops(program: Program) -> Iterator[Op]:
 
 
 def _counted(ops: Iterable[Op], times: float) -> Iterator[tuple[Op, float]]:
-    """Ops, and how often each runs."""
+    """The ops, with the number of times that each runs."""
     for op in ops:
         yield op, times
         if op.programs:
@@ -160,7 +162,7 @@ def _work(op: Op) -> float:
 
 
 def lines_in(tree: Node) -> dict[tuple[str, int], Line]:
-    """The times of lines, by file and number, in runs of compiled code and of the interpreter."""
+    """The times of lines, by file and number, in compiled code and in the interpreter."""
     found: dict[tuple[str, int], Line] = {}
     for node in tree.walk():
         for sums in node.sums.values():
@@ -175,7 +177,7 @@ def lines_in(tree: Node) -> dict[tuple[str, int], Line]:
 
 
 def _add_part(found: dict[tuple[str, int], Line], part: PartTime) -> None:
-    """A part's time, of which those parts in it that know their lines have theirs."""
+    """Add a part's time to its lines; inner parts with known lines are added to those lines."""
     known = [inner for inner in part.inside if inner.shares]
     rest = part.time.seconds - sum(inner.time.seconds for inner in known)
     for inner in known:

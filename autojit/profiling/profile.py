@@ -1,4 +1,4 @@
-"""``autojit.profile``: a context in which the time of everything that autojit does is taken."""
+"""``autojit.profile``: a context that measures the time of everything that autojit does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .recorder import Recorder
 
 
 class Profile:
-    """The times of what ran in a ``with`` block; see :func:`profile`."""
+    """The times of the work in a ``with`` block; see :func:`profile`."""
 
     def __init__(self) -> None:
         self._found: Recorder | None = None
@@ -42,11 +42,11 @@ class Profile:
         self.recorder.close()
         self._open.close()
 
-    # -- what was found -------------------------------------------------------
+    # -- results --------------------------------------------------------------
 
     @property
     def recorder(self) -> Recorder:
-        """The spans, as they were."""
+        """The recorded spans."""
         if self._found is None:
             raise ProfileError(
                 "this profile has not begun. Run something in it:\n"
@@ -57,7 +57,7 @@ class Profile:
 
     @property
     def seconds(self) -> float:
-        """How long the block took."""
+        """The duration of the block."""
         return self.recorder.seconds
 
     def __str__(self) -> str:
@@ -76,22 +76,22 @@ class Profile:
         return html(self.recorder)
 
     def source(self, files: Sequence[str] | None = None) -> str:
-        """The user's lines with their time and share beside them.
+        """The user's lines, annotated with their times and shares.
 
-        ``files`` are names, or ends of names, of those that are shown; all without.
+        ``files`` are names, or ends of names, of the files to show; None for all.
         """
         from .annotated import annotated
 
         return Text(annotated(self.recorder, files))
 
     def json(self) -> dict[str, Any]:
-        """Everything as numbers and texts; times are seconds."""
+        """All data as numbers and strings; times are in seconds."""
         from .data import data
 
         return data(self.recorder)
 
     def flame(self, file: str | os.PathLike[str]) -> None:
-        """Write a flame graph, as SVG or, by the name of the file, as a page of HTML."""
+        """Write a flame graph: an HTML page if the file's name says so, else SVG."""
         write_whole(file, self.flame_graph(page=Path(file).suffix.lower() in (".html", ".htm")))
 
     def flame_graph(self, *, page: bool = False) -> str:
@@ -108,7 +108,7 @@ class Profile:
 
 
 def _called(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
-    """The error where ``profile`` is called with a function."""
+    """The error if ``profile`` is called with arguments, such as a function."""
     if not (args or kwargs):
         return None
     return ProfileError(
@@ -123,21 +123,22 @@ def _explained(function: Callable[[], Profile]) -> Callable[[], Profile]:
 
 @_explained
 def profile() -> Profile:
-    """A context that takes the time of what autojit does in it, on all threads.
+    """A context that measures the work that autojit does in it, on all threads.
 
-    For each compiled function: of tracing, transformations, passes and compilation, and, as it
-    runs, of every loop nest and library call, forward and backward, by the user's lines.  For that,
-    code with a clock in it is compiled beside the plain code, also for functions that were
-    compiled before; results have the same bits.  Operations without ``jit`` show too, one by one.
+    For each compiled function, it measures tracing, transformations, passes and compilation. When
+    the function runs, it measures every loop nest and library call, forward and backward, and
+    attributes them to the user's lines.  For that, instrumented code is compiled besides the plain
+    code, even for functions that were compiled before; results have the same bits.  Operations
+    without ``jit`` are listed one by one.
 
-    Calls are slower while a profile is open, by some ten microseconds each.  What the profile
-    itself takes is not counted.  Profiles may be nested; after the block nothing is slower.
+    Calls are slower while a profile is open, by about ten microseconds each.  The profile's own
+    time is not counted.  Profiles may be nested; after the block nothing is slower.
 
-    Returns a :class:`Profile`: ``print(p)`` shows a table, ``p.source()`` the lines with times,
-    ``p.flame(FILE)`` and ``p.trace(FILE)`` write pictures, ``p.json()`` has all numbers.
+    Returns a :class:`Profile`: ``print(p)`` shows a table, ``p.source()`` returns the lines with
+    times, ``p.flame(FILE)`` and ``p.trace(FILE)`` write pictures, ``p.json()`` returns all numbers.
 
     Raises:
-        ProfileError: for a profile that is used twice, or asked before it has begun.
+        ProfileError: if a profile is used twice, or read before it has begun.
 
     >>> import numpy as np
     >>> f = autojit.jit(lambda x: np.sum(np.exp(x)))

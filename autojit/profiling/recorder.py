@@ -1,4 +1,4 @@
-"""The data of a profile: a tree of spans for each thread, and the first spans individually."""
+"""The data of a profile: a tree of spans for each thread, and a list of the first spans."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from autojit.ir.pass_manager.records import Run as PassRun
 from autojit.session.watching import Ops, Run, span
 from autojit.tracing.source import user_source
 
-#: The most spans that are kept one by one, for a timeline; all are in the trees.
+#: The most spans that are kept individually, for a timeline; the trees contain all spans.
 MOST_EVENTS = 200_000
 
 
 @dataclass(eq=False)
 class Sums:
-    """What all runs of one program took together."""
+    """The total times of all runs of one program."""
 
     program: Program
-    #: The code that takes times, and its sums by part.
+    #: The instrumented code, and its sums by part.
     code: Any
     counts: np.ndarray
     ticks: np.ndarray
-    #: How often it ran, and the seconds of all runs.
+    #: The number of runs, and their total seconds.
     runs: int
     seconds: float
 
     def add(self, more: Sums) -> Sums:
-        """Both together."""
+        """The sum of both."""
         return replace(
             self,
             counts=self.counts + more.counts,
@@ -46,28 +46,28 @@ class Sums:
 
 @dataclass(eq=False)
 class Node:
-    """All spans of one kind and name that were opened at one place of the tree."""
+    """All spans of one kind and name that were opened at one place in the tree."""
 
     kind: str
     name: str
     count: int = 0
-    #: Seconds, and those of them that would not have passed without the profile.
+    #: Seconds, and how many of them the profile itself took.
     seconds: float = 0.0
     own: float = 0.0
-    #: The user's line, of operations that run one by one.
+    #: The user's line, for operations that run one by one.
     source: Source | None = None
     children: dict[tuple[Any, ...], Node] = field(default_factory=dict)
-    #: Runs of compiled code, by program, and the seconds of ops in the interpreter.
+    #: Runs of compiled code by program, and seconds of ops in the interpreter.
     sums: dict[int, Sums] = field(default_factory=dict)
     ops: dict[int, Ops] = field(default_factory=dict)
 
     @property
     def net(self) -> float:
-        """Seconds without the profile's own."""
+        """The seconds without those of the profile itself."""
         return max(0.0, self.seconds - self.own)
 
     def child(self, kind: str, name: str, source: Source | None = None) -> Node:
-        """The node of spans that are opened in this one."""
+        """The node of the spans that are opened inside this one."""
         key = kind, name, source
         found = self.children.get(key)
         if found is None:
@@ -75,13 +75,13 @@ class Node:
         return found
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below."""
+        """This node and all nodes below it."""
         yield self
         for child in list(self.children.values()):
             yield from child.walk()
 
     def take(self, other: Node) -> None:
-        """Add another node's times, and all below it."""
+        """Add the times of another node and of all nodes below it."""
         self.count += other.count
         self.seconds += other.seconds
         self.own += other.own
@@ -95,12 +95,12 @@ class Node:
 
 
 def lines_of(program: Program) -> tuple[Any, ...]:
-    """The lines of all ops of a program, with those of bodies."""
+    """The lines of all ops of a program, including those in bodies."""
     return tuple([(op.source, *map(lines_of, op.programs)) for op in program.ops])
 
 
 class Event(NamedTuple):
-    """One span, in a thread, by ``time.perf_counter``."""
+    """A span in a thread, timed by ``time.perf_counter``."""
 
     thread: int
     kind: str
@@ -111,15 +111,15 @@ class Event(NamedTuple):
 
 
 class _Thread:
-    """The tree of a thread, and what is open in it."""
+    """The tree of a thread, and the stack of its open spans."""
 
     def __init__(self) -> None:
         self.thread = threading.current_thread()
         self.ident: int = threading.get_ident()
         self.root = Node("thread", self.thread.name)
-        #: Seconds that would not have passed without the profile.
+        #: Seconds that the profile itself took.
         self.overhead = 0.0
-        #: What is open, with the overhead when it was opened.
+        #: The nodes of open spans, each with the overhead at the time when it was opened.
         self.open: list[tuple[Node, float]] = [(self.root, 0.0)]
 
     def is_tracing(self, span: span) -> bool:
@@ -128,31 +128,31 @@ class _Thread:
 
 
 class Recorder:
-    """A watcher that keeps the times of spans until it is closed."""
+    """A watcher that collects the times of spans until it is closed."""
 
     def __init__(self) -> None:
         self.threads: list[_Thread] = []
         self.events: list[Event] = []
-        #: How many spans there is no event of.
+        #: The number of spans without an event.
         self.dropped: int = 0
         self.closed: bool = False
-        #: When it began and ended, by the clock, and in which thread.
+        #: The times of beginning and end, and the thread.
         self.begun: float = clock()
         self.ended: float | None = None
         self.ident: int = threading.get_ident()
         self._programs: dict[Any, Program] = {}
-        #: The last program, and the first one like it.
+        #: The last program, and the first program like it.
         self._latest: tuple[Program, Program] | None = None
         self._local = threading.local()
 
     def close(self) -> None:
-        """Take no more."""
+        """Stop recording."""
         self.ended = clock()
         self.closed = True
 
     @property
     def seconds(self) -> float:
-        """How long it was open, or has been."""
+        """The time during which it was open, up to now if it still is."""
         return (clock() if self.ended is None else self.ended) - self.begun
 
     def _thread(self) -> _Thread:
@@ -163,12 +163,12 @@ class Recorder:
         return found
 
     def begin(self, span: span) -> None:
-        """A span is about to begin in this thread."""
+        """Open a span in this thread."""
         begun = clock()
         thread = self._thread()
         above, _ = thread.open[-1]
         if (above.kind, above.name) == (span.kind, span.name) or thread.is_tracing(span):
-            node = above  # two floors speak of the same, or nothing is computed
+            node = above  # two layers report the same, or it is traced
         else:
             source = user_source() if span.kind in _EAGER else None
             if source is not None and span.kind == "backward":
@@ -178,7 +178,7 @@ class Recorder:
         thread.open.append((node, thread.overhead))
 
     def end(self, span: span) -> None:
-        """A span has ended in this thread."""
+        """Close a span in this thread."""
         begun = clock()
         thread = self._thread()
         node, before = thread.open.pop()
@@ -202,7 +202,7 @@ class Recorder:
             self.dropped += 1
 
     def _keep(self, thread: _Thread, node: Node, span: span) -> Any:
-        """Add what a span tells to its node; as much of it as is kept."""
+        """Add a span's data to its node; return the part that is kept."""
         data = span.data
         if isinstance(data, Run):
             data = data._replace(program=self._first_like(data.program))
@@ -219,8 +219,10 @@ class Recorder:
         return data
 
     def _first_like(self, program: Program) -> Program:
-        """The first program of the same structure and lines: without ``jit``, each call makes
-        another one."""
+        """The first program of the same structure and lines.
+
+        Without ``jit``, each call makes another program.
+        """
         latest = self._latest
         if latest is None or latest[0] is not program:
             known = self._programs.setdefault((program, lines_of(program)), program)
@@ -237,7 +239,7 @@ class Recorder:
         return made
 
     def whole(self) -> Node:
-        """The trees of all threads in one."""
+        """The trees of all threads, merged."""
         made = Node("profile", "")
         for thread in self.threads:
             made.take(thread.root)
@@ -245,7 +247,7 @@ class Recorder:
         return made
 
 
-#: Spans of operations that run one by one, at a user's line.
+#: Kinds of spans for operations that run one by one, at a user's line.
 _EAGER = frozenset({"operation", "backward"})
 
 

@@ -1,4 +1,4 @@
-"""The results of a profile, in order: phases, functions with their parts, lines."""
+"""The results of a profile: phases, functions with their parts, operations, and lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from .lines import Line, PartTime, lines_in, part_times
 from .recorder import Node, Recorder, Sums
 
-#: Phases in the order of a program's life: what they are called, by the kind of a span or the name
-#: of a phase of the compiler.
+#: Phases in the order of a program's life: the kind of a span, or the name of a compiler phase ->
+#: the name that is shown.
 PHASES = {
     "tracing": "trace",
     "transforming": "transform",
@@ -26,9 +26,9 @@ PHASES = {
     "operation": "tensors, forward",
     "backward": "tensors, backward",
 }
-#: Phases of the compiler that have all that runs in them.
+#: Compiler phases that include everything that runs in them.
 _WHOLE = ("lower", "LLVM", "write LLVM IR", "read the cache")
-#: What is slower because somebody watches: the profile's own.
+#: Kinds of spans whose time is due to the profile itself.
 _OWN = ("call", "watching")
 
 
@@ -46,7 +46,7 @@ class FunctionTime:
     """The runs of one compiled program, and the parts of them."""
 
     name: str
-    #: Whether a compiled function was called, or a program that is traced for each call.
+    #: Whether a compiled function was called, rather than a program that each call traces.
     jit: bool
     count: int
     seconds: float
@@ -54,12 +54,12 @@ class FunctionTime:
 
     @property
     def title(self) -> str:
-        """The name, and in which way it was called."""
+        """The name, and whether it was called with ``jit``."""
         return f"jit {self.name}" if self.jit else f"{self.name}, without jit"
 
     @property
     def rest(self) -> float:
-        """Seconds that are in no part: checks of arguments, and new arrays for results."""
+        """The seconds in no part: checks of arguments, and allocation of results."""
         return max(0.0, self.seconds - sum(part.time.seconds for part in self.parts))
 
 
@@ -77,10 +77,10 @@ class OpTime:
 
 @dataclass
 class Report:
-    """All that a profile found; seconds."""
+    """All results of a profile; times are in seconds."""
 
     seconds: float
-    #: What the profile took for itself, and what is neither that nor in a phase: Python, NumPy.
+    #: The time of the profile itself, and the remaining time outside all phases: Python, NumPy.
     own: float
     elsewhere: float
     phases: list[Phase]
@@ -91,7 +91,7 @@ class Report:
 
     @property
     def counted(self) -> float:
-        """What shares are of: all phases together."""
+        """The total of all phases, to which shares refer."""
         return sum(phase.seconds for phase in self.phases)
 
 
@@ -119,7 +119,7 @@ def report(recorder: Recorder) -> Report:
 
 
 def _rest(node: Node) -> float:
-    """The time of a node that none of its children has."""
+    """The time of a node outside its children."""
     return max(0.0, node.net - sum(child.net for child in node.children.values()))
 
 
@@ -136,7 +136,7 @@ def _add(node: Node, above: str, totals: dict[str, list[float]], own: list[float
 
 
 def phase_of(node: Node, above: str = "") -> str:
-    """The phase that a node's own time belongs to; ``above`` is that of the node around it."""
+    """The phase of a node's own time; ``above`` is the phase of the parent."""
     if node.kind == "phase":
         return PHASES.get(node.name, above)
     if node.kind == "pass" and above in [PHASES[name] for name in _WHOLE]:
@@ -165,7 +165,7 @@ def _functions(tree: Node) -> list[FunctionTime]:
 
 
 def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
-    """Nodes, each after the one around it."""
+    """All nodes, each as a pair of its parent and itself."""
     for child in node.children.values():
         yield node, child
         yield from _pairs(child)

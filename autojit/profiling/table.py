@@ -1,4 +1,4 @@
-"""A profile as a table that 60 columns hold."""
+"""A profile as a table of 60 columns."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .recorder import Recorder
 from .report import FunctionTime, Report, report
 
 WIDTH = 60
-#: The most rows of a kind; what is left out is summed up.
+#: The most rows of each kind; the others are summed up in one row.
 MOST_FUNCTIONS, MOST_PARTS, MOST_LINES, MOST_OPS = 8, 10, 12, 12
-#: Of time, share, and how often; the rest of a row is for words.
+#: The widths of time, share and count; the rest of a row is for words.
 _NUMBERS = (9, 7, 9)
 _WORDS = WIDTH - sum(_NUMBERS)
 _ARROWS = {"forward": "→", "backward": "←", "both": "↔", "": " "}
 
 
 def table(recorder: Recorder) -> str:
-    """The phases, then the functions with their parts, then the lines that took most."""
+    """The phases, then the functions with their parts, then the lines that took the most time."""
     found = report(recorder)
     return "\n".join(line.rstrip() for line in _rows(found)) + "\n"
 
@@ -119,7 +119,7 @@ def _lines(r: Report) -> Iterator[str]:
 
 
 def places(sources: Sequence[Source], room: int) -> str:
-    """The first of some lines, as far as there is room, and how many there are besides.
+    """The first of several lines, cut to the available room, and the number of the others.
 
     >>> places([Source("/home/me/model.py", 7), Source("/home/me/model.py", 9)], 20)
     'model.py:7 +1'
@@ -132,7 +132,7 @@ def places(sources: Sequence[Source], room: int) -> str:
 
 
 def _fitting(place: str, room: int) -> str:
-    """A file's name and the line, without the folder, and cut where there is no room."""
+    """A file's name without its folder, and the line, cut to the available room."""
     name = os.path.basename(place)
     return name if len(name) <= room else f"…{name[-max(1, room - 1) :]}"
 
@@ -145,7 +145,7 @@ def _row(words: str, *numbers: str) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A part in percent.
+    """A part as a percentage of the whole.
 
     >>> share(1, 3), share(1, 3000), share(0, 0)
     ('33 %', '<1 %', '')

@@ -1,11 +1,11 @@
 """The timeline of a profile, in the trace event format of Chrome, which Perfetto reads.
 
-https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: complete events
-(``"ph": "X"``) with times in microseconds, which nest to the nanosecond: Perfetto leaves out what
-reaches over the end of what it began in.  Threads are numbered from 1 on, as Perfetto takes no
-longer numbers than of 32 bits.  Parts of compiled code stand in the run that they
-belong to, one after the other as they ran; a part that runs in a loop is one event, as long as all
-its runs together, and says in ``args`` how many these were.
+The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
+Events are complete events (``"ph": "X"``) with times in microseconds. They nest to the nanosecond,
+as Perfetto drops an event that ends after its parent.  Threads are numbered from 1, as Perfetto
+accepts only numbers of 32 bits.  Parts of compiled code appear inside their run, in the order in
+which they ran. A part that runs in a loop is one event, as long as all its runs together, and
+``args`` contains their number.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .recorder import Event, Recorder, Sums
 
 
 def timeline_text(recorder: Recorder) -> str:
-    """The file's text."""
+    """The timeline as JSON text."""
     return json.dumps(timeline(recorder), separators=(",", ":"))
 
 
 def timeline(recorder: Recorder) -> dict[str, Any]:
-    """The events of all threads; the first of them at the time 0."""
+    """The events of all threads; times count from the beginning of the profile."""
     process = os.getpid()
     made: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "autojit"}}
     ]
     numbers: dict[int, int] = {}
     for thread in recorder.threads:
-        if thread.ident in numbers:  # a thread that began when another one had ended
+        if thread.ident in numbers:  # a new thread with the id of an ended one
             continue
         number = numbers[thread.ident] = len(numbers) + 1
         made.append({"ph": "M", "name": "thread_name", "pid": process, "tid": number,
@@ -55,11 +55,11 @@ def timeline(recorder: Recorder) -> dict[str, Any]:
 class _Writer:
     def __init__(self, process: int, begun: float, threads: dict[int, int]) -> None:
         self.process, self.begun, self.threads = process, begun, threads
-        #: The lines of parts, by program.
+        #: program -> part -> its lines.
         self.places: dict[int, dict[tuple[int, ...], list[str]]] = {}
 
     def event(self, event: Event) -> Iterator[dict[str, Any]]:
-        """A span, and what ran in it."""
+        """The events of a span, and of its contents."""
         name = event.name if event.kind in _BY_NAME else f"{event.kind} {event.name}"
         yield self._complete(event.thread, name, event.kind, event.begun, event.ended)
         if isinstance(event.data, Run):
@@ -111,5 +111,5 @@ class _Writer:
         return made if args is None else {**made, "args": args}
 
 
-#: Kinds of spans whose names say enough.
+#: Kinds of spans whose names are shown without the kind.
 _BY_NAME = frozenset({"operation", "backward", "annotation", "watching"})

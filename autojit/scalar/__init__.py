@@ -1,4 +1,4 @@
-"""Numbers that record operations (``Value``), and networks of them.
+"""Numbers that record the operations on them (``Value``), and networks of these numbers.
 
 >>> from autojit.scalar import Value
 >>> a, b = Value(2.0), Value(3.0)

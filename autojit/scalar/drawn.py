@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Drawn:
-    """An object that a notebook shows as the graph that it was computed by, if that is small."""
+    """An object that a notebook shows as the graph that computed it, if the graph is small."""
 
     __slots__ = ()
 

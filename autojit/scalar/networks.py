@@ -15,7 +15,7 @@ from .value import Value, weighted_sum
 
 
 class Module:
-    """The base of everything with parameters."""
+    """The base class of objects with parameters."""
 
     def zero_grad(self) -> None:
         """Set the gradients of all parameters to 0."""
@@ -31,9 +31,9 @@ class Neuron(Module):
     """``activation(w . x + b)``, with weights drawn from [-1, 1] by ``random``.
 
     Args:
-        nin: how many inputs.
+        nin: the number of inputs.
         nonlin: whether the activation is applied.
-        activation: the name of a method of Value: "tanh", "relu", "sigmoid".
+        activation: the name of a method of Value: "tanh", "relu" or "sigmoid".
     """
 
     @checked
@@ -67,7 +67,7 @@ class Neuron(Module):
 
 
 class Layer(Module):
-    """Neurons that read the same inputs; the result of a single one comes bare."""
+    """Neurons that read the same inputs; the result of a single neuron is not in a list."""
 
     @checked
     def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
@@ -85,7 +85,7 @@ class Layer(Module):
 
 
 class MLP(Module):
-    """Layers one after the other.
+    """Layers applied in sequence.
 
     >>> import random; random.seed(0)
     >>> model = MLP(3, [4, 4, 1])

@@ -1,8 +1,8 @@
-"""Operations on numbers, with derivatives taken from equivalent programs.
+"""Operations on numbers, whose derivatives are taken from equivalent programs.
 
-Each operation names a NumPy function.  Its program is traced, differentiated in reverse by
-``ir/autodiff`` and optimised as any other when a gradient first passes through it, and then
-printed as a Python function of the nodes: nothing is differentiated here.
+Each operation names a NumPy function.  When a gradient first passes through the operation, its
+program is traced, differentiated in reverse by ``ir/autodiff``, and optimised like any other. It is
+then printed as a Python function of the nodes; nothing is differentiated here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .words import NAMES, Expression, Words
 class Operation:
     """The operation that created a node.
 
-    ``name``      as the node's ``_op`` says it
-    ``function``  the same on arrays, in NumPy's terms
-    ``arity``     how many operands it has: one or two
-    ``pull``      ``pull(node, cotangent)``: adds to the gradients of the node's operands
+    ``name``      the node's ``_op``
+    ``function``  the same operation on arrays, in NumPy's terms
+    ``arity``     the number of operands: one or two
+    ``pull``      ``pull(node, cotangent)`` adds to the gradients of the node's operands
     """
 
     __slots__ = ("arity", "function", "name", "pull")
@@ -39,14 +39,14 @@ class Operation:
         self.arity = arity
 
     def __getattr__(self, name: str) -> Any:
-        if name != "pull":  # which is made when it is first needed
+        if name != "pull":  # made when it is first needed
             raise AttributeError(name)
         self.pull = made = _function_of(pull_source(self.function, self.arity))
         return made
 
 
 def pull_source(function: Callable[..., Any], arity: int) -> str:
-    """The Python source of what carries a cotangent back through a function.
+    """The Python source of the function that carries a cotangent back through an operation.
 
     >>> print(pull_source(np.multiply, 2))
     def pull(v, g):
@@ -103,7 +103,7 @@ def _expression(op: Op, env: dict[Value, Any]) -> Any:
 
 
 def _name(made: Any, lines: list[str]) -> Any:
-    """A short name for an expression that is more than a name or a number."""
+    """The expression, or a short name for it unless it is a name or a number itself."""
     if made.is_atom:
         return made
     name = f"t{len(lines)}"
@@ -119,10 +119,10 @@ def _function_of(source: str, name: str = "pull", **given: Any) -> Callable[...,
 
 
 def sweep(inlined: Sequence[Operation], untouched: float) -> Callable[..., None]:
-    """A function that pulls cotangents through the nodes of a tape, the last first.
+    """A function that pulls cotangents through the nodes of a tape, the last one first.
 
-    What carries them through the given operations, which are frequent, is written into its loop.
-    Nodes whose gradient is ``untouched`` itself are left out.
+    The code of the given, frequent operations is inlined into its loop. Nodes whose gradient is the
+    object ``untouched`` are skipped.
     """
     lines = ["def sweep(tape):", "    for v in reversed(tape):", "        g = v.grad"]
     lines += ["        if g is untouched:", "            continue", "        o = v._operation"]

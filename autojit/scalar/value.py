@@ -4,7 +4,7 @@ An operation computes its number at once and creates a node: the number, the ope
 operation. Nothing else is recorded, because nodes in order of creation (the *tape*) are already in
 topological order, so :meth:`Value.backward` runs through the tape from its end. The tape is
 bounded, and each backward pass discards it. If it does not contain the whole graph, the graph is
-walked. Neither recurses.
+walked instead. Neither way recurses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .operations import Operation, sweep
 from .walking import ZERO, Own, operands_of, walk_back
 from .words import NAMES, no_number, sigmoid
 
-#: The number of last operations on the tape: at most 16 MB of otherwise unused nodes.
+#: The number of recent operations on the tape: at most 16 MB of otherwise unused nodes.
 LONGEST = 131_072
 
 _new = object.__new__
@@ -37,8 +37,8 @@ _epoch = object()
 def _begin_tape() -> deque[Value]:
     """Start a new tape and return the old one.
 
-    The epoch changes last: what another thread records meanwhile is then at worst marked as older
-    than it is, and found by walking.
+    The epoch changes last, so that nodes that another thread records meanwhile are at worst marked
+    as older than they are, and are found by walking.
     """
     global _tape, _push, _epoch
     tape, _tape = _tape, deque(maxlen=LONGEST)
@@ -52,13 +52,14 @@ class Value(Drawn):
 
     Args:
         data: the number.
-        _children: what it was computed from, for operations of your own; then set ``_backward`` to
-            a function that adds to the gradients of the children.
+        _children: its operands, for operations of your own. Then set ``_backward`` to a function
+        that
+            adds to the gradients of the children.
         _op: the name of the operation, for graphs.
         label: a name for graphs.
 
-    ``backward()`` computes the derivatives of a number by all numbers it was computed from, and
-    adds each to the ``grad`` of its number. It reads the current ``data`` of the numbers.
+    ``backward()`` computes the derivatives of a number with respect to all numbers that it was
+    computed from, and adds each to that number's ``grad``. It reads their current ``data``.
 
     >>> x = Value(2.0, label="x")
     >>> y = (x**2 + 1).log()
@@ -85,7 +86,7 @@ class Value(Drawn):
         if children or _op:
             self._operation, self._b = Own(_op), children
 
-    # -- what it came from ----------------------------------------------------
+    # -- origin --------------------------------------------------------------
 
     @property
     def label(self) -> str:
@@ -198,7 +199,7 @@ class Value(Drawn):
         return _recorded(RELU, _relu(x), self)
 
     def exp(self) -> Value:
-        """e to the number; OverflowError beyond 709, as Python's."""
+        """e to the power of the number; OverflowError beyond 709, as in Python."""
         return _recorded(EXP, NAMES["exp_"](self.data), self)
 
     def log(self) -> Value:
@@ -226,7 +227,7 @@ class Value(Drawn):
         return _recorded(SQRT, NAMES["sqrt_"](self.data), self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """NumPy's functions of the same names, and its numbers on the left."""
+        """Support NumPy's functions of the same names, and NumPy's numbers as left operands."""
         own = _UFUNCS.get(ufunc.__name__)
         if method != "__call__" or kwargs or own is None:
             return NotImplemented
@@ -250,9 +251,9 @@ class Value(Drawn):
     # -- gradients ------------------------------------------------------------
 
     def backward(self) -> None:
-        """Add the derivative of this number by each number it came from to that one's ``grad``.
+        """Add this number's derivative to the ``grad`` of each number that it was computed from.
 
-        Its own ``grad`` becomes 1.  Gradients add up over calls until they are set to 0.
+        Its own ``grad`` becomes 1.  Gradients accumulate over calls until they are set to 0.
         """
         in_order = self._epoch is _epoch and _holds_all(_tape, _epoch)
         tape = _begin_tape()
@@ -285,7 +286,7 @@ def _recorded(operation: Operation, data: Any, a: Value, b: Value | None = None)
 
 
 def weighted_sum(weights: Iterable[Value], inputs: Iterable[Any], total: Value) -> Value:
-    """``total + w0 * x0 + w1 * x1 + ...``, node by node, in half of the time of the operators."""
+    """``total + w0 * x0 + w1 * x1 + ...``, node by node, in half the time of the operators."""
     epoch, push, new = _epoch, _push, _new
     for w, x in zip(weights, inputs, strict=True):
         if x.__class__ is not Value:
@@ -316,7 +317,7 @@ def weighted_sum(weights: Iterable[Value], inputs: Iterable[Any], total: Value) 
 
 
 def _holds_all(tape: deque[Value], epoch: object) -> bool:
-    """Whether a tape holds all nodes that its nodes came from, and no gradient has reached one."""
+    """Whether a tape has all operands of its nodes, and no gradient has reached one of them."""
     if len(tape) == LONGEST:
         return False
     for v in tape:
@@ -383,7 +384,7 @@ def _number_of(value: Value) -> Any:
 
 def _value_of(_: Any, children: Any) -> Any:
     (data,) = children
-    if isinstance(data, Value):  # a derivative by a value, in the place of its number
+    if isinstance(data, Value):  # a derivative with respect to a Value
         return data
     value = Value(0.0)
     value.data = data.item() if isinstance(data, np.generic) else data

@@ -1,14 +1,14 @@
-"""Graphs of Values that are walked: what came from what, and the backward pass over it."""
+"""Traversal of graphs of Values: operands, and the backward pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-#: A Value, which lies above.
+#: A Value; its class imports this module.
 Node = Any
 
-#: The gradient that no backward pass has reached, told from others by identity.
+#: The gradient of nodes that no backward pass has reached; recognised by identity.
 ZERO = 0.0
 
 
@@ -20,7 +20,7 @@ class Own:
         self.function: Callable[[], None] | None = None
 
     def pull(self, node: Node, cotangent: Any) -> None:
-        """Call it; it reads the node's ``grad``."""
+        """Call the function, which reads the node's ``grad``."""
         if self.function is not None:
             self.function()
         elif node._b:
@@ -40,7 +40,7 @@ def operands_of(v: Node) -> tuple[Node, ...]:
 
 
 def walk_back(root: Node) -> None:
-    """The backward pass over a graph that is walked.
+    """Run the backward pass over a graph by walking it.
 
     While it runs, the ``grad`` of computed numbers holds only the cotangent of this pass; gradients
     of earlier passes are added afterwards.

@@ -1,4 +1,4 @@
-"""The scalar vocabulary as Python expressions, on numbers and on traced numbers."""
+"""The scalar vocabulary as Python expressions, for numbers and for traced numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Expression:
         return self.text
 
     def inner(self) -> str:
-        """As an operand of another one."""
+        """The text as an operand of another expression."""
         return self.text if self.is_atom else f"({self.text})"
 
     def __add__(self, other: Any) -> Expression:
@@ -53,7 +53,7 @@ def _made(x: Any) -> Expression:
 
 
 class Words:
-    """What the kernels of operations are written with."""
+    """The vocabulary with which the kernels of operations are written."""
 
     def __call__(self, word: str, *operands: Any) -> Expression:
         if word == "pow":
@@ -76,7 +76,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 
 
 def either(word: str, name: str) -> Callable[..., Any]:
-    """A function by Python's `math` for numbers, by NumPy for all others."""
+    """A function that uses Python's `math` for floats, and NumPy for everything else."""
     quick, general = getattr(math, word, None), getattr(np, name)
     if quick is None:
         return lambda *x: float(general(*x)) if x[0].__class__ is float else general(*x)
@@ -84,7 +84,7 @@ def either(word: str, name: str) -> Callable[..., Any]:
 
 
 def _sigmoid(x: Any) -> Any:
-    if x.__class__ is float:  # by the exponential that does not overflow
+    if x.__class__ is float:  # use the exponential that does not overflow
         power = math.exp(-abs(x))
         return (1.0 if x >= 0 else power) / (1.0 + power)
     from scipy.special import expit
@@ -102,9 +102,9 @@ def no_number(x: Any, what: str) -> SettingError:
     return SettingError(with_place(f"{what} must be a number, not {x!r:.60}", user_source()))
 
 
-#: NumPy's names where the words differ.
+#: NumPy's names that differ from the words.
 _NUMPY = {f"a{f}": f"arc{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
-#: What the printed functions call, by name: the words with an underscore.
+#: The functions that printed code calls, by name: the words with an underscore.
 NAMES: dict[str, Any] = {"select_": _choose, "sigmoid_": _sigmoid, "inf": math.inf, "nan": math.nan}
 NAMES.update({
     f"{word}_": either(word, _NUMPY.get(word, word))

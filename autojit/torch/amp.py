@@ -34,7 +34,7 @@ class autocast:
     Args:
         device_type: ``"cpu"``; eager tensors are in CPU memory.
         dtype: ``torch.bfloat16``, the default, or ``torch.float16``.
-        enabled: whether it does anything.
+        enabled: if False, the context has no effect.
     """
 
     def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True,
@@ -81,7 +81,7 @@ class GradScaler:
         growth_factor: multiplies the factor after ``growth_interval`` finite steps.
         backoff_factor: multiplies the factor after a step with infinities, which is skipped.
         growth_interval: see ``growth_factor``.
-        enabled: whether it does anything.
+        enabled: if False, losses and gradients are not scaled.
     """
 
     def __init__(self, device: Any = "cpu", init_scale: float = 2.0**16,
@@ -98,7 +98,7 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Whether losses and gradients are scaled."""
         return self._enabled
 
     def get_scale(self) -> float:

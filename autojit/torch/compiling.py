@@ -38,11 +38,11 @@ def _flat(tree: Any) -> tuple[list[Any], Any]:
 
 
 class _Made(NamedTuple):
-    """A compiled program: the numbers and types of the tensors it reads, and its results."""
+    """A compiled program, the indices and types of the tensors that it reads, and its results."""
 
     operation: Operation
     program: Program
-    #: Its forward and backward halves, by the inputs that need gradients.
+    #: The pairs of forward and backward programs; the key says which inputs need gradients.
     halves: dict[tuple[bool, ...], Halves]
     inputs: tuple[int, ...]
     types: tuple[Any, ...]
@@ -74,7 +74,7 @@ def _type(x: Tensor) -> Any:
 
 
 class _Compiled:
-    """A compiled function: its programs, by its arguments and the values it closes over."""
+    """A compiled function: its programs, keyed by its arguments and the values it closes over."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -180,8 +180,8 @@ class _Compiled:
 
 
 def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:
-    """The program without the inputs that it does not read, and the numbers of the others: an input
-    that is not read gets no gradient."""
+    """The program without its unread inputs, and the indices of the others; an unread input gets no
+    gradient."""
     count = len(program.inputs) - len(program.captured)
     read = {v for op in program.ops for v in op.operands} | set(program.outputs)
     used = tuple(k for k in range(count) if program.inputs[k] in read)

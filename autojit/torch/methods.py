@@ -280,7 +280,7 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 @_set("copy_")
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Copy the numbers of another tensor into this one."""
+    """Copy the values of another tensor into this one."""
     new = in_dtype(src, self._data.dtype)
     return assign(self, shaping.expand(new, *self.shape) if new.shape != self.shape else new)
 
@@ -325,7 +325,7 @@ def _element_size(self: Tensor) -> int:
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its memory is in row-major order, else a copy that is."""
+    """The tensor itself if its memory is in row-major order, else a copy in that order."""
     array = self._data
     in_order = not isinstance(array, np.ndarray) or array.flags.c_contiguous
     return self if in_order else pointwise.clone(self)

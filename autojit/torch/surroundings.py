@@ -33,7 +33,7 @@ class Surroundings:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.tensors: dict[int, tuple[int, Tensor]] = {}
         self._seen: set[int] = set()
-        #: Everything except the tensors; for these, their numbers and names.
+        #: Numbers, modes and hooks; tensors are represented by their numbers and names.
         self.state: tuple[Any, ...] = tuple(self._read(function))
 
     def _read(self, x: Any) -> Iterator[Any]:

@@ -1,2 +1,5 @@
-"""Numbers that cannot be right: NaN and infinities, wrong derivatives, code that computes otherwise
-than the interpreter.  Each is traced back to the operation, the user's line or the pass."""
+"""Detection of wrong numbers, and of their origin.
+
+Checks find NaN and infinities, wrong derivatives, and compiled code that differs from the
+interpreter. Each is traced back to the operation, the user's line or the pass.
+"""

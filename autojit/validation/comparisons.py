@@ -1,7 +1,7 @@
-"""Derivatives against central differences, along one random direction.
+"""Comparison of derivatives with central differences, along one random direction.
 
-With a cotangent w and a tangent v, the number Re <w, J v> comes from forward mode, from reverse
-mode and from differences of the function itself.  The derivative of order n + 1 is checked as the
+For a cotangent w and a tangent v, the number Re <w, J v> is computed by forward mode, by reverse
+mode, and from differences of the function itself.  The derivative of order n + 1 is checked as the
 first derivative of the program that computes order n.  After HIPS autograd's ``test_util``.
 """
 
@@ -23,7 +23,7 @@ from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.tracing.known import Inputs
 
-#: The relative tolerance, at most: that of the shortest floats would pass anything.
+#: The largest relative tolerance; that of the shortest floats would accept anything.
 LOOSEST = 0.125
 
 MODES = {"fwd": "forward", "rev": "reverse"}
@@ -41,14 +41,14 @@ class Comparison:
     tolerance: float
     step: float
     where: str = ""
-    #: The map whose derivative it is.
+    #: The map that is differentiated.
     base: Map | None = None
-    #: Differences to the left and to the right, where they say that there is a kink.
+    #: The differences to the left and to the right if they indicate a kink.
     sides: tuple[float, float] | None = None
 
     @property
     def at_kink(self) -> bool:
-        """Whether the point is on a kink, and the derivative one of those between its sides."""
+        """Whether the point is on a kink and the derivative lies between those of its sides."""
         if self.sides is None:
             return False
         low, high = sorted(self.sides)
@@ -63,7 +63,7 @@ class Comparison:
         return bool(self.error <= self.tolerance)  # False for NaN
 
     def report(self) -> str:
-        """The report of an error: what is wrong, where, and by how much."""
+        """The error report: the derivative, where it is wrong, and by how much."""
         return (
             f"{self.name}: wrong with respect to {self.where}\n"
             f"  by autojit              {self.exact!r}\n"
@@ -118,7 +118,7 @@ class Settings:
         kinds += [t.dtype for t in found.program.out_types if t.is_inexact]
         epsilon = float(max(np.finfo(dtype).eps for dtype in kinds))
         usual = min(64 * epsilon**0.5, LOOSEST)
-        if found.wide is not None:  # only the derivative itself is rounded so
+        if found.wide is not None:  # only the derivative itself is rounded to single precision
             usual, epsilon = min(usual, 4096 * epsilon), float(np.finfo(np.float64).eps)
         return Settings(
             usual if rtol is None else rtol,
@@ -131,8 +131,8 @@ class Settings:
 class Map:
     """A function of flat arrays, the program that is differentiated, and a point.
 
-    ``only`` are the inputs to differentiate by, all floating-point ones without it; ``wide`` is the
-    same function in double precision, for differences.
+    ``only`` are the inputs to differentiate with respect to; None for all floating-point ones.
+    ``wide`` is the same function in double precision, for the differences.
     """
 
     evaluate: Callable[[Arrays], Arrays]
@@ -142,7 +142,7 @@ class Map:
     path: tuple[str, ...] = ()
     only: tuple[int, ...] | None = None
     wide: Callable[[Arrays], Arrays] | None = None
-    #: How programs of derivatives are run.
+    #: Runs the programs of derivatives.
     run: Callable[[Program, Arrays], Sequence[Any]] = apply
 
     @property
@@ -155,11 +155,11 @@ class Map:
         return found if self.only is None else [i for i in self.only if i in found]
 
     def random_tangents(self, rng: np.random.Generator) -> Arrays:
-        """A direction for each floating-point input, in proportion to its largest element."""
+        """A direction for each floating-point input, scaled by its largest element."""
         return [_random_like(self.point[i], rng) * _scale(self.point[i]) for i in self.wrt]
 
     def random_cotangents(self, rng: np.random.Generator) -> Arrays:
-        """Weights of the outputs; 0 for those without a derivative."""
+        """Weights of the outputs; 0 for outputs without a derivative."""
         return [
             _random_like(np.empty(t.shape, t.dtype), rng)
             if t.is_inexact
@@ -188,7 +188,7 @@ class Map:
 
 
 def _first_map(f: Callable[..., Any], args: Sequence[Any]) -> Map:
-    """The function itself, called as plain NumPy, and its traced program."""
+    """The function itself, called on plain NumPy arrays, and its traced program."""
     leaves, structure = pytrees.flatten(tuple(args))
     names = pytrees.call_paths(tuple(args), {})
     for leaf, name in zip(leaves, names, strict=True):
@@ -236,7 +236,7 @@ def _scale(array: np.ndarray) -> Any:
 
 
 def paired(a: Arrays, b: Arrays) -> float:
-    """The real part of the sum of products."""
+    """The real part of the sum of the products of two lists of arrays."""
     total = 0.0
     for x, y in zip(a, b, strict=True):
         if x.dtype.kind in "fc":
@@ -283,7 +283,7 @@ class Probe:
     def sides(self, whole: Comparison) -> tuple[float, float] | None:
         """Differences to the left and to the right of a kink; None if there is none.
 
-        They come closer with the step where the function is smooth, and not at a kink.
+        They converge as the step shrinks if the function is smooth, but not at a kink.
         """
         step = self.settings.step / 10
         values = [paired(self.cotangents, self.moved(self.tangents, k * step)) for k in (-1, 0, 1)]
@@ -323,7 +323,7 @@ class Probe:
         return " over ".join(MODES[m] for m in self.derived.path)
 
     def worst_element(self) -> tuple[Arrays, str]:
-        """The input, then by halving the element, along which the error is greatest."""
+        """The element with the greatest error: first the input, then its element by bisection."""
         leaves = [np.arange(t.size) for t in self.tangents]
         errors = [self.error(leaf, kept) for leaf, kept in enumerate(leaves)]
         leaf = int(np.argmax(errors))

@@ -1,18 +1,19 @@
-"""``AUTOJIT_VERIFY=points``: compiled results against the interpreter's run of the program as it
-was traced.
+"""``AUTOJIT_VERIFY=points``: compare compiled results with an interpreted run of the trace.
 
 Rules:
 
-- A program is checked at the arguments of its first call, and at :data:`POINTS` others: its
-  floating-point inputs are multiplied by random numbers between 0.5 and 1.5; integers, bools and
-  what the function closed over stay, since they are places and lengths as a rule.
-- Integers and bools are equal.  Floating-point numbers are as close as ``rounding`` says.  Where
-  the interpreter has a NaN or an infinity and compiled code has none, it has what the interpreter
-  has of the optimised program: terms that cancel may be left out, and with them such numbers.
-- Functions of the process (``pure_callback``) are not called twice: such programs are left out.
-- The interpreter may take :data:`SHARE` of what a program takes to compile, by a model of both: a
-  longer one is left out.  Its run stops when the time is over, so loops without end do no harm.
-- What is left out says so in a remark.
+- A program is checked at the arguments of its first call and at :data:`POINTS` other points. For
+  these, its floating-point inputs are multiplied by random numbers between 0.5 and 1.5. Integers
+  and bools stay, since they are usually positions and lengths, and so do captured values.
+- Integers and bools must be equal.  Floating-point numbers must be as close as ``rounding`` says.
+  If the interpreter gives a NaN or an infinity and compiled code does not, the interpreter's result
+  of the optimised program counts instead: passes may remove terms that cancel, and with them such
+  numbers.
+- Functions of the process (``pure_callback``) must not be called twice, so programs with them are
+  skipped.
+- The interpreter may take :data:`SHARE` of the time to compile the program, both by a model. A
+  longer run is skipped: it stops when the time is over, so that infinite loops do no harm.
+- A remark says what was skipped.
 """
 
 from __future__ import annotations
@@ -38,22 +39,21 @@ from autojit.tracing.hooks import hooks
 from .differences import difference
 
 VARIABLE = "AUTOJIT_VERIFY"
-#: Points beside the first call's.
+#: The number of points besides that of the first call.
 POINTS = 2
-#: The interpreter's share of the time to compile.
+#: The interpreter's time as a share of the compilation time.
 SHARE = 0.25
-#: Seconds: to compile, for a program and for each of its operations; to interpret, for each run of
-#: a program or a body, for each operation, for each element of its operands and results, and for an
-#: addition of its work.
+#: The model of times, in seconds. Compilation: per program, and per operation. Interpretation: per
+#: run of a program or a body, per operation, per element of operands and results, and per addition.
 TO_COMPILE, EACH_OP = 0.1, 1e-3
 TO_ENTER, TO_CALL, EACH_ELEMENT, EACH_ADDITION = 2e-5, 1e-5, 4e-9, 1e-9
 
-#: A compiled program: its results for arrays of its inputs.
+#: A compiled program: maps the arrays of its inputs to its results.
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 def share_of(value: str) -> int:
-    """One in how many programs is checked, by the setting; 0 for none.
+    """N if one program in N is checked by the setting; 0 if none is.
 
     >>> share_of("points"), share_of("points/8"), share_of("0")
     (1, 8, 0)
@@ -72,25 +72,25 @@ def share_of(value: str) -> int:
 
 
 def is_chosen(program: Program, share: int) -> bool:
-    """Whether a program is among those to check: always the same ones."""
+    """Whether a program is checked; the choice depends on the program alone."""
     if share <= 1:
         return share == 1
     return zlib.crc32(program.text().encode()) % share == 0
 
 
 class TooLong(Exception):
-    """The interpreter's time is over."""
+    """Raised when the interpreter's time is over."""
 
 
 def seconds_of(op: Op) -> float:
-    """What the interpreter takes for an operation, by the model; bodies are counted as they run."""
+    """The interpreter's time for an operation by the model; bodies are counted as they run."""
     sizes = [v.type.size for v in (*op.operands, *op.results)]
     return TO_CALL + EACH_ELEMENT * sum(sizes) + EACH_ADDITION * _additions(op, sizes)
 
 
 def _additions(op: Op, sizes: Sequence[int]) -> float:
-    """The work of an operation where it is not that of its elements."""
-    if isinstance(op.kind, Dot):  # of m x k and k x n: the root of mk * kn * mn
+    """The work of an operation that is not proportional to its elements, in additions."""
+    if isinstance(op.kind, Dot):  # (m, k) @ (k, n): m * k * n
         return math.sqrt(math.prod(sizes))
     if isinstance(op.kind, Matrices):
         return 10.0 * max(sizes) ** 1.5
@@ -99,7 +99,7 @@ def _additions(op: Op, sizes: Sequence[int]) -> float:
 
 
 class Budget(Watch):
-    """Stops the interpreter when a number of seconds is over, by the model."""
+    """A watch that stops the interpreter after a number of seconds, by the model."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -118,7 +118,7 @@ class Budget(Watch):
 
 
 def verify(program: Program, arrays: Sequence[Any], compiled: Compiled) -> None:
-    """Raise MiscompilationError where compiled results of a program are not the interpreter's."""
+    """Raise MiscompilationError if the compiled results differ from the interpreter's."""
     if not is_chosen(program, share_of(os.environ.get(VARIABLE, ""))):
         return
     if calls_functions(program):
@@ -135,7 +135,7 @@ def verify(program: Program, arrays: Sequence[Any], compiled: Compiled) -> None:
             if number == 0:
                 _left_out(program, "the interpreter would take too long")
             return
-        except Exception:  # the call itself raises, or another point has no results
+        except Exception:  # the function raises at this point
             continue
         _check(program, point, wanted, compiled)
 
@@ -157,7 +157,7 @@ def _other(program: Program, arrays: Sequence[Any], rng: np.random.Generator) ->
     made = []
     for k, array in enumerate(map(np.asarray, arrays)):
         if k < given and array.dtype.kind in "fc":
-            with np.errstate(all="ignore"):  # the largest numbers become infinite
+            with np.errstate(all="ignore"):  # the largest numbers may overflow
                 array = np.asarray(array * rng.uniform(0.5, 1.5, array.shape), array.dtype)
         made.append(array)
     return made
@@ -196,8 +196,10 @@ def _refuse(program: Program, point: Sequence[Any], wanted: Sequence[Any], words
 def _with_what_passes_leave_out(
     program: Program, arrays: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
 ) -> list[Any]:
-    """The results with those of the optimised program where they are NaN or infinite and compiled
-    ones are finite."""
+    """The wanted results, corrected where compiled ones are finite and they are not.
+
+    There, the results of the optimised program replace NaN and infinities.
+    """
 
     def left_out(w: Any, g: Any) -> Any:
         return ~np.isfinite(w) & np.isfinite(g)

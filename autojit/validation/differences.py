@@ -1,4 +1,4 @@
-"""Checks whether results of a program are correct up to rounding."""
+"""Comparison of a program's results up to rounding."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from autojit.ir.core.types import is_half
 from .rounding import noisy, parts, wrong_elements
 from .widening import is_narrow
 
-#: How close results are without a question, in double, single and half precision.
+#: Tolerances within which results are accepted at once, in double, single and half precision.
 CLOSE, CLOSE_SINGLE, CLOSE_HALF = 1e-11, 1e-5, 1e-2
 
 
 class Difference(NamedTuple):
-    """An element that is wrong."""
+    """A wrong element of a result."""
 
     result: int
     element: tuple[int, ...]
@@ -35,7 +35,7 @@ class Difference(NamedTuple):
 def difference(
     program: Program, arrays: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
 ) -> Difference | None:
-    """The first element that is wrong, by more than rounding; noise is asked only in doubt."""
+    """The first element that is wrong by more than rounding; noise is computed only in doubt."""
     close = _close(program)
     pairs = list(zip(wanted, got, strict=True))
     doubtful = [i for i, (w, g) in enumerate(pairs) if not _near(w, g, close)]
@@ -55,7 +55,7 @@ def difference(
 
 
 def _unlike(want: Any, got: Any, others: Sequence[Any]) -> Any:
-    """Where there should be a NaN or an infinity, with noise or without, and is something else."""
+    """Mark elements that should be NaN or infinite, with noise or without, but are not."""
     if want.dtype.kind != "f":
         return np.zeros(want.shape, bool)
 
@@ -66,7 +66,7 @@ def _unlike(want: Any, got: Any, others: Sequence[Any]) -> Any:
 
 
 def _close(program: Program) -> float:
-    """How close results are without a question, in the shortest floats of a program."""
+    """The tolerance for accepting results at once, by the shortest floats of a program."""
     values = [*program.inputs, *(v for op in program.ops for v in op.results)]
     if any(is_half(v.dtype) for v in values):
         return CLOSE_HALF
@@ -79,5 +79,5 @@ def _near(want: Any, got: Any, close: float) -> bool:
         return bool(np.array_equal(want, got))
     with np.errstate(all="ignore"):
         same = (want == got) | (np.isnan(want) & np.isnan(got))
-        allowed = close * (1e-3 + np.abs(want))  # what is allowed without noise
+        allowed = close * (1e-3 + np.abs(want))  # the tolerance without noise
         return bool(np.all(same | (np.isfinite(want) & (np.abs(got - want) <= allowed))))

@@ -1,4 +1,4 @@
-"""Fixes for operations that make NaN and infinities, in terms of the user's own line."""
+"""Suggested fixes for operations that produce NaN or infinities, using the user's own line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from autojit.ir.core.program import Source
 
-#: What the double ``where`` is for: by the operation's derivative, and by its value.
+#: Explanations of the double ``where``: for a derivative, and for a value.
 GRADIENT = (
     "np.where alone does not help, since both of its ways are computed, and 0 times an infinite "
     "derivative is NaN. Give the operation a number that it takes on both ways"
@@ -19,7 +19,7 @@ VALUE = (
     "its gradient needs"
 )
 
-#: Operations that are fine where their argument is above a bound, below one, or between two.
+#: Operations, and a condition under which they have finite values and derivatives.
 _DOMAINS = {
     "sqrt": "{x} > 0", "log": "{x} > 0", "log2": "{x} > 0", "log10": "{x} > 0",
     "log1p": "{x} > -1", "arcsin": "np.abs({x}) < 1", "arccos": "np.abs({x}) < 1",
@@ -30,8 +30,10 @@ _GROWING = {"exp", "exp2", "expm1", "sinh", "cosh"}
 
 
 def fix(op: str, source: Source | None, *, derivative: bool) -> str:
-    """Words, and code below them, for an operation on a line, or for its derivative; nothing where
-    none are known."""
+    """A suggestion with code for an operation on a line, or for its derivative.
+
+    The empty string if there is none.
+    """
     made = _MAKERS.get(op)
     if op in _GROWING:
         return _smaller(op, list(_expressions(source)))
@@ -44,7 +46,7 @@ def fix(op: str, source: Source | None, *, derivative: bool) -> str:
 
 
 def _expressions(source: Source | None) -> Iterator[ast.AST]:
-    """The expressions of the user's line, as far as that stands alone."""
+    """The expressions of the user's line, if the line can be parsed by itself."""
     line = linecache.getline(source.file, source.line).strip() if source is not None else ""
     for text in (
         line,
@@ -74,7 +76,7 @@ def _block(*lines: str) -> str:
 
 
 def _where(test: str, argument: str, safe: str, function: Callable[[str], str]) -> str:
-    """The double ``where``."""
+    """The code of a double ``where``."""
     return _block(
         f"fine = {test}",
         f"safe = np.where(fine, {argument}, {safe})",

@@ -1,4 +1,4 @@
-"""The derivatives of a compiled function, checked at its first call: ``jit(f, check="first")``."""
+"""``jit(f, check="first")``: the derivatives of a compiled function, checked at its first call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from autojit.transformations.jacobians import jacfwd, jacrev
 from .comparisons import MODES, Arrays, Comparison, Map, Probe, Settings
 from .rules import directions, wide_runner, wrong_rule
 
-#: Transformations that take derivatives by ``argnums``: the function itself is checked.
+#: Transformations that take derivatives by ``argnums``; the function itself is checked instead.
 _DERIVATIVES = (grad, value_and_grad, jacfwd, jacrev)
 
 
@@ -40,7 +40,7 @@ class _Checked(NamedTuple):
     arrays: list[Any]
     paths: Sequence[str]
     wrt: tuple[int, ...]
-    #: The gradient that the compiled call gave, where it gave one.
+    #: The gradient that the compiled call returned, if it returned one.
     gradient: Arrays | None
 
 
@@ -50,8 +50,10 @@ def check_first(
     kwargs: dict[str, Any],
     results: Sequence[Any],
 ) -> None:
-    """Raise DerivativeCheckError unless the derivatives of a compiled function are right at the
-    arguments of a call, which had these results."""
+    """Raise DerivativeCheckError unless the derivatives of a compiled function are right.
+
+    They are checked at the arguments of a call that had the given results.
+    """
     given = _checked(compiled, args, kwargs, results)
     name = getattr(compiled, "__name__", "the function")
     if not given.wrt or not any(t.is_inexact for t in given.program.out_types):
@@ -113,7 +115,7 @@ def _floating(program: Program, given: int) -> tuple[int, ...]:
 def _places(
     paths: Sequence[str], argnums: Any, positional: int, program: Program
 ) -> tuple[int, ...]:
-    """The inputs that ``argnums`` names, in its order."""
+    """The inputs that ``argnums`` selects, in its order."""
     numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     found = []
     for number in numbers:
@@ -125,7 +127,7 @@ def _places(
 
 
 def _comparisons(given: _Checked) -> list[Comparison]:
-    """Both modes along one direction; one that the function does not have is left out."""
+    """Compare both modes along one direction; a mode that the function lacks is skipped."""
     program = given.program
 
     def evaluate(arrays: Arrays) -> Arrays:
@@ -171,7 +173,7 @@ def diagnosed(program: Program, arrays: Sequence[Any], found: Comparison) -> str
             "program. To find the pass, run it again with\n    AUTOJIT_VERIFY=points"
         )
     if found.base is not None and found.base.wide is not None:
-        return None  # single precision: each rule is right, and so is the code
+        return None  # single precision: rules and code are right
     return (
         "Each operation's own derivative is right, and compiled code agrees with the interpreter: "
         "the function may be too steep for differences here, or its trace another than the function"
@@ -190,7 +192,7 @@ def _near(wanted: Sequence[Any], got: Sequence[Any], found: Comparison) -> bool:
 
 
 def raise_wrong(found: Comparison) -> None:
-    """Raise for a comparison of ``check_grads`` that fails, with the operation at fault."""
+    """Raise for a failed comparison of ``check_grads``, and name the operation at fault."""
     verdict = None
     if not np.isfinite(found.numeric):
         verdict = "The function is not finite there: autojit.explain_nan(f, ...) says why."

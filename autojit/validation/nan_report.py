@@ -1,4 +1,4 @@
-"""Reports about the operation that made a NaN or an infinity."""
+"""Reports about the operation that produced a NaN or an infinity."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from autojit.staging.shown import Text
 from .fixes import fix
 from .origins import Frame, Origin, Place, outside, source_element, steps_of
 
-#: How many lines a value's way is told back, and how many operations of each.
+#: The most lines through which a value is traced back, and the most operations named per line.
 LONGEST, MOST_NAMES = 6, 4
 
 
 @dataclass(frozen=True)
 class Operand:
-    """An operand of the operation: its type, the element that took part, and the way it came.
+    """An operand of the operation: its type, the element that took part, and its history.
 
-    ``way`` holds the last places first, down to an argument: "line 3, sub: -1.0".
+    ``way`` lists the previous places, the latest first, down to an argument: "line 3, sub: -1.0".
     """
 
     type: str
@@ -37,22 +37,22 @@ class Operand:
 
 @dataclass(frozen=True)
 class NanReport:
-    """The origin of the first NaN or infinity of a call; false if there is none.
+    """The origin of the first NaN or infinity of a call; falsy if there is none.
 
     Attributes:
         found: whether there is one.
         kind: "nan" or "inf" (of either sign); None without one.
-        where: which result holds it, "the value" or "the gradient by argument 0".
-        op: the operation that made it; None if it is an argument's own.
-        derivative_of: the operation whose derivative that belongs to; None in the function itself.
-        value: the finite result of that operation, of which only the derivative is not finite.
+        where: the result that holds it, such as "the value" or "the gradient by argument 0".
+        op: the operation that produced it; None if an argument contains it.
+        derivative_of: the operation whose derivative it belongs to; None in the function itself.
+        value: the finite result of an operation whose derivative is not finite.
         source: file, line and function of the user's code; None if the line is not known.
-        element: the place in the operation's result.
-        operands: what it computed with.
+        element: the index in the operation's result.
+        operands: the operands of the operation.
         steps: the loops around it, from the outermost: ("loop at line 7", 12) is the 13th step.
-        argument: the path of an argument that holds the number itself.
-        fix: what to write instead.
-        remark: what was not looked at, and why.
+        argument: the path of an argument that contains the number.
+        fix: a suggested change.
+        remark: what was not examined, and why.
     """
 
     found: bool
@@ -78,7 +78,7 @@ class NanReport:
         return None if self.source is None else self.source.line
 
     def text(self) -> str:
-        """All of it, as lines."""
+        """The whole report as lines of text."""
         return "\n".join(self._lines())
 
     __str__ = text
@@ -181,7 +181,7 @@ def _described_step(op: Op, number: int) -> tuple[str, int]:
 
 
 def _value(place: Place, op: Op, of: str | None) -> Any:
-    """The finite value of the operation of which the derivative is not finite."""
+    """The finite value of an operation whose derivative is not finite."""
     if of is None:
         return None
     for each in place.frame.program.ops:
@@ -197,7 +197,7 @@ def _value(place: Place, op: Op, of: str | None) -> Any:
 
 
 def _line_of(op: Op) -> tuple[str, int, str] | None:
-    """The user's line, gone through forward or backward."""
+    """The user's line, and whether it is run forward or backward."""
     return None if op.source is None else op.source.place
 
 
@@ -215,8 +215,10 @@ def _operands(place: Place, op: Op, paths: Sequence[str]) -> Iterator[Operand]:
 
 
 def _way(place: Place, paths: Sequence[str]) -> Iterator[str]:
-    """Back from a value, line by line: operations, the last first, and the number that they made;
-    an argument at the end."""
+    """Trace a value back, line by line: the operations, the last one first, and their result.
+
+    The last entry is an argument.
+    """
     for _ in range(LONGEST):
         op = place.op
         if op is None:
@@ -246,7 +248,7 @@ def _number(place: Place) -> str:
 
 
 def _before(place: Place, op: Op) -> Place:
-    """The operand that a value is mostly made of: the first that is computed, else the first."""
+    """The operand to trace further: the first one that is computed, else the first one."""
     arrays = place.frame.operands(op)
     inexact = [k for k, v in enumerate(op.operands) if v.type.is_inexact] or [0]
     makers = place.frame.makers
@@ -272,14 +274,14 @@ def none_found(where: str, remark: str = "") -> NanReport:
 
 
 def better(a: tuple[NanReport, Any] | None, b: tuple[NanReport, Any]) -> tuple[NanReport, Any]:
-    """The better one of two reports: about an operation rather than an argument, then the first."""
+    """The better of two reports: one about an operation rather than an argument, else the first."""
     if a is None:
         return b
     return min(a, b, key=lambda pair: (pair[0].argument is not None, pair[1]))
 
 
 def frame_order(frame: Frame, place: Place) -> int:
-    """Which operation of the outermost frame an origin lies in."""
+    """The position, in the outermost frame, of the operation that contains an origin."""
     around = place.frame.around
     if around is None:
         found = place.frame.makers.get(place.value)

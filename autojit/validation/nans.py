@@ -1,4 +1,4 @@
-"""``explain_nan`` and ``debug_nans``: the first operation that made a NaN or an infinity."""
+"""``explain_nan`` and ``debug_nans``: find the first operation that produces a NaN or infinity."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from .origins import Frame, first_bad, is_bad, origin_of
 
 
 def explain_nan(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
-    """Say which operation of ``f``, or of its gradient, makes the first NaN or infinity.
+    """Find the operation of ``f``, or of its gradient, that produces the first NaN or infinity.
 
     Args:
-        f: a function of arrays, or trees of them, or what ``jit``, ``grad``, ``vmap`` and other
-            transformations make of one.
+        f: a function of arrays or trees of arrays, or the result of ``jit``, ``grad``, ``vmap`` or
+            another transformation.
         args, kwargs: the arguments of the call.
 
     Returns:
-        A :class:`NanReport`, which prints itself and is false if there is none. For a function
-        without derivatives, the value is examined, then the gradient of the sum of its results by
-        all floating-point arguments; for others (``grad(f)``), their results.
+        A :class:`NanReport`, which prints itself and is falsy if there is none. For a function
+        without derivatives, the value is examined first, then the gradient of the sum of its
+        results with respect to all floating-point arguments. For other functions (``grad(f)``),
+        their results are examined.
 
-    The function is traced, and its program interpreted op by op, which takes a multiple of the time
-    of a call. Numbers that reach no result are ignored: in ``np.where(x > 0, np.log(x), 0)`` at 0,
-    the logarithm is not reported.
+    The function is traced, and its program is interpreted op by op, which takes several times as
+    long as a call. Numbers that do not affect a result are ignored: in ``np.where(x > 0, np.log(x),
+    0)`` at 0, the logarithm is not reported.
 
     >>> import numpy as np
     >>> from autojit import explain_nan
@@ -72,7 +73,7 @@ def explained(program: Program, arrays: Sequence[Any], paths: Sequence[str]) -> 
 def _of_gradient(
     program: Program, arrays: Sequence[Any], paths: Sequence[str], values: Sequence[str]
 ) -> NanReport:
-    """The report of the gradient of the sum of the results by what the program is given."""
+    """The report of the gradient of the sum of the results with respect to the inputs."""
     given = len(program.inputs) - len(program.captured)
     wrt = [i for i in range(given) if program.inputs[i].type.is_inexact]
     if not wrt or not any(t.is_inexact for t in program.out_types):
@@ -93,7 +94,7 @@ def _of_gradient(
 def reported(
     program: Program, arrays: Sequence[Any], paths: Sequence[str], names: Sequence[str]
 ) -> NanReport | None:
-    """The report of a program's results, which have these names; None if all are finite."""
+    """The report of a program's results under the given names; None if all are finite."""
     frame = Frame(program, arrays)
     found: tuple[NanReport, Any] | None = None
     for value, name in zip(program.outputs, names, strict=True):
@@ -106,7 +107,7 @@ def reported(
 
 
 def _derived(program: Program) -> Iterator[bool]:
-    """Whether operations are parts of derivatives, one after the other."""
+    """For each operation in turn, whether it is part of a derivative."""
     for op in program.ops:
         yield isinstance(op.source, DerivedSource)
         for inner in op.programs:
@@ -120,16 +121,16 @@ class debug_nans:
     """Raise if a call produces a NaN or an infinity that its arguments do not contain.
 
     Args:
-        active: whether to, from now on and on all threads; as a context, until the block ends.
+        active: whether to check from now on, on all threads; as a context, until the block ends.
 
-    The results of each call of compiled and transformed functions are looked at. Where they hold
-    such a number, the call is replayed by the interpreter, on the program as it was traced, and
-    :class:`autojit.errors.NanError` names the line, the operation and its operands
-    (see :func:`explain_nan`). Infinities that the function writes itself (``np.inf``) are passed
-    over. Calls take longer while it is on, and nothing more while it is off.
+    The results of each call of a compiled or transformed function are checked. If they contain such
+    a number, the interpreter replays the call on the traced program, and
+    :class:`autojit.errors.NanError` names the line, the operation and its operands (see
+    :func:`explain_nan`). Infinities that the function writes itself (``np.inf``) are ignored. Calls
+    take longer while the check is on, and no longer while it is off.
 
     Raises:
-        NanError: from the call, with the report as its ``report``.
+        NanError: raised by the call, with the report as its ``report``.
 
     >>> import numpy as np
     >>> import autojit
@@ -154,7 +155,7 @@ class debug_nans:
 def check_results(
     program: Program, arrays: Sequence[Any], results: Sequence[Any], paths: Sequence[str]
 ) -> None:
-    """Raise NanError where results of a program hold what its inputs do not."""
+    """Raise NanError if results of a program contain bad numbers that its inputs do not."""
     if not any(np.any(is_bad(_on_host(r))) for r in results):
         return
     names = [f"result {i}" for i in range(len(results))]
@@ -171,7 +172,7 @@ def _on_host(array: Any) -> Any:
 
 
 def _only_compiled(program: Program, results: Sequence[Any]) -> NoReturn:
-    """Refuse results that the interpreter does not have."""
+    """Raise for bad results that the interpreter does not reproduce."""
     where = next(i for i, r in enumerate(results) if np.any(is_bad(_on_host(r))))
     types: tuple[Type, ...] = program.out_types
     raise NanError(

@@ -1,11 +1,12 @@
-"""Traces a NaN or an infinity back from a result's element to the operation that made it from
-finite numbers.
+"""Tracing of a NaN or an infinity from a result's element back to the operation that made it.
 
-The walk follows one element. To find the operand's element to blame, the operation is evaluated
-again with some bad numbers replaced by good ones (:func:`_blamed`), so no operation has to be known
-by name. An operation with bodies is run again while its bodies are recorded (:class:`Calls`). The
-walk then continues in the run of the body that the element comes from, from there in the previous
-run, and so on.
+The operation is the one that made the number from finite numbers.
+
+The walk follows one element. To find the element of an operand to blame, the operation is
+evaluated again with some bad numbers replaced by good ones (:func:`_blamed`), so that the walk
+needs no knowledge of particular operations. An operation with bodies is run again while the runs
+of its bodies are recorded (:class:`Calls`). The walk then continues in the run of the body that
+produced the element, then in the previous run, and so on.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from autojit.ir.ops.move import Move
 from autojit.ir.regions.scan import scan
 from autojit.ir.tools.interpreter import Watch, values_of, watching
 
-#: The place of an element in an array; None if it is not known.
+#: The index of an element in an array; None if it is not known.
 Element = tuple[int, ...] | None
 
-#: Bytes of arguments and outputs of bodies that are kept for one operation.  Of a longer loop only
-#: the first run is kept that makes such a number of finite ones.
+#: Bytes of arguments and outputs of bodies that are kept for one operation.  Of the remaining runs
+#: of a longer loop, only the first one that makes a bad number from finite ones is kept.
 MOST_BYTES = 1 << 29
 
 
@@ -37,16 +38,17 @@ class Call(NamedTuple):
     program: Program
     arguments: Sequence[Any]
     outputs: Sequence[Any]
-    #: How often this program ran before, for the same operation.
+    #: The number of earlier runs of this program by the same operation.
     number: int
 
 
 class Calls(Watch):
-    """Records the runs of an operation's own bodies; not of those in them."""
+    """Records the runs of an operation's own bodies, but not of the bodies inside them."""
 
     def __init__(self) -> None:
         self.kept: list[Call] = []
-        #: The first run that makes a NaN or an infinity of finite arguments, of those not kept.
+        #: Of the runs not kept, the first one that makes a NaN or an infinity from finite
+        #: arguments.
         self.first: Call | None = None
         self._open: list[Sequence[Any]] = []
         self._runs: dict[int, int] = {}
@@ -70,7 +72,7 @@ class Calls(Watch):
 
 
 def is_bad(array: Any) -> Any:
-    """Which elements are NaN or infinite."""
+    """A mask of the elements that are NaN or infinite."""
     array = np.asarray(array)
     return ~np.isfinite(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)
 
@@ -80,7 +82,7 @@ def _all_fine(arrays: Sequence[Any]) -> bool:
 
 
 def first_bad(array: Any) -> Element:
-    """The place of the first NaN or infinity."""
+    """The index of the first NaN or infinity; None if there is none."""
     bad = np.argwhere(is_bad(array))
     return tuple(int(i) for i in bad[0]) if len(bad) else None
 
@@ -90,7 +92,7 @@ def first_bad(array: Any) -> Element:
 
 @dataclass
 class Frame:
-    """A program that was run, with all of its values, and the operation whose body it is."""
+    """A run of a program with all its values, and the operation whose body it is, if any."""
 
     program: Program
     arguments: Sequence[Any]
@@ -110,7 +112,7 @@ class Frame:
 
 
 class Inside(NamedTuple):
-    """A run of a body: the frame and operation around it, and the number of the run."""
+    """A run of a body: the frame and operation around it, its runs, and the number of this run."""
 
     frame: Frame
     op: Op
@@ -123,7 +125,7 @@ class Inside(NamedTuple):
 
 
 class Place(NamedTuple):
-    """An element of a value in a run of a program."""
+    """An element of a value, in a run of a program."""
 
     frame: Frame
     value: Value
@@ -137,25 +139,24 @@ class Place(NamedTuple):
 
     @property
     def number(self) -> Any:
-        """The element; None if its place is not known."""
+        """The element; None if its index is not known."""
         if self.element is None:
             return None
         return np.asarray(self.frame.values[self.value])[self.element]
 
 
 class Origin(NamedTuple):
-    """The origin of a NaN or an infinity: an operation, or (``op`` None) an input of the
-    program."""
+    """The origin of a NaN or an infinity: an operation, or an input if the place has no ``op``."""
 
     place: Place
-    #: Whether operands are infinite, and what came of them is NaN.
+    #: Whether operands are infinite and the result is NaN.
     of_infinities: bool = False
 
 
 def origin_of(frame: Frame, value: Value, element: Element) -> Origin:
     """The operation that made the element, or the input of the program that it comes from.
 
-    Where infinities that were there from the start became NaN, it is the operation that did that.
+    If initial infinities became NaN, the origin is the operation that turned them into NaN.
     """
     place, fallback = Place(frame, value, element), None
     while True:
@@ -177,7 +178,7 @@ def origin_of(frame: Frame, value: Value, element: Element) -> Origin:
 
 
 def _blamed_by(place: Place, op: Op) -> tuple[Place | None, bool]:
-    """Where the walk goes on from a result of an operation."""
+    """The place where the walk goes on from a result of an operation."""
     frame = place.frame
     _, position = frame.makers[place.value]
     operands = frame.operands(op)
@@ -191,11 +192,11 @@ def _blamed_by(place: Place, op: Op) -> tuple[Place | None, bool]:
     return Place(frame, op.operands[found[0]], found[1]), of_infinities
 
 
-# -- from a body to what is around it, and back ---------------------------------------------
+# -- between a body and its surroundings ----------------------------------------------------
 
 
 def _inside(place: Place, op: Op, operands: list[Any], position: int) -> Place | None:
-    """The same element in the run of a body that gave it; None if no body ran."""
+    """The same element in the run of a body that returned it; None if no body ran."""
     calls = Calls()
     with np.errstate(all="ignore"), watching(calls):
         made = op.kind.evaluate(*operands, **op.params)
@@ -215,7 +216,7 @@ def _inside(place: Place, op: Op, operands: list[Any], position: int) -> Place |
 
 
 def _in_step(place: Place, op: Op, calls: Sequence[Call], position: int) -> Place:
-    """In the step of a scan that made the row of a stacked result."""
+    """The place in the step of a scan that made the row of a stacked result."""
     assert place.element is not None
     step, *rest = place.element
     index = len(calls) - 1 - step if op.params["reverse"] else step
@@ -238,7 +239,7 @@ def _entered(
 
 
 def outside(place: Place) -> Place | None:
-    """Where an input of a body comes from: an earlier run, or an operand; None outside of all."""
+    """The source of an input of a body: an earlier run, or an operand; None at the top level."""
     around = place.frame.around
     if around is None:
         return None
@@ -253,7 +254,7 @@ def outside(place: Place) -> Place | None:
 
 
 def _operand(place: Place, around: Inside, position: int, given: Any) -> Place | None:
-    """The operand of the operation around a body that an input of the body is, or is a row of."""
+    """The operand of the surrounding operation that an input of a body is, or is a row of."""
     op, frame = around.op, around.frame
     for v in op.operands:
         if frame.values[v] is given:
@@ -272,8 +273,10 @@ def _operand(place: Place, around: Inside, position: int, given: Any) -> Place |
 
 
 def steps_of(frame: Frame) -> Iterator[tuple[Op, int]]:
-    """The loops, branches and calls around a frame, from the outermost: the operation, and which
-    run of the body it is."""
+    """The loops, branches and calls around a frame, from the outermost.
+
+    Each is an operation and the number of the run of its body.
+    """
     if frame.around is not None:
         yield from steps_of(frame.around.frame)
         op, call = frame.around.op, frame.around.call
@@ -291,14 +294,16 @@ class _Suspects:
         self.op, self.position, self.element = op, position, element
         self.operands = [np.asarray(a) for a in operands]
         places = [np.flatnonzero(is_bad(a)) for a in self.operands]
-        #: Which operand, and where in it.
+        #: The number of the operand, and the index in it.
         self.numbers = np.repeat(np.arange(len(places)), [len(p) for p in places])
         self.places = np.concatenate(places) if places else np.zeros(0, np.int64)
         self.all = np.arange(len(self.places))
 
     def made(self, guilty: np.ndarray) -> Any:
-        """The element of the result where 1 stands for all suspects but some; None if the
-        operation raises, as for a singular matrix."""
+        """The element of the result if 1 replaces all suspects but the guilty ones.
+
+        None if the operation raises, as for a singular matrix.
+        """
         arrays = [np.array(a) for a in self.operands]
         innocent = np.setdiff1d(self.all, guilty, assume_unique=True)
         for k, array in enumerate(arrays):
@@ -325,8 +330,11 @@ class _Suspects:
 def _blamed(
     op: Op, operands: list[Any], position: int, element: Element
 ) -> tuple[tuple[int, Element] | None, bool]:
-    """The operand and its element that a bad element of a result comes from, None if operands
-    that are fine make it; and whether it is a NaN made of infinities."""
+    """Find the operand and its element that a bad element of a result comes from.
+
+    Return None for it if the operation makes the bad element from finite operands; and whether it
+    makes a NaN from infinities.
+    """
     alone = isinstance(op.kind, Elementwise) and element is not None
     if alone:
         operands = [np.asarray(a[element]) for a in operands]
@@ -344,7 +352,7 @@ def _blamed(
     while len(left) > 1:
         halves = np.array_split(left, 2)
         part = next((half for half in halves if to_blame(half)), None)
-        if part is None:  # several together, as in inf - inf
+        if part is None:  # several are to blame together, as in inf - inf
             part = np.array(sorted(left, key=lambda which: not suspects.is_nan(which))[:1])
         left = part
     k, found = suspects.place(left[0])
@@ -352,8 +360,10 @@ def _blamed(
 
 
 def source_element(op: Op, operands: Sequence[Any], k: int, element: Element) -> Element:
-    """The element of operand ``k`` that an element of the result is computed from, where there is
-    just one: that of an elementwise operation, or of one that moves elements."""
+    """The element of operand ``k`` from which an element of the result is computed.
+
+    It is known for elementwise operations and for operations that move elements; None for others.
+    """
     if element is None or isinstance(op.kind, Elementwise):
         return element
     if not isinstance(op.kind, Move):

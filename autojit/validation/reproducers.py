@@ -1,4 +1,4 @@
-"""Files that show a miscompilation again: the program's text, and the inputs as comments."""
+"""Files that reproduce a miscompilation: the program's text, with the inputs as comments."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from autojit.codegen.driver.cache import user_cache
 from autojit.ir.core.program import Program
 from autojit.session.files import write_whole
 
-#: The variable that names a folder for the files; the cache of compiled code without it.
+#: The variable that names a folder for the files; by default, the cache of compiled code.
 VARIABLE = "AUTOJIT_VERIFY_DIR"
-#: Elements of an input that are written out.
+#: Inputs with more elements are not written out.
 MOST_ELEMENTS = 10_000
 
 

@@ -1,4 +1,4 @@
-"""Estimates the effect of rounding on results: the interpreter, with noise on every rounded value.
+"""Estimation of rounding errors: the interpreter, with noise on every rounded value.
 
 Compiled code contracts, reorders sums and has its own elementary functions.  To first order the
 error of a result is the sum, over all rounded values v in the program, of
@@ -6,14 +6,14 @@ error of a result is the sum, over all rounded values v in the program, of
     adjoint of v * rounding error of v,      |rounding error of v| <= k * eps * |v|
 
 (running error analysis: N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
-SIAM 2002, section 3.3).  It is not summed up by adjoints here: while loops with any number of steps
-and operations without derivatives have none, and they are infinite where only a derivative is.  The
-sum is drawn instead: the program is run a few times with each rounded value moved by k * eps * |v|
-times a random number (Monte Carlo arithmetic: D. S. Parker, UCLA CSD-970002, 1997).
+SIAM 2002, section 3.3).  Adjoints are not used to compute it: while loops with any number of steps
+and operations without derivatives have none, and they are infinite where only the derivative is.
+Instead, the sum is sampled: the program is run a few times, with each rounded value moved by
+k * eps * |v| times a random number (Monte Carlo arithmetic: D. S. Parker, UCLA CSD-970002, 1997).
 
-A sum is moved in proportion to the sum of the magnitudes of its terms, and what linear algebra
-reads is moved too, so that bad condition shows.  An element is held to a multiple of the largest
-move; one that jumps (a rounded number that is floored, say) says nothing and is left out.
+A sum is moved in proportion to the sum of the magnitudes of its terms. The operands of linear
+algebra are moved too, so that bad condition shows.  The error of an element may be a multiple of
+its largest move. An element that jumps (say, the floor of a rounded number) is not checked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from autojit.ir.tools.interpreter import Watch, interpret, watching
 
 #: Units in the last place by which a rounded value is moved.
 UNITS = 8
-#: An element may be as many times further away than the noise has moved it.
+#: The allowed error of an element, as a multiple of the largest move by noise.
 SAFETY = 100
 
 EXACT = {
@@ -54,7 +54,7 @@ def is_rounded(kind: Declaration) -> bool:
 
 
 class _Noise(Watch):
-    """Moves what is rounded.  NaNs get a sign: it is nobody's promise, and copysign sees it."""
+    """Moves rounded values.  NaNs get a given sign, which is unspecified but read by copysign."""
 
     def __init__(self, rng: np.random.Generator, sign: int) -> None:
         self.rng = rng
@@ -105,13 +105,13 @@ def noisy(
 
 
 def parts(array: Any) -> list[Any]:
-    """The real and the imaginary part, or the array itself."""
+    """The real and imaginary part, or the array itself."""
     array = np.asarray(array)
     return [array.real, array.imag] if array.dtype.kind == "c" else [array]
 
 
 def wrong_elements(want: Any, got: Any, others: Sequence[Any], eps: float) -> Any:
-    """A mask of the elements that are further apart than what noise does to them."""
+    """A mask of the elements whose difference exceeds the effect of noise."""
     if want.dtype.kind not in "f":
         settled = np.all([o == want for o in others], axis=0)
         wrong = settled & (got != want)

@@ -1,5 +1,6 @@
-"""Finds the operation with a wrong derivative: each is compared with differences of its own
-evaluation, at its operands in the program.
+"""Search for the operation with a wrong derivative.
+
+Each operation is compared with differences of its own evaluation, at its operands in the program.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from .comparisons import MODES, Arrays, Comparison, Map, Probe, Settings
 from .origins import Call, Calls, Frame
 from .widening import is_narrow, widened
 
-#: How many runs of the bodies of one operation are looked into: the first ones and the last.
+#: The number of runs of an operation's bodies that are examined: the first and the last ones.
 MOST_RUNS = 4
-#: How much of a derivative its error is at least where a rule is called wrong.
+#: The relative error from which on a rule counts as wrong.
 WRONG = 1e-4
 
 
@@ -43,7 +44,7 @@ class WrongRule(NamedTuple):
 
     @property
     def rule(self) -> Source | None:
-        """The user's line of a rule of theirs."""
+        """The user's line of a custom rule."""
         for name in ("backward", "rule"):
             program = self.op.params.get(name)
             if isinstance(program, Program):
@@ -53,7 +54,7 @@ class WrongRule(NamedTuple):
         return None
 
     def report(self) -> str:
-        """The operation with its line, and its computed and expected derivative."""
+        """The operation with its line, and its expected and actual derivative."""
         c = self.comparison
         words = (
             f"At fault is {self.name}, in {MODES[self.mode]} mode: expected {c.numeric:.10g}, "
@@ -87,7 +88,7 @@ def _differentiable(program: Program, arrays: Sequence[Any]) -> Iterator[tuple[O
 def _inner(
     op: Op, operands: list[Any], rng: np.random.Generator, modes: Sequence[str]
 ) -> WrongRule | None:
-    """The same in the bodies of an operation, as they ran."""
+    """The first wrong operation in the bodies of an operation, as they ran."""
     if not op.programs or op.kind in (custom_jvp, custom_vjp):
         return None
     calls = Calls()
@@ -126,7 +127,7 @@ def _checked(
 
 
 def _alone(op: Op) -> Program:
-    """The operation as a program."""
+    """The operation as a program of its own."""
     inputs = [Value(v.type) for v in op.operands]
     results = [Value(v.type) for v in op.results]
     made = Op(op.kind, tuple(inputs), op.params, tuple(results), op.source)
@@ -144,21 +145,23 @@ def map_of(program: Program, arrays: Sequence[Any], names: Sequence[str]) -> Map
 
 
 def interpreted(program: Program, arrays: Sequence[Any]) -> Arrays:
-    """The outputs of a program for all inputs but those that it captured."""
+    """The outputs of a program, given all inputs except the captured ones."""
     everything = [*arrays, *program.captured]
     given = [in_dtype(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
     return [np.asarray(a) for a in interpret(program, given)]
 
 
 def wide_runner(program: Program) -> Any:
-    """The same in double precision for a program in single precision; None if it has no such
-    form, or needs none."""
+    """The interpreter of a single-precision program in double precision.
+
+    None if the program has no such form, or needs none.
+    """
     wide = widened(program) if any(is_narrow(v.dtype) for v in program.inputs) else None
     return None if wide is None else functools.partial(interpreted, wide)
 
 
 def directions(found: Map, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-    """A tangent and a cotangent; of single numbers they are 1, so that derivatives read as such."""
+    """A tangent and a cotangent; they are 1 for single numbers, which makes errors readable."""
     tangents, cotangents = found.random_tangents(rng), found.random_cotangents(rng)
     if all(t.ndim == 0 for t in tangents) and len(tangents) == 1:
         tangents = [np.ones_like(tangents[0])]

@@ -1,5 +1,7 @@
-"""The pass that makes another program of one: all that compilation does is run step by step, and
-each step's outcome interpreted."""
+"""Search for the pass that changed a program's results.
+
+The steps of compilation are repeated one by one, and the outcome of each is interpreted.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from autojit.ir.tools.interpreter import interpret, watching
 
 from .differences import difference
 
-#: Statements that the interpreter of loops may run for one program: some ten seconds.
+#: The most statements that the interpreter of loops may run for a program: about ten seconds.
 MOST_STATEMENTS = 3_000_000
 
 

@@ -1,4 +1,4 @@
-"""A program in double precision, for differences."""
+"""Programs converted to double precision, used for differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_narrow(dtype: np.dtype) -> bool:
 
 
 def widened(program: Program) -> Program | None:
-    """The program with float64 in the place of shorter floats; None if it has no such form."""
+    """The program with float64 in place of shorter floats; None if that form does not exist."""
     try:
         return _widened(program)
     except (AutojitError, TypeMismatch, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Passes: programs to smaller programs that compute the same."""
+"""Passes that turn programs into smaller or faster ones with the same results."""
 
 from autojit.ir.simplification.parts import resolve_parts
 

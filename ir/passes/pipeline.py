@@ -1,6 +1,6 @@
-"""The passes in order, from a program that is differentiated to the one that code is made of.
+"""The order of the passes, from the differentiated program to the program that is compiled.
 
-Nothing is rewritten here.
+No pass is implemented here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from .loops import (
 
 
 def _place(run: Pass[Program], reason: str) -> Place[Program]:
-    """A pass that runs on bodies too."""
+    """Return the place of a pass that also runs on bodies."""
     return Place(everywhere(run), reason)
 
 
@@ -162,7 +162,7 @@ OPTIMIZE = Pipeline(
 )
 
 
-#: Passes that tracing and transformations run by themselves, and why there.
+#: Passes that tracing and transformations run themselves, and the reasons.
 BY_THEMSELVES = {
     "trace": Place(
         resolve_parts,
@@ -182,10 +182,10 @@ BY_THEMSELVES = {
 
 
 def optimize(program: Program, *, verify: bool = False) -> Program:
-    """The program that code is made of: calls inlined, :func:`simplified`, tapes made small.
+    """The program to compile: calls are inlined, it is :func:`simplified`, and tapes are small.
 
-    It is no longer differentiated as the user asked for: the rules of custom derivatives
-    are gone.  With ``verify`` the program is checked before and after.
+    It should not be differentiated any more: the rules of custom derivatives are gone.  With
+    ``verify``, the program is checked before and after.
     """
     if verify:
         check(program)

@@ -124,7 +124,7 @@ def pad_nothing(op: Op, at: Rewriter) -> Value | None:
 
 @rules(pad)
 def pad_far_apart(op: Op, at: Rewriter) -> Value | None:
-    """pad(x) with x far apart in it → update(0, x): zeros, and then x, not a choice for each"""
+    """pad(x) with wide gaps → update(0, x): zeros and then x, instead of a choice per element"""
     (x,) = op.operands
     if not any(op.params["interior"]) or not is_sparse(x.type, op.result.type):
         return None

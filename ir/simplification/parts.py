@@ -45,7 +45,7 @@ def update_again(op: Op, at: Rewriter) -> Value | None:
 def scatter_again(op: Op, at: Rewriter) -> Value | None:
     """The same places set twice → once
 
-    Not where something reads them in between: then all that is written lies in one array.
+    Not if something reads the array in between, so that all writes stay in one array.
     """
     x, v, *indices = op.operands
     inner = at.definition(x, scatter)

@@ -1,4 +1,4 @@
-"""Algebra: ops are replaced by ops that do less work.
+"""Algebra: replaces ops by equivalent ops that do less work.
 
 Before::
 

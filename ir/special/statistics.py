@@ -134,11 +134,12 @@ _f_density = External("_ncf_pdf", unknown, unknown, unknown, unknown, loop="dddd
 
 
 def _t_by_noncentrality(x: Value, v: Value, nc: Value) -> Value:
-    """The derivative of nctdtr by nc: -E[phi(x S - nc)], with phi the normal density and S the root
-    of a chi-squared number over its v degrees of freedom.
+    """Return the derivative of nctdtr by nc: -E[phi(x S - nc)].
 
-    The density is E[S phi(x S - nc)], and a factor S is a degree of freedom: with one less the
-    density has it for v > 1.  Below, integration by parts gives it from those with v and v + 1.
+    phi is the normal density, and S is the root of a chi-squared number over its v degrees of
+    freedom. The density is E[S phi(x S - nc)]. A factor S changes the degrees of freedom by one, so
+    for v > 1 the derivative follows from the density with v - 1 degrees. For smaller v, integration
+    by parts gives it from the densities with v and v + 1.
     """
     above = lt(one(v), v)
     less, more = select(above, v - 1, one(v)), v + 1
@@ -149,12 +150,12 @@ def _t_by_noncentrality(x: Value, v: Value, nc: Value) -> Value:
 
 
 def _half_gammas(a: Value, b: Value) -> Value:
-    """Gamma(a / 2) / Gamma(b / 2)."""
+    """Return gamma(a / 2) / gamma(b / 2)."""
     return exp(gammaln(a * 0.5) - gammaln(b * 0.5))
 
 
 def _f_by_noncentrality(x: Value, n: Value, d: Value, nc: Value) -> Value:
-    """The derivative of ncfdtr by nc: it is a mean of central ones over a Poisson distribution."""
+    """Return the derivative of ncfdtr by nc; ncfdtr is a Poisson mixture of central functions."""
     return (ncfdtr(n + 2, d, nc, x * n / (n + 2)) - ncfdtr(n, d, nc, x)) * 0.5
 
 

@@ -1,1 +1,1 @@
-"""What all commands share: options, arguments, targets, failures, the terminal."""
+"""Parts that all commands share: options, arguments, targets, failures, and the terminal."""

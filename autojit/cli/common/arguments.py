@@ -1,4 +1,4 @@
-"""Arguments on the command line: types as the IR prints them, literals, files, trees of these."""
+"""Arguments on the command line: types as the IR prints them, literals, files, and trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .files import SUFFIXES, read
 from .machine import give_json
 from .terminal import show
 
-#: A text in quotes, a type, or a file; the first is left alone.
+#: A quoted text, a type, or a file; quoted texts are left alone.
 _PART = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
     r"|(?P<type>\b[A-Za-z]\w*\[[\d,\s]*\])"
@@ -42,7 +42,7 @@ _WAYS = (
 
 
 def keyword_of(text: str) -> tuple[str | None, str]:
-    """The name of a keyword argument, if it is one, and its value's text.
+    """The name of a keyword argument, or None, and the text of the value.
 
     >>> keyword_of("rate=0.1"), keyword_of("f64[3]")
     (('rate', '0.1'), (None, 'f64[3]'))
@@ -54,8 +54,8 @@ def keyword_of(text: str) -> tuple[str | None, str]:
 def parse_argument(text: str) -> Any:
     """The tree that an argument describes; a :class:`Type` stands for an array of that type.
 
-    Lists of numbers are arrays; tuples, dicts and other lists are trees; a word by itself is a
-    string.
+    Lists of numbers become arrays; tuples, dicts and other lists become trees; a single word
+    becomes a string.
 
     >>> parse_argument("f64[2,3]")
     f64[2,3]
@@ -90,7 +90,7 @@ def parse_argument(text: str) -> Any:
 
 
 def _word(text: str) -> str:
-    """A string, unless something else was meant."""
+    """The word as a string; raise if something else was probably meant."""
     if text in _MEANT:
         raise Failure(f"argument {text!r}: write {_MEANT[text]}, or '\"{text}\"' for the word")
     if text in DTYPE_NAMES.values() or text in DTYPE_ALIASES:
@@ -100,7 +100,7 @@ def _word(text: str) -> str:
 
 
 def _hold(match: re.Match[str], held: list[Any]) -> str:
-    """What stands in Python's syntax for a part that it does not know."""
+    """Python syntax that stands for a part that Python's parser does not know."""
     if match["text"]:
         return match["text"]
     held.append(parse_type(match["type"]) if match["type"] else read(match["file"]))
@@ -128,7 +128,7 @@ def _build(node: ast.expr, held: Sequence[Any]) -> Any:
 
 
 def _as_array(items: list[Any]) -> Any:
-    """Numbers make an array (a ragged one is a ValueError); anything else stays a list."""
+    """An array of numbers (ValueError if it is ragged); other lists stay lists."""
     if all(isinstance(item, (bool, int, float, complex, np.ndarray)) for item in items):
         return np.array(items if items else np.zeros(0))
     return items
@@ -161,7 +161,7 @@ def random_array(type: Type, rng: np.random.Generator, low: float, high: float) 
 def show_results(
     name: str, results: Sequence[Any], types: Sequence[Type], format: str = "text"
 ) -> None:
-    """Print what a program returned."""
+    """Print the results of a program."""
     plain = [
         in_dtype(r, np.dtype(np.float32)) if is_bfloat16(t.dtype) else np.asarray(r)
         for r, t in zip(results, types, strict=True)
@@ -177,5 +177,5 @@ def show_results(
 
 
 def _shaped(array: np.ndarray, type: Type) -> np.ndarray:
-    """Nested as its type says; memory of loop programs has no shape."""
+    """Shape an array as its type says; the memory of loop programs has no shape."""
     return array.reshape(type.shape) if array.size == type.size else array

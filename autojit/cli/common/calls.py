@@ -1,4 +1,4 @@
-"""The call that a command line describes: a function, and its arguments by position."""
+"""The call that a command line describes: a function, and its positional arguments."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def by_position(
     f: Callable[..., Any], target: str, args: Sequence[Any], keywords: Mapping[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """The function with its keyword arguments given, and the arguments that are left.
+    """Bind the keyword arguments to the function; return it with the remaining arguments.
 
-    Arrays go to their positions where nothing is left out before them.  Other values, and what can
-    be given by keyword only, are settings: they are constants of the program.
+    Arrays move to their positions unless an argument before them is left out.  Other values, and
+    keyword-only arguments, are settings: they become constants of the program.
     """
     values, settings = list(args), dict(keywords)
     names = [p.name for p in _parameters(f) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
@@ -38,19 +38,19 @@ def by_position(
 
 
 def argument_names(f: Callable[..., Any]) -> list[str]:
-    """The names of the arguments that may be given by position."""
+    """The names of the arguments that can be given by position."""
     return [p.name for p in _parameters(f) if p.kind in _POSITIONAL]
 
 
 def fixed(f: Callable[..., Any], settings: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function with some keyword arguments, under its own name."""
+    """The function with some keyword arguments bound, under its own name."""
     made: Any = functools.partial(f, **settings)
     made.__name__ = getattr(f, "__name__", "main")
     return made
 
 
 def holds_arrays(value: Any) -> bool:
-    """Whether there is an array in a tree."""
+    """Whether a tree contains an array."""
     if isinstance(value, dict):
         return any(map(holds_arrays, value.values()))
     if isinstance(value, (list, tuple)):
@@ -61,18 +61,18 @@ def holds_arrays(value: Any) -> bool:
 def _parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):  # builtins say nothing
+    except (TypeError, ValueError):  # some builtins have no signature
         return []
 
 
 def check_call(
     f: Callable[..., Any], target: str, args: Sequence[Any], keywords: Mapping[str, Any]
 ) -> None:
-    """Raise unless the function can be called so."""
+    """Raise unless the function can be called with these arguments."""
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
-        return  # the call itself will say it
+        return  # the call itself will raise
     try:
         signature.bind(*args, **keywords)
     except TypeError as error:
@@ -117,14 +117,14 @@ def _refusal(
 
 
 def text_of(value: Any) -> str:
-    """An argument as one writes it; of an array its type."""
+    """An argument as a user writes it; an array as its type."""
     if isinstance(value, np.ndarray) and value.dtype in DTYPE_NAMES:
         return str(Type(canonical_dtype(value.dtype), value.shape))
     return value if isinstance(value, str) else repr(value)
 
 
 def _listed(parameters: Sequence[inspect.Parameter]) -> str:
-    """Names as a definition has them, without annotations."""
+    """The parameters as in a definition, without annotations."""
     shown: list[str] = []
     for p in parameters:
         if p.kind is p.KEYWORD_ONLY and "*" not in shown and not any(s[0] == "*" for s in shown):

@@ -1,4 +1,4 @@
-"""What the command says when it cannot do what was asked: words and an exit code."""
+"""Failures of a command: the message and the exit code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from .streams import prints_aside
 
-#: How many of the user's own frames are shown below an error.
+#: The most frames of the user's code that are shown below an error.
 _SHOWN = 5
 
-#: The command was not understood; the user's function, or what was checked, is at fault.
+#: Exit codes: the command was misused; the user's function, or the checked property, is wrong.
 MISUSE, FAULT = 2, 1
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ _LIBRARIES = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "p
 
 
 class Failure(Exception):
-    """Ends the command: a message for stderr, and the exit code."""
+    """Ends the command with a message on stderr and an exit code."""
 
     def __init__(self, message: str, code: int = MISUSE) -> None:
         super().__init__(message)
@@ -31,14 +31,16 @@ class Failure(Exception):
 
 @contextmanager
 def running(what: str) -> Iterator[None]:
-    """Whatever is raised by the user's code, or by autojit about it, becomes a failure; what it
-    prints goes to stderr."""
+    """Turn errors of the user's code, or of autojit about it, into failures.
+
+    Everything that the code prints goes to stderr.
+    """
     from autojit.session.tracebacks import unfolded
 
     try:
         with prints_aside(), unfolded():
             yield
-    except (Failure, BrokenPipeError):  # nobody reads what is printed meanwhile
+    except (Failure, BrokenPipeError):  # the reader of the output has gone
         raise
     except SystemExit as error:
         raise Failure(f"{what} called sys.exit({error.code!r})", FAULT) from None
@@ -51,7 +53,7 @@ def running(what: str) -> Iterator[None]:
 
 
 def _describe(what: str, error: Exception) -> str:
-    """The error, and the user's lines that it comes from, or that autojit is to blame."""
+    """The error with the user's lines that it comes from, or a note that autojit is to blame."""
     from autojit.session.tracebacks import frames_of_user
 
     if isinstance(error, SyntaxError) and error.filename:

@@ -15,11 +15,11 @@ SUFFIXES = (".npy", ".npz", ".csv")
 
 
 def read(reference: str) -> np.ndarray:
-    """The array that ``@path`` or ``@path:key`` names.
+    """The array that ``@path`` or ``@path:key`` refers to.
 
-    A file .npy holds one array, one of .npz several by their names.  A file .csv holds numbers
-    between commas, row by row, perhaps below one line of names: it is an array of shape
-    (rows, columns), and ``:name`` or ``:number`` picks a column, of shape (rows,).
+    A .npy file holds one array, a .npz file several named arrays.  A .csv file holds numbers
+    separated by commas, row by row, optionally below a line of names: it is an array of shape
+    (rows, columns), and ``:name`` or ``:number`` selects a column, of shape (rows,).
     """
     path, key = _path_and_key(reference[1:])
     readers = dict(zip(SUFFIXES, (_from_npy, _from_npz, _from_csv), strict=True))
@@ -40,7 +40,7 @@ def read(reference: str) -> np.ndarray:
 
 
 def _path_and_key(text: str) -> tuple[Path, str | None]:
-    """A path and what stands behind its last colon, unless the colon is part of the path."""
+    """A path and the key after its last colon, unless the colon is part of the path."""
     path, colon, key = text.rpartition(":")
     if not colon or not Path(path).suffix or Path(text).exists():
         return Path(text).expanduser(), None

@@ -1,4 +1,4 @@
-"""How all commands behave: their pages, options that all have, messages and exit codes."""
+"""The behaviour of all commands: help pages, common options, messages and exit codes."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from . import streams
 from .failures import MISUSE, Failure
 from .terminal import complain
 
-#: As shells say it: ended by Ctrl-C; nobody reads the output any more.
+#: Exit codes as in shells: ended by Ctrl-C; the reader of the output has gone.
 INTERRUPTED, UNREAD = 130, 141
 
 _HELP = ("-h", "--help")
 
 
 def _with_headings(page: str) -> str:
-    """A page with its headings in bold, where stdout has colours."""
+    """A page with bold headings if stdout has colours."""
     if not streams.coloured(sys.stdout):
         return page
     return re.sub(r"(?m)^(?:Usage:|[A-Z][\w ]{0,24}:$|\w+\.py:$)", "\x1b[1m\\g<0>\x1b[0m", page)
 
 
 class _Unread(Exception):
-    """The pipe that is written to has no reader any more."""
+    """Raised if the pipe that is written to has no reader any more."""
 
 
 class Command(typer.core.TyperCommand):
-    """A command with a page of ours, ``--color``, and no option that it does not know."""
+    """A command with autojit's help page and ``--color``, which rejects unknown options."""
 
     def get_help(self, ctx: Any) -> str:
         width = pages.page_width(ctx.terminal_width)
@@ -67,9 +67,9 @@ class Command(typer.core.TyperCommand):
 
 
 class Group(typer.core.TyperGroup):
-    """Commands that have a name in common."""
+    """Commands with a common name."""
 
-    #: Headings and the names of commands below them, in order; the others follow.
+    #: Headings, and the names of the commands below them, in order; other commands follow.
     panels: ClassVar[Mapping[str, Sequence[str]]] = {}
     #: Sections at the end of the page.
     after = ""
@@ -106,7 +106,7 @@ class Group(typer.core.TyperGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command line; failures of every kind become a message and an exit code."""
+        """Run the command line; turn failures of every kind into a message and an exit code."""
         streams.choose("auto")
         streams.fit_encodings()
         code = self._run(args, prog_name, extra)
@@ -135,7 +135,7 @@ class Group(typer.core.TyperGroup):
 
 
 class Commands(typer.Typer):
-    """An application, or a part of one, whose commands are :class:`Command`."""
+    """An application, or a part of one, whose commands are of the class :class:`Command`."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(
@@ -151,7 +151,7 @@ class Commands(typer.Typer):
 
 
 def _without_script(command: Any, args: Sequence[str]) -> int:
-    """How many words are the command's own: all, or those up to the script."""
+    """The number of words that belong to the command itself: all, or those up to the script."""
     if not pages.runs_script(command):
         return len(args)
     takes_value = _taking_values(command)
@@ -170,7 +170,7 @@ def _taking_values(command: Any) -> set[str]:
 
 
 def _without_color(args: Sequence[str]) -> list[str]:
-    """The words without ``--color``, which is taken; words after ``--`` stay."""
+    """Apply ``--color``, and return the other words; words after ``--`` stay."""
     kept: list[str] = []
     words = iter(args)
     for word in words:
@@ -191,7 +191,7 @@ def _without_color(args: Sequence[str]) -> list[str]:
 
 
 def _check_options(command: Any, args: Sequence[str], path: str) -> None:
-    """Raise for an option that the command does not have; -1.5 and -inf are numbers."""
+    """Raise for an unknown option; -1.5 and -inf are numbers, not options."""
     options = [p for p in command.params if p.param_type_name == "option"]
     known = {name for option in options for name in option.opts} | {*_HELP, "--color"}
     takes_value = _taking_values(command)
@@ -209,7 +209,7 @@ def _check_options(command: Any, args: Sequence[str], path: str) -> None:
             raise Failure(f"{path} has no option {name}.{closest(name, known)} See {path} --help")
 
 
-#: Options of these names take numbers.
+#: Options with these metavars take numbers.
 _NUMBERS = {"N": (int, "a whole number"), "X": (float, "a number")}
 
 
@@ -231,7 +231,7 @@ def _is_option(word: str) -> bool:
 
 
 def _misuse(error: Any) -> str:
-    """What the library says of a command line, with where to look."""
+    """The library's message about a command line, with a hint where to look."""
     words = str(error.format_message()).strip().rstrip(".")
     context = getattr(error, "ctx", None)
     tail = f"See {context.command_path if context else 'autojit COMMAND'} --help"
@@ -244,6 +244,6 @@ def _misuse(error: Any) -> str:
 
 
 def _leave_pipe() -> None:
-    """Let nothing be written to a pipe that has no reader, at the end of the process either."""
+    """Prevent writes to a pipe without a reader, also at the end of the process."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

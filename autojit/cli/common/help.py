@@ -1,7 +1,7 @@
-"""The pages that ``--help`` prints, from the declarations of the commands.
+"""The help pages that ``--help`` prints, made from the declarations of the commands.
 
-A command's docstring is its page: sentences, and sections.  A section is a heading that ends in a
-colon and lines that are further in: ``name  words``, or a command to paste.
+A command's docstring is its page: sentences, then sections.  A section is a heading that ends with
+a colon, followed by indented lines: ``name  words``, or a command to paste.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-#: Wider lines than this are hard to read.
+#: The largest page width; wider lines are hard to read.
 WIDEST = 88
 
-#: What all commands take, besides their own options.
+#: Options that all commands take.
 COMMON = (
     ("--color WHEN", "auto, always or never. [default: auto]"),
     ("-h, --help", "Show this page."),
 )
 
-#: The files that examples name, which the page of all commands shows.
+#: The files used in examples; the main page shows them.
 EXAMPLE_FILES = ("functions.py", "script.py")
 
 Rows = Sequence[tuple[str, str]]
 
 
 def page_width(given: int | None = None) -> int:
-    """How wide pages are: as wide as the terminal, within limits."""
+    """The width of pages: that of the terminal, within limits."""
     return max(40, min(WIDEST, given or shutil.get_terminal_size((80, 24)).columns))
 
 
@@ -54,7 +54,7 @@ def command_page(command: Any, path: str, width: int) -> str:
 
 
 def _files_of_examples(command: Any, width: int) -> list[str]:
-    """Where the files are shown that the examples name."""
+    """A line that says where the files used in the examples are shown."""
     text = "\n".join(examples(command))
     named = [file for file in EXAMPLE_FILES if file in text]
     if not named:
@@ -66,7 +66,7 @@ def _files_of_examples(command: Any, width: int) -> list[str]:
 def group_page(
     group: Any, path: str, panels: Mapping[str, Sequence[str]], after: str, width: int
 ) -> str:
-    """The page of commands that have a name in common, or of all."""
+    """The page of a group of commands, or of the whole application."""
     sentences, sections = parts(group.help or "")
     lines = [f"Usage: {path} COMMAND …", "", *_paragraphs(sentences, width)]
     names = max(map(len, group.commands))
@@ -82,12 +82,12 @@ def group_page(
 
 
 def runs_script(command: Any) -> bool:
-    """Whether what stands behind the first argument is not the command's, but a script's."""
+    """Whether the words after the first argument belong to a script rather than the command."""
     return not command.context_settings.get("allow_interspersed_args", True)
 
 
 def examples(command: Any) -> list[str]:
-    """The commands on a page that are there to be pasted."""
+    """The example commands on a page, which users can paste."""
     sections = dict(parts(command.help or "")[1])
     return [line.strip() for line in sections.get("Examples", "").splitlines() if line.strip()]
 
@@ -154,7 +154,7 @@ def _sections(sections: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def _rows(rows: Rows, width: int) -> list[str]:
-    """Names in a column and words beside it; where that is too narrow, words below names."""
+    """Names in a column with words beside them; words go below names that are too long."""
     column = max((len(name) for name, _ in rows), default=0)
     column = min(column, max(20, width // 3 - 4))
     lines = []

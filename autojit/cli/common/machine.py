@@ -1,4 +1,4 @@
-"""Results for machines: JSON with every number that JSON can hold, other ones as strings."""
+"""Machine-readable results: JSON, with numbers that JSON lacks as strings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def give_json(found: Any) -> None:
 
 
 def json_text(found: Any) -> str:
-    """An object as JSON; arrays are lists, and what JSON lacks is a string.
+    """An object as JSON; arrays become lists, and values that JSON lacks become strings.
 
     >>> print(json_text({"x": np.array([1.0, np.inf]), "z": 1 + 2j}))
     {
@@ -41,7 +41,7 @@ def json_text(found: Any) -> str:
 
 
 def _plain(found: Any) -> Any:
-    import numpy as np  # not before there are results: completion reads the declarations
+    import numpy as np  # imported late: completion only reads declarations
 
     if isinstance(found, dict):
         return {str(key): _plain(value) for key, value in found.items()}

@@ -1,4 +1,4 @@
-"""Modules from files: a file of Python's, a file of a package, a notebook."""
+"""Modules from files: a Python file, a file of a package, or a notebook."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from autojit.session.progress import shown
 
 from .failures import FAULT, Failure, running
 
-#: What the name of a file with functions ends in.
+#: The endings of files with functions.
 SUFFIXES = (".py", ".ipynb")
 
 _FORM = "TARGET is path/to/file.py:function"
 
 
 def load_module(place: str) -> ModuleType:
-    """The module at the place of a target: a file or a dotted name."""
+    """The module of a target: a file or a dotted name."""
     if place.endswith(SUFFIXES):
         return _of_file(Path(place).expanduser())
     if not all(part.isidentifier() for part in place.split(".")):
@@ -72,7 +72,7 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def _in_package(path: Path) -> tuple[str, Path]:
-    """The module's name in the packages around the file, and the folder that they lie in."""
+    """The module's name, including the packages around the file, and the folder around these."""
     parts, folder = [path.stem], path.parent
     while (folder / "__init__.py").is_file():
         parts.insert(0, folder.name)
@@ -101,8 +101,10 @@ def _of_name(name: str) -> ModuleType:
 
 
 def _files_near(path: Path) -> str:
-    """``" Did you mean x.py?"``, where a file of such a name lies in the same folder; the
-    examples' own files are said to be those."""
+    """``" Did you mean x.py?"`` if the folder contains a file with a similar name.
+
+    For the file of the examples, a hint where to find it.
+    """
     folder = path.parent if path.parent.is_dir() else Path()
     names = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES]
     if near := difflib.get_close_matches(path.name, names, 1):
@@ -116,7 +118,7 @@ def _files_near(path: Path) -> str:
 
 
 def _of_notebook(path: Path, name: str) -> ModuleType:
-    """The module that the code of a notebook's cells makes, run one after the other."""
+    """The module made by running the code cells of a notebook in order."""
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules.setdefault(name, module)
@@ -129,9 +131,9 @@ def _of_notebook(path: Path, name: str) -> ModuleType:
 
 
 def cells(path: Path) -> list[str]:
-    """The code of a notebook's cells, without IPython's own lines.
+    """The code of a notebook's cells, without IPython's special lines.
 
-    Cells are counted as the notebook has them, among those of code.
+    Cells are numbered as in the notebook, counting code cells only.
     """
     try:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -143,7 +145,7 @@ def cells(path: Path) -> list[str]:
 
 
 def _plain(cell: str) -> str:
-    """A cell as Python; lines of IPython's become empty, so that the others keep their numbers.
+    """A cell as Python; IPython's lines become empty, so that the others keep their numbers.
 
     >>> _plain("%matplotlib inline\\nx = 1\\n!ls\\nx?")
     '\\nx = 1\\n\\n'
@@ -165,8 +167,10 @@ def _is_magic(line: str) -> bool:
 
 
 def functions_in(path: Path) -> list[tuple[str, str]]:
-    """The functions that a file defines, with their parameters, methods as ``Class.method``; the
-    file is read, and not run."""
+    """The functions that a file defines, with their parameters; methods as ``Class.method``.
+
+    The file is parsed, not run.
+    """
     try:
         texts = cells(path) if path.suffix == ".ipynb" else [path.read_text(encoding="utf-8")]
         nodes = [node for text in texts for node in ast.parse(text).body]

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and what they stand for."""
+"""Options and arguments shared by several commands, and the values they stand for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from .failures import Failure
 from .terminal import check_output
 
-# So that -1.5 is an argument; what looks like an option and is none is refused by `parse_argument`.
+# Lets -1.5 be an argument; `parse_argument` rejects unknown options.
 NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 
 Target = Annotated[
@@ -49,12 +49,12 @@ Output = Annotated[
 ]
 
 
-#: Formats by the endings of files that are not their names.
+#: Formats for file endings that differ from the format's name.
 _ENDINGS = {".htm": "html", ".md": "markdown", ".gv": "dot"}
 
 
 def format_of(format: str | None, output: Path | None, known: Sequence[str]) -> str:
-    """The format that is asked for: by name, or else by the ending of the file.
+    """The requested format: by name, or else by the ending of the file.
 
     >>> format_of(None, Path("loss.svg"), ["text", "svg"]), format_of(None, None, ["text"])
     ('svg', 'text')
@@ -67,7 +67,7 @@ def format_of(format: str | None, output: Path | None, known: Sequence[str]) -> 
 
 
 def check_range(option: str, value: float, least: float, most: float) -> None:
-    """Raise unless a number is within limits."""
+    """Raise unless a number is within its limits."""
     if not least <= value <= most:
         raise Failure(f"{option} is a number from {least} to {most}; got {value}")
 
@@ -86,7 +86,7 @@ def parsed(
 def read_arguments(
     args: Sequence[str] | None, seed: int, low: float, high: float
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments by position and by name; types become random arrays."""
+    """Positional and named arguments; types become random arrays."""
     import numpy as np
 
     from .arguments import fill, keyword_of, parse_argument
@@ -98,7 +98,7 @@ def read_arguments(
         name, body = keyword_of(text)
         try:
             value = fill(parse_argument(body), rng, low, high)
-        except (MemoryError, ValueError) as error:  # NumPy's words, with the size or the limits
+        except (MemoryError, ValueError) as error:  # show NumPy's message about the size or limits
             raise Failure(f"argument {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
         if name is None and keywords:
             raise Failure(f"argument {text!r} has no name and stands behind one that has: move it")
@@ -118,7 +118,7 @@ def call(
     low: float = 0.0,
     high: float = 1.0,
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """The function and its arguments; the arguments are read first, as that is quick."""
+    """The function and its arguments; the arguments are read first, since that is fast."""
     from .calls import by_position
     from .targets import load
 
@@ -129,7 +129,7 @@ def call(
 def transformed_call(
     target: str, args: Sequence[str] | None, grad: bool, transform: str | None, argnums: str
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """The function with what is applied to it, and its arguments."""
+    """The function after the transformations, and its arguments."""
     f, derived, values = both_calls(target, args, grad, transform, argnums)
     return derived or f, values
 
@@ -137,7 +137,7 @@ def transformed_call(
 def both_calls(
     target: str, args: Sequence[str] | None, grad: bool, transform: str | None, argnums: str
 ) -> tuple[Callable[..., Any], Callable[..., Any] | None, list[Any]]:
-    """The function, what a transformation makes of it if there is one, and the arguments."""
+    """The function, the transformed function or None, and the arguments."""
     from .targets import check_argnums, parse_argnums, transformed, uses_argnums
 
     if grad and transform is not None:

@@ -1,7 +1,7 @@
-"""stdout and stderr: what they can show, which of them shows colours, and who writes where.
+"""stdout and stderr: their encodings and colours, and who writes to which of them.
 
-Results go to stdout; what the user's code prints while it runs goes to stderr, so that a program's
-text or JSON stays whole.
+Results go to stdout. Everything that the user's code prints goes to stderr, so that a program's
+text or JSON stays intact.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 from autojit.session import progress
 
-#: What ``--color`` may be.
+#: The values of ``--color``.
 CHOICES = ("auto", "always", "never")
 
-#: Signs of ours, and what stands for them where the encoding lacks them.
+#: Special characters that autojit prints, and replacements for encodings that lack them.
 _PLAIN = {
     "✓": "ok", "✗": "FAIL", "–": "-", "−": "-", "…": "...", "×": "x", "→": "->", "≤": "<=",
     "≥": ">=", "µ": "u", "·": "*", "≈": "~", "²": "2", "█": "#", "│": "|", "─": "-",
@@ -32,13 +32,15 @@ class _State:
 
 
 def choose(color: str) -> None:
-    """Take ``--color`` for the rest of the command."""
+    """Apply ``--color`` to the rest of the command."""
     _State.choice = color
 
 
 def coloured(stream: Any, environment: Mapping[str, str] | None = None) -> bool:
-    """Whether a stream gets colours: as ``--color`` says, else the environment, else if it is a
-    terminal."""
+    """Whether a stream gets colours.
+
+    ``--color`` decides first, then the environment, then whether the stream is a terminal.
+    """
     if _State.choice != "auto":
         return _State.choice == "always"
     has = os.environ if environment is None else environment
@@ -52,19 +54,19 @@ def coloured(stream: Any, environment: Mapping[str, str] | None = None) -> bool:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether somebody reads along: lines are then folded to the width."""
+    """Whether a stream is a terminal; lines are then folded to its width."""
     with contextlib.suppress(AttributeError, ValueError):  # no stream, or a closed one
         return bool(stream.isatty())
     return False
 
 
 def results() -> Any:
-    """The stream for results: stdout, also while the user's code prints elsewhere."""
+    """The stream for results: stdout, even while the user's code prints elsewhere."""
     return Paper(sys.stdout if _State.results is None else _State.results)
 
 
 class Paper:
-    """A stream that is written to where the line of the progress stood."""
+    """A stream that clears the progress line before it writes."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -79,7 +81,7 @@ class Paper:
 
 @contextmanager
 def prints_aside() -> Iterator[None]:
-    """A block in which ``print`` writes to stderr."""
+    """A context in which ``print`` writes to stderr."""
     if _State.results is not None:
         yield
         return
@@ -105,7 +107,7 @@ codecs.register_error("autojit.plain", _replace)
 
 
 def fit_encodings() -> None:
-    """Let both streams write plain signs for what their encoding lacks."""
+    """Let both streams replace characters that their encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             if not (stream.encoding or "").lower().startswith("utf"):
@@ -113,7 +115,7 @@ def fit_encodings() -> None:
 
 
 def printable(text: str, encoding: str) -> str:
-    """The text with plain signs for what the encoding lacks.
+    """The text with replacements for characters that the encoding lacks.
 
     >>> printable("3 × 4 → ✓", "ascii")
     '3 x 4 -> ok'

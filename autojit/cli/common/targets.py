@@ -1,4 +1,4 @@
-"""``path/to/file.py:function`` or ``package.module:function``, and what is applied to it."""
+"""``path/to/file.py:function`` or ``package.module:function``, and transformations of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .modules import SUFFIXES, functions_in, load_module
 
 _autojit = importlib.import_module("autojit")
 
-#: Transformations that make a function of a function, by their public names.
+#: Transformations that turn a function into a function, by their public names.
 TRANSFORMATIONS = (
     "jit", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "hvp", "vmap",
     "checkpoint", "stop_gradient",
@@ -27,7 +27,7 @@ _WITH_ARGNUMS = {"grad", "value_and_grad", "jacfwd", "jacrev", "hessian"}
 
 
 def load(target: str) -> Callable[..., Any]:
-    """The function that a target names."""
+    """The function that a target refers to."""
     place, colon, name = target.rpartition(":")
     if not (colon and place and name):
         raise Failure(
@@ -47,10 +47,10 @@ def load(target: str) -> Callable[..., Any]:
 
 
 def _meant(text: str) -> str:
-    """Which targets a file, a module or a function by itself may stand for."""
+    """A hint for a file, a module or a function without the rest: the targets it may stand for."""
     place = Path(text if text.endswith(SUFFIXES) else text.replace(".", "/") + ".py")
     known = [f"{text}:{name}" for name, _ in functions_in(place)]
-    if not known and text.isidentifier():  # at most so many files are read
+    if not known and text.isidentifier():  # only a few files are read
         files = sorted(path for end in SUFFIXES for path in Path().glob(f"*{end}"))[:40]
         known = [f"{p}:{text}" for p in files if text in dict(functions_in(p))]
     if not known:
@@ -61,7 +61,7 @@ def _meant(text: str) -> str:
 
 
 def _instead(module: ModuleType, owner: Any, name: str) -> str:
-    """What the module offers instead, or a class in it."""
+    """A hint: similar names in the module, or in a class of it."""
     if owner is not module:
         prefix, _, method = name.rpartition(".")
         known = [n for n in dir(owner) if not n.startswith("_")]
@@ -109,7 +109,7 @@ def transformation_names(transform: str) -> list[str]:
 
 
 def parse_argnums(text: str, f: Callable[..., Any] | None = None) -> int | tuple[int, ...]:
-    """``0`` or ``0,1``; the names of a function's arguments stand for their positions.
+    """``0`` or ``0,1``; names of the function's arguments stand for their positions.
 
     >>> parse_argnums("0,1"), parse_argnums("x", lambda w, x: w * x)
     ((0, 1), 1)
@@ -129,12 +129,12 @@ def parse_argnums(text: str, f: Callable[..., Any] | None = None) -> int | tuple
 
 
 def uses_argnums(transform: str) -> bool:
-    """Whether one of the transformations differentiates by ``--argnums``."""
+    """Whether one of the transformations uses ``--argnums``."""
     return bool(_WITH_ARGNUMS.intersection(transformation_names(transform)))
 
 
 def check_argnums(argnums: int | tuple[int, ...], args: Sequence[Any]) -> None:
-    """Raise unless there are such positions."""
+    """Raise unless the function has arguments at these positions."""
     for position in argnums if isinstance(argnums, tuple) else (argnums,):
         if not -len(args) <= position < len(args):
             known = f"0 to {len(args) - 1}" if args else "none"

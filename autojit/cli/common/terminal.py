@@ -1,4 +1,4 @@
-"""Printing: plain to a pipe, coloured and wrapped on a terminal; files replaced whole."""
+"""Printing: plain text to a pipe, colours and folded lines on a terminal; writing of files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .streams import Paper, coloured, is_terminal, printable, results
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Words for a state, where the terminal shows Unicode and where it does not.
+#: Marks for a state, for terminals with and without Unicode.
 MARKS = {"ok": ("✓", "ok"), "failed": ("✗", "FAIL"), "absent": ("–", "-")}
 _STYLES = {"ok": "green", "failed": "bold red", "absent": "dim"}
 
@@ -52,7 +52,7 @@ PROFILE = {
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console on the present stdout or stderr; colours where :func:`coloured` says so."""
+    """A console on the current stdout or stderr, with colours if :func:`coloured` says so."""
     from rich.console import Console
 
     stream: Any = Paper(sys.stderr) if stderr else results()
@@ -70,12 +70,12 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def _unread() -> None:
-    """Say that nobody reads any more, as writing elsewhere does; rich would leave with code 1."""
+    """Raise if the reader has gone, as for other writes; rich would exit with code 1."""
     raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def complain(message: str) -> None:
-    """``error: …`` on stderr; lines are not broken in a pipe."""
+    """Print ``error: …`` on stderr; lines are not folded in a pipe."""
     from rich.text import Text
 
     to = console(stderr=True)
@@ -89,7 +89,7 @@ def complain(message: str) -> None:
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Print a failure on stderr and leave with its code.  Also a decorator."""
+    """Print a failure on stderr, and exit with its code.  Also usable as a decorator."""
     import typer
 
     try:
@@ -100,7 +100,7 @@ def reporting() -> Iterator[None]:
 
 
 def say(words: str, style: str | None = None) -> None:
-    """A sentence on stdout, folded on a terminal; names of files stay whole."""
+    """Print a sentence on stdout, folded on a terminal; file names stay whole."""
     from rich.text import Text
 
     to = console()
@@ -110,17 +110,17 @@ def say(words: str, style: str | None = None) -> None:
 
 
 def show(text: str, styles: Mapping[str, str] = CODE) -> None:
-    """Code on stdout: as it is in a pipe, on a terminal folded and with colours."""
+    """Print code on stdout: unchanged in a pipe, folded and coloured on a terminal."""
     text = text.rstrip("\n")
     to = console()
     if to.is_terminal:
-        text = text.replace(os.getcwd() + os.sep, "")  # files as one would name them here
+        text = text.replace(os.getcwd() + os.sep, "")  # shorten paths in the current folder
         text = "\n".join(fold(line, to.width) for line in text.split("\n"))
     colour(text, styles, to)
 
 
 def colour(text: str, styles: Mapping[str, str], to: Console) -> None:
-    """A text whose lines are broken already, in colours where there are any."""
+    """Print a text whose lines are already folded, in colours if the stream has them."""
     if not coloured(to.file):
         to.file.write(text.rstrip("\n") + "\n")
         return
@@ -133,8 +133,9 @@ def colour(text: str, styles: Mapping[str, str], to: Console) -> None:
 
 
 def fold(line: str, width: int, *, whole: bool = False, further: int = 4) -> str:
-    """A line that is too long as several, which begin four places further in; words that are too
-    long themselves are taken apart unless they are to stay whole.
+    """Fold a line that is too long; the further lines are indented by four more columns.
+
+    Words that are longer than a line are broken, unless ``whole`` is set.
 
     >>> print(fold("  %3: f64[3] = mul %1, %2  # loss.py:4", 30))
       %3: f64[3] = mul %1, %2
@@ -162,14 +163,14 @@ def fold(line: str, width: int, *, whole: bool = False, further: int = 4) -> str
 
 
 def put(text: str) -> None:
-    """A text on stdout as it is."""
+    """Print a text on stdout unchanged."""
     results().write(text + "\n")
 
 
 def give(
     text: str, output: Path | None, *, is_code: bool = True, styles: Mapping[str, str] = CODE
 ) -> None:
-    """Print a text, or write it to a file; only code is folded and gets colours."""
+    """Print a text, or write it to a file; only code is folded and coloured."""
     if output is None and is_code:
         show(text, styles)
     elif output is None:
@@ -179,14 +180,14 @@ def give(
 
 
 def check_for_reading(format: str, output: Path | None, name: str) -> None:
-    """Raise where a page or a picture would fill the terminal; into a pipe it goes as it is."""
+    """Raise if a page or picture would fill the terminal; in a pipe it is written unchanged."""
     if format in ("html", "svg") and output is None and console().is_terminal:
         kind = "page" if format == "html" else "picture"
         raise Failure(f"--format {format} is a {kind}: give it a file, -o {name}.{format}")
 
 
 def mark(state: str, encoding: str) -> str:
-    """The sign of a state in an encoding.
+    """The mark of a state in an encoding.
 
     >>> mark("ok", "utf-8"), mark("failed", "ascii")
     ('✓', 'FAIL')
@@ -195,7 +196,7 @@ def mark(state: str, encoding: str) -> str:
 
 
 def state_line(to: Console, state: str, name: str, words: str, width: int = 12) -> None:
-    """One line of a report: mark, name, words; on a terminal the words wrap in their column."""
+    """Print a line of a report: mark, name, words; on a terminal the words wrap in their column."""
     from rich.text import Text
 
     sign = mark(state, to.encoding)
@@ -210,7 +211,7 @@ def state_line(to: Console, state: str, name: str, words: str, width: int = 12) 
 
 
 def check_output(path: Path | None) -> Path | None:
-    """The path, if a file can be written there: asked before the work is done."""
+    """The path, after a check that a file can be written there, before the work begins."""
     if path is None:
         return None
     if path.is_dir():
@@ -226,7 +227,7 @@ def check_output(path: Path | None) -> Path | None:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file aside and rename it: readers see the old text or the new one."""
+    """Write a temporary file and rename it, so that readers see the old or the new text."""
     check_output(path)
     try:
         write_whole(path, text if text.endswith("\n") else text + "\n")

@@ -1,1 +1,1 @@
-"""``autojit coverage``: which functions of NumPy and SciPy take traced arrays."""
+"""``autojit coverage``: the functions of NumPy and SciPy that accept traced arrays."""

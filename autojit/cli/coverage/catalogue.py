@@ -1,4 +1,4 @@
-"""The public functions of NumPy and SciPy, and which of them autojit's tables answer for."""
+"""The public functions of NumPy and SciPy, and which of them autojit implements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .reasons import OTHERS, REFUSED, reasons
 
-#: Namespaces, and parts of them whose functions count with theirs.
+#: Namespaces, and the submodules whose functions count as theirs.
 NAMESPACES: dict[str, tuple[str, ...]] = {
     "numpy": (),
     "numpy.linalg": (),
@@ -34,13 +34,13 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
 
 
 class Function(NamedTuple):
-    """A public function, and how it stands with it."""
+    """A public function, and its state."""
 
     namespace: str
     name: str
-    #: covered, refused, missing, or other: no array of numbers is given to it.
+    #: covered, refused, missing, or other (a function that takes no array of numbers).
     state: str
-    #: Why, where it is not covered or not counted.
+    #: The reason if it is not covered or not counted.
     reason: str = ""
 
     @property
@@ -83,11 +83,11 @@ def _of_module(module: ModuleType) -> Iterator[tuple[str, Any]]:
             yield name, function
 
 
-# -- what the tables say ----------------------------------------------------------------
+# -- autojit's tables --------------------------------------------------------------------
 
 
 def _answered(namespace: str) -> Any:
-    """Whether a function is answered, given its name and itself."""
+    """A predicate that decides by name and function whether a function is implemented."""
     if namespace.startswith("scipy."):
         return _answered_by_scipy(namespace)
     sampled = _sampled()
@@ -102,8 +102,10 @@ def _answered(namespace: str) -> Any:
 
 @cache
 def _sampled() -> frozenset[str]:
-    """Functions that autojit's tables need not hold, since they are Python over others: those of
-    the sample calls."""
+    """The functions of the sample calls.
+
+    autojit's tables need not contain them if they are Python code that calls other functions.
+    """
     from .evidence import sampled_functions
 
     return sampled_functions()
@@ -149,6 +151,6 @@ def _answered_by_scipy(namespace: str) -> Any:
 
 
 def _is_family(function: Any) -> bool:
-    """Whether it is a distribution of ``scipy.stats`` that has formulas."""
+    """Whether a function is a distribution of ``scipy.stats`` that has formulas."""
     families = sys.modules.get("autojit.scipy.stats.families.family")
     return families is not None and getattr(function, "name", None) in families.FAMILIES

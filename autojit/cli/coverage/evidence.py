@@ -1,6 +1,6 @@
-"""Sample calls, run: values beside NumPy's, derivatives, batches and compiled code.
+"""Tests by sample calls: values compared with NumPy's, derivatives, batches and compiled code.
 
-Derivatives of both modes are compared with each other and with a central difference.
+Derivatives of both modes are compared with each other and with central differences.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from .calls import of_numpy, of_numpy_parts, of_polynomials
 
-#: What the names in the calls stand for: the arguments that are traced.
+#: The arguments that the names in the calls stand for; they are traced.
 ARGUMENTS: dict[str, Any] = {
     "x": np.array([0.3, 1.7, -0.8, 2.4, 0.9, -1.6]),
     "y": np.array([1.2, -0.4, 0.7, -2.2, 1.9, 0.35]),
@@ -41,7 +41,7 @@ class Call(NamedTuple):
     """One line of the table."""
 
     text: str
-    #: The function that it is for, such as ``np.sin``.
+    #: The function that the call tests, such as ``np.sin``.
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -52,7 +52,7 @@ class Call(NamedTuple):
 
 @cache
 def calls() -> tuple[Call, ...]:
-    """All sample calls of functions that this NumPy has."""
+    """All sample calls whose function exists in this version of NumPy."""
     tables = (
         of_numpy.CALLS, of_numpy_parts.LINALG, of_numpy_parts.FFT, of_numpy_parts.STRIDES,
         of_polynomials.CALLS,
@@ -62,7 +62,7 @@ def calls() -> tuple[Call, ...]:
 
 
 def _exists(name: str) -> bool:
-    """Whether this NumPy has a function: some versions drop names."""
+    """Whether this version of NumPy has a function; some versions drop names."""
     try:
         operator.attrgetter(name.partition(".")[2])(np)
     except AttributeError:
@@ -71,7 +71,7 @@ def _exists(name: str) -> bool:
 
 
 def sampled_functions() -> frozenset[str]:
-    """Names of the functions that there are calls of."""
+    """The names of the functions with sample calls."""
     return frozenset(call.name for call in calls())
 
 
@@ -95,7 +95,7 @@ def parsed(line: str) -> Call:
 
 
 def _first_name(tree: ast.AST) -> str:
-    """The first dotted name of NumPy in the text."""
+    """The first dotted name of NumPy in an expression."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     dotted = [(node.lineno, node.col_offset, ast.unparse(node)) for node in found]
     named = [d for d in dotted if d[2].replace(".", "").isidentifier() and d[2].startswith("np.")]
@@ -103,15 +103,15 @@ def _first_name(tree: ast.AST) -> str:
     return max((name for at, col, name in named if (at, col) == (line, column)), key=len)
 
 
-# -- what is run ------------------------------------------------------------------------
+# -- checks ---------------------------------------------------------------------------
 
 
 class Failed(Exception):
-    """A call whose result is not what it should be."""
+    """Raised if a call has a wrong result."""
 
 
 def check_forward(call: Call) -> None:
-    """The values, in the interpreter."""
+    """Check the values that the interpreter computes."""
     from autojit import trace
 
     wanted = leaves(call.function(*call.drawn()))
@@ -120,14 +120,14 @@ def check_forward(call: Call) -> None:
 
 
 def check_compiled(call: Call) -> None:
-    """The values of compiled code."""
+    """Check the values that compiled code computes."""
     from autojit import jit
 
     _compare(call, leaves(jit(call.function)(*call.drawn())), leaves(call.function(*call.drawn())))
 
 
 def check_batched(call: Call) -> None:
-    """Two calls at once."""
+    """Check a batch of two calls."""
     from autojit import disable_jit, vmap
 
     if not call.arguments:
@@ -139,7 +139,7 @@ def check_batched(call: Call) -> None:
 
 
 def check_derivative(call: Call) -> bool:
-    """Both modes and a central difference; False where nothing is differentiated."""
+    """Check both modes against a central difference; False if nothing is differentiable."""
     from autojit import disable_jit, grad, jvp
 
     places = [i for i, x in enumerate(call.arguments) if x.dtype.kind in "fc"]
@@ -174,7 +174,7 @@ def check_derivative(call: Call) -> bool:
 
 
 def leaves(result: Any) -> list[Any]:
-    """The arrays and numbers of a result."""
+    """The arrays and numbers in a result."""
     if isinstance(result, (tuple, list)):
         return [leaf for part in result for leaf in leaves(part)]
     is_number = isinstance(result, (np.ndarray, np.generic, float, int, complex, bool))
@@ -192,7 +192,7 @@ def _compare(call: Call, found: list[Any], wanted: list[Any], *, dtypes: bool = 
 
 
 def _weighted_sum(call: Call, wanted: list[Any]) -> Callable[..., Any]:
-    """A number with another weight for each element of the results."""
+    """A scalar function: the sum of the results' elements with different weights."""
     from autojit.tracing.created_arrays import is_traced
     from autojit.tracing.hooks import hooks
 
@@ -217,7 +217,7 @@ def _tangent(x: Any) -> Any:
 
 
 def found(call: Call, *, compiled: bool) -> dict[str, str]:
-    """What holds of a call: yes, no, or a dash where it does not apply."""
+    """The outcome of each check of a call: yes, no, or a dash if it does not apply."""
     checks: dict[str, Callable[[Call], Any]] = {
         "values": check_forward, "derivatives": check_derivative, "batched": check_batched,
     }  # fmt: skip
@@ -236,7 +236,7 @@ def _outcome(check: Callable[[Call], Any], call: Call) -> str:
 
 
 def by_function(*, compiled: bool) -> Iterator[tuple[str, dict[str, str]]]:
-    """What holds of all calls of a function together."""
+    """The combined outcome of all calls of each function."""
     rows: dict[str, dict[str, str]] = {}
     for call in calls():
         for column, outcome in found(call, compiled=compiled).items():

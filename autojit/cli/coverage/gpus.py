@@ -1,4 +1,4 @@
-"""Which covered functions compile for a GPU: their values, in sample calls.
+"""The covered functions that compile for a GPU: their values, in sample calls.
 
 Tests print these calls as device programs.  A family of distributions compiles if the logarithm of
 its density does.
@@ -12,7 +12,7 @@ from .catalogue import Function
 
 _C = "SciPy's code in C"
 _EIGENVALUES = "eigenvalues without symmetry (cuSOLVER has them)"
-#: What runs on the CPU alone, by the reason; all other covered functions compile.
+#: Functions that run only on the CPU, by reason; all other covered functions compile.
 ON_THE_CPU: dict[str, dict[str, str]] = {
     "numpy": {_EIGENVALUES: "roots", _C: "i0"},
     "numpy.linalg": {_EIGENVALUES: "eig eigvals"},
@@ -47,7 +47,7 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
     },
     "scipy.spatial.distance": {},
 }
-#: Functions that are formulas; all others of the namespace call SciPy's own code in C.
+#: Functions that are formulas; all others of the namespace call SciPy's C code.
 FORMULAS: dict[str, str] = {
     "scipy.special": "assoc_legendre_p assoc_legendre_p_all cbrt digamma diric entr erf erfc "
     "erfcinv erfcx erfinv exp10 exp2 expit expm1 gamma gammaln huber kl_div legendre_p "
@@ -68,12 +68,12 @@ def compiling(rows: Sequence[Function]) -> list[str]:
 
 
 def words(rows: Sequence[Function]) -> str:
-    """How many that are, for the page."""
+    """The number of these functions, as text for the page."""
     return str(len(compiling(rows)))
 
 
 def remarks(namespace: str) -> dict[str, list[str]]:
-    """Lines of the page: what runs on the CPU alone, or what does not."""
+    """Lines of the page: functions that run only on the CPU, or those that also run on a GPU."""
     if namespace in FORMULAS:
         return {"On a GPU (others call SciPy's code in C)": FORMULAS[namespace].split()}
     return {

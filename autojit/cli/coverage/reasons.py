@@ -1,10 +1,10 @@
-"""Why public functions are not covered, or not counted."""
+"""The reasons why public functions are not covered or not counted."""
 
 from __future__ import annotations
 
 from . import reasons_scipy
 
-#: Functions that no array of numbers is given to.  They are not counted.
+#: Functions that take no array of numbers.  They are not counted.
 OTHERS: dict[str, dict[str, str]] = {
     "numpy": {
         "files": "fromfile fromregex genfromtxt load loadtxt save savetxt savez savez_compressed",
@@ -18,7 +18,7 @@ OTHERS: dict[str, dict[str, str]] = {
     **reasons_scipy.OTHERS,
 }  # fmt: skip
 
-#: Functions of arrays that are refused.
+#: Functions of arrays that autojit refuses.
 REFUSED: dict[str, dict[str, str]] = {
     "numpy": {
         "the layout in memory is not known": "isfortran may_share_memory nested_iters "
@@ -35,7 +35,7 @@ REFUSED: dict[str, dict[str, str]] = {
 
 
 def reasons(table: dict[str, dict[str, str]], namespace: str) -> dict[str, str]:
-    """The reason by name.
+    """The reason for each function, by name.
 
     >>> reasons(REFUSED, "numpy")["bmat"]
     'np.matrix is not covered'

@@ -1,5 +1,7 @@
-"""Why functions of SciPy are not covered, or not counted.  What is in neither table is not covered
-yet."""
+"""The reasons why functions of SciPy are not covered or not counted.
+
+Functions in neither table are not covered yet.
+"""
 
 from __future__ import annotations
 

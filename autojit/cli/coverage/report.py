@@ -24,7 +24,7 @@ Evidence = dict[str, dict[str, str]]
 
 
 def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) -> str:
-    """The table of some namespaces, or of all.  A failure for one that is not known."""
+    """The table of some namespaces, or of all; an unknown namespace is a failure."""
     check_format(format, FORMATS)
     for name in namespaces:
         if name not in NAMESPACES:
@@ -39,7 +39,7 @@ def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) 
 
 
 class Count:
-    """How many functions of a namespace are in which state."""
+    """The number of functions of a namespace in each state."""
 
     def __init__(self, rows: Sequence[Function]) -> None:
         states = [row.state for row in rows]
@@ -60,7 +60,7 @@ def by_namespace(rows: Sequence[Function]) -> dict[str, list[Function]]:
 
 
 def as_text(rows: Sequence[Function], evidence: Evidence) -> str:
-    """Counts, then what is missing or refused, and samples that fail."""
+    """Counts, followed by functions that are missing or refused, and by samples that fail."""
     groups = by_namespace(rows)
     width = max(map(len, groups))
     lines = [f"{'':{width}}  covered  refused  missing  share"]
@@ -79,7 +79,7 @@ def as_text(rows: Sequence[Function], evidence: Evidence) -> str:
 
 
 def without(group: Sequence[Function]) -> dict[str, list[str]]:
-    """Functions that are not covered, by the reason."""
+    """Functions that are not covered or not counted, by reason."""
     found: dict[str, list[str]] = {}
     for row in group:
         if row.state == "missing":
@@ -128,7 +128,7 @@ def versions() -> str:
 
 
 def as_markdown(rows: Sequence[Function], evidence: Evidence) -> str:
-    """A page: counts, and for each namespace what is covered and what is not."""
+    """A page with counts, and the covered and uncovered functions of each namespace."""
     groups = by_namespace(rows)
     lines = [
         "# Coverage",

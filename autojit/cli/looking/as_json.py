@@ -1,7 +1,7 @@
 """Programs as JSON: an object with typed inputs, a list of ops, and outputs.
 
-Values are named by number in the order of their definition, as in the text.  Dtypes,
-complex numbers, infinities and NaN are strings, as the text prints them.
+Values are numbered in the order of their definition, as in the text.  Dtypes, complex numbers,
+infinities and NaN are strings in the text's notation.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from autojit.staging.inspection import Lowered
 
 
 def as_json(lowered: Lowered, stage: str) -> str:
-    """The JSON text of the traced or the optimised program."""
+    """The JSON text of the traced or optimised program."""
     program = lowered.program if stage == "trace" else optimize(lowered.program)
     return json.dumps(program_object(program), indent=2)
 
 
 def program_object(program: Program) -> dict[str, Any]:
-    """A program as objects that JSON holds.
+    """A program as an object that JSON can represent.
 
     >>> p = autojit.parse('''program p(%0: f64[3]) {
     ...   %1: f64[3] = sin %0

@@ -1,4 +1,4 @@
-"""``autojit diff``: two programs, line by line, up to the names of values."""
+"""``autojit diff``: compares two programs line by line, up to the names of values."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from autojit.staging.execute import target_errors
 from .listings import Row, as_lines, compared
 
 STAGES = ("trace", "optimized", "loops")
-#: Lines that are the same and stand further from a difference are left out.
+#: Equal lines farther than this from a difference are omitted.
 CONTEXT = 3
-#: Columns from which two listings stand beside each other on a terminal.
+#: The width from which a terminal shows two listings side by side.
 WIDE = 120
 
 Unit = Any
-#: How a target becomes a function with its arguments.
+#: Turns a target into a function and its arguments.
 Called = Callable[[str], tuple[Callable[..., Any], list[Any]]]
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is that of a file with a program, and not a TARGET."""
+    """Whether a name refers to a file with a program rather than a TARGET."""
     return name == "-" or ":" not in name or Path(name).is_file()
 
 
 def units(a: str, b: str, stage: str | None, called: Called) -> tuple[Unit, Unit]:
-    """The two programs, or loop programs, at a stage: files are as they are unless one is given."""
+    """The two programs, or loop programs, at a stage; files are unchanged unless one is given."""
     if stage is not None and stage not in STAGES:
         raise Failure(
             f"--stage: there is no stage {stage!r}.{closest(stage, STAGES)} "
@@ -73,7 +73,7 @@ def _at(program: Unit, stage: str, name: str) -> Unit:
 
 
 def show(a: str, b: str, first: Unit, second: Unit, format: str = "text") -> bool:
-    """Print how they differ; whether they are equal up to the names of values."""
+    """Print the differences; return whether the programs are equal up to the names of values."""
     from rich.text import Text
 
     rows = compared(as_lines(first), as_lines(second))
@@ -90,7 +90,7 @@ def show(a: str, b: str, first: Unit, second: Unit, format: str = "text") -> boo
     lines = [("---", a, ""), ("+++", b, "")]
     for mark, text in _beside(rows, to.width) if wide else _below(rows):
         lines.append((mark, text, mark))
-    # Folded lines begin further in, below their mark.
+    # Folded lines are indented below their mark.
     styles = {"-": "red", "+": "green", "!": "yellow"}
     for lead, text, mark in lines:
         shown = f"{lead} {text}".rstrip()
@@ -101,7 +101,7 @@ def show(a: str, b: str, first: Unit, second: Unit, format: str = "text") -> boo
 
 
 def _near(rows: Sequence[Row]) -> list[Row | None]:
-    """The rows that differ and those around them; None where others are left out."""
+    """The rows that differ and those around them; None stands for omitted rows."""
     wanted = {
         near for k, row in enumerate(rows) if row.mark != " "
         for near in range(k - CONTEXT, k + CONTEXT + 1)
@@ -117,7 +117,7 @@ def _near(rows: Sequence[Row]) -> list[Row | None]:
 
 
 def _below(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """One listing: what is left out is marked by -, what comes in by +."""
+    """One listing, in which - marks removed lines and + marks added lines."""
     found = []
     for row in _near(rows):
         if row is None:
@@ -130,7 +130,7 @@ def _below(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def _beside(rows: Sequence[Row], width: int) -> list[tuple[str, str]]:
-    """Two listings: what is left out beside what comes in at its place."""
+    """Two listings, with removed lines beside the lines added in their place."""
     room = (width - 5) // 2
     found: list[tuple[str, str]] = []
     pending: list[Row] = []

@@ -23,19 +23,19 @@ _GPU_STAGES = ("cuda", "ptx")
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be printed: a stage (or ``all``), or what passes did; and how."""
+    """The choice of what to print: a stage (or ``all``), or the work of passes; and the format."""
 
     stage: str | None
     passes: bool
     print_after: str | None
     remarks: bool
     format: str
-    #: How a picture looks; where it differs from the default one, a picture is wanted.
+    #: The look of a picture; if it differs from the default, a picture is wanted.
     look: Look
 
     @property
     def is_picture(self) -> bool:
-        """Whether a picture is wanted, and not a text."""
+        """Whether a picture is wanted rather than a text."""
         is_new = self.format == "json" and self.stage == "loops"
         return self.format in PICTURES or self.look.adjoint or is_new
 
@@ -45,7 +45,7 @@ class Choice:
         return self.stage == "all" and self.format == "html"
 
     def check(self) -> None:
-        """Raise unless there is such a thing, in that format."""
+        """Raise unless the choice exists in the format."""
         others = {
             "--stage": self.stage is not None,
             "--passes": self.passes,
@@ -75,7 +75,7 @@ class Choice:
 
 
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
-    """Print what was chosen, or write it to a file."""
+    """Print the chosen output, or write it to a file."""
     if what.passes or what.print_after is not None or what.remarks:
         styles = LISTING if what.passes else CODE
         give(_of_passes(f, args, what), output, is_code=what.format != "json", styles=styles)
@@ -100,7 +100,7 @@ def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path 
 def page(
     f: Callable[..., Any], derived: Callable[..., Any] | None, args: Sequence[Any], *, is_grad: bool
 ) -> str:
-    """The page of all stages of a function, and of what a transformation makes of it."""
+    """The page of all stages of a function, and of the transformed function if there is one."""
     from autojit.drawing.stages.page import page_of
     from autojit.staging.execute import target_errors
 
@@ -128,7 +128,7 @@ def _check_format(format: str) -> None:
 
 
 def _check_stage(stage: str) -> None:
-    """Raise unless there is such a stage."""
+    """Raise unless the stage exists."""
     if stage not in (*STAGES, "all"):
         raise Failure(
             f"--stage: there is no stage {stage!r}.{closest(stage, STAGES)} "
@@ -137,7 +137,7 @@ def _check_stage(stage: str) -> None:
 
 
 def _check_program(stage: str, format: str) -> None:
-    """Raise unless a program of a stage has that format."""
+    """Raise unless the program of a stage has the format."""
     if format not in FORMATS:
         raise Failure(
             f"--format: there are {', '.join(KNOWN)}; got {format!r}.{closest(format, KNOWN)}"
@@ -161,7 +161,7 @@ def _text(lowered: Lowered, stage: str) -> str:
 
 
 def _every_stage(lowered: Lowered) -> str:
-    """All stages, each under a heading; one for the GPU that this machine lacks says why."""
+    """All stages, each below a heading; unavailable stages for a GPU give the reason."""
     parts = []
     for stage in STAGES:
         try:

@@ -1,4 +1,4 @@
-"""``autojit explain``: what the compiled code of a function does, and why."""
+"""``autojit explain``: explains the compiled code of a function."""
 
 from __future__ import annotations
 

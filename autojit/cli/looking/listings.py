@@ -1,4 +1,4 @@
-"""Programs as lines whose names are apart from their text, so that two can be aligned."""
+"""Programs as lines in which names are separate from the text, so that listings can be aligned."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from autojit.ir.tools.text import print_static
 
 @dataclass(frozen=True)
 class Line:
-    """``parts`` stand around ``names``; the first ``defines`` of these are set here."""
+    """A line: ``parts`` of text around ``names``; the first ``defines`` names are defined here."""
 
     parts: tuple[str, ...]
     names: tuple[Hashable, ...]
     defines: int
-    #: How the listing that it is from calls its names.
+    #: The names in the line's own listing.
     own: tuple[str, ...]
 
     def text(self, called: dict[Hashable, str]) -> str:
-        """The line, with other names for some."""
+        """The line, with other names for some values."""
         names = [called.get(n, own) for n, own in zip(self.names, self.own, strict=True)]
         inner = "".join(f"{name}{part}" for name, part in zip(names, self.parts[1:], strict=True))
         return self.parts[0] + inner
 
 
-#: Where a name stands.
+#: Marks the position of a name.
 _HERE = "\0"
 
 
 def program_lines(program: Program, indent: str = "", title: str = "program") -> Iterator[Line]:
-    """The lines of a program; those of bodies follow the op that they belong to."""
+    """The lines of a program; the lines of bodies follow their op."""
     numbers: dict[Value, str] = {}
 
     def called(values: Sequence[Value]) -> list[str]:
@@ -62,7 +62,7 @@ def program_lines(program: Program, indent: str = "", title: str = "program") ->
 
 
 def _line(text: str, names: Sequence[Hashable], defines: int, own: Sequence[str]) -> Line:
-    """A line of a text in which a mark stands for each name."""
+    """The line of a text in which a mark stands for each name."""
     return Line(tuple(text.split(_HERE)), tuple(names), defines, tuple(own))
 
 
@@ -85,9 +85,9 @@ _SCALAR = re.compile(r"\b[sa]\d+\b")
 
 
 def loop_lines(program: LoopProgram) -> Iterator[Line]:
-    """The lines of a loop program; scalars and accumulators have names, in each kernel others."""
+    """The lines of a loop program; the names of scalars and accumulators are local to a kernel."""
     kernel = 0
-    for text in print_loops(program).splitlines()[1:]:  # the first has the program's name
+    for text in print_loops(program).splitlines()[1:]:  # the first line has the program's name
         kernel += text.lstrip().startswith("kernel ")
         own = _SCALAR.findall(text)
         is_set = re.match(r"\s*[sa]\d+(: \w+)? = ", text) is not None
@@ -95,13 +95,15 @@ def loop_lines(program: LoopProgram) -> Iterator[Line]:
         yield Line(tuple(_SCALAR.split(text)), names, int(is_set), tuple(own))
 
 
-# -- two of them -----------------------------------------------------------------------
+# -- comparison ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of either listing, or a pair; ``mark`` is as in a diff, and ``!`` where a pair differs
-    in the values that it reads."""
+    """A line of one listing, or a pair of lines.
+
+    ``mark`` is as in a diff, or ``!`` if a pair differs in the values that it reads.
+    """
 
     mark: str
     left: str | None
@@ -109,8 +111,11 @@ class Row:
 
 
 def compared(a: Sequence[Line], b: Sequence[Line]) -> list[Row]:
-    """The lines beside each other.  Values that agree have their names of the first listing, those
-    of the second alone are marked by ``'``."""
+    """Align the lines of two listings.
+
+    Corresponding values have their names from the first listing; names of values that exist only in
+    the second one end with ``'``.
+    """
     same: dict[Hashable, Hashable] = {}
     called: dict[Hashable, str] = {}
     rows: list[Row] = []
@@ -132,7 +137,7 @@ def compared(a: Sequence[Line], b: Sequence[Line]) -> list[Row]:
 
 
 def _gives_the_same(x: Line, y: Line) -> bool:
-    """Whether one line takes the other's place: both set values, of the same types."""
+    """Whether one line replaces the other: both define values of the same types."""
     first, second = (
         (*line.parts[: line.defines], line.parts[line.defines].partition(" = ")[0])
         for line in (x, y)

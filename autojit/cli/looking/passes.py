@@ -1,4 +1,4 @@
-"""``autojit dump --passes``, ``--print-after`` and ``autojit opt``: passes, one by one."""
+"""``autojit dump --passes``, ``--print-after``, ``autojit opt``: single passes, and their work."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from autojit.staging.execute import target_errors
 
 from .as_json import program_object
 
-#: What ``opt`` runs by one name, beside single passes.
+#: Pipelines that ``opt`` runs by name, besides single passes.
 PIPELINES = {"optimize": OPTIMIZE, "prepare": PREPARE}
 
 
-# -- what ran ------------------------------------------------------------------------
+# -- records -------------------------------------------------------------------------
 
 
 def recorded(f: Callable[..., Any], args: Sequence[Any], print_after: Sequence[str] = ()) -> Record:
-    """The record of a function's way to loops, from its trace on."""
-    transform_cache.clear()  # what was made before would not run again
+    """The record of compiling a function from its trace to loops."""
+    transform_cache.clear()  # cached results would skip passes
     with recording(print_after) as record, running(getattr(f, "__name__", "the function")):
         executable = Executable(jit(f).lower(*args).program)
         with target_errors():
@@ -45,7 +45,7 @@ def recorded(f: Callable[..., Any], args: Sequence[Any], print_after: Sequence[s
 
 
 class _Row(NamedTuple):
-    """A line of the table."""
+    """A row of the table."""
 
     name: str
     first: str
@@ -54,7 +54,7 @@ class _Row(NamedTuple):
 
 
 def table(record: Record) -> str:
-    """What ran, in order, as lines that a terminal of 60 columns holds."""
+    """The passes that ran, in order, as lines that fit on a terminal of 60 columns."""
     rows = [
         _Row("  pass", "ops, loops", "statements", "ms"),
         *(row for run in record.runs for row in _rows(run, 0, inner=False)),
@@ -64,7 +64,7 @@ def table(record: Record) -> str:
     lines = []
     for row in rows:
         numbers = "  ".join(text.rjust(w) for text, w in zip(row[1:], widths, strict=True))
-        if len(row.name) > room:  # the numbers stand below it
+        if len(row.name) > room:  # the numbers go below the name
             lines.append(row.name)
             row = row._replace(name="")
         lines.append(f"{row.name:<{room}}  {numbers}")
@@ -81,7 +81,7 @@ def table(record: Record) -> str:
 
 
 def _rows(run: Run, depth: int, *, inner: bool) -> Iterator[_Row]:
-    """A run with those inside of it; of those inside of passes what has changed something."""
+    """A run and the runs inside it; inside passes, only runs that changed something."""
     if inner and not any(r.changed for r in run.walk()):
         return
     before, after = list(run.before.items()), run.after
@@ -98,7 +98,7 @@ def _size(before: int, after: int) -> str:
 
 
 def as_json(record: Record) -> str:
-    """The whole record as JSON: runs in order, each with those inside of it."""
+    """The whole record as JSON: runs in order, each with the runs inside it."""
     return json.dumps(
         {"passes": [_object(run) for run in record.runs], "record_seconds": record.overhead},
         indent=2,
@@ -116,7 +116,7 @@ def _object(run: Run) -> dict[str, Any]:
 
 
 def printed_after(f: Callable[..., Any], args: Sequence[Any], name: str) -> str:
-    """The program after each run of a pass that has changed it."""
+    """The program after each run of a pass that changed it."""
     find(name)
     record = recorded(f, args, [name])
     parts = [
@@ -135,7 +135,7 @@ def printed_after(f: Callable[..., Any], args: Sequence[Any], name: str) -> str:
 
 
 def find(name: str) -> Pass[Any]:
-    """The pass of a name."""
+    """The pass with a name."""
     known: dict[str, Pass[Any]] = {**SSA.passes, **LOOPS.passes}
     if name not in known:
         raise Failure(
@@ -145,7 +145,7 @@ def find(name: str) -> Pass[Any]:
 
 
 def listed(format: str = "text") -> str:
-    """All passes, each with what it does and needs."""
+    """All passes, each with its description and requirements."""
     if format == "json":
         places = [SSA.passes[name] for name in sorted(SSA.passes)]
         rows = [("programs", run) for run in places] + [("loops", p.run) for p in SHAPE.places]
@@ -183,7 +183,7 @@ def _entry(name: str, words: str, width: int) -> list[str]:
 
 
 def opt(file: str, names: Sequence[str], format: str = "text") -> str:
-    """The text of what is in a file after passes, each of which is verified."""
+    """The text of a file's program after passes, each of which is verified."""
     for name in names:
         if name not in PIPELINES:
             find(name)
@@ -200,7 +200,7 @@ def opt(file: str, names: Sequence[str], format: str = "text") -> str:
 
 
 def _runnable(name: str, level: Level[Any]) -> Callable[[Any], Any]:
-    """What a name stands for; a failure where that does not run on what the file holds."""
+    """The pass or pipeline with a name; a failure if it does not run on the file's program."""
     known: dict[str, Callable[[Any], Any]] = dict(level.passes)
     if level is SSA:
         known.update(PIPELINES)
@@ -215,7 +215,7 @@ def _runnable(name: str, level: Level[Any]) -> Callable[[Any], Any]:
 
 
 def _read(file: str) -> tuple[Level[Any], Any]:
-    """What is in a file, and of which level it is: a program, or loops by their first word."""
+    """The level of the program in a file, by its first word, and the program."""
     text = read_text(file)
     if is_loops(text):
         return LOOPS, loops_in(text, file)

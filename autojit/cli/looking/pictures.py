@@ -10,7 +10,7 @@ from autojit.cli.common.failures import Failure, running
 from autojit.cli.common.targets import parse_argnums
 from autojit.spelling import closest
 
-#: The formats that are pictures; JSON may be one, too.
+#: The picture formats; JSON can be one too.
 PICTURES = ("svg", "html", "dot")
 
 
@@ -19,13 +19,13 @@ class Look:
     """How a picture looks."""
 
     adjoint: bool
-    #: None where it was not said: by line.
+    #: None if it was not given: by line.
     by: str | None
     values: bool
     argnums: str
 
     def check(self, stage: str, format: str) -> None:
-        """Raise unless there is such a picture."""
+        """Raise unless the picture exists."""
         from autojit.drawing.programs.grouping import BY
         from autojit.drawing.programs.picture import STAGES
 
@@ -49,7 +49,7 @@ class Look:
             raise Failure("--adjoint draws programs. For the loops of a gradient: --grad")
 
     def check_page(self) -> None:
-        """Raise if something is asked of the page of all stages that it does not have."""
+        """Raise for options that the page of all stages does not have."""
         if self.adjoint:
             raise Failure("--adjoint is a picture. The page of all stages has it with --grad")
         if self.values or self.by is not None:
@@ -57,7 +57,7 @@ class Look:
             raise Failure(f"{name} is for pictures, which draw one stage: leave out --stage all")
 
     def check_unused(self) -> None:
-        """Raise if something is asked of a picture where none is drawn."""
+        """Raise for options of pictures if no picture is drawn."""
         if self.values or self.by is not None:
             name = "--values" if self.values else "--by"
             raise Failure(f"{name} is for pictures: give --format svg, html or dot")

@@ -1,4 +1,4 @@
-"""``autojit dump --remarks``: what passes have not done, and why."""
+"""``autojit dump --remarks``: optimisations that were not made, and the reasons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from autojit.session import transform_cache
 from autojit.session.devices import CPU, chosen
 from autojit.staging.execute import target_errors
 
-#: What passes are asked, by their names, in the order in which they run.
+#: The headings of the remarks, by pass, in the order in which passes run.
 _QUESTIONS = {
     "capture": "Python loops, compiled as loops or unrolled",
     "roll": "Python loops, not rolled up",
@@ -39,7 +39,7 @@ _QUESTIONS = {
 
 def collected(f: Callable[..., Any], args: Sequence[Any]) -> list[Remark]:
     """The remarks about a function, from its trace to its code, by pass."""
-    transform_cache.clear()  # what was made before would not be looked at again
+    transform_cache.clear()  # cached results would skip passes
     with collecting() as remarks, running(getattr(f, "__name__", "the function")):
         program = jit(f).lower(*args).program
         with target_errors():
@@ -53,12 +53,12 @@ def collected(f: Callable[..., Any], args: Sequence[Any]) -> list[Remark]:
 
 
 def is_for_gpu(program: Program) -> bool:
-    """Whether a program asks for a GPU."""
+    """Whether a program is for a GPU."""
     return (chosen(program.devices) or CPU) != CPU
 
 
 def text(remarks: Sequence[Remark]) -> str:
-    """The remarks for a reader, wrapped."""
+    """The remarks as wrapped text."""
     if not remarks:
         return "# No remarks: loops were rolled up, fused, cut into tasks and made vector code."
     lines: list[str] = []
@@ -80,7 +80,7 @@ def _wrapped(words: str, margin: str) -> list[str]:
 
 
 def _shown(words: str) -> str:
-    """The words with files in the present folder as one would name them."""
+    """The words, with shortened paths in the current folder."""
     return words.replace(os.getcwd() + os.sep, "")
 
 

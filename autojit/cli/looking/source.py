@@ -1,4 +1,4 @@
-"""``autojit source``: a function, or its derivative, as a module that does not need autojit."""
+"""``autojit source``: a function or its derivative as a module that does not need autojit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autojit.staging.exported import TARGETS, source
 
 
 def check(target: str, name: str) -> None:
-    """Raise unless there is such a target, and the name is one."""
+    """Raise unless the target exists and the name is valid."""
     if target not in TARGETS:
         raise Failure(
             f"--target: there is no target {target!r}.{closest(target, TARGETS)} "
@@ -23,6 +23,6 @@ def check(target: str, name: str) -> None:
 
 
 def text(f: Callable[..., Any], args: Sequence[Any], target: str, name: str) -> str:
-    """The module."""
+    """The source of the module."""
     with running(getattr(f, "__name__", "the function")):
         return source(f, *args, target=target, name=name)

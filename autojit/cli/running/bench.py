@@ -1,4 +1,4 @@
-"""``autojit bench``: plain NumPy, the compiled function, the compiled gradient."""
+"""``autojit bench``: times plain NumPy, the compiled function, and the compiled gradient."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from autojit.staging import pytrees
 
 
 class Timing(NamedTuple):
-    """Seconds: of the first call, and of a call after it (median of the rounds)."""
+    """Seconds of the first call, and of a later call (the median of the rounds)."""
 
     first: float
     call: float
 
 
 class _Row(NamedTuple):
-    """A way to run the function, with its time, or why there is none."""
+    """A way to run the function, with its time, or the reason why there is none."""
 
     name: str
     timing: Timing | None
@@ -41,7 +41,7 @@ def bench(
     seconds: float,
     format: str = "text",
 ) -> None:
-    """Print one row for each way to run the function."""
+    """Print a row for each way to run the function."""
     rows = []
     with running(target), stage("timing", target, lambda: 0):
         for row in _rows(f, target, args, argnums, seconds):
@@ -82,7 +82,7 @@ def _object(row: _Row) -> dict[str, Any]:
 
 
 def time_call(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Timing:
-    """The first call, then rounds of calls until the time is over."""
+    """Time the first call, then rounds of calls until the time is over."""
     start = perf_counter()
     f(*args)
     first = perf_counter() - start
@@ -100,7 +100,7 @@ def time_call(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Tim
 
 
 def check_same(expected: Any, got: Any, target: str) -> None:
-    """Raise unless the compiled result is NumPy's to rounding."""
+    """Raise unless the compiled result equals NumPy's up to rounding."""
     for a, b in zip(pytrees.flatten(expected)[0], pytrees.flatten(got)[0], strict=True):
         a, b = np.asarray(a), np.asarray(b)
         loose = 1e-3 if a.dtype.itemsize < 8 and a.dtype.kind == "f" else 1e-8
@@ -117,7 +117,7 @@ def _words(timing: Timing, beside: Timing | None = None) -> str:
 
 
 def show_time(seconds: float) -> str:
-    """Three digits and a unit.
+    """A time with three digits and a unit.
 
     >>> show_time(0.00123456)
     '1.23 ms'

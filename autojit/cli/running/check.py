@@ -1,4 +1,4 @@
-"""``autojit check``: derivatives against central differences."""
+"""``autojit check``: compares derivatives with central differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check(
     interpret: bool,
     format: str = "text",
 ) -> None:
-    """Print each comparison; the first that fails ends the command with code 1."""
+    """Print each comparison; the first failure ends the command with code 1."""
     chosen = [mode.strip() for mode in modes.split(",")]
     if any(mode not in MODES for mode in chosen):
         wrong = next(mode for mode in chosen if mode not in MODES)
@@ -77,7 +77,7 @@ def _name(comparison: Comparison) -> str:
 def _without_settings(
     f: Callable[..., Any], args: Sequence[Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """The function of the arguments that can be differentiated by: words and ranges are fixed."""
+    """The function of the differentiable arguments only: strings and ranges are bound."""
     places = [k for k, arg in enumerate(args) if not isinstance(arg, (str, range))]
     if len(places) == len(args):
         return f, list(args)

@@ -1,4 +1,4 @@
-"""``autojit profile``: a script run as Python would run it, and where its time went."""
+"""``autojit profile``: runs a script as Python would, and shows where the time went."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from autojit.cli.common.terminal import (
 )
 from autojit.profiling.profile import Profile, profile
 
-#: Exit code of a program that Ctrl-C has ended.
+#: The exit code of a program that was ended by Ctrl-C.
 _INTERRUPTED = 130
 
 
 def profile_script(
     script: str, args: Sequence[str], output: Path | None, trace: Path | None, *, source: bool
 ) -> int:
-    """Run a script with its arguments, and say where the time went; the script's exit code.
+    """Run a script with its arguments, and report the times; return the script's exit code.
 
-    The table goes to stderr, or into a file, whose name says in which form.
+    The table goes to stderr, or into a file whose name determines the format.
     """
     for file in (output, trace):
         if file is not None:
@@ -58,7 +58,7 @@ def profile_script(
 
 
 def _cut(line: str, width: int) -> str:
-    """A line of a table that ends where the terminal does."""
+    """A line of a table, cut at the width of the terminal."""
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
@@ -70,7 +70,7 @@ def _in_form(found: Profile, output: Path, text: str) -> str:
 
 
 def _note_options(script: str, args: Sequence[str]) -> None:
-    """Say so where options of the command stand behind the script, which takes them as its own."""
+    """Print a note if options of the command follow the script, which takes them as its own."""
     found = [a for a in args if a.split("=")[0] in ("-o", "--output", "--trace", "--source")]
     if found:
         to = console(stderr=True)
@@ -103,7 +103,7 @@ def _code_of(script: str) -> CodeType:
 
 
 def _run(code: CodeType, script: str, args: Sequence[str]) -> int:
-    """Run code as the main module; what it raises is printed as Python prints it."""
+    """Run code as the main module; print exceptions as Python does."""
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=code.co_filename, __builtins__=builtins, __cached__=None)
     before = sys.modules["__main__"], sys.argv, sys.path[0]
@@ -132,7 +132,7 @@ def _within(traceback: TracebackType | None, code: CodeType) -> TracebackType | 
 
 
 def _status(end: SystemExit) -> int:
-    """The exit code that Python would leave with."""
+    """The exit code that Python would use."""
     if end.code is None:
         return 0
     if isinstance(end.code, int):

@@ -1,4 +1,4 @@
-"""``autojit run``: a program read from its text."""
+"""``autojit run``: runs a program read from its text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(
 
 
 def read_text(file: str) -> str:
-    """The text of a file, or stdin for ``-``."""
+    """The text of a file, or of stdin for ``-``."""
     if ".py:" in file:
         raise Failure(
             f"{file} is a function, and FILE is a program's text: "
@@ -75,7 +75,7 @@ def read_text(file: str) -> str:
 
 
 def is_loops(text: str) -> bool:
-    """Whether a text is a loop program, as the stage `loops` prints it."""
+    """Whether a text is a loop program, as printed by the stage `loops`."""
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and not line.startswith("#")), "")
     return first.startswith("loops ")

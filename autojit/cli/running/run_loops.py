@@ -1,4 +1,4 @@
-"""``autojit run`` of a loop program, as the stage `loops` prints it."""
+"""``autojit run`` for loop programs, as printed by the stage `loops`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_loops(
 ) -> None:
     """Print the outputs of a loop program, compiled or interpreted.
 
-    Arguments may have any shape, as memory has none; those that are missing are drawn at random.
+    Arguments may have any shape, as memory has none; missing arguments are drawn at random.
     """
     program = loops_in(text, file)
     arrays = _arguments(program, args, drawn)
@@ -43,7 +43,7 @@ def run_loops(
 
 
 def loops_in(text: str, file: str) -> LoopProgram:
-    """The verified loop program that is the text of a file."""
+    """The verified loop program in the text of a file."""
     try:
         program = parse_loops(text)
         verify(program)
@@ -76,7 +76,7 @@ def _arguments(
 
 
 def _fit(arg: Any, buffer: Buffer, position: int) -> np.ndarray:
-    """The scalars of an argument; a complex number is a pair of them."""
+    """The scalars of an argument; a complex number is a pair of scalars."""
     try:
         array = np.ascontiguousarray(arg).reshape(-1)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Commands about this installation: its cache, its parts."""
+"""Commands about this installation: its cache, its parts, its documentation of mistakes."""

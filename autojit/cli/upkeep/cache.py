@@ -1,4 +1,4 @@
-"""``autojit cache``: what is kept on disk, and why a program is or is not."""
+"""``autojit cache``: the code that is kept on disk, and why a program is or is not in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autojit.dispatch.compiled import CompiledFunction
 from autojit.ir.core.program import Program
 from autojit.ir.tools.units import in_bytes
 
-#: What is said of each part of a key that differs, the most telling first.
+#: The message for each part of a key that differs, in order of relevance.
 _DIFFERENCES = {
     "target": "compiled for another system",
     "processor": "compiled for another processor",
@@ -40,7 +40,7 @@ _DIFFERENCES = {
     "settings": "compiled with other settings of Numba",
     "convention": "compiled for calls in another way",
 }
-#: Parts that differ wherever another one does, and say less.
+#: Parts that always differ along with another part, which is more informative.
 _IMPLIED = {
     "features": ("target", "processor"),
     "model": ("target", "processor", "features", "sources"),
@@ -50,7 +50,7 @@ _IMPLIED = {
 
 
 def path(format: str = "text") -> None:
-    """Print the folder, whether or not it is there yet."""
+    """Print the folder, even if it does not exist yet."""
     check_format(format)
     folder = _cache().folder
     if format == "json":
@@ -60,7 +60,7 @@ def path(format: str = "text") -> None:
 
 
 def ls(format: str) -> None:
-    """Print a line for each entry; a mark says whether it can be used here and now."""
+    """Print a line for each entry; a mark shows whether it can be used on this machine now."""
     check_format(format)
     cache = _cache()
     found = list(cache.entries())
@@ -99,7 +99,7 @@ def clear(format: str = "text") -> None:
 
 
 def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) -> None:
-    """Say whether the code of a call is kept; if not, how the nearest entry differs."""
+    """Say whether the code of a call is cached; if not, how the nearest entry differs."""
     cache = _cache()
     compiled = f if isinstance(f, CompiledFunction) else jit(f)
     if compiled.device != "cpu":
@@ -122,7 +122,7 @@ def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) ->
 def _nearest(
     cache: Cache, program: Program, key: dict[str, Any]
 ) -> tuple[Path | None, list[tuple[str, str]]]:
-    """The entry that is most like the key, and how it differs."""
+    """The entry that is most similar to the key, and the differences."""
     entries = [entry for entry in cache.entries() if entry.key]
     same = [entry for entry in entries if entry.key.get("program") == key["program"]]
     if same:
@@ -130,7 +130,7 @@ def _nearest(
         return nearest.path, differences(nearest.key, key)
     here = signature(program)
     named = [entry for entry in entries if entry.about.get("name") == program.name]
-    if not named or program.name == "main":  # that of programs whose function has none
+    if not named or program.name == "main":  # the name for functions without one
         return None, [("program", "no entry for this program")]
     nearest = min(named, key=lambda entry: entry.about.get("types") != here)
     there = nearest.about.get("types")
@@ -139,7 +139,7 @@ def _nearest(
 
 
 def differences(there: dict[str, Any], here: dict[str, Any]) -> list[tuple[str, str]]:
-    """The parts in which two keys differ, and what to say of each.
+    """The parts in which two keys differ, with a message for each.
 
     >>> differences({"numba": "0.62.0", "python": "p"}, {"numba": "0.68.1", "python": "p"})
     [('numba', 'compiled by another Numba: 0.62.0; here 0.68.1')]
@@ -228,7 +228,7 @@ def _count(entries: int) -> str:
 
 
 def _age(seconds: float) -> str:
-    """A time in words.
+    """A duration in words.
 
     >>> _age(5), _age(130), _age(7300), _age(200000)
     ('5 s', '2 min', '2 h', '2 days')

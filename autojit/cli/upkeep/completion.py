@@ -1,11 +1,11 @@
-"""``autojit completion``: scripts for shells, which ask the command itself what may follow."""
+"""``autojit completion``: scripts for shells, which ask the command itself for candidates."""
 
 from __future__ import annotations
 
 from autojit.cli.common.failures import Failure
 from autojit.spelling import closest
 
-#: What the scripts call, with the words typed so far.
+#: The subcommand that the scripts call with the words typed so far.
 COMPLETE = "__complete"
 
 _BASH = """\

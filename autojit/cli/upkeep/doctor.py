@@ -1,4 +1,4 @@
-"""``autojit doctor``: every part that is needed is run, and one line says how it went."""
+"""``autojit doctor``: tests each required part, and prints a line about each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .probes import Finding
 
 
 def doctor(format: str = "text") -> bool:
-    """Print a line for each probe as it ends; whether everything works that must."""
+    """Print a line for each probe as it ends; return whether all required parts work."""
     found = []
     with stage("testing", "this installation", lambda: 0):
         for name, probe in probes.PROBES.items():

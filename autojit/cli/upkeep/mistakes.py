@@ -10,12 +10,12 @@ from autojit.cli.common.terminal import LISTING, PAGE, colour, console, fold, pu
 from autojit.session.mistakes import Page, pages, pages_of
 from autojit.spelling import closest
 
-#: How many pages are named that hold a word.
+#: The most pages listed that contain a word.
 _MOST = 8
 
 
 def mistakes(name: str | None) -> None:
-    """Print a page, the pages of a class, or the list of all."""
+    """Print a page, the pages of a class, or the list of all pages."""
     if name is None:
         _list(list(pages().values()))
         put("")
@@ -34,7 +34,7 @@ def mistakes(name: str | None) -> None:
 
 
 def _show(text: str) -> None:
-    """Print a page: Markdown into a pipe; on a terminal code and messages stand further in."""
+    """Print a page: as Markdown in a pipe; on a terminal, with indented code and messages."""
     to = console()
     if not to.is_terminal:
         put(text)
@@ -47,14 +47,16 @@ def _show(text: str) -> None:
 
 
 def _prose(part: str, width: int) -> str:
-    """Paragraphs, each folded as a whole; their lines are where a file has its ends."""
+    """Paragraphs, each folded as a whole, regardless of the line breaks in the file."""
     paragraphs = part.strip().removeprefix("# ").split("\n\n")
     return "\n\n".join(fold(" ".join(p.split()), width, whole=True, further=0) for p in paragraphs)
 
 
 def _indented(part: str, width: int) -> str:
-    """A fenced block without its first line, which says what it is: code as it is, messages
-    folded."""
+    """A fenced block without its first line, which states its kind.
+
+    Code is unchanged; messages are folded.
+    """
     kind, _, body = part.rstrip("\n").partition("\n")
     lines = textwrap.indent(body, "    ").split("\n")
     if kind == "text":

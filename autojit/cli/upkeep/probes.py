@@ -1,4 +1,4 @@
-"""What ``autojit doctor`` runs.  Each probe proves its words by running something."""
+"""The probes of ``autojit doctor``.  Each proves its statement by running something."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.ir.core import machine
 
 
 class Finding(NamedTuple):
-    """``state`` is ok, failed or absent (not needed); ``name`` replaces the probe's."""
+    """``state`` is ok, failed or absent (not required); ``name`` replaces the probe's name."""
 
     state: str
     words: str
@@ -29,7 +29,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "optree")
 
 
 def versions() -> Finding:
-    """The packages import, and which versions they are."""
+    """Import the packages, and report their versions."""
     found = [f"Python {platform.python_version()}"]
     for name in _PACKAGES:
         importlib.import_module(name)
@@ -38,7 +38,7 @@ def versions() -> Finding:
 
 
 def processor() -> Finding:
-    """The processor by its own name and by LLVM's."""
+    """The processor's own name, and LLVM's name for it."""
     import llvmlite.binding as llvm
 
     usable = machine.current().processors
@@ -48,7 +48,7 @@ def processor() -> Finding:
 
 
 def model() -> Finding:
-    """What decisions follow from: caches and vector registers, and who said so."""
+    """The machine model that decisions depend on: caches and vector registers, and its source."""
     return Finding("ok", machine.current().description())
 
 
@@ -62,7 +62,7 @@ def _model_name() -> str:
 
 
 def threads() -> Finding:
-    """Numba's threading layer starts; which one, and how many threads took part."""
+    """Start Numba's threading layer; report its name and how many threads took part."""
     import numba
 
     @numba.njit(parallel=True)
@@ -85,7 +85,7 @@ _REGISTERS = ((r"%zmm\d+", "zmm", 512), (r"%ymm\d+", "ymm", 256), (r"%xmm\d+", "
 
 
 def vectors() -> Finding:
-    """The widest registers in the code of a small elementwise loop that gives right results."""
+    """The widest registers in the code of a small elementwise loop with right results."""
     from autojit import jit
 
     def f(x: Any, y: Any) -> Any:
@@ -109,7 +109,7 @@ def widest_registers(assembly: str) -> Finding | None:
 
 
 def blas() -> Finding:
-    """A compiled matrix product beside NumPy's, and which library made it."""
+    """A compiled matrix product compared with NumPy's, and the library that computed it."""
     from autojit import jit
 
     def product(x: Any, y: Any) -> Any:
@@ -135,7 +135,7 @@ def _blas_name(package: str) -> str:
         return f"that of {package}"
 
 
-#: Functions and the interval that they are tried on.
+#: Functions, and the intervals on which they are tested.
 _FUNCTIONS: dict[str, tuple[float, float]] = {
     "exp": (-700, 700), "expm1": (-30, 30), "log": (1e-300, 1e300), "log1p": (-0.99, 1e3),
     "sin": (-100, 100), "cos": (-100, 100), "tan": (-100, 100), "tanh": (-20, 20),
@@ -171,7 +171,7 @@ def ulp_error(got: np.ndarray, reference: np.ndarray) -> float:
 
 
 def gradients() -> Finding:
-    """Compiled first and second derivatives beside central differences."""
+    """Compiled first and second derivatives compared with central differences."""
     from autojit.testing import compare_grads
 
     def f(w: Any, x: Any) -> Any:
@@ -188,7 +188,7 @@ def gradients() -> Finding:
 
 
 def cuda() -> list[Finding]:
-    """The extra, the compilation to PTX, and the card."""
+    """The extra package, the compilation to PTX, and the card."""
     try:
         version = importlib.metadata.version("numba-cuda")
     except importlib.metadata.PackageNotFoundError:
@@ -203,7 +203,7 @@ def _ptx() -> Finding:
     try:
         text = jit(np.sin).lower(np.ones(1000)).text("ptx")
     except Exception as error:
-        # Without the toolkit's compiler the GPU is out of reach, and the rest still works.
+        # Without the toolkit's compiler the GPU cannot be used, but the rest still works.
         missing = type(error).__name__ in ("UnsupportedTargetError", "NvvmSupportError")
         first = (str(error) or type(error).__name__).splitlines()[0]
         return Finding("absent" if missing else "failed", f"no PTX: {first}", "PTX")

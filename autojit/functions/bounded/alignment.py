@@ -1,4 +1,4 @@
-"""Alignment of bounded operands: the places where their elements are combined."""
+"""Alignment of bounded operands: the places at which their elements are combined."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Placed = tuple[Range, int]
 
 
 def layout(x: Any) -> tuple[Ranges, tuple[int, ...]]:
-    """The ranges of an operand, and the shape of what they are places in."""
+    """The ranges of an operand, and the shape of the storage that they refer to."""
     if isinstance(x, Bounded):
         return x.ranges, x.storage.shape
     shape = shape_of(x)
@@ -34,14 +34,14 @@ def layout(x: Any) -> tuple[Ranges, tuple[int, ...]]:
 
 
 def same_length(a: Any, b: Any) -> Any:
-    """A length that is that of another one too: if not, the code raises as it runs."""
+    """The first length; if the second one differs, the code raises as it runs."""
     if equal(a, b):
         return a
     return checked(a, arithmetic.eq(as_int(a), as_int(b)), "unequal_lengths")
 
 
 def met(given: Sequence[tuple[Range | None, int]]) -> tuple[Range | None, int]:
-    """Where the elements of several axes meet: at the places of the first one that has a range."""
+    """Where elements of several axes are combined: at the places of the first axis with a range."""
     ranges = [(found, n) for found, n in given if found is not None]
     known = [n for found, n in given if found is None and n != 1]
     if not ranges:
@@ -55,7 +55,7 @@ def met(given: Sequence[tuple[Range | None, int]]) -> tuple[Range | None, int]:
 
 
 def frame(operands: Sequence[Any]) -> tuple[Ranges, tuple[int, ...]]:
-    """The layout of a result element by element."""
+    """The layout of the result of an elementwise function."""
     layouts = [layout(x) for x in operands]
     ndim = max(len(shape) for _, shape in layouts)
     axes = []
@@ -73,7 +73,7 @@ def moved(x: Value, axis: int, given: Placed, wanted: Placed) -> Value:
     if extent == 0:
         return full(0, Type(x.dtype, shape))
     along = source.start if source.step == 1 else None
-    if isinstance(target, Range) and target.step == 1 and along is not None:  # one offset for all
+    if isinstance(target, Range) and target.step == 1 and along is not None:
         places = iota(dtype=_INT, shape=(size,), axis=0)
         index = places + _along(source.start - target.start, size)
     else:
@@ -90,7 +90,11 @@ def _along(x: Any, extent: int) -> Value:
 
 
 def placed(x: Any, ranges: Ranges, shape: tuple[int, ...]) -> tuple[Value, bool]:
-    """An operand with its elements at the places of a layout, and whether it has entered there."""
+    """Move an operand's elements to the places of a layout.
+
+    Return the value, and whether the operand already had safe values at the places that do not
+    count.
+    """
     own, extents = layout(x)
     value = as_value(x.storage if isinstance(x, Bounded) else x)
     entered = isinstance(x, Bounded) and x.closed
@@ -112,8 +116,11 @@ def placed(x: Any, ranges: Ranges, shape: tuple[int, ...]) -> tuple[Value, bool]
 
 
 def entered(x: Any, ranges: Ranges, shape: tuple[int, ...], *, anew: bool = False) -> Any:
-    """An operand at the places of a layout, with 1 at the places that do not count unless it is
-    closed already; known numbers as they are."""
+    """An operand at the places of a layout.
+
+    The places that do not count are set to 1, unless the operand is closed already. Known numbers
+    are returned unchanged.
+    """
     if not layout(x)[1] and not is_traced(x):
         return x
     value, is_closed = placed(x, ranges, shape)
@@ -126,9 +133,10 @@ def entered(x: Any, ranges: Ranges, shape: tuple[int, ...], *, anew: bool = Fals
 
 
 def elementwise(function: Callable[..., Any], *operands: Any, anew: bool = False) -> Any:
-    """An elementwise function.
+    """Apply an elementwise function.
 
-    ``anew``: whether it might fail for what results before have at the places that do not count.
+    ``anew``: whether the function may fail on the values that earlier results have at the places
+    that do not count.
     """
     ranges, shape = frame(operands)
     results = function(*[entered(x, ranges, shape, anew=anew) for x in operands])
@@ -141,7 +149,7 @@ def elementwise(function: Callable[..., Any], *operands: Any, anew: bool = False
 
 
 def lengths(x: Bounded, axes: Sequence[int]) -> Any:
-    """How many elements there are along some axes together."""
+    """The number of elements along some axes together."""
     count: Any = 1
     for axis in axes:
         count = x.shape[axis] * count

@@ -1,19 +1,19 @@
-"""The bounded array: a part of an array, of a length that is known only as the code runs.
+"""Bounded arrays: parts of an array whose length is known only at run time.
 
-It keeps the places of its array. ``A[k + 1:, k]`` is the whole column k, in which the places from k
-+ 1 on count; so ``A[k + 1:, k] * s`` is computed on the whole column, and nothing is moved. Only
-parts that begin at different places are aligned by a gather.
+A bounded array keeps the places of the array that it is a part of. ``A[k + 1:, k]`` is the whole
+column k, of which the places from k + 1 on count. So ``A[k + 1:, k] * s`` is computed on the whole
+column, and no element is moved. Only parts that begin at different places are aligned by a gather.
 
-The places that do not count never reach a result:
+The places that do not count never affect a result:
 
-* Values enter by a ``select``, which puts 1 at these places, and so do scalars and whatever else is
-  stretched along the axis.  Its derivative is a ``select`` too: NaN and infinities that the
-  derivatives make of these places end there.
-* Operations element by element stay among parts of one place and length (``closed``).
-* What brings elements together (a sum, a product of matrices, an assignment) begins with another
+* Values enter through a ``select`` that puts 1 at these places. So do scalars and other operands
+  that are broadcast along the axis.  The derivative of the ``select`` is a ``select`` too, which
+  stops any NaN and infinity that derivatives produce at these places.
+* Elementwise operations combine parts of the same place and length (``closed``).
+* Operations that combine elements (a sum, a matrix product, an assignment) begin with another
   ``select``.
 
-Everything that does not know of such parts asks for the value or type of one, which is an error.
+Code that does not support bounded arrays asks for their value or type, which raises an error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .integers import as_int, at_most, equal
 
 _INT = np.dtype(np.int64)
 
-#: What to write instead.
+#: A suggestion for error messages.
 _REWRITE = (
     "Its length depends on a traced value. Keep the whole array, and choose by a mask:\n"
     "    np.where(np.arange(len(x)) < i, x, 0)      # not: x[:i]\n"
@@ -50,7 +50,7 @@ _USE = "This use (a result, a carry of a loop, an argument of a function that is
 
 
 def refuse(what: str, source: Source | None = None) -> NoReturn:
-    """Raise the error for a use of a part that is not covered, on the user's line."""
+    """Raise the error for an unsupported use of a bounded array, on the user's line."""
     raise UncoveredFunctionError(
         with_place(
             f"{what} is not covered by autojit for a slice whose bounds are traced, or for what a "
@@ -66,27 +66,27 @@ class Range(NamedTuple):
     start: Any
     length: Any
     step: int
-    #: Whether the length is no more than one that has been checked, so that the check is read by
-    #: whatever is masked.
+    #: Whether the length is bounded by one that has been checked. Masks then depend on the
+    #: length, so that the check is not removed as dead code.
     is_checked: bool = False
 
     def of_length(self, length: Any) -> Range:
-        """The same with a length that raises as the code runs, if it does not fit."""
+        """The same range with another length, whose check may raise as the code runs."""
         return self._replace(length=length, is_checked=self.is_checked or length is not self.length)
 
     def place(self, p: Any) -> Any:
-        """The place of element p."""
+        """The place of element p in the axis."""
         return self.start + self.step * p
 
     def is_at(self, other: Range) -> bool:
-        """Whether element p of both has the same place."""
+        """Whether each element p has the same place in both ranges."""
         is_range = isinstance(other, Range)
         return is_range and self.step == other.step and equal(self.start, other.start)
 
     def mask(self, extent: int) -> Value | None:
-        """Which places of an axis are in it; None if all of them are."""
+        """A mask of the places of an axis that are in the range; None if all of them are."""
         sign = 1 if self.step > 0 else -1
-        low, high = self.start, self.start + sign * self.length  # the latter is not in it
+        low, high = self.start, self.start + sign * self.length  # high is exclusive
         if abs(self.step) > 1:
             return self._spaced(extent, sign)
         places = iota(dtype=_INT, shape=(extent,), axis=0)
@@ -97,7 +97,7 @@ class Range(NamedTuple):
             if self.is_checked or not at_most(extent, high):
                 tests.append(arithmetic.lt(places, _along(high, extent)))
         else:
-            # The tests of a part that is read forwards, so that masks of one part are one value.
+            # The same tests as for a part that is read forwards, so that both masks are one value.
             if not at_most(extent - 1, low):
                 tests.append(arithmetic.lt(places, _along(low + 1, extent)))
             if self.is_checked or not at_most(high, -1):
@@ -117,7 +117,7 @@ class Range(NamedTuple):
         )
 
     def numbers(self, extent: int) -> Value:
-        """Which element each place of an axis is: p, if it is one."""
+        """The number p of the element at each place of an axis; valid only inside the range."""
         places = iota(dtype=_INT, shape=(extent,), axis=0) - _along(self.start, extent)
         return arithmetic.floor_divide(places, self.step) if self.step != 1 else places
 
@@ -138,7 +138,7 @@ Ranges = tuple[Range | None, ...]
 
 
 def mask_of(ranges: Ranges, shape: tuple[int, ...]) -> Value | None:
-    """Which places count; None if all of them do."""
+    """A mask of the places that count; None if all of them do."""
     tests = []
     for axis, found in enumerate(ranges):
         own = None if found is None else found.mask(shape[axis])
@@ -148,7 +148,7 @@ def mask_of(ranges: Ranges, shape: tuple[int, ...]) -> Value | None:
 
 
 def masked(x: Value, ranges: Ranges, fill: Any) -> Value:
-    """A value with a number at the places that do not count."""
+    """A value with ``fill`` at the places that do not count."""
     mask = mask_of(ranges, x.shape)
     return x if mask is None else arithmetic.select(mask, x, full(fill, x.type))
 
@@ -164,9 +164,9 @@ class Bounded(Tracer):
     ) -> None:
         self.storage = storage
         self.ranges = ranges
-        #: Whether it is a result element by element, of operands that have all entered.
+        #: Whether it is an elementwise result of operands with safe values at all places.
         self.closed = closed
-        #: Which part it is of which array, where it was read from one.
+        #: The array and the index that it was read with, if it was.
         self.origin = origin
         self.owner, self.weak = storage.owner, None
         self.base = self.how = self.seen = None
@@ -174,7 +174,7 @@ class Bounded(Tracer):
         self.boxed = True
         self.viewed = storage.viewed = True
 
-    # -- what is known of it ------------------------------------------------
+    # -- properties ---------------------------------------------------------
 
     @property  # type: ignore[misc]
     def shape(self) -> tuple[Any, ...]:
@@ -217,10 +217,10 @@ class Bounded(Tracer):
             refuse("Iteration")
         return (self[i] for i in range(self.storage.shape[0]))
 
-    # -- what others ask for ------------------------------------------------
+    # -- unsupported uses ---------------------------------------------------
 
     def refuse_as(self, what: str, source: Source | None) -> NoReturn:
-        """Refuse it as a result of the function that ends on a line."""
+        """Refuse it as a result of a function, naming the line on which the function ends."""
         refuse(what, source)
 
     @property
@@ -244,14 +244,14 @@ class Bounded(Tracer):
     # -- its contents ---------------------------------------------------------
 
     def outside(self, fill: Any) -> Value:
-        """All places, with a number at those that do not count."""
+        """The whole storage, with ``fill`` at the places that do not count."""
         return masked(as_value(self.storage), self.ranges, fill)
 
     def replaced(self, storage: Value, *, closed: bool = False) -> Bounded:
-        """Another array with the same places."""
+        """Another array with the same ranges."""
         return Bounded(tracer(storage), self.ranges, closed=closed)
 
-    # -- what is no function of NumPy's -----------------------------------------
+    # -- indexing and methods ---------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
         return hooks.get_bounded(self, index)
@@ -276,7 +276,7 @@ class Bounded(Tracer):
 
 
 def in_place(ufunc: Any) -> Any:
-    """An operator that changes a part."""
+    """An in-place operator on a part of an array."""
 
     def operator(self: Bounded, other: Any) -> Any:
         result = hooks.call_operator(ufunc, self, other)

@@ -1,4 +1,4 @@
-"""Python's integers as sums of terms: whether two of them are equal, whatever the values are."""
+"""Integers as sums of terms, to prove that two of them are equal whatever the values are."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from autojit.tracing.tracer import Tracer
 
 _INT = np.dtype(np.int64)
 
-#: A constant, and how often each term is added; terms are numbered.
+#: A constant, and the coefficient of each term; terms are numbered.
 Form = tuple[int, frozenset[tuple[int, int]]]
 
 
 class _Terms:
-    """The forms of the integers of a builder, as far as they have been asked for."""
+    """The forms of a builder's integers that have been computed so far."""
 
     def __init__(self) -> None:
         self.forms: dict[Value, Form] = {}
@@ -33,19 +33,19 @@ class _Terms:
         self.seen = 0
 
     def form(self, value: Value) -> Form:
-        """A value as a sum of terms: one term, unless it was found to be a sum."""
+        """The form of a value: a single term, unless the value is known to be a sum."""
         found = self.forms.get(value)
         if found is None:
             found = self.forms[value] = self.term(value)
         return found
 
     def term(self, key: Hashable) -> Form:
-        """What one thing is as a sum."""
+        """The form that consists of one term, identified by a key."""
         number = self.numbers.setdefault(key, len(self.numbers))
         return 0, frozenset({(number, 1)})
 
     def add(self, op: Op) -> None:
-        """Find the form of what an op makes."""
+        """Record the form of an op's result."""
         value = op.result
         if op.kind is constant:
             self.forms[value] = int(op.params["value"]), frozenset()
@@ -80,7 +80,7 @@ def _is_scalar(type: Type) -> bool:
 def form_of(x: Any) -> Form:
     """A Python integer, traced or not, as a sum of terms.
 
-    Two integers with one form are equal.  Terms are values, and ops of equal operands.
+    Two integers with the same form are equal.  Terms are values, and ops of equal operands.
     """
     if not isinstance(x, Tracer):
         return int(x), frozenset()
@@ -114,7 +114,7 @@ _LINEAR: dict[Any, Any] = {
 
 
 def distance(a: Any, b: Any) -> int | None:
-    """b - a where that is a number, whatever the values are; None if it is not known."""
+    """b - a if it is the same number for all values; None if that is not known."""
     from_a, to_b = form_of(a), form_of(b)
     apart, terms = _difference(_known(), to_b, from_a)
     return None if terms else apart
@@ -126,7 +126,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def at_most(a: Any, b: Any) -> bool:
-    """Whether a <= b is sure."""
+    """Whether a <= b surely holds."""
     if bounds_of(a)[1] <= bounds_of(b)[0]:
         return True
     if not (isinstance(a, Tracer) or isinstance(b, Tracer)):
@@ -162,13 +162,13 @@ def greater(a: Any, b: Any) -> Any:
 
 
 def from_the_end(i: Any, extent: Any) -> Any:
-    """An index with the extent added where it is negative, as NumPy counts."""
+    """An index as a place from the start: the extent is added to a negative index."""
     low, high = bounds_of(i)
     if low >= 0:
         return i
     least, most = bounds_of(extent)
     value = as_int(i)
-    later = arithmetic.add(value, as_int(extent))  # wraps around only where it is not used
+    later = arithmetic.add(value, as_int(extent))  # may overflow only if value >= 0
     if high < 0:
         return _integer(later, low + least, high + most)
     chosen = arithmetic.select(arithmetic.lt(value, 0), later, value)
@@ -176,14 +176,14 @@ def from_the_end(i: Any, extent: Any) -> Any:
 
 
 def as_index(x: Any) -> Any:
-    """What a user indexes with as a Python integer, traced or not."""
+    """A user's index as a Python integer, traced or not."""
     if not isinstance(x, Tracer):
         return int(x.__index__())
     return x if x.weak is int else with_bounds(tracer(as_int(x), int), bounds_of(x))
 
 
 def checked(x: Any, holds: Value, failure: str) -> Any:
-    """An integer that may be used only where a condition holds; otherwise the code raises."""
+    """An integer whose use raises unless a condition holds."""
     value = ensure(as_value(x, _INT), holds, failure=failure)
     return with_bounds(tracer(value, int), bounds_of(x))
 

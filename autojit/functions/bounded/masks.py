@@ -1,4 +1,4 @@
-"""Arrays that a traced mask picks: ``x[m]``, ``np.nonzero(m)``, ``np.compress(m, x)``.
+"""Arrays selected by a traced mask: ``x[m]``, ``np.nonzero(m)``, ``np.compress(m, x)``.
 
 The number of elements is known only at run time, so they stay at their places: the array is kept
 whole, and the mask marks the places that count. Elementwise computations, sums, and assignments
@@ -33,7 +33,7 @@ from .integers import as_int
 from .slices import note_slices, write
 
 _INT = np.dtype(np.int64)
-#: How many operations back two masks are compared.
+#: The number of operations through which two masks are compared.
 DEEPEST = 16
 
 
@@ -42,53 +42,54 @@ class Picked:
     """The places of an axis where a mask holds."""
 
     holds: Tracer
-    #: How many they are.
+    #: The number of these places.
     length: Any
-    #: Whether the length has been checked, so that the check is read by whatever is masked.
+    #: Whether the length has been checked. The mask then depends on the length, so that the
+    #: check is not removed as dead code.
     is_checked: bool = False
     step = 1
 
     def of_length(self, length: Any) -> Picked:
-        """The same with a length that raises as the code runs, if it does not fit."""
+        """The same places with another length, whose check may raise as the code runs."""
         return Picked(self.holds, length, self.is_checked or length is not self.length)
 
     def place(self, p: Any) -> Any:
-        """Where element p lies."""
+        """The place of element p in the axis."""
         return tracer(as_value(self._order[p]), int)
 
     @property
     def _order(self) -> Any:
-        """The places that count, then the others."""
+        """The indices of the places that count, followed by the others."""
         return np.argsort(~self.holds, kind="stable")
 
     def is_at(self, other: Any) -> bool:
-        """Whether element p of both lies at one place."""
+        """Whether each element p has the same place in both."""
         if not isinstance(other, Picked):
             return False
         return _is_same(as_value(self.holds), as_value(other.holds), DEEPEST)
 
     def mask(self, extent: int) -> Value:
-        """Which places of an axis are in it."""
+        """A mask of the places that count."""
         holds = as_value(self.holds)
         if not self.is_checked:
             return holds
-        some = arithmetic.ge(as_int(self.length), 0)  # which it is, once it has been checked
+        some = arithmetic.ge(as_int(self.length), 0)  # always true; keeps the check alive
         along = move.broadcast(some, shape=(extent,), dims=())
         return arithmetic.bitwise_and(holds, along)
 
     def numbers(self, extent: int) -> Value:
-        """Which element each place of an axis is: p, if it is one."""
+        """The number p of the element at each place of an axis, meaningful inside the mask only."""
         return as_value(np.cumsum(self.holds)) - 1
 
     def to_the_front(self, x: Value, axis: int) -> Value:
-        """A value with these elements in front of all others."""
+        """A value with the selected elements first along an axis."""
         picked = gather(x, as_value(self._order), axes=(axis,))
         rest = range(axis + 1, x.type.ndim)
         return move.transpose(picked, axes=(*range(1, axis + 1), 0, *rest)) if axis else picked
 
 
 def _is_same(a: Value, b: Value, depth: int) -> bool:
-    """Whether two values are computed alike from the same ones."""
+    """Whether two values are computed in the same way from the same values."""
     if a is b:
         return True
     if a.type != b.type or not depth:
@@ -109,7 +110,7 @@ def _are_alike(a: Op, b: Op, depth: int) -> bool:
 
 
 def _flat(x: Value, found: Masked) -> Value:
-    """A value with the axes of the mask as one."""
+    """A value with the axes of the mask merged into one."""
     _, mask, at = found
     shape = (*x.shape[:at], mask.size, *x.shape[at + mask.ndim :])
     return x if shape == x.shape else move.reshape(x, shape=shape)
@@ -151,7 +152,7 @@ def set_masked(x: Tracer, found: Masked, value: Any) -> None:
 
 
 class Places(Bounded):
-    """One axis of the places where a mask holds, as ``np.nonzero`` gives them."""
+    """The places where a mask holds, along one axis, as ``np.nonzero`` returns them."""
 
     __slots__ = ("axis", "mask")
     mask: Tracer
@@ -177,7 +178,7 @@ def places_of(mask: Any) -> tuple[Tracer, ...]:
 
 
 def mask_in(index: Any, x: Tracer) -> Any:
-    """An index with the mask in the place of what ``np.nonzero`` has made of it."""
+    """Replace an index that ``np.nonzero`` made from a mask by the mask."""
     items = index if isinstance(index, tuple) else (index,)
     if not items or not all(isinstance(item, Places) for item in items):
         return index
@@ -190,7 +191,7 @@ def mask_in(index: Any, x: Tracer) -> Any:
 
 
 def get_at(x: Tracer, index: Any) -> Any:
-    """``x[places]`` where how many places there are is not known."""
+    """``x[places]`` with an unknown number of places."""
     items = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(item, Bounded) and item.dtype.kind in "iu" for item in items):
         refuse("An index with such a part beside others, or of truth values,")
@@ -210,7 +211,7 @@ def _is_unknown(x: Any) -> bool:
 
 
 def _or_else(function: Any, answer: Any) -> None:
-    """Answer for a function where the values of its first argument are not known."""
+    """Use ``answer`` for a function if the values of its first argument are not known."""
     known = FUNCTIONS[function]
 
     @implements(function)
@@ -232,7 +233,7 @@ def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) 
     a, axis = (np.ravel(a), 0) if axis is None else (as_tracer(a), normalize_axis(axis, np.ndim(a)))
     short = a.shape[axis] - np.size(condition)
     condition = as_tracer(condition) != 0
-    if short:  # places that it does not name are left out
+    if short:  # missing conditions count as false
         condition = np.concatenate([condition, np.zeros(short, bool)])
     return as_tracer(a)[(slice(None),) * axis + (condition,)]
 

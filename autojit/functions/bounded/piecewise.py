@@ -1,4 +1,4 @@
-"""``np.piecewise``: functions of the parts of an array that conditions pick."""
+"""``np.piecewise``: functions applied to the parts of an array that conditions select."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from .slices import write
 
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """Each function is called with all that its condition picks, and where several hold for an
-    element, the last one counts, as in NumPy."""
+    """Call each function on all the elements that its condition selects.
+
+    If several conditions hold for an element, the last one counts, as in NumPy.
+    """
     x = as_tracer(x)
     masks = _masks(condlist, x)
     functions = list(funclist)
@@ -48,7 +50,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
 
 
 def _masks(condlist: Any, x: Tracer) -> list[Any]:
-    """The conditions, of which one may stand for a list of them."""
+    """The list of conditions; a single condition may be given without a list."""
     if not shape_of(condlist) or (x.ndim and not _is_array(condlist[0])):
         condlist = [condlist]
     masks = [c if isinstance(c, Tracer) else np.asarray(c) for c in map(bare, condlist)]
@@ -62,7 +64,7 @@ def _masks(condlist: Any, x: Tracer) -> list[Any]:
 
 
 def _is_array(condition: Any) -> bool:
-    """Whether it is a condition, not an element of one."""
+    """Whether it is a whole condition rather than an element of one."""
     if isinstance(condition, (list, tuple)):
         return True
     return isinstance(bare(condition), (np.ndarray, Tracer)) and bool(np.ndim(condition))
@@ -76,7 +78,7 @@ def _called(function: Any, args: Any, kw: Any) -> Any:
 
 
 def _of_known_mask(result: Any, rows: Any, mask: np.ndarray, call: Any) -> Any:
-    """NumPy's way; a function is not called with no elements."""
+    """Assign to a known mask, as NumPy does; the function is not called without elements."""
     if mask.any():
         (places,) = mask.nonzero()
         result[places] = call(rows[places])
@@ -84,10 +86,10 @@ def _of_known_mask(result: Any, rows: Any, mask: np.ndarray, call: Any) -> Any:
 
 
 def _of_traced_mask(result: Any, rows: Any, mask: Tracer, call: Any) -> Any:
-    """The same while the mask is not known.
+    """Assign to a mask that is not known.
 
-    Where it picks nothing, the results count nowhere; the length is said to be 1 there, so that
-    what needs an element, as ``max`` does, does not fail.
+    If the mask selects nothing, the results are not used. The length is then given as 1, so that
+    functions that need an element, such as ``max``, do not fail.
     """
     holds = tracer(as_value(mask))
     length = greater(np.sum(holds), 1)

@@ -17,7 +17,7 @@ from .reductions import wrapped
 
 
 def _at(x: Any, axis: int, ranges: Ranges, shape: tuple[int, ...]) -> Value:
-    """An operand with one axis laid out anew, and 0 at all places that do not count."""
+    """An operand with one axis laid out anew, and 0 at the places that do not count."""
     value, _ = placed(x, ranges, shape)
     return masked(value, ranges, 0)
 
@@ -47,11 +47,11 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def _inner(a: Any, b: Any) -> Any:
-    """Where the elements that are multiplied meet; one element is not stretched here."""
+    """The layout of the contracted axis; an axis of length 1 is not broadcast here."""
     if a[0] is None and b[0] is None:
         return a
     for mine, other in ((a, b), (b, a)):
-        if mine[0] is None and mine[1] == 1:  # not as in broadcasting
+        if mine[0] is None and mine[1] == 1:  # unlike in broadcasting
             found, extent = met([other])
             assert found is not None
             return found.of_length(same_length(found.length, 1)), extent

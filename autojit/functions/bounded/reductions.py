@@ -34,14 +34,14 @@ def _keeps(keepdims: Any) -> bool:
 
 
 def _rest(ranges: Ranges, axes: Sequence[int], keepdims: Any) -> Ranges:
-    """The ranges of the axes that a reduction leaves."""
+    """The ranges of the axes that remain after a reduction."""
     if _keeps(keepdims):
         return tuple(None if axis in axes else found for axis, found in enumerate(ranges))
     return tuple(found for axis, found in enumerate(ranges) if axis not in axes)
 
 
 def wrapped(value: Any, ranges: Ranges) -> Any:
-    """A result with the axes that are still bounded."""
+    """A result as a bounded array if any of its axes is still bounded."""
     return Bounded(value, ranges) if any(ranges) else value
 
 
@@ -72,7 +72,7 @@ def count_nonzero(a: Bounded, axis: Any = None, *, keepdims: bool = False) -> An
 
 
 def _not_empty(a: Bounded, axes: Sequence[int], failure: str) -> Ranges:
-    """The ranges, once there is an element along each of some axes."""
+    """The ranges, with a check that each of the given axes has an element."""
     ranges = list(a.ranges)
     for axis in axes:
         found = ranges[axis]
@@ -103,8 +103,10 @@ def _extreme(function: Any, op: Any, name: str) -> Callable[..., Any]:
 
 
 def _shared(a: Bounded, axes: Sequence[int], least: float, keepdims: Any) -> Any:
-    """The extreme where all elements are infinite, as the places that do not count are then too:
-    only those that count share its derivative."""
+    """The extreme if all elements equal the identity, which fills the places that do not count.
+
+    Only the places that count share its derivative.
+    """
     hit = (a == least).outside(False)
     x = as_value(a.storage)
     total = np.sum(
@@ -123,7 +125,7 @@ def ptp(a: Bounded, axis: Any = None, out: Any = None, keepdims: Any = _MISSING)
 
 
 def _divided(total: Any, count: Any) -> Any:
-    """A sum by a number of elements, in the dtype of the sum."""
+    """A sum divided by a number of elements, in the dtype of the sum."""
     if not isinstance(count, Tracer):
         return total / total.dtype.type(count)
     real = np.finfo(total.dtype).dtype
@@ -161,7 +163,7 @@ def std(a: Bounded, *args: Any, **kwargs: Any) -> Any:
 
 
 def norm(x: Bounded, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Zeros at the other places change none of these norms."""
+    """The norm with 0 at the places that do not count, which changes none of these norms."""
     if ord not in (None, 2, 1, np.inf, "fro") or (ord not in (None, "fro") and x.ndim > 1):
         refuse(f"np.linalg.norm with ord={ord!r}")
     axes = shapes.normalize_axes(axis, x.ndim)
@@ -189,7 +191,7 @@ def _argument(name: str, extreme: Any, op: Any) -> Callable[..., Any]:
 
 
 def _numbers(a: Bounded, axis: int) -> tuple[Value, int]:
-    """Which element of an axis lies at each place of the storage, and what is beyond all."""
+    """The number of the element at each place of the storage, and a number larger than all."""
     shape = a.storage.shape
     found = a.ranges[axis] or Range(0, shape[axis], 1)
     along = found.numbers(shape[axis])
@@ -201,7 +203,7 @@ argmin = _argument("argmin", min, reduce.min_)
 
 
 def cumsum(a: Bounded, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """The places in between add nothing."""
+    """The cumulative sum; places that do not count add 0."""
     if _is_given(out) or (axis is None and a.ndim > 1):
         refuse("np.cumsum with out=, or over all axes of a matrix,")
     along = shapes.normalize_axis(0 if axis is None else axis, a.ndim)

@@ -44,17 +44,17 @@ _INT = np.dtype(np.int64)
 
 @dataclass(frozen=True)
 class Run:
-    """So many places of an axis from a traced one on: a view of known shape."""
+    """A known number of places of an axis, from a traced place on: a view of known shape."""
 
     axis: int
-    #: The first place, and what it is.
+    #: The first place, and its form.
     start: Value = field(compare=False)
     form: Form
     count: int
     step: int
 
     def within(self, take: Callable[[Value], Value]) -> Run:
-        """The same in a block, which takes values from outside."""
+        """The same run inside a block, which receives outer values through ``take``."""
         return replace(self, start=take(self.start))
 
     @property
@@ -63,14 +63,14 @@ class Run:
         return steps + move.broadcast(self.start, shape=(self.count,), dims=())
 
     def read(self, base: Value) -> Value:
-        """The elements there."""
+        """The elements of a base array at these places."""
         picked = gather(base, self._places, axes=(self.axis,))
         rest = range(self.axis + 1, picked.type.ndim)
         order = (*range(1, self.axis + 1), 0, *rest)
         return move.transpose(picked, axes=order) if self.axis else picked
 
     def write(self, base: Value, part: Value) -> Value:
-        """The base with other elements there."""
+        """The base with other elements at these places."""
         rest = [a for a in range(part.type.ndim) if a != self.axis]
         part = move.transpose(part, axes=(self.axis, *rest)) if self.axis else part
         return scatter(base, part, self._places, axes=(self.axis,))
@@ -84,7 +84,7 @@ def is_traced_slice(item: Any) -> bool:
 
 
 def _expanded(index: Any, x: Tracer) -> list[Any]:
-    """One item for each axis, and None."""
+    """The items of an index, one for each axis, with None items kept and the ellipsis expanded."""
     items = list(index) if isinstance(index, tuple) else [index]
     used = sum(item is not None and item is not Ellipsis for item in items)
     dots = [n for n, item in enumerate(items) if item is Ellipsis]
@@ -118,7 +118,7 @@ def _clipped(bound: Any, extent: Any, low: int, high: Any) -> Any:
 
 
 def range_of(item: slice, extent: Any) -> Range:
-    """What a slice picks of an axis, by NumPy's rules; the extent may be traced itself."""
+    """The range that a slice selects by NumPy's rules; the extent may be traced too."""
     step, first, last = _step(item), bare(item.start), bare(item.stop)
     low, high = (0, extent) if step > 0 else (-1, extent - 1)
     start, stop = (low, high) if step > 0 else (high, low)
@@ -134,9 +134,10 @@ def range_of(item: slice, extent: Any) -> Range:
 
 
 def _run(item: slice, extent: int) -> tuple[Value, Form, int, int] | None:
-    """First place, its form, count and step of a slice of known length; None if it is not known.
+    """First place, its form, count and step of a slice of known length; None if that is not known.
 
-    Where the slice is out of range, where NumPy's is shorter, the code raises as it runs.
+    If the slice is out of range, NumPy would return fewer elements; here the code raises at run
+    time.
     """
     step, start, stop = _step(item), bare(item.start), bare(item.stop)
     if step < 0 or start is None or stop is None:
@@ -158,7 +159,7 @@ def _run(item: slice, extent: int) -> tuple[Value, Form, int, int] | None:
 
 
 def _place(i: Any, found: Range) -> Any:
-    """Where element i of a range lies; the code raises if there is none."""
+    """The place of element i of a range; the code raises if there is no such element."""
     i = from_the_end(as_index(i), found.length)
     if not (at_most(0, i) and at_most(i + 1, found.length)):
         value = as_int(i)
@@ -185,11 +186,11 @@ def _narrowed(found: Range, item: slice) -> Range:
 
 
 class _Part:
-    """What an index picks, found axis by axis."""
+    """The selection of an index, found axis by axis."""
 
     def __init__(self, x: Tracer) -> None:
         self.known, self.extents = layout(x)
-        #: The index of the storage, and what of its result is bounded or a run.
+        #: The index into the storage, and the axes of its result that are bounded or a run.
         self.basic: list[Any] = []
         self.ranges: list[Range | None] = []
         self.runs: dict[int, tuple[Value, Form, int, int]] = {}
@@ -233,7 +234,7 @@ class _Part:
 
 
 def _part(x: Tracer, index: Any) -> _Part:
-    """What an index picks of an array."""
+    """The part of an array that an index selects."""
     part = _Part(x)
     axis = 0
     for item in _expanded(index, x):
@@ -257,25 +258,25 @@ def _read(storage: Tracer, part: _Part) -> Any:
 
 
 def note_slices() -> None:
-    """Note that the trace has arrays whose length is a value."""
+    """Note that the trace has arrays of traced length."""
     trace = current_trace()
     while trace is not None and not trace.slices:
         trace.slices, trace = True, trace.around
 
 
 def get(x: Any, index: Any) -> Any:
-    """``x[index]`` of a bounded array, or with slices of traced bounds: a view."""
+    """``x[index]`` of a bounded array, or with traced slice bounds: a view."""
     note_slices()
     x, index = bare(x), bare(index)
     return _read(x.storage if isinstance(x, Bounded) else x, _part(x, index))
 
 
 def put(x: Any, index: Any, value: Any) -> None:
-    """``x[index] = value`` likewise, or of a bounded value."""
+    """``x[index] = value`` of a bounded array, with traced slice bounds, or of a bounded value."""
     note_slices()
     x, index, value = bare(x), bare(index), bare(value)
     storage, picked = x.storage if isinstance(x, Bounded) else x, _part(x, index)
-    if not picked.ranges:  # an item, of which there are no views
+    if not picked.ranges:  # a single element, which has no view
         if isinstance(value, Bounded):
             refuse("Assigning several elements to one")
         storage[tuple(picked.basic)] = value
@@ -298,7 +299,7 @@ def _is_same_view(a: Tracer, b: Any) -> bool:
 
 
 def write(part: Any, value: Any) -> None:
-    """Give a part other values."""
+    """Assign values to a part."""
     value = bare(value)
     if not isinstance(part, Bounded):
         part = Bounded(part, (None,) * part.ndim)
@@ -311,7 +312,7 @@ def write(part: Any, value: Any) -> None:
     for axis, (found, extent) in enumerate(zip(given, extents, strict=True), before):
         ranges[axis] = _checked(ranges[axis], shape[axis], found, extent)
     if part.dtype.kind != "c" and _kind(value) == "c":
-        cast(value.storage if isinstance(value, Bounded) else value, part.dtype)  # which refuses
+        cast(value.storage if isinstance(value, Bounded) else value, part.dtype)  # raises
     new = entered(value, tuple(ranges), shape)
     old = as_value(part.storage)
     mask = mask_of(tuple(ranges), shape)
@@ -324,7 +325,7 @@ def _kind(value: Any) -> str:
 
 
 def _checked(own: Range | None, size: int, given: Range | None, extent: int) -> Range | None:
-    """The range of an axis that is written to, once it is as long as that of the value."""
+    """The range of an axis that is written to, with a check that the value's axis is as long."""
     if given is None and extent == 1:
         return own
     if own is None and given is None:

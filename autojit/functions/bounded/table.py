@@ -1,4 +1,4 @@
-"""NumPy's functions of bounded arrays: the table that a call with one among its arguments asks."""
+"""The table of NumPy's functions on bounded arrays, used by calls with a bounded argument."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import products, reductions
 from .alignment import elementwise
 from .array import Bounded, refuse
 
-#: NumPy's function -> what answers where an argument is bounded.
+#: NumPy's function -> its implementation for bounded arguments.
 FUNCTIONS: dict[Any, Any] = {
     np.sum: reductions.sum, np.prod: reductions.prod, np.any: reductions.any_,
     np.all: reductions.all_, np.max: reductions.max, np.amax: reductions.max,
@@ -29,7 +29,7 @@ FUNCTIONS: dict[Any, Any] = {
     np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
 }  # fmt: skip
 
-#: Functions that work on every element by itself, and how many arguments are operands.
+#: Elementwise functions, and how many of their arguments are operands.
 _ELEMENTWISE = {
     np.where: 3, np.clip: 3, np.round: 1, np.around: 1, np.real: 1, np.imag: 1,
     np.nan_to_num: 1, np.isclose: 2, np.angle: 1, np.sinc: 1, np.isreal: 1,
@@ -65,7 +65,7 @@ FUNCTIONS.update({f: _elementwise(f, count) for f, count in _ELEMENTWISE.items()
 
 
 def _over_axes(function: Any, x: Bounded, *args: Any) -> Any:
-    """A function that moves axes: a view, whose bounded axes are found by their numbers."""
+    """Apply a function that moves axes: a view, whose bounded axes are found by their numbers."""
     numbers = np.empty([k + 2 for k in range(x.ndim)])
     extents = function(numbers, *args).shape
     ranges = tuple(None if n == 1 else x.ranges[n - 2] for n in extents)
@@ -87,7 +87,7 @@ for _function in (
 
 
 def _reshape(a: Bounded, *args: Any, **kwargs: Any) -> Any:
-    """A vector as a row or a column."""
+    """Reshape a vector to a row, a column, or itself."""
     shape = args[0] if args else kwargs.get("shape", kwargs.get("newshape"))
     if a.ndim == 1:
         if shape == -1 or shape in ((-1,), [-1]):
@@ -116,14 +116,14 @@ FUNCTIONS.update({np.reshape: _reshape, np.ravel: _ravel, np.flip: _flip})
 
 
 def is_bounded(x: Any) -> bool:
-    """Whether an argument is bounded, or a list with such a part."""
+    """Whether an argument is bounded, or is a list that contains a bounded array."""
     if x.__class__ is Bounded:
         return True
     return x.__class__ in LISTS and any(map(is_bounded, x))
 
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer a function of NumPy's with a bounded array among its arguments."""
+    """Call a function of NumPy's that has a bounded array among its arguments."""
     answer = FUNCTIONS.get(function)
     name = f"{getattr(function, '__module__', 'np')}.{function.__name__}".replace("numpy", "np", 1)
     if answer is None:
@@ -137,7 +137,7 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a ufunc likewise."""
+    """Call a ufunc that has a bounded array among its arguments."""
     if any(x.__class__ in LISTS and is_bounded(x) for x in inputs):
         refuse(f"np.{ufunc.__name__} of a list")
     if ufunc is _MATMUL and method == "__call__" and not any(kwargs.values()):
@@ -150,12 +150,12 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         return reductions.cumsum(inputs[0], kwargs.get("axis", 0))
     if method != "__call__" or ufunc.signature is not None:
         refuse(f"np.{ufunc.__name__}.{method}")
-    fails = ufunc is _POWER  # for integers to negative powers
+    fails = ufunc is _POWER  # integers to negative powers
     return elementwise(lambda *data: ufunc(*data, **kwargs), *inputs, anew=fails)
 
 
 def call_operator(ufunc: Any, *operands: Any) -> Any:
-    """Answer an operator likewise."""
+    """Apply an operator that has a bounded array among its operands."""
     if ufunc is _MATMUL:
         return products.matmul(*operands)
     call = hooks.call_operator if len(operands) == 2 else hooks.call_unary_operator

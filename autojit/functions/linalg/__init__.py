@@ -1,1 +1,1 @@
-"""Products, factorizations and formulas of matrices."""
+"""Matrix products, factorizations, and formulas built from them."""

@@ -1,6 +1,6 @@
-"""``np.linalg``: factorisations, equations, determinants, and formulas of them.
+"""``np.linalg``: factorisations, linear systems, determinants, and related formulas.
 
-A matrix is factorised once, with its derivatives of every order (see ``ir.ops.linalg``).
+A matrix is factorised once; derivatives of every order reuse the factors (see ``ir.ops.linalg``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SLOGDET = type(np.linalg.slogdet(np.eye(1)))
 
 
 def matrices(name: str, *arrays: Any) -> list[Value]:
-    """The operands in the dtype that ``np.linalg`` computes in: what is not a float is float64.
+    """The operands in the dtype that ``np.linalg`` computes in; integers become float64.
 
     NumPy refuses float16, and SciPy computes in float32.
     """
@@ -83,10 +83,10 @@ def right_side(name: str, x: Value, b: Value) -> tuple[Value, bool]:
 
 
 def solved_for(name: str, x: Value, b: Value, solve: Any, *factors: Value) -> Tracer:
-    """``solve(x, *factors, b)``, the outer axes broadcast; b may be a vector."""
+    """``solve(x, *factors, b)`` with the outer axes broadcast; b may be a vector."""
     columns, vector = right_side(name, x, b)
     outer_x, outer_b = x.shape[:-2], columns.shape[:-2]
-    if outer_b and not outer_x:  # one matrix: all right-hand sides are columns of one
+    if outer_b and not outer_x:  # one matrix: all right-hand sides become its columns
         size = int(np.prod(outer_b))
         flat = move.reshape(columns, shape=(size, *columns.shape[-2:]))
         made = solve(x, *factors, factorizations.columns_of_batch(flat))
@@ -114,12 +114,12 @@ def swapped(a: Any) -> Any:
 
 
 def adjoint(a: Any) -> Any:
-    """The conjugated transposed matrices."""
+    """The conjugate transposes of matrices."""
     return np.conjugate(swapped(a)) if a.dtype.kind == "c" else swapped(a)
 
 
 def identity(like: Value) -> Value:
-    """Unit matrices of a type."""
+    """Identity matrices of a type."""
     rows, columns = factorizations.places(like.type)
     return convert(eq(rows, columns), dtype=like.dtype)
 
@@ -140,7 +140,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tracer:
 
 
 def solved(name: str, x: Value, b: Value, *, transpose: bool = False) -> Tracer:
-    """``a x = b`` by an LU factorisation, which the derivatives use again."""
+    """Solve ``a x = b`` by an LU factorisation, which the derivatives reuse."""
     packed, pivots = factorizations.lu(x)
 
     def solve(x: Value, packed: Value, pivots: Value, b: Value) -> Value:
@@ -178,7 +178,7 @@ def pivots_product(x: Value, dtype: Any) -> tuple[Any, Any]:
 
 
 def _product(x: Any) -> Any:
-    """The product of complex numbers along the last axis, as a tree."""
+    """The product of complex numbers along the last axis, computed as a tree."""
     while x.shape[-1] > 1:
         half = x.shape[-1] // 2
         both = x[..., :half] * x[..., half : 2 * half]
@@ -189,15 +189,14 @@ def _product(x: Any) -> Any:
 
 @implements(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    """At a singular matrix 0 and -inf, and the derivative is NaN or infinite."""
+    """At a singular matrix, the result is 0 and -inf, and the derivative is NaN or infinite."""
     x = square("np.linalg.slogdet", a)
     return _SLOGDET(*pivots_product(x, x.dtype))
 
 
 @implements(np.linalg.det)
 def det(a: Any) -> Any:
-    """As NumPy has it, ``sign * exp(logabsdet)``; 0 at a singular matrix, where the derivative
-    is NaN."""
+    """``sign * exp(logabsdet)`` as in NumPy; 0 for a singular matrix, whose derivative is NaN."""
     sign, logarithm = slogdet(a)
     return sign * np.exp(logarithm)
 
@@ -213,7 +212,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    if axes is not None:  # these axes of a are those of the unknown, behind the others
+    if axes is not None:  # move the axes of the unknown to the end
         named = [shapes.normalize_axis(int(k), np.ndim(a)) for k in axes]
         rest = [k for k in range(np.ndim(a)) if k not in named]
         a = np.transpose(a, (*rest, *named))

@@ -30,7 +30,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Tracer:
     from autojit.ir.ops.arithmetic import select
 
     value = as_value(m)
-    if value.type.ndim == 1:  # the matrix that has it in every row
+    if value.type.ndim == 1:  # NumPy uses the matrix with this vector as every row
         value = move.broadcast_to(value, (*value.shape, *value.shape))
     return tracer(select(_mask(value.shape, k, lower), value, full(0, value.type)))
 

@@ -34,7 +34,7 @@ def mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:
 
 
 def _ways_to_multiply(m: tuple[int, ...], n: tuple[int, ...]) -> str:
-    """Products of two operands with these shapes that exist, as code."""
+    """The products of operands with these shapes that exist, as code."""
     if not m or not n:
         return "A number is a factor:\n    a * b"
     ways = []
@@ -89,7 +89,7 @@ def _contract(x: Value, y: Value, axes_x: tuple[int, ...], axes_y: tuple[int, ..
 
 
 def _dot(x: Value, y: Value, contract: Any, batch: Any) -> Value:
-    """The op; of truth values, whether any pair is true, as NumPy has it."""
+    """The op; for booleans, whether any pair of elements is true, as in NumPy."""
     if x.dtype.kind == "b":
         counts = [to_dtype(v, np.int64) for v in (x, y)]
         return arithmetic.truth(dot_op(*counts, contract=contract, batch=batch))
@@ -219,7 +219,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     ((value, labels),) = terms
     value, labels = _sum_out(value, labels, set(output))
     result = _permute(value, labels, output)
-    if len(arrays) == 1 and set(output) == set(inputs[0]):  # a view where one is possible
+    if len(arrays) == 1 and set(output) == set(inputs[0]):  # a view if possible
         return perhaps_view(as_tracer(arrays[0]), result)
     return tracer(result)
 
@@ -228,7 +228,7 @@ _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 
 
 def _in_letters(operands: tuple[Any, ...]) -> list[Any]:
-    """Operands and lists of numbers in turn, as a string and the operands."""
+    """Convert alternating operands and lists of labels to a subscript string and operands."""
     inputs = [_as_letters(labels) for labels in operands[1::2]]
     text = ",".join(inputs[: len(operands) // 2])
     if len(operands) % 2:
@@ -243,7 +243,7 @@ def _as_letters(labels: Any) -> str:
 
 @implements(np.einsum_path)
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    """It depends on shapes only."""
+    """The contraction path, which depends on shapes only."""
     subscripts, *arrays = operands if isinstance(operands[0], str) else _in_letters(operands)
     models = [np.broadcast_to(np.zeros((), dtype_of(a)), shape_of(a)) for a in arrays]
     return np.einsum_path(subscripts, *models, optimize=optimize)
@@ -299,7 +299,7 @@ def _check_output(subscripts: str, inputs: list[str], output: str) -> None:
 
 
 def _extents(subscripts: str, inputs: list[str], arrays: list[Any]) -> dict[str, int]:
-    """The extent of each label; 1 stretches, as in broadcasting."""
+    """The extent of each label; an extent of 1 broadcasts."""
     extents: dict[str, int] = {}
     for s, a in zip(inputs, arrays, strict=True):
         for label, n in zip(s, shape_of(a), strict=True):
@@ -317,7 +317,7 @@ def _extents(subscripts: str, inputs: list[str], arrays: list[Any]) -> dict[str,
 
 
 def _without_stretched(value: Value, labels: str, extents: dict[str, int]) -> Term:
-    """Axes of extent 1 dropped where the label is longer in another operand."""
+    """Drop axes of extent 1 if their label is longer in another operand."""
     kept = [i for i, c in enumerate(labels) if value.shape[i] == extents[c]]
     if len(kept) == len(labels):
         return value, labels
@@ -326,7 +326,7 @@ def _without_stretched(value: Value, labels: str, extents: dict[str, int]) -> Te
 
 
 def _order(subscripts: str, arrays: list[Any]) -> list[tuple[int, ...]]:
-    """Which operands to combine, in which order: NumPy's own choice."""
+    """The operands to combine in each step: NumPy's own choice."""
     if len(arrays) < 3:
         return [tuple(range(len(arrays)))] if len(arrays) == 2 else []
     models = [np.broadcast_to(np.float64(0), shape_of(a)) for a in arrays]
@@ -336,7 +336,7 @@ def _order(subscripts: str, arrays: list[Any]) -> list[tuple[int, ...]]:
         if len(step) <= 2:
             pairs.append(tuple(step))
             continue
-        # More than two at once: pair them off from the end.
+        # More than two operands in one step: pair them off from the end.
         rest = sorted(step)
         n = len(arrays) - sum(len(p) - 1 for p in pairs)
         pairs.append((rest[-2], rest[-1]))
@@ -350,7 +350,7 @@ Term = tuple[Value, str]
 
 
 def _without_repeats(value: Value, labels: str) -> Term:
-    """Diagonals taken where a label stands twice."""
+    """Take diagonals for labels that appear more than once."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             i = labels.index(label)

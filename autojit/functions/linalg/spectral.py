@@ -1,4 +1,4 @@
-"""``np.linalg``, continued: eigenvalues, singular values, orthogonal factors, and norms."""
+"""``np.linalg``: eigenvalues, singular values, orthogonal factors, least squares and norms."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _eigh(name: str, a: Any, uplo: str) -> list[Any]:
 
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
-    """The vectors have a derivative where the values are distinct; elsewhere theirs is NaN."""
+    """The eigenvectors have a derivative if the eigenvalues are distinct; otherwise it is NaN."""
     return _EIGH(*_eigh("np.linalg.eigh", a, UPLO))
 
 
@@ -65,19 +65,19 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 
 
 def general_eig(name: str, a: Any) -> list[Any]:
-    """Eigenvalues and eigenvectors, complex ones also where all of them are real."""
+    """Eigenvalues and eigenvectors, which are complex even if all of them are real."""
     x = square(name, a)
     single = factorizations.real_dtype(x.dtype) == np.dtype(np.float32)
     if not single:
         return _tracers(*spectral.eig(x))
-    # In double precision, as NumPy computes it.
+    # Computed in double precision, as in NumPy.
     wide = as_value(tracer(x), np.dtype("c16" if x.dtype.kind == "c" else "f8"))
     return [t.astype(np.complex64) for t in _tracers(*spectral.eig(wide))]
 
 
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """Traced, the results are complex, where NumPy looks whether all of them are real."""
+    """The results are always complex; NumPy returns real ones if all eigenvalues are real."""
     return _EIG(*general_eig("np.linalg.eig", a))
 
 
@@ -88,7 +88,7 @@ def eigvals(a: Any) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """The first columns must be linearly independent for there to be a derivative."""
+    """The derivative exists only if the leading columns are linearly independent."""
     x: Any = tracer(matrix("np.linalg.qr", a))
     m, n = x.shape[-2:]
     if mode not in ("reduced", "r", "complete"):
@@ -96,7 +96,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if m >= n:
         more = {"complete": True} if mode == "complete" and m > n else {}
         q, r = _tracers(*spectral.qr(x.value, **more))
-    else:  # the factors of the first columns turn the others
+    else:  # factor the first m columns; rotate the others by q
         q, left = _tracers(*spectral.qr(x[..., :m].value))
         rest: Any = np.conjugate(swapped(q)) @ x[..., m:]
         r = np.concatenate([left, rest], axis=-1)
@@ -107,7 +107,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
-    """The vectors have a derivative where the singular values are distinct and not 0."""
+    """The vectors have a derivative if the singular values are distinct and nonzero."""
     if hermitian:
         u, s, vh = _hermitian_svd(a)
     else:
@@ -118,7 +118,7 @@ def svd(
 
 
 def _hermitian_svd(a: Any) -> tuple[Any, Any, Any]:
-    """By the eigenvalues, as NumPy does it: their magnitudes, the largest first."""
+    """SVD from the eigenvalues, as in NumPy: their magnitudes in decreasing order."""
     values, vectors = _eigh("np.linalg.svd", a, "L")
     order = np.argsort(np.abs(values), axis=-1)[..., ::-1]
     values = np.take_along_axis(values, order, axis=-1)
@@ -152,7 +152,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
 
 
 def _pinv_by_matrix(x: Value, tolerances: np.ndarray) -> Tracer:
-    """Stacks of matrices, with a tolerance for each."""
+    """Pseudo-inverses of stacks of matrices, with a tolerance for each matrix."""
     stack = np.broadcast_shapes(tolerances.shape, x.shape[:-2])
     result: Any = np.zeros((*stack, x.shape[-1], x.shape[-2]), x.dtype)
     for rtol in np.unique(tolerances):
@@ -162,7 +162,7 @@ def _pinv_by_matrix(x: Value, tolerances: np.ndarray) -> Tracer:
 
 
 def hermitian_matrix(name: str, a: Any, *, lower: bool = True) -> Value:
-    """The Hermitian matrices that have that triangle; the other one is not read."""
+    """The Hermitian matrices with the given triangle; the other triangle is not read."""
     x = square(name, a)
     below = factorizations.triangle(x, lower=lower, diagonal=False)
     middle = factorizations.as_dtype(factorizations.real_part(spectral.diagonal(x)), x.dtype)
@@ -175,8 +175,11 @@ def _default(x: Value) -> float:
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """By the pseudo-inverse. The residuals are those of a matrix of full rank; NumPy leaves them
-    out where the rank, the third result, is less than the number of columns."""
+    """Solve by the pseudo-inverse.
+
+    The residuals assume a matrix of full rank; NumPy returns none if the rank, the third result, is
+    less than the number of columns.
+    """
     x, y = _tracers(*matrices("np.linalg.lstsq", a, b))
     if x.ndim != 2 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
         raise ShapeError(
@@ -220,8 +223,11 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Norms of vectors and matrices; the derivative at 0, and by elements that are 0, is 0 where
-    there is no other finite one."""
+    """Norms of vectors and matrices.
+
+    The derivative at 0, and with respect to elements that are 0, is 0 unless it has another finite
+    value.
+    """
     x = as_tracer(x)
     if kind_of(x.dtype) not in "fc":
         x = x.astype(np.float64)
@@ -248,7 +254,7 @@ def _norm_of_vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     size = np.abs(x)
     if ord == 0:
         return np.sum((x != 0).astype(size.dtype), axis, keepdims=keepdims)
-    if ord == np.inf:  # of nothing it is 0
+    if ord == np.inf:  # 0 for an empty vector
         return np.max(size, axis, keepdims=keepdims, initial=0 if not x.size else np._NoValue)
     if ord == -np.inf:
         return np.min(size, axis, keepdims=keepdims)
@@ -260,7 +266,7 @@ def _norm_of_vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _power(x: Any, exponent: Any) -> Any:
-    """A power of what is not negative; its derivative at 0 is taken as 0."""
+    """A power of a nonnegative number; its derivative at 0 is taken as 0."""
     zero = x == 0
     return np.where(
         zero,
@@ -306,8 +312,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
-    """Other than by singular values, a singular matrix raises LinAlgError, where NumPy's number is
-    infinite."""
+    """Unless p is None, 2 or -2, a singular matrix raises LinAlgError; NumPy returns infinity."""
     if p in (None, 2, -2):
         values = svd(x, compute_uv=False)
         largest, smallest = values[..., 0], values[..., -1]

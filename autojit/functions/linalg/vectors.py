@@ -1,4 +1,4 @@
-"""NumPy's products of vectors that are ufuncs: some releases lack the later ones."""
+"""NumPy's ufuncs for products of vectors; older releases of NumPy lack some of them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .products import mismatch
 
 
 def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
-    """``np.vecdot``: one axis of each runs together, and numbers keep their dtype."""
+    """``np.vecdot``: contract one axis of each operand and keep the dtype."""
     x, y = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
     if np.shape(x)[-1] != np.shape(y)[-1]:
         raise mismatch("np.vecdot", a, b, "both vectors must have as many components")
     terms = np.multiply(np.conj(x) if dtype_of(x).kind == "c" else x, y)
     if terms.dtype.kind == "b":
         return np.any(terms, axis=-1)
-    if is_half(terms.dtype):  # products are rounded once they are added up
+    if is_half(terms.dtype):  # sum the products before rounding to half precision
         return np.einsum("...i,...i->...", x, y)
     return np.sum(terms, axis=-1).astype(terms.dtype)
 

@@ -1,7 +1,7 @@
-"""Polynomials as rows of coefficients, the highest power first.
+"""Polynomials as vectors of coefficients, the highest power first.
 
-NumPy leaves out leading coefficients that are zero; a traced one counts as not zero, so that the
-number of coefficients is known.
+NumPy drops leading coefficients that are zero; a traced coefficient counts as nonzero, so that
+the number of coefficients is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .traced import Poly1d, coefficients, is_poly1d
 
 
 def _as_given(result: Any, *operands: Any) -> Any:
-    """A polynomial object where one was given."""
+    """The result as a polynomial object if one of the operands is one."""
     return Poly1d(result) if any(map(is_poly1d, operands)) else result
 
 
@@ -67,7 +67,7 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> Any:
-    """The remainder has one coefficient less than the divisor, also where leading ones are 0."""
+    """The remainder has one coefficient less than the divisor, even if its leading ones are 0."""
     dividend, divisor = (np.atleast_1d(coefficients(a)) + 0.0 for a in (u, v))
     kind = np.result_type(dtype_of(dividend), dtype_of(divisor))
     rest, n = as_tracer(dividend).astype(kind), shape_of(divisor)[0]
@@ -110,7 +110,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
-    """Of roots that are complex, the coefficients are complex too."""
+    """The coefficients are complex if the roots are complex."""
     roots = np.atleast_1d(seq_of_zeros)
     if len(shape_of(roots)) == 2:
         roots = np.linalg.eigvals(roots)
@@ -154,7 +154,7 @@ def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None,
     cov: Any = False,
 ) -> Any:  # fmt: skip
-    """By least squares, the columns scaled to length 1 as NumPy scales them."""
+    """Fit by least squares; as in NumPy, the columns are scaled to length 1."""
     order = index(deg) + 1
     x, y = as_tracer(x) + 0.0, as_tracer(y) + 0.0
     _check_points(x, y, order)

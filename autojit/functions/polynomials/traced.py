@@ -16,12 +16,12 @@ def is_poly1d(x: Any) -> bool:
 
 
 def coefficients(p: Any) -> Any:
-    """The coefficients of a polynomial, or what is given in their place."""
+    """The coefficients of a polynomial; anything else is returned unchanged."""
     return p.coeffs if is_poly1d(p) else p
 
 
 class Poly1d(np.poly1d):
-    """A polynomial of which no leading coefficient is left out.
+    """A polynomial that keeps all leading coefficients.
 
     >>> from autojit import grad
     >>> grad(lambda c: (np.poly1d([c, 1.0]) ** 2)(3.0))(2.0)

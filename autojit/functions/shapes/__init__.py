@@ -1,1 +1,1 @@
-"""Padding, and functions that say or change how elements are counted."""
+"""Padding, bits, selection of elements, and conversion between positions."""

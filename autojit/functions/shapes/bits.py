@@ -56,7 +56,7 @@ def unpackbits(
 
 @composite(np.bitwise_count)
 def bitwise_count(x: Any) -> Any:
-    """In pairs of bits, then in fours, then in bytes (H. S. Warren, Hacker's Delight, 5-1)."""
+    """Count bits in pairs, then fours, then bytes (H. S. Warren, Hacker's Delight, 5-1)."""
     v: Any = tracer(x)
     v = v.astype(np.uint8) if v.dtype.kind == "b" else np.abs(v)
     v = v.astype(np.dtype(f"u{v.dtype.itemsize}"))
@@ -72,8 +72,10 @@ def bitwise_count(x: Any) -> Any:
 
 
 def _scaled(x: Any, exponent: Any) -> Any:
-    """``x * 2**exponent`` in factors, since a power of 2 may be too large or too small that the
-    product reaches."""
+    """``x * 2**exponent`` in several factors.
+
+    The power of 2 itself may overflow or underflow where the product does not.
+    """
     part = np.trunc(exponent / 4).astype(exponent.dtype)
     for power in (part, part, part, exponent - 3 * part):
         x = x * np.exp2(power.astype(x.dtype))
@@ -88,7 +90,7 @@ def frexp(x: Any) -> tuple[Any, Any]:
         return mantissa.astype(x.dtype), exponent
     usual = np.isfinite(x) & (x != 0)
     size = np.abs(np.where(usual, x, x.dtype.type(1)))
-    # The logarithm is right but for rounding, which shows in the mantissa.
+    # Rounding may make the logarithm wrong by one, which shows in the mantissa.
     exponent = np.floor(np.log2(size)).astype(np.int32) + np.int32(1)
     mantissa = _scaled(size, -exponent)
     off = (mantissa >= 1).astype(np.int32) - (mantissa < 0.5).astype(np.int32)
@@ -103,13 +105,13 @@ PRODUCTS[np.frexp] = frexp
 def ldexp(x: Any, exponent: Any) -> Any:
     limit = 2 * (np.finfo(x.dtype).maxexp - np.finfo(x.dtype).minexp)
     exponent = np.clip(tracer(exponent), -limit, limit)
-    if is_half(x.dtype):  # rounded once
+    if is_half(x.dtype):  # compute in float32 and round once
         return as_value(_scaled(tracer(x).astype(np.float32), exponent).astype(x.dtype))
     return as_value(_scaled(tracer(x), exponent))
 
 
 def _step(x: Any) -> tuple[Any, Any]:
-    """The distance to the next number away from zero, and to the next one towards it."""
+    """The distance to the next number away from zero, and to the next one towards zero."""
     limits = np.finfo(x.dtype)
     mantissa, exponent = frexp(np.abs(x))
     digits = np.int32(limits.nmant + 1)
@@ -126,7 +128,7 @@ def spacing(x: Any) -> Any:
     away, inner = _step(value)
     away = np.where(value == 0, value.dtype.type(np.finfo(value.dtype).smallest_subnormal), away)
     result = np.copysign(away, np.where(value == 0, np.ones_like(value), value))
-    if is_half(value.dtype):  # in NumPy a distance upwards, and infinite from the largest number
+    if is_half(value.dtype):  # in NumPy: upwards, infinite at the maximum
         result = np.where(value < 0, inner, away)
         result = np.where(value == np.finfo(value.dtype).max, np.inf, result)
     return as_value(np.where(np.isfinite(value), result, value.dtype.type(np.nan)))
@@ -134,7 +136,7 @@ def spacing(x: Any) -> Any:
 
 @composite(np.nextafter)
 def nextafter(x: Any, towards: Any) -> Any:
-    """The derivative by x is 1: the step to the next number is constant."""
+    """The derivative with respect to x is 1: the step to the next number is constant."""
     a, b = tracer(x), tracer(towards)
     least = a.dtype.type(np.finfo(a.dtype).smallest_subnormal)
     away, inner = _step(np.where(np.isfinite(a), a, a.dtype.type(1)))

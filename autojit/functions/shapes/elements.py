@@ -1,4 +1,4 @@
-"""Elements that are chosen by number, left out, or repeated into a shape."""
+"""Functions that choose, repeat or split elements, and queries about types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     parts = list(choices)
     shape, kind = common_shape(a, *parts), result_dtype(*parts)
     numbers: Any = as_tracer(np.broadcast_to(as_tracer(a), shape))
-    if numbers.dtype == bool:  # which picks by number, and not as a mask
+    if numbers.dtype == bool:  # used as numbers here, not as a mask
         numbers = numbers.astype(np.int64)
     if mode == "wrap":
         numbers = np.mod(numbers, len(parts))
@@ -67,7 +67,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 @implements(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Any:
-    """Of complex numbers the dtype of the result depends on the values."""
+    """For complex numbers, the dtype of the result depends on the values."""
     a = as_tracer(a)
     if a.dtype.kind != "c":
         return a
@@ -93,7 +93,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
 
 @implements(np.min_scalar_type)
 def min_scalar_type(a: Any, /) -> np.dtype:
-    """Of numbers NumPy looks at the value; a traced one has none."""
+    """NumPy looks at the value of a number; the value of a traced one is not known."""
     if not shape_of(a):
         raise uncovered("np.min_scalar_type", " of a traced number, whose value decides,")
     return dtype_of(a)
@@ -109,7 +109,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    """``np.asarray_chkfinite``: the compiled call raises where something is not finite."""
+    """``np.asarray_chkfinite``: the compiled call raises if an element is not finite."""
     x = as_tracer(a)
     x = x if dtype is None else x.astype(dtype)
     error = ValueError("array must not contain infs or NaNs")

@@ -55,7 +55,7 @@ _REPEATING = ("edge", "reflect", "symmetric", "wrap")
 
 
 def _widths(pad_width: Any, ndim: int) -> list[_Widths]:
-    if isinstance(pad_width, dict):  # since NumPy 2.3: by axes
+    if isinstance(pad_width, dict):  # axis -> width, since NumPy 2.3
         pairs = {normalize_axis(axis, ndim): width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(pairs.get(i, 0), 2) for i in range(ndim)]
     found = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
@@ -84,7 +84,7 @@ def _constant(array: Tracer, widths: list[_Widths], fill: Any) -> Any:
 
 
 def _with_margins(array: Any, axis: int, widths: _Widths, ends: Any) -> Any:
-    """Two rows, repeated before and after."""
+    """Pad with two rows, repeated before and after the array."""
     margins = [
         np.repeat(as_tracer(end).astype(array.dtype), width, axis)
         for width, end in zip(widths, ends, strict=True)
@@ -122,7 +122,7 @@ def _statistic(part: Any, axis: int, mode: str) -> Any:
 
 
 def _ramps(array: Any, axis: int, widths: _Widths, ends: Any) -> Any:
-    """Evenly spaced values from the ends to the edges."""
+    """Pad with evenly spaced values from the end values to the edges."""
     kind, count = array.dtype, array.shape[axis]
     edges = _part(array, axis, 0, 1), _part(array, axis, count - 1, count)
     ramps = []
@@ -134,14 +134,14 @@ def _ramps(array: Any, axis: int, widths: _Widths, ends: Any) -> Any:
 
 
 def _mirrored(array: Any, axis: int, widths: _Widths, mode: str) -> Any:
-    """By ``reflect_type="odd"``: mirrored at the edge, also in its value."""
+    """Reflect at the edge with ``reflect_type="odd"``, which mirrors the values too."""
     skipped = 1 if mode == "reflect" else 0
     for side, width in enumerate(widths):
         if side:
             array = np.flip(array, axis)
         while width > 0:
             period = array.shape[axis] - skipped
-            if not period:  # one element, which is repeated
+            if not period:  # repeat the only element
                 array = np.concatenate([np.repeat(array, width, axis), array], axis)
                 break
             taken = min(width, period)

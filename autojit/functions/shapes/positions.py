@@ -1,4 +1,4 @@
-"""Places of elements, as one number and as one number an axis."""
+"""Conversion between flat and per-axis positions of elements, and index arrays."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 @implements(np.ix_)
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Places are integers; a mask is known, since it says how many there are."""
+    """Arguments are integers or known masks; a mask determines the number of its places."""
     rows = []
     for k, row in enumerate(args):
         row = np.flatnonzero(row) if dtype_of(row).kind == "b" else as_tracer(row)

@@ -1,1 +1,1 @@
-"""Interpolation, and products with shifted rows."""
+"""Interpolation, unwrapping of phases, convolution and correlation."""

@@ -1,4 +1,4 @@
-"""Interpolation in tables, phases, and products with shifted rows."""
+"""Interpolation in tables, unwrapping of phases, convolution and correlation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.protocols.registry import implements
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
 
-#: Tables up to this length are searched by comparing with each entry.
+#: Tables up to this length are searched by comparison with each entry.
 _SHORT = 32
 
 
@@ -31,7 +31,7 @@ def interp(
         x, places, heights = _periodic(x, places, heights, period)
         left = right = None
     (n,) = shape_of(places)
-    # The interval that x lies in: counting is as fast as searching, for short tables.
+    # The interval that contains x: for short tables, counting is as fast as searching.
     if n <= _SHORT:
         below = np.sum(x[..., None] >= places, axis=-1)
     else:
@@ -45,7 +45,7 @@ def interp(
 
 
 def _periodic(x: Any, places: Any, heights: Any, period: Any) -> tuple[Any, Any, Any]:
-    """Places within one period, in order, and one more at either end."""
+    """The places within one period, sorted, and one more at either end."""
     if not is_tracer(period) and period == 0:
         raise ValueError("np.interp: period must be a non-zero value")
     period = np.abs(period)

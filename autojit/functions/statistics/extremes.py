@@ -1,4 +1,4 @@
-"""Places of the extremes of an array, and counts of non-zero elements."""
+"""Positions of the extremes of an array, and counts of nonzero elements."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
         index = np.dtype(np.int64)
         positions = iota(dtype=index, shape=x.shape, axis=along)
         beyond = full(x.shape[along], positions.type)
-        # The first of the best: the smallest position that attains the extreme (or is NaN).
+        # The smallest position of an element that equals the extreme (or is NaN).
         first = reduce.min_(arithmetic.select(as_value(hit), positions, beyond), axes=(along,))
         if keepdims is not _MISSING and keepdims:
             kept = (1,) * len(shape) if axis is None else shapes.keep_axes(shape, (along,))
@@ -51,7 +51,7 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
 
 
 def _attains(extreme: Any, x: Any, along: int) -> Any:
-    """Which elements are the extreme; complex numbers are ordered by their parts."""
+    """Mark the elements equal to the extreme; complex numbers are ordered by their parts."""
     if x.dtype.kind != "c":
         return x == extreme(x, along, keepdims=True)
     first = x.real == extreme(x.real, along, keepdims=True)

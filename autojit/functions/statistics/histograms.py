@@ -1,7 +1,7 @@
-"""Counts and sums by bins.
+"""Counts and sums in bins.
 
-Which bin a number falls into has no derivative; the sums of weights have one, by the weights, and
-edges that follow from the least and the largest number have one by these.
+The bin of a number has no derivative. Sums of weights have derivatives with respect to the
+weights, and edges computed from the smallest and largest number with respect to these numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from autojit.tracing.values import is_tracer
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """Labels that are traced lie below ``minlength``, which is the length of the result."""
+    """Traced labels must be less than ``minlength``, which is the length of the result."""
     x = with_values(x)
     if not is_tracer(x):
         return _count_known(np.asarray(x), weights, minlength)
@@ -57,7 +57,7 @@ def _count_known(labels: np.ndarray, weights: Any, minlength: int) -> Any:
 
 
 def _sums(places: Any, weights: Any, length: int, dtype: np.dtype) -> Any:
-    """How often each place occurs, or the sum of its weights."""
+    """The number of occurrences of each place, or the sum of its weights."""
     if weights is None:
         weights, dtype = np.ones(shape_of(places), np.int64), np.dtype(np.int64)
     sums = tracer(full(0, Type(dtype, (length,))))
@@ -86,7 +86,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 def _edges(name: str, x: Any, bins: Any, range: Any) -> Any:
-    """The edges of bins: given, or evenly spaced."""
+    """The edges of the bins, given or evenly spaced."""
     if isinstance(bins, str):
         raise UncoveredFunctionError(
             with_place(
@@ -107,7 +107,7 @@ def _edges(name: str, x: Any, bins: Any, range: Any) -> Any:
 
 
 def _rising(edges: Any, words: str) -> Any:
-    """Edges of bins, none of which lies below the one before; ValueError where one does."""
+    """The edges; raise ValueError if an edge lies below the one before."""
     if is_tracer(edges):
         return ensured(edges, np.all(edges[1:] >= edges[:-1]), ValueError(words))
     array = np.asarray(edges)
@@ -117,7 +117,7 @@ def _rising(edges: Any, words: str) -> Any:
 
 
 def _given(name: str, low: Any, high: Any) -> tuple[Any, Any]:
-    """The ends of a range, apart from each other."""
+    """The ends of a range, moved apart if they are equal."""
     if is_tracer(low) or is_tracer(high):
         words = f"{name}: max must be larger than min in range parameter"
         low = ensured(as_tracer(low), low <= high, ValueError(words))
@@ -131,7 +131,7 @@ def _given(name: str, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _ends(x: Any) -> tuple[Any, Any]:
-    """The least and the largest number, apart from each other."""
+    """The smallest and the largest number, moved apart if they are equal."""
     if not math.prod(shape_of(x)):
         return 0.0, 1.0
     x = x.astype(np.result_type(x.dtype, np.float64)) if x.dtype.kind in "biu" else x
@@ -141,8 +141,11 @@ def _ends(x: Any) -> tuple[Any, Any]:
 
 
 def _places(x: Any, edges: Any) -> Any:
-    """The bin of each number; bins are open at the right, but for the last one.  What lies in none
-    of them is in one more at the end."""
+    """The bin of each number.
+
+    Bins are open at the right, except the last one. Numbers outside all bins get one more bin at
+    the end.
+    """
     count = shape_of(edges)[0] - 1
     found = searchsorted(edges, x, "right") - 1
     found = np.where(x == edges[-1], count - 1, found)

@@ -1,8 +1,8 @@
-"""Medians and quantiles, with NaN or without, by each of NumPy's methods.
+"""Medians and quantiles, with or without NaN, by each of NumPy's methods.
 
-A quantile is read between two neighbours in order; its derivative goes to them, by the shares that
-interpolation gives them.  Where a quantile is computed without NaN, how many numbers there are is
-counted, and the place in order follows from the count.
+A quantile is interpolated between two neighbours in sorted order. Its derivative goes to them,
+with the weights of the interpolation.  If NaN is ignored, the other numbers are counted, and the
+place in sorted order follows from the count.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from autojit.tracing.values import is_tracer
 def _sorted_last(
     a: Any, axis: Any, keepdims: bool, *, floating: bool = True
 ) -> tuple[Tracer, tuple[int, ...]]:
-    """The values sorted along one last axis, and the shape of a result."""
+    """The values sorted along one last axis, and the shape of the result."""
     shape = shape_of(a)
     axes = shapes.normalize_axes(axis, len(shape))
     kept = [i for i in range(len(shape)) if i not in axes]
@@ -42,7 +42,7 @@ def _sorted_last(
 
 
 def _joined_last(x: Any, kept: list[int], axes: tuple[int, ...]) -> Any:
-    """Some axes joined into one last one."""
+    """The array with some axes merged into a last one."""
     outer, count = [x.shape[i] for i in kept], math.prod(x.shape[i] for i in axes)
     return np.reshape(np.transpose(x, (*kept, *axes)), (*outer, count))
 
@@ -86,10 +86,10 @@ def nanmedian(
 
 
 class _Method(NamedTuple):
-    """Where among n sorted values a share of them ends (Hyndman and Fan, 1996).
+    """The place of a quantile among n sorted values (Hyndman and Fan, 1996).
 
-    ``place(n, share)`` counts from 0.  ``weight(fraction, place)`` is the share of the upper
-    neighbour; None if the place is a whole number.
+    ``place(n, share)`` counts from 0.  ``weight(fraction, place)`` is the weight of the upper
+    neighbour; it is None if the place is always an integer.
     """
 
     place: Callable[[Any, Any], Any]
@@ -136,7 +136,7 @@ _METHODS = {
 
 
 class _Asked(NamedTuple):
-    """What a call of one of the functions asks for."""
+    """The arguments of a call, except the array and the quantiles."""
 
     name: str
     whole: int
@@ -174,7 +174,7 @@ def _quantile(a: Any, q: Any, asked: _Asked) -> Any:
     share = as_tracer(q) / asked.whole if is_tracer(q) else np.asarray(q) / asked.whole
     if asked.weights is not None:
         return _weighted(a, share, asked)
-    # Where no value is computed, the dtype stays: NumPy takes 0 and 1 for such places too.
+    # If no value is interpolated, the dtype stays. NumPy also keeps it for the integers 0 and 1.
     picks = method.weight is None or (
         asked.whole == 1 and dtype_of(q).kind in "iu" and dtype_of(a).kind in "biu"
         and asked.method == "linear"
@@ -224,19 +224,19 @@ def _exact_dtype(q: Any, share: Any, ordered: Any) -> np.dtype:
 
 
 def _read(ordered: Any, places: Any) -> Any:
-    """Values at places that are the same in all rows, or differ."""
+    """The values at places that are the same for all rows, or differ between rows."""
     places = places.astype(np.int64)
     return ordered[..., places] if places.ndim == 1 else take_along_axis(ordered, places, -1)
 
 
 def _interpolated(low: Any, high: Any, weight: Any, dtype: np.dtype) -> Any:
-    """From the nearer end, as NumPy does, so that the ends are exact."""
+    """Interpolate from the nearer end, as NumPy does, so that the ends are exact."""
     weight, step = weight.astype(dtype), high - low
     return np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
 
 
 def _weighted(a: Any, share: Any, asked: _Asked) -> Any:
-    """The first value at which the sum of weights reaches its share: there is no other method."""
+    """The first value at which the cumulated weights reach the share, the only method."""
     if asked.method != "inverted_cdf":
         words = f'{asked.name} with weights= takes only method="inverted_cdf"'
         raise ValueError(words)

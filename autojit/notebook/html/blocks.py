@@ -1,4 +1,4 @@
-"""Pieces of HTML: each function returns a text that is escaped and whole."""
+"""Pieces of HTML: each function returns well-formed, escaped text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 
 from .style import page_style, style_sheet
 
-#: Letters that XML has no place for.
+#: Characters that XML does not allow.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _TOKENS = re.compile(
     r"(?P<c>#[^\n]*)"
@@ -19,7 +19,7 @@ _TOKENS = re.compile(
     r"|repeat|reduces)\b)"
     r"|(?P<n>(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)\b)"
 )
-#: What has a colour in Python.
+#: The coloured tokens of Python source.
 PYTHON = re.compile(
     r"(?P<t>(?:\b[rbfuRBFU]{1,2})?(?:\"\"\".*?(?:\"\"\"|$)|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'))"
     r"|(?P<c>#[^\n]*)"
@@ -38,7 +38,7 @@ def text_of(words: object) -> str:
 
 
 def highlighted(source: str) -> str:
-    """The text of a program or of loops as ``<pre>``, with colours.
+    """The text of a program or of loops in ``<pre>``, with colours.
 
     >>> highlighted("%1: f64[3] = sin %0")[:40]
     '<pre><span class="aj-v">%1</span>: <span'
@@ -47,7 +47,7 @@ def highlighted(source: str) -> str:
 
 
 def coloured(source: str, tokens: re.Pattern[str] = _TOKENS) -> str:
-    """The same without a frame; ``tokens`` names the groups of what has a colour.
+    """The coloured text without ``<pre>``; the groups of ``tokens`` name what is coloured.
 
     >>> coloured("return x  # all", PYTHON)
     '<span class="aj-k">return</span> x  <span class="aj-c"># all</span>'
@@ -61,18 +61,18 @@ def coloured(source: str, tokens: re.Pattern[str] = _TOKENS) -> str:
 
 
 def code(words: str) -> str:
-    """Words in the font of programs."""
+    """Words in a monospaced font."""
     return f"<code>{text_of(words)}</code>"
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
-    """A table of names, which are escaped here, and pieces of HTML."""
+    """A table of names, which are escaped here, and cells, which are pieces of HTML."""
     lines = "".join(f"<tr><th>{text_of(name)}</th><td>{cell}</td></tr>" for name, cell in rows)
     return f'<table class="aj-table">{lines}</table>'
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of texts and numbers; numbers stand on the right.
+    """A table of texts and numbers; numbers are aligned to the right.
 
     >>> table(["loop", "ms"], [["k1", 0.5]])[-74:]
     '><tbody><tr><td>k1</td><td class="aj-number">0.5</td></tr></tbody></table>'
@@ -91,34 +91,35 @@ def _cell(content: object) -> str:
 def folded(
     title: str, content: str, *, opened: bool = False, beside: str = "", framed: bool = False
 ) -> str:
-    """A section that opens at a click; its content, and what is beside its title, are pieces of
-    HTML."""
+    """A section that opens at a click.
+
+    Its content, and the text beside its title, are pieces of HTML.
+    """
     mark = ' open="open"' if opened else ""
     mark += ' class="aj-framed"' if framed else ""
     return f"<details{mark}><summary>{text_of(title)}{beside}</summary>{content}</details>"
 
 
 def card(title: str, *content: str) -> str:
-    """A framed piece with a title (both pieces of HTML), for a notebook: it has the style with
-    it."""
+    """A framed piece with a title (both pieces of HTML), for a notebook; it includes the style."""
     style = f"<style>{style_sheet(notebook=True)}</style>"
     head = f'<div class="aj-title">{title}</div>' if title else ""
     return f'<div class="autojit">{style}<div class="aj-card">{head}{"".join(content)}</div></div>'
 
 
 def pane(svg: str) -> str:
-    """A drawing for a notebook: it is scrolled where it is large, and has the style with it."""
+    """A drawing for a notebook, scrolled if it is large; it includes the style."""
     style = f"<style>{style_sheet(notebook=True)}</style>"
     return f'<div class="autojit">{style}<div class="aj-scroll">{svg}</div></div>'
 
 
 def article(title: str, *content: str, script: str = "") -> str:
-    """A page that is read from top to bottom, with a margin; its contents are pieces of HTML."""
+    """A page that is read from top to bottom, with margins; its contents are pieces of HTML."""
     return page(title, f'<main class="aj-article">{"".join(content)}</main>', script=script)
 
 
 def page(title: str, content: str, *, script: str = "") -> str:
-    """A whole page, which needs nothing from elsewhere; the content is a piece of HTML."""
+    """A whole, self-contained page; the content is a piece of HTML."""
     code = f"<script>\n//<![CDATA[\n{script}//]]>\n</script>" if script else ""
     return (
         '<!DOCTYPE html>\n<html class="aj-page" lang="en"><head><meta charset="utf-8"/>'

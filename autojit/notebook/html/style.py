@@ -1,4 +1,4 @@
-"""The one style sheet of pages, notebooks and pictures, for light and dark."""
+"""The style sheet of pages, notebooks and pictures, in light and dark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DARK = {
     "comment": "#9198a1", "warm": "#d29922",
 }  # fmt: skip
 
-#: What notebooks say of their themes.
+#: The marks by which notebooks state their themes.
 _THEMES = {
     '[data-jp-theme-light="true"]': _LIGHT, '[data-jp-theme-light="false"]': _DARK,
     "body.vscode-light": _LIGHT, "body.vscode-dark": _DARK,
@@ -105,8 +105,10 @@ def _variables(colours: dict[str, str]) -> str:
 
 
 def style_sheet(*, notebook: bool = False) -> str:
-    """The text of the style sheet: colours follow the reader's system; in a notebook its theme,
-    where it says which one it has."""
+    """The text of the style sheet.
+
+    Colours follow the reader's system, or the theme of a notebook if it states one.
+    """
     both = ".autojit, .autojit-picture, .aj-page"
     text = (
         f"{both} {{ {_variables(_LIGHT)} color-scheme: light dark; }}\n"
@@ -120,7 +122,7 @@ def style_sheet(*, notebook: bool = False) -> str:
 
 
 def picture_style() -> str:
-    """What a picture needs that stands by itself."""
+    """The style of a picture that stands alone."""
     return (
         f".autojit-picture {{ {_variables(_LIGHT)} }}\n"
         f"@media (prefers-color-scheme: dark) {{ .autojit-picture {{ {_variables(_DARK)} }} }}\n"
@@ -129,5 +131,5 @@ def picture_style() -> str:
 
 
 def page_style() -> str:
-    """The style sheet of a page of its own."""
+    """The style sheet of a page."""
     return style_sheet() + _PAGE

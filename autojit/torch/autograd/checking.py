@@ -94,7 +94,7 @@ def _parts(array: np.ndarray) -> np.ndarray:
 
 
 def _units(array: np.ndarray) -> Iterator[np.ndarray]:
-    """For each real number of an array, the array that moves it by 1."""
+    """Unit steps: for each real number of an array, an array with 1 (or 1j) there, else 0."""
     for i in range(array.size):
         for step in (1, 1j) if array.dtype.kind == "c" else (1,):
             unit = np.zeros(array.size, array.dtype)

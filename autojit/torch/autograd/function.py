@@ -19,7 +19,7 @@ from autojit.tracing.tracer import Tracer
 
 
 class Context:
-    """The state that ``forward`` leaves for ``backward``."""
+    """The state that ``forward`` passes to ``backward``."""
 
     def __init__(self, needs: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs
@@ -270,8 +270,8 @@ class _Once(Node):
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator for a ``backward`` whose own derivative would be wrong: nothing in it is
-    recorded, and differentiating its results is an error.
+    """A decorator for a ``backward`` that must not be differentiated: nothing in it is recorded,
+    and differentiating its results is an error.
 
     >>> from autojit import torch
     >>> class Square(torch.autograd.Function):

@@ -1,7 +1,7 @@
-"""The backward pass: it visits nodes in the reverse of the order in which they were made.
+"""The backward pass, which visits nodes in the reverse order of their creation.
 
-A node is visited after everything computed from it, because that was made later.  The pass does not
-recurse.
+A node is visited after all nodes that were computed from it, because these were created later.  The
+pass does not recurse.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Pass:
                     self._visit(heapq.heappop(self._waiting)[2])
 
     def _go_straight(self) -> None:
-        """Visit nodes as long as each one needs nothing but its rule."""
+        """Visit nodes as long as nothing but their rules has to run."""
         waiting, cotangents, retain = self._waiting, self._cotangents, self.retain
         if watching.watchers or modes.anomaly:
             return
@@ -281,7 +281,7 @@ def _last_line(text: str) -> str:
 
 
 def _own(array: Any) -> Any:
-    """A gradient that the user may change: a copy, so that it is no view of another's memory."""
+    """A gradient that the user may change: an array is copied, so its memory is not shared."""
     return np.array(array) if isinstance(array, np.ndarray) else array
 
 

@@ -64,7 +64,7 @@ def _places(primal: Program, outputs: Sequence[Value]) -> dict[Value, Source]:
 
 
 def _backward(parts: Linearized, residuals: Sequence[Source]) -> tuple[Program, tuple[Source, ...]]:
-    """A program for the cotangents of the inputs, and the sources that it reads: captured arrays
+    """A program for the cotangents of the inputs, and the sources that it reads, captured arrays
     last."""
     backward = transpose(parts.linear, parts.residuals)
     read: list[Source] = [*residuals, *(("cotangent", k) for k in parts.active)]

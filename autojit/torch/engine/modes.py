@@ -17,7 +17,7 @@ class _Modes(threading.local):
     anomaly = False
     #: Whether anomaly detection looks for NaN; a pass that fails names its line in any case.
     check_nan = True
-    #: The trace in which recording was switched off: derivatives take its results as constants.
+    #: The trace in which recording is switched off: its results are constants to derivatives.
     off: Any = None
     #: Whether `torch.compile` is tracing a function; nothing is recorded then.
     tracing = False
@@ -152,7 +152,7 @@ class enable_grad(_Mode):
 
 
 class inference_mode(no_grad):
-    """As ``no_grad``."""
+    """The same as ``no_grad``."""
 
     def __new__(cls, mode: Any = True) -> Any:
         return _decorates(cls, mode, False) if callable(mode) else object.__new__(cls)

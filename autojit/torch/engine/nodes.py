@@ -20,7 +20,7 @@ from .running import Source
 Edge = tuple["Node", int]
 #: The edge of an operand that needs no gradient.
 NOWHERE = (None, 0)
-#: Nodes are numbered as they are made: operands before the results computed from them.
+#: Nodes are numbered in the order of their creation: operands before the results.
 numbers: itertools.count[int] = itertools.count()
 
 SECOND_TIME = (

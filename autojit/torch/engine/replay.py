@@ -98,7 +98,7 @@ def _read(node: Node, rule: Rule) -> list[Any]:
 def _add_links(
     links: Sequence[Any], places: dict[Node, int], nodes: list[Node], key: list[Any]
 ) -> None:
-    """Add the nodes that edges lead to, if they are new, and add their places to the key."""
+    """Add the nodes that edges lead to if they are new, and add their positions to the key."""
     for node, k in zip(links[::2], links[1::2]):  # noqa: B905 - it is asked for each node
         if node is None:
             key.append(None)
@@ -225,6 +225,6 @@ def _cotangent(held: dict[int, Value], k: int, type: Any) -> Value:
 
 
 def _in_order(nodes: Sequence[Node]) -> list[int]:
-    """The places of operations, the latest first, in the order of the backward pass."""
+    """The positions of operations' nodes in the order of the backward pass: the latest first."""
     found = [k for k, node in enumerate(nodes) if node.__class__ is not AccumulateGrad]
     return sorted(found, key=lambda k: -nodes[k].number)

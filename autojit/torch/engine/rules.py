@@ -40,12 +40,12 @@ class Operation:
     ``impl``  ``impl(*arrays, *static)``: takes NumPy arrays or traced arrays
     ``eager``  computes the same values faster, from NumPy arrays only
     ``compiled``  compiled functions of the same values, by static arguments and types of arrays
-    ``node``  the class of its nodes, once there is one
+    ``node``  the class of its nodes; None before the first one is made
     ``makes_anew``  whether results are never operands or views of operands
     ``takes_halves``  whether ``impl`` takes arrays of half floats; if not, it gets float32
     ``is_view``  whether results may share memory with operands; such an operation is never compiled
     ``is_strided``  whether results are views by strides only, as a diagonal is: assignment to them
-                    looks up the places of their elements
+                    looks up the positions of their elements
     """
 
     __slots__ = ("compiled", "eager", "impl", "is_strided", "is_view", "makes_anew", "name", "node",
@@ -195,7 +195,7 @@ def exact(static: tuple[Any, ...]) -> Any:
 
 
 def plain(setting: Any) -> Any:
-    """A static argument with Python numbers for NumPy scalars, which would affect dtypes."""
+    """A static argument with NumPy scalars as Python numbers, because the former affect dtypes."""
     if setting.__class__ is tuple:
         return tuple(map(plain, setting))
     return setting.item() if isinstance(setting, np.generic) else setting
@@ -295,7 +295,7 @@ OFTEN = 8
 
 
 def pays(program: Program) -> bool:
-    """Whether a program that runs repeatedly is worth compiling: its operations are fused, and
+    """Whether compiling a program that runs repeatedly is worthwhile: its operations are fused, and
     compiled matrix products are no slower than the library's."""
     return (len(program.ops) > 1 or program.has(Dot)) and work_of(program) > MUCH
 
@@ -316,7 +316,7 @@ def times_before(program: Program) -> int | None:
 
 
 def work_of(program: Program) -> float:
-    """The elements of all operations; multiplications in matrix products count less."""
+    """The elements that operations compute; a multiplication in a matrix product counts less."""
     return sum(max(op.kind.work(op), sum([v.type.size for v in op.results])) for op in program.ops)
 
 

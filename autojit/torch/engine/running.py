@@ -60,7 +60,7 @@ def _implied(program: Program) -> set[Op]:
 
     Legal where the operand's axes are the last ones of the result, so that NumPy aligns them in the
     same way, and where all readers of the result are elementwise NumPy functions that have another
-    operand of the result's shape, which is itself no omitted broadcast.
+    operand of the result's shape, which is not itself an omitted broadcast.
     """
     readers: dict[Value, list[Op]] = {}
     for op in program.ops:

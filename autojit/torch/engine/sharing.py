@@ -11,8 +11,8 @@ from autojit.codegen.cpu.abi.results import Lease
 
 
 def is_fresh(array: Any) -> bool:
-    """Whether an array owns its memory, or is the whole of memory that compiled code allocated: it
-    is no view of another array."""
+    """Whether an array owns its memory or is the whole result of compiled code, so that it is not a
+    view of another array."""
     if array.__class__ is not np.ndarray:
         return False
     base = array.base
@@ -34,5 +34,5 @@ class _Alone:
         self._data = np.empty(0)
 
 
-#: How many references the array of such a tensor has, as counted here.
+#: The number of references that `_references` counts for such a tensor.
 _ALONE = _references(_Alone())

@@ -81,7 +81,7 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it is no result of a recorded operation."""
+        """Whether the tensor is not the result of a recorded operation."""
         return self.grad_fn is None
 
     @property

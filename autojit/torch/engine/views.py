@@ -59,7 +59,7 @@ def check_in_place(x: Tensor) -> None:
 
 
 def assign(x: Tensor, new: Tensor) -> Tensor:
-    """Assign new numbers to a tensor in place, and record the assignment."""
+    """Assign new values to a tensor in place, and record the assignment."""
     check_in_place(x)
     if (x if x._base is None else x._base[0]).__dict__.get("is_copy"):
         raise RuntimeError(
@@ -95,8 +95,8 @@ _STRIDED = (
 
 @contextmanager
 def _keeping(x: Tensor) -> Iterator[None]:
-    """A context in which a tensor's history changes: if it keeps its gradient, it keeps the
-    gradient of its last value."""
+    """A context for a change of a tensor's history; if the tensor keeps its gradient, it then keeps
+    the gradient of its new value."""
     before = None if x.is_leaf or not x.retains_grad else edge_of(x)
     yield
     if before is not None:
@@ -105,7 +105,7 @@ def _keeping(x: Tensor) -> Iterator[None]:
 
 
 def check_overlap(x: Tensor) -> None:
-    """Raise if elements of a tensor share a place in memory, like those that `expand` repeats."""
+    """Raise if elements of a tensor share memory, like those that `expand` repeats."""
     data = x._data
     if not isinstance(data, np.ndarray) or 0 not in data.strides:
         return
@@ -132,7 +132,7 @@ def alias(x: Tensor) -> Tensor:
 
 
 def shaped(new: Tensor, x: Tensor) -> Tensor:
-    """New numbers, broadcast to the shape of a tensor."""
+    """New values, broadcast to the shape of a tensor."""
     same = tuple(new.shape) == tuple(x.shape)
     return new if same else wrap(np.broadcast_to(new._data, x._data.shape))
 

@@ -55,7 +55,7 @@ def first_flag(bools: Mapping[str, int]) -> int:
 def check_flags(
     name: str, bools: Mapping[str, int], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> None:
-    """Raise if an argument that must be True or False is not; it would count as True."""
+    """Raise if an argument that must be True or False is another object, which counts as True."""
     for flag, place in bools.items():
         value = kwargs.get(flag)
         if 0 <= place < len(args):

@@ -214,8 +214,8 @@ def manual_seed(seed: int) -> Generator:
 
 
 def _random(draw: Callable[..., Any], part: float) -> Callable[..., Tensor]:
-    """A function of sizes that draws tensors; both parts of complex numbers are ``part`` times a
-    drawn number."""
+    """A function that draws a tensor of given sizes; the real and imaginary parts of complex
+    numbers are drawn numbers times ``part``."""
 
     def call(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip

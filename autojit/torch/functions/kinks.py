@@ -52,8 +52,7 @@ def _xlogy(x: Any, y: Any) -> Any:
     return _scipy_xlogy(x, y)
 
 
-# The derivative with respect to x is log(y), but 0 where both x and the logarithm are at their
-# ends.
+# The derivative with respect to x is log(y), but 0 at x = 0 if y <= 0.
 _xlogy.defjvps(
     lambda t, out, x, y: t * np.log(np.where((x == 0) & (y <= 0), 1, y)),
     lambda t, out, x, y: t * (x / y),
@@ -100,7 +99,7 @@ binary_cross_entropies.defjvps(
 
 
 def _middle(x: Any, axis: int) -> tuple[Any, Any]:
-    """The lower median along an axis and its place, each of length 1; NaN where there is any."""
+    """The lower median along an axis and its index, each of length 1; NaN if any element is NaN."""
     order = np.argsort(x, axis=axis, kind="stable")
     n = (x.shape[axis] - 1) // 2
     place = order[(slice(None),) * axis + (slice(n, n + 1),)]

@@ -33,7 +33,7 @@ def quantile(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *,
 
 def nanquantile(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *,
                 interpolation: str = "linear") -> Tensor:  # fmt: skip
-    """The q-quantiles without NaN."""
+    """The q-quantiles, ignoring NaN."""
     return _quantile(_NANQUANTILE, input, q, dim, keepdim, interpolation)
 
 
@@ -55,7 +55,7 @@ _NANMEAN = Operation("Nanmean", lambda x, a, k: np.nanmean(x, axis=a, keepdims=k
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The mean without NaN."""
+    """The mean, ignoring NaN."""
     made: Tensor = record(_NANMEAN, (input,), (axes(dim, input._data.ndim), bool(keepdim)))
     return made
 

@@ -19,7 +19,7 @@ from autojit.torch.functions.factories import default_generator
 
 
 def fill(tensor: Tensor, array: Any) -> Tensor:
-    """Overwrite a tensor's numbers with an array, without recording."""
+    """Overwrite a tensor's values with an array, without recording."""
     with no_grad():
         tensor.copy_(wrap(np.asarray(array)))
     return tensor

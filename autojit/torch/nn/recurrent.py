@@ -53,12 +53,12 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new values for the parameters."""
         for p in self.parameters():
             init.default_(p, self.hidden_size)
 
     def flatten_parameters(self) -> None:
-        """Do nothing: parameters are used as they are in memory."""
+        """Do nothing: the parameters need no special memory layout."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -201,7 +201,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new values for the parameters."""
         for p in self.parameters():
             init.default_(p, self.hidden_size)
 

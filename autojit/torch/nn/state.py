@@ -27,7 +27,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 def _saved(module: Any, prefix: str = "") -> Any:
-    """The path, the table and the name of each tensor of a state."""
+    """The path of each tensor of a state, the dict that holds it, and its name there."""
     for table in (module._parameters, module._buffers):
         for name, value in table.items():
             is_saved = table is module._parameters or name not in module._not_saved

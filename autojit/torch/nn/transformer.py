@@ -25,7 +25,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention in several heads, joined by a linear map.
+    """Attention in several heads, combined by a linear map.
 
     >>> from autojit import torch
     >>> x = torch.ones(5, 2, 6)                                        # (steps, N, width)

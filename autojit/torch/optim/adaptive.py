@@ -19,8 +19,7 @@ class _Adaptive(Optimizer):
 
 
 class Adadelta(_Adaptive):
-    """Gradients divided by the root of the running mean of their squares, times that of the
-    steps."""
+    """Gradients times the root mean square of the steps, divided by that of the gradients."""
 
     names = ("rho", "eps", "weight_decay", "maximize")
     _pure = staticmethod(optim.adadelta)
@@ -56,7 +55,7 @@ class _WithBetas(_Adaptive):
 
 
 class Adamax(_WithBetas):
-    """Adam with the decaying maximum of the gradients in place of the root of the squares."""
+    """Adam with a decaying maximum of the absolute gradients instead of the root mean square."""
 
     names = ("betas", "eps", "weight_decay", "maximize")
     _pure = staticmethod(optim.adamax)
@@ -98,7 +97,7 @@ class NAdam(_WithBetas):
 
 
 class RAdam(_WithBetas):
-    """Adam that uses only the running mean until the variance of the squares is small."""
+    """Adam without division by the root until the variance of the step size is small enough."""
 
     names = ("betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
     _pure = staticmethod(optim.radam)

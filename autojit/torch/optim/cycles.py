@@ -34,7 +34,8 @@ class _Cycles(LRScheduler):
 
 
 class OneCycleLR(_Cycles):
-    """A rate that rises to a maximum and falls far below the first one; momentum falls and rises.
+    """A rate that rises to a maximum and falls far below its initial value; momentum falls and
+    rises.
 
     >>> from autojit import torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1, momentum=0.9)
@@ -140,7 +141,7 @@ class CyclicLR(_Cycles):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: int) -> float:
-        """The position of a step between the two rates, times the height of its cycle."""
+        """The share of the upper rate at a step, from 0 to 1, times the height of its cycle."""
         cycle, place = divmod(step, self._whole)
         up = place / self._up if place <= self._up else (
             (self._whole - place) / (self._whole - self._up)

@@ -216,7 +216,7 @@ class ChainedScheduler(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """A rate that goes down when a measure no longer improves."""
+    """A rate that is reduced when a metric no longer improves."""
 
     def __init__(self, optimizer: Any, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
@@ -237,7 +237,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = [float(group["lr"]) for group in optimizer.param_groups]
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take a measure into account."""
+        """Record a metric, and reduce the rate if it is due."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         for state, group in zip(self._states, self.optimizer.param_groups, strict=True):
             state["lr"] = type(state["lr"])(group["lr"])
@@ -248,7 +248,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def num_bad_epochs(self) -> int:
-        """For how many steps there was no improvement."""
+        """The number of steps without an improvement."""
         return int(self._states[0]["bad"])
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

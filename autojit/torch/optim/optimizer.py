@@ -174,7 +174,7 @@ class Optimizer:
         return found
 
     def __getstate__(self) -> Group:
-        """The state for copies and pickles, without the compiled steps, which are made anew."""
+        """The state for copies and pickles, without the compiled steps, which are made again."""
         return {**self.__dict__, "_steps": {}}
 
     def _step_group(self, group: Group) -> None:

@@ -25,7 +25,7 @@ from autojit.torch.precision.autocasting import casting
 
 
 class CheckpointError(RuntimeError):
-    """A function saved other tensors in its second run than in its first."""
+    """The second run of a function saved other tensors than the first."""
 
 
 def checkpoint(

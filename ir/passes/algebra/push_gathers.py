@@ -1,9 +1,9 @@
-"""Rows that are picked in the end are picked first, so that only they are computed.
+"""Gathers rows before they are computed, so that only the gathered rows are computed.
 
 Before::
 
     %y = exp %x                      # 1,000 rows
-    %z = dot %y, %w                  # 1,000 rows, read by the gather alone
+        %z = dot %y, %w                  # 1,000 rows, read only by the gather
     %r = gather %z, %i {axes=(0,)}   # 10 rows
 
 After::
@@ -12,12 +12,12 @@ After::
     %y_ = exp %x_
     %r = dot %y_, %w
 
-Operands without rows (``%w``) are unchanged. This is done if nothing else reads the full values,
-and if at most every second row is read.
+Operands without these rows (``%w``) are unchanged. The pass applies if nothing else reads the full
+values and at most every second row is gathered.
 
-Legal where nothing else reads the rows; a row is computed by itself, and by ops that cannot fail,
-since an error in a row that is not picked is one too; and an array is left to pick from, which
-checks the indices.  Products and sums may be rounded otherwise; nothing else changes in the
+Legal where nothing else reads the rows; rows are independent, and computed by ops that cannot fail,
+since an error in a row that is not gathered counts too; and an array is left to gather from, which
+checks the indices.  Products and sums may be rounded differently; nothing else changes in the
 results.
 """
 
@@ -35,7 +35,7 @@ from autojit.ir.ops.move import Broadcast, Concatenate, Pad, Reshape, Slice, Tra
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
-#: At most one row in so many is picked.
+#: At most one row in this many is gathered.
 FEW = 2
 
 
@@ -45,7 +45,7 @@ FEW = 2
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with its picks moved ahead."""
+    """The program with its gathers moved ahead."""
     picks = [op for op in program.ops if _picks_few(op)] if program.has(Gather) else []
     if not picks:
         return program
@@ -61,11 +61,11 @@ def _picks_few(op: Op) -> bool:
     return indices.type.ndim == 1 and 0 < indices.type.size * FEW <= x.shape[axis]
 
 
-# -- which ops are moved behind ------------------------------------------------------
+# -- the ops to move after the gather --------------------------------------------------
 
 
 def _plan(program: Program, pick: Op) -> dict[Value, int] | None:
-    """The values to compute for gathered rows only, and the axis of their rows."""
+    """The values to compute for gathered rows only, and the axis of their rows; None if none."""
     readers = readers_of(program.ops, program.outputs)
     wanted: dict[Value, list[int]] = {pick.operands[0]: [pick.params["axes"][0]]}
     found: dict[Value, int] = {}
@@ -82,16 +82,19 @@ def _plan(program: Program, pick: Op) -> dict[Value, int] | None:
         for v, axis in zip(op.operands, axes, strict=True):
             if axis is not None:
                 wanted.setdefault(v, []).append(axis)
-    # Where no array is left to pick rows of, nothing would check the indices.
+    # An array must be left to gather from, since that checks the indices.
     return found if work and wanted.keys() - found.keys() else None
 
 
 def _axes_of_operands(op: Op, axis: int) -> list[int | None] | None:
-    """Which axis of each operand an axis of the result is (None: it has no such axis); None if
-    rows along it cannot be computed by themselves."""
+    """The axis of each operand that corresponds to an axis of the result; None if it has no such
+    axis.
+
+    None altogether if the rows along that axis are not independent.
+    """
     kind, params = op.kind, op.params
     if kind.may_fail(op):
-        return None  # an error in a row that is not picked is one too
+        return None  # an error in a row that is not gathered counts too
     if isinstance(kind, (Elementwise, Constant)):
         return [axis] * len(op.operands)
     if isinstance(kind, Dot):
@@ -157,7 +160,7 @@ def _rewritten(program: Program, plans: dict[Op, dict[Value, int]]) -> Program:
 
 
 class _Rows:
-    """The picked rows of values, each computed once."""
+    """The gathered rows of values, each computed once."""
 
     def __init__(
         self, plan: dict[Value, int], made_by: dict[Value, Op], env: dict[Value, Value], at: Value
@@ -167,7 +170,7 @@ class _Rows:
         self.env = env
         self.at = at
         self.done: dict[tuple[Value, int], Value] = {}
-        # In the order of the program, so that no recursion is deep.
+        # In program order, so that the recursion stays shallow.
         for value, axis in reversed(plan.items()):
             self.done[value, axis] = self._computed(made_by[value], axis)
 

@@ -1,8 +1,8 @@
-"""Rows of a product that are summed in the end are summed first.
+"""Sums the rows of a factor instead of the rows of a product.
 
 Before::
 
-    %y = dot %x, %w                  # 1,000 rows, read by the sum alone
+        %y = dot %x, %w                  # 1,000 rows, read only by the sum
     %z = neg %y
     %r = sum %z {axes=(0,)}
 
@@ -12,12 +12,12 @@ After::
     %y_ = dot %x_, %w                # one row
     %r = neg %y_
 
-The cotangent of a vector that is added to each row before a product has this form: the shift in
-``(x - shift) @ w``.  Sums are rounded in another order, as in all products.
+The cotangent of a vector that is added to each row before a product has this form, such as the
+shift in ``(x - shift) @ w``.
 
-Legal where nothing else reads the product, the sum is over at least one element, along free axes of
-the factors, and the other factor of the rows is the same along these.  Sums are rounded in another
-order; the results differ where one overflows, and where an infinite factor meets a zero.
+Legal where nothing else reads the product; the sum is over at least one element, along free axes of
+the factors; and the other factor of each row is the same along these axes.  Sums are rounded in
+another order; the results also differ if one overflows, or if an infinite factor meets a zero.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, pr
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with sums ahead of products that nothing else reads."""
+    """The program with sums moved before products that nothing else reads."""
     if not {sum_, dot} <= program.kinds:
         return program
     readers = readers_of(program.ops, program.outputs)
@@ -57,7 +57,7 @@ def run(program: Program) -> Program:
 
 
 def _summed(v: Value, axes: tuple[int, ...], at: Rewriter, once: set[Value]) -> Value | None:
-    """The sum of a value over axes by way of a smaller product; None if there is none in it."""
+    """The sum of a value over axes, by way of a smaller product; None if it contains no product."""
     made = at.maker(v)
     if v not in once or made is None or not v.type.is_inexact:
         return None
@@ -89,7 +89,7 @@ def _below_transpose(op: Op, axes: tuple[int, ...], at: Rewriter, once: set[Valu
 
 
 def _without(v: Value, axes: tuple[int, ...], at: Rewriter) -> Value | None:
-    """A value without axes along which it repeats; None if it does not repeat."""
+    """A value without axes along which it repeats; None if it does not repeat along them."""
     left = [a for a in range(v.type.ndim) if a not in axes]
     shape = tuple(v.shape[a] for a in left)
     if made := at.definition(v, constant):
@@ -103,7 +103,7 @@ def _without(v: Value, axes: tuple[int, ...], at: Rewriter) -> Value | None:
 
 
 def _smaller_product(op: Op, axes: tuple[int, ...]) -> Value | None:
-    """The product of operands summed over their free axes; None if that is as much work."""
+    """The product of operands summed over their free axes; None if that saves no work."""
     contract, batch = op.params["contract"], op.params["batch"]
     place = len(batch[0])
     if any(axis < place for axis in axes):

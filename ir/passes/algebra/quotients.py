@@ -1,4 +1,4 @@
-"""Reuses a known quotient: a value multiplied by the numerator and divided is multiplied by it.
+"""Reuses a quotient: ``numerator * (x / divisor)`` becomes ``x * (numerator / divisor)``.
 
 Before::
 
@@ -9,21 +9,21 @@ Before::
     %r = sum %c {axes=(1,)}
     %t = broadcast %r {dims=(0,), shape=(1000, 100)}
     %d = sub %a, %t
-    %x = mul %d, %e                       # three divisions a number, and both %e and %y
+        %x = mul %d, %e                       # three divisions per number; reads %e and %y
 
 After::
 
     %r = sum %b {axes=(1,)}
     %t = broadcast %r {dims=(0,), shape=(1000, 100)}
     %d = sub %g, %t
-    %x = mul %d, %y                       # one division, and %y alone
+        %x = mul %d, %y                       # one division; reads only %y
 
-So ends the cotangent of a softmax as users write it.  As in the formula that is derived by hand,
-the numerator is not read any more.  What is computed is rounded in another order.
+The cotangent of a softmax, as users write it, ends like this.  As in the formula derived by hand,
+the numerator is no longer read.
 
-Legal where the numbers are inexact and every part is divided by that divisor, which repeats along
-the axes of a sum.  The results are rounded in another order, and differ where a number on the way
-overflows, underflows or is NaN.
+Legal where the numbers are inexact, and every part is divided by the same divisor, which repeats
+along the axes of a sum.  The results are rounded in another order, and differ if a number on the
+way overflows, underflows or is NaN.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from autojit.ir.ops.reduce import sum_
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
-#: How many ops may stand between the product and a division.
+#: The most ops between the product and a division.
 _DEPTH = 4
 
 
@@ -47,10 +47,10 @@ _DEPTH = 4
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such products by the quotient."""
+    """The program with these products replaced by products with a known quotient."""
     if not {div, mul} <= program.kinds:
         return program
-    #: By numerator: denominator, quotient.
+    #: numerator -> pairs of denominator and quotient.
     known: dict[Value, list[tuple[Value, Value]]] = {}
 
     def rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
@@ -58,7 +58,7 @@ def run(program: Program) -> Program:
             known.setdefault(op.operands[0], []).append((op.operands[1], op.result))
         if op.kind is mul:
             for x, numerator in (op.operands, op.operands[::-1]):
-                if at.definition(x, div):  # a quotient itself: one for the other gains nothing
+                if at.definition(x, div):  # a quotient itself: replacing it gains nothing
                     continue
                 for divisor, quotient in known.get(numerator, ()):
                     multiplied = _multiplied(x, divisor, at, _DEPTH)
@@ -70,7 +70,8 @@ def run(program: Program) -> Program:
 
 
 def _multiplied(v: Value, divisor: Value, at: Rewriter, depth: int) -> Callable[[], Value] | None:
-    """What emits a value times a divisor, if that is the value without its divisions."""
+    """A function that emits a value times a divisor by omitting divisions; None if that is not
+    possible."""
     made = at.maker(v)
     if made is None or depth == 0:
         return None
@@ -89,7 +90,7 @@ def _multiplied(v: Value, divisor: Value, at: Rewriter, depth: int) -> Callable[
 def _multiplied_sum(
     repeated: Op, divisor: Value, at: Rewriter, depth: int
 ) -> Callable[[], Value] | None:
-    """The same of a sum that is repeated along its axes, along which the divisor repeats too."""
+    """The same for a sum that is repeated along its axes, along which the divisor repeats too."""
     total = at.definition(repeated.operands[0], sum_)
     along = at.definition(divisor, broadcast)
     if total is None or along is None or along.params["shape"] != repeated.params["shape"]:

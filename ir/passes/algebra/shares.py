@@ -1,4 +1,4 @@
-"""Shares among ties are multiplied by the reciprocal of their number instead of divided.
+"""Multiplies the shares of tied elements by the reciprocal of their number instead of dividing.
 
 Before::
 
@@ -13,10 +13,11 @@ After::
     %n = broadcast %part {dims=(0,), shape=(1000, 100)}
     %share = mul %truth, %n
 
-So begins the cotangent of a maximum.  The same bits, since a count is a whole number: 1 divided by
-it is rounded once either way, and 0 times infinity is NaN as 0 divided by 0 is.
+The cotangent of a maximum begins like this.  The bits are the same, since a count is an integer: 1
+divided by it is rounded once either way, and 0 times infinity is NaN, as is 0 divided by 0.
 
-Legal where the numerator is 0 or 1 and the divisor a sum of such numbers.  Nothing changes in the
+Legal where the numerator is 0 or 1, and the divisor is a sum of such numbers.  Nothing changes in
+the results.
 results.
 """
 
@@ -41,7 +42,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, pr
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such divisions done once for all that they are repeated for."""
+    """The program with each of these divisions done once, before the divisor is repeated."""
     return rewrite(program, [_rule]) if {div, convert} <= program.kinds else program
 
 
@@ -57,7 +58,7 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 
 def _is_truth(v: Value, at: Rewriter) -> bool:
-    """Whether a value is a condition's truth as a float."""
+    """Whether a value is a condition converted to a float."""
     made = at.definition(v, convert)
     return made is not None and made.operands[0].dtype == np.dtype(np.bool_) and v.dtype.kind == "f"
 

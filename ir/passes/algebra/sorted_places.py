@@ -1,4 +1,4 @@
-"""Sorted values are read at the places that are known anyway.
+"""Reads sorted values by the sorting permutation if that is computed as well.
 
 Before::
 
@@ -12,11 +12,11 @@ After::
     %r = iota {axis=0, dtype=i64, shape=(1000, 300)}
     %v = gather %x, %r, %p {axes=(0, 1)}
 
-A function with a sort and its gradient would sort the rows twice: reading them takes a fifth of the
-time of sorting their values again.
+A function with a sort, together with its gradient, would sort the rows twice. Reading the values
+takes a fifth of the time of sorting them again.
 
-Legal where the places are those of the same values.  Nothing changes in the results, but which of
--0.0 and 0.0 comes first.
+Legal where the permutation is that of the same values.  Nothing changes in the results, except
+which of -0.0 and 0.0 comes first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, pr
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with one sort for values and places."""
+    """The program with one sort for values and permutation."""
     if not {sort, argsort} <= program.kinds:
         return program
     by_kind = [{op.operands[0] for op in program.ops if op.kind is k} for k in (sort, argsort)]
@@ -56,7 +56,7 @@ def run(program: Program) -> Program:
 
 
 def by_places(program: Program) -> Program:
-    """The program with every sort as reads at places, for targets that sort places alone."""
+    """The program with every sort replaced by reads, for targets that only have argsort."""
 
     def rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
         if op.kind is not sort:

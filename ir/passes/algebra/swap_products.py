@@ -1,4 +1,4 @@
-"""A product that is only read transposed is computed transposed: ``(A.T @ B).T`` is ``B.T @ A``.
+"""Computes a product transposed if only its transpose is read: ``(A.T @ B).T`` is ``B.T @ A``.
 
 Before::
 
@@ -9,11 +9,11 @@ After::
 
     %g = dot %d, %x {batch=((), ()), contract=((0,), (0,))}     # (1000, 64)
 
-The gradient by w of ``x @ w.T`` comes so.  Each element is the same sum.
+The gradient of ``x @ w.T`` with respect to w has this form.  Each element is the same sum.
 
-Legal where nothing else reads the product, and the axes that change places are all the free ones of
-both factors, behind those of the batch.  Each element is the sum of the same terms, which a library
-may add up in another order.
+Legal where nothing else reads the product, and the transpose exchanges all free axes of one factor
+with those of the other, after the batch axes.  Each element is the sum of the same terms, which a
+library may add up in another order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from autojit.ir.ops.move import transpose
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
-#: A result of fewer columns may take longer to compute than to copy.
+#: A result with fewer columns may take longer to compute than to copy.
 LEAST_COLUMNS = 32
 
 
@@ -37,7 +37,7 @@ LEAST_COLUMNS = 32
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such products the other way round."""
+    """The program with these products transposed."""
     if not {transpose, dot} <= program.kinds:
         return program
     readers = readers_of(program.ops, program.outputs)

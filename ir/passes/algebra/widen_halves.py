@@ -1,4 +1,4 @@
-"""Arithmetic on float16 is that of float32, rounded after each operation.
+"""Computes arithmetic on float16 in float32, and rounds after each operation.
 
 Before::
 
@@ -15,13 +15,13 @@ After::
     %7: f32[] = sum %6 {axes=(0,)}
     %8: f16[] = convert %7 {dtype=f16}
 
-So targets need no more of float16 than its loads, stores and conversions, and no pass below sees
-arithmetic on it.  A sum, a difference, a product, a quotient and a root have the bits of one
-rounding: float32 has more than twice the digits.  A reduction or a product of matrices adds up in
-float32 and is rounded once.
+So targets need only loads, stores and conversions of float16, and later passes see no arithmetic on
+it.  A sum, difference, product, quotient or root has the bits of a single rounding, since float32
+has more than twice the digits.  A reduction or a product of matrices accumulates in float32 and is
+rounded once.
 
-Legal where operations compute; what only moves elements stays as it is.  Nothing changes in the
-results: it is how NumPy computes each element.
+Legal where operations compute; ops that only move elements stay as they are.  Nothing changes in
+the results: NumPy computes each element in the same way.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _WIDE = np.dtype(np.float32)
 
 @program_pass("Computes in float32 what is half as wide.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
-    """The program with half floats in memory only."""
-    # There are few dtypes and many operations.
+    """The program with half-precision floats in memory only."""
+    # Checking the few dtypes is faster than checking the many operations.
     results = {v.type.dtype for op in program.ops for v in op.results}
     if not any(map(is_half, results.union(v.type.dtype for v in program.inputs))):
         return program
@@ -50,7 +50,7 @@ def run(program: Program) -> Program:
 
 
 def _is_computed(op: Op) -> bool:
-    """Whether an op computes on half floats."""
+    """Whether an op computes with half-precision floats."""
     if op.kind.moves:
         return False
     return any(is_half(v.dtype) for values in (op.operands, op.results) for v in values)

@@ -1,1 +1,1 @@
-"""Passes over loops of the program."""
+"""Passes over the loops of a program."""

@@ -1,4 +1,4 @@
-"""Loops that add to zeros begin with the value that their sum is added to later.
+"""Starts a loop that accumulates from zero with the value that its sum is added to later.
 
 Before::
 
@@ -10,11 +10,12 @@ Before::
     %3: f64[9] = add %x, %2
 
 After: the loop begins with ``%x``, and its result is the sum.  The transposes of loops sum the
-cotangents of what all steps read, so in a loop of loops each step would clear and add an array.
+cotangents of values that all steps read. In nested loops, each step would otherwise clear and add
+an array.
 
-Legal where the first value is zero, steps do nothing with the carry but add to it, the sum is the
-only reader of the result, and what is added does not depend on the loop.  Numbers are added in
-another order; nothing else changes in the results.
+Legal where the first value is zero, steps only add to the carry, the sum is the only reader of the
+result, and the value added later does not depend on the loop.  Numbers are added in another order;
+nothing else changes in the results.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _improved(program: Program) -> Program | None:
 
 
 def _only_added_to(carry: _Carry) -> bool:
-    """Whether a step does nothing with a carry but add to it."""
+    """Whether a step only adds to a carry."""
     body, value = carry.body, carry.old
     readers = readers_of(body.ops, body.outputs)
     while readers[value] == 1 and value is not carry.new:

@@ -1,4 +1,4 @@
-"""Loops that only count, and then go back over the numbers, go back at once.
+"""Removes a first sweep that only counts, if a backward sweep can compute its numbers.
 
     first sweep: c = 0; while c < n: push(c + k); c += 1      number = n - 1, n - 2, … 0:
     backward:    pop(i); … x[i] …                        ->       i = number + k; … x[i] …
@@ -7,9 +7,9 @@ Such loops remain when the reverse of a loop reads everything it needs from arra
 only counts the steps and pushes values computed from its counters. But the number of steps is known
 in advance, and a backward step can compute these values itself.
 
-Legal where each carry of the first sweep is a counter that grows by a number, and the loop goes on
-as long as one that grows by 1 is less than a constant of the loop.  A step backwards computes what
-the first sweep has computed in the step of that number.  Nothing changes in the results.
+Legal where each carry of the first sweep is a counter that grows by a constant, and the loop
+continues while a counter that grows by 1 is less than a constant of the loop.  A backward step
+computes the values of the forward step with the same number.  Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 
 def _counted(condition: Program, n: int) -> tuple[int, int] | None:
-    """Which carry is less than which constant as long as a loop goes on."""
+    """The carry and the constant such that a loop continues while the former is less."""
     made = condition.ops[-1] if condition.ops else None
     if made is None or made.kind is not lt or condition.outputs[0] is not made.result:
         return None
@@ -72,7 +72,7 @@ def _counted(condition: Program, n: int) -> tuple[int, int] | None:
 
 
 def _backwards(first: Program, second: Program, n: int, m: int, by: Sequence[int]) -> Program:
-    """``(constants, starts, number of the last step, steps done, carries)``: a step backwards."""
+    """A backward step: ``(constants, starts, number of the last step, steps done, carries)``."""
     builder = Builder()
     constants = [Value(v.type) for v in first.inputs[:n]]
     starts = [Value(v.type) for v in first.inputs[n:]]

@@ -1,7 +1,8 @@
-"""Loops over a few numbers that each step changes linearly: all that does not wait for the step
-before is computed for many steps at once.
+"""Splits loops over a few numbers with a linear recurrence into vector loops and a short chain.
 
-Before, the cotangent of a state that a loop carried, and the gradient by what its steps read::
+Everything that does not depend on the previous step is computed for many steps at once.
+
+Before, the cotangent of a carried state, and the gradient with respect to a value that steps read::
 
     for t in reversed(range(10_000)):
         a, b, g = …                       # forty operations on x[t] and p
@@ -15,20 +16,21 @@ After::
             us[t], u = u, a[t] * u + g[t]
         total = total + sum(b * us)
 
-A step of the first loop waits for the one before with everything that it computes; one of the
-second with a multiplication for each number that is carried, and the rest are vectors.  (Loop
-distribution: Kennedy and McKinley, "Loop Distribution with Arbitrary Control Flow",
-Supercomputing 1990.)  Cotangents are linear, so the adjoint of every loop over numbers is such a
-loop.  The results are rounded in another order.
+A step of the first loop waits for everything that the previous step computes. A step of the second
+waits for one multiplication per carried number, and the rest is computed in vectors.  (Loop
+distribution: Kennedy and McKinley, "Loop Distribution with Arbitrary Control Flow", Supercomputing
+1990.)  Cotangents are linear, so the adjoint of every loop over numbers is such a loop.  The
+results are rounded in another order.
 
-Where that is more than rounding, loops stay as they are.  What two terms would cancel exactly is
-what compensated summation (Kahan) computes.  Products of factors may leave the range of floats
-where each of them times the state does not, and so may what is distributed over a sum: so a loop
-that is no derivative multiplies its state with one number of each step, and nothing added to it.
+If the results could differ by more than rounding, loops stay as they are.  Compensated summation
+(Kahan), for example, computes what exact cancellation of two terms would remove.  Products of
+factors may leave the range of floats although each factor times the state does not; so may terms
+that are distributed over a sum. A loop that is not a derivative is therefore transformed only if it
+multiplies its state by one number in each step, and adds nothing to it before.
 
 Legal where the next state is linear in the state with factors that do not depend on it, no terms
-cancel, and the other carries are sums that nothing else reads.  A loop that is no derivative
-multiplies its state with one number of each step and adds nothing to it before.  The results are
+cancel, and the other carries are sums that nothing else reads.  A loop that is not a derivative
+must multiply its state by one number in each step and add nothing to it before.  The results are
 rounded in another order.
 """
 
@@ -68,7 +70,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops in blocks; the same object if there are none."""
+    """The program with these loops in blocks; the same object if there are none."""
     return rewrite(program, [_rule]) if program.has(Scan) else program
 
 
@@ -83,7 +85,7 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 
 def _carries_many(op: Op) -> bool:
-    """Whether a loop hands on too many numbers; a carry that is read once may be a sum."""
+    """Whether a loop passes on too many numbers; a carry that is read once may be a sum."""
     body, n = op.params["body"], op.params["constants"]
     readers = readers_of(body.ops, body.outputs)
     carries = body.inputs[n + 1 : n + 1 + op.params["carries"]]
@@ -141,7 +143,7 @@ class _Blocks:
     def _chain(
         self, size: int, given: list[Value], state: list[Value]
     ) -> tuple[list[Value], list[Value]]:
-        """The state after so many steps, and the states before each."""
+        """The state after all steps, and the states before each step."""
         before = self.loop.factors()
         varying = depends(before, self._vary())
         whole = batch(before, size, self._vary(), varying)

@@ -1,7 +1,7 @@
-"""A loop reads the initial contents of an array that nothing needs afterwards, and does not write
-it.
+"""Lets a loop read the initial contents of an array, without writing it, if no final ones are
+needed.
 
-A step of a reverse loop runs an inner loop once more, for what that reads::
+A step of a reverse loop repeats an inner loop to get the values that it reads::
 
     first sweep: push(A[k, j]); A[i, j] -= f * A[k, j]; j += 1   ->   push(A[k, j]); j += 1
 
@@ -9,9 +9,9 @@ Elements that no earlier step has replaced are still in the loop's initial array
 others, the array is a constant of the loop, and their stores are not needed. Other readers of the
 initial array then need no copy.
 
-Legal where nothing reads the array after the loop, or in its condition, and no step reads what an
-earlier one has written, by the forms of the places; nor what was written before in the same step.
-Nothing changes in the results.
+Legal where nothing reads the array after the loop or in its condition, and, by the forms of the
+places, no step reads an element that an earlier step, or the same step before, has written. Nothing
+changes in the results.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops; the same object if there are none."""
+    """The program with these loops; the same object if there are none."""
     while True:
         unread = set(_unread(program))
         made = rewrite_with_ranges(program, _rule_for(unread)) if unread else program
@@ -52,7 +52,7 @@ def run(program: Program) -> Program:
 
 
 def _unread(program: Program) -> Iterator[Value]:
-    """The arrays at the end of first sweeps that nothing reads, in all bodies."""
+    """Final arrays of first sweeps that nothing reads, in all bodies."""
     read = {v for op in program.ops for v in op.operands} | set(program.outputs)
     for op in program.ops:
         if isinstance(op.kind, While):
@@ -80,7 +80,7 @@ def _rule_for(
 
 
 def _chain(op: Op, k: int, outer: Integers) -> Sequence[Version]:
-    """The ops that change the array in a step, if no step reads their results; else none."""
+    """The ops that change the array in a step, if no step reads their results; otherwise none."""
     n, body = op.params["constants"], op.params["sweeps"][0]
     first = body.inputs[n + k]
     chain = versions_of(body.ops, first, body.outputs[k])
@@ -120,7 +120,7 @@ def _reads_the_first(
 
 
 def _without(op: Op, k: int, chain: Sequence[Version], at: Rewriter) -> Sequence[Value]:
-    """The loop with the array as its last constant: its results, and the array itself."""
+    """The results of the loop with the array as its last constant, with the array among them."""
     n, (m, *counts) = op.params["constants"], op.params["carries"]
     array = op.operands[n + k]
     first, *later = op.params["sweeps"]
@@ -136,14 +136,14 @@ def _without(op: Op, k: int, chain: Sequence[Version], at: Rewriter) -> Sequence
 
 
 def _given(body: Program, n: int, array: Value, dropped: int | None = None) -> Program:
-    """A body with another constant that it does not read, perhaps without a carry."""
+    """A body with an additional constant that it does not read, and optionally without a carry."""
     inputs = [v for j, v in enumerate(body.inputs) if j != dropped]
     more = Value(array.type)
     return Program([*inputs[:n], more, *inputs[n:]], body.ops, body.outputs, name=body.name)
 
 
 def _reading(body: Program, n: int, k: int, chain: Sequence[Version]) -> Program:
-    """A step that reads the array as the loop found it."""
+    """A step that reads the initial array."""
     inputs = [Value(v.type) for v in body.inputs]
     env = dict(zip(body.inputs, inputs, strict=True))
     array = inputs.pop(n + k)

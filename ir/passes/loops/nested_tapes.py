@@ -1,8 +1,8 @@
-"""Tapes of arrays that an inner loop's steps change little, inside an outer loop.
+"""Replaces tapes of arrays that the steps of an inner loop change little, inside an outer loop.
 
-What ``undo_tapes`` does where one loop over rows makes the tape and another one reads it; here the
-loop that makes it stands in the steps of a loop that stacks it, and the one that reads it in the
-steps of another, which has a row of that::
+``undo_tapes`` replaces tapes if one loop over rows makes the tape and another one reads it. Here
+the loop that makes the tape is in the body of a loop that stacks the tapes, and the reader is in
+the body of another loop, which reads one of the stacked tapes in each step::
 
     %t = scan … {%x, %tape = scan …; return …, %tape}         # n rows of n arrays
     … = scan …, %t {… = scan …, %row {… reads %x …}}
@@ -11,7 +11,7 @@ The inner loop records the replaced elements, and the outer one stacks these rec
 array.
 
 Legal where nothing else reads the tapes of either loop, the inner loops run in opposite directions,
-and steps change the array by setting elements, or adding to them, alone.  Nothing changes in the
+and steps change the array only by setting elements or adding to them.  Nothing changes in the
 results.
 """
 
@@ -31,22 +31,22 @@ from autojit.ir.passes.loops.steps.tapes import (
 )
 from autojit.ir.regions.scan import Scan
 
-#: What steps of a loop change in a carry, by its number; the loop stands in another one.
+#: The changes that steps of a loop inside another one make to a carry, given by its number.
 Changes = Callable[[Op, int, Op], tuple[Change, ...]]
 
 
 class _Nested(NamedTuple):
-    """A tape, the loops around its maker and around its readers, and which result it is there."""
+    """A tape, the loops around its maker and its readers, and the number of the stacked result."""
 
     tape: Tape
     outer: Op
     position: int
-    #: The outer loops that read it, each with the input of a step that is a row of it.
+    #: The outer loops that read it, and for each the input of a step that is one tape.
     rows: dict[Op, Value]
 
 
 def without_nested_tape(program: Program, loops: Sequence[Op], changes: Changes) -> Program | None:
-    """The program without one such tape; None if there is none."""
+    """The program without one of these tapes; None if there is none."""
     read = readers_of(program.ops, program.outputs)
     for outer in loops:
         for maker in outer.params["body"].ops:
@@ -84,7 +84,7 @@ def _find(
 
 
 def _row(op: Op, whole: Value) -> Value | None:
-    """The input of a step that is a row of what a loop takes row by row, and not otherwise."""
+    """The input of a step that is a row of ``whole``; None if the loop reads it in another way."""
     before = op.params["constants"] + op.params["carries"]
     if op.operands.count(whole) != 1 or op.operands.index(whole) < before:
         return None
@@ -113,7 +113,7 @@ def _without(program: Program, nested: _Nested) -> Program:
                     body = _recording(nested)
                     made = builder.emit(op.kind, operands, {**op.params, "body": body})
                     kept, more = list(made[: len(op.results) - 1]), made[len(op.results) - 1 :]
-                    # Nobody reads the tape any more; any value may stand for it.
+                    # Nothing reads the tape any more, so any value may replace it.
                     results = [*kept[: nested.position], more[0], *kept[nested.position :]]
                 elif op in nested.rows:
                     row = nested.rows[op]
@@ -129,7 +129,7 @@ def _without(program: Program, nested: _Nested) -> Program:
 
 
 def _recording(nested: _Nested) -> Program:
-    """A step of the outer loop that stacks the array in the end, and what was replaced in it."""
+    """A step of the outer loop that stacks the final array and the elements replaced in it."""
     body, tape = nested.outer.params["body"], nested.tape
     builder = Builder()
     env = {v: Value(v.type) for v in body.inputs}
@@ -150,7 +150,7 @@ def _recording(nested: _Nested) -> Program:
 
 
 def _undoing(outer: Op, row: Value, nested: _Nested, more: Sequence[Value]) -> Program:
-    """A step of an outer loop whose inner loop puts back what was replaced."""
+    """A step of an outer loop whose inner loop restores the replaced elements."""
     body, tape = outer.params["body"], nested.tape
     builder = Builder()
     env = {v: Value(v.type) for v in body.inputs if v is not row}
@@ -158,7 +158,7 @@ def _undoing(outer: Op, row: Value, nested: _Nested, more: Sequence[Value]) -> P
     inputs = [*env.values(), final, *stacked]
     with building(builder):
         for op in body.ops:
-            # The row itself is no operand of the new loop.
+            # The row itself is not an operand of the new loop.
             operands = [final if v is row else env[v] for v in op.operands]
             with builder.at(op.source):
                 if op in tape.readers:

@@ -1,14 +1,14 @@
-"""Streams of a ``while`` that are read from an array are computed again, where a step replaces
-little of the array: what ``undo_steps`` asks first.
+"""Recomputes streams of a ``while`` from an array of which a step replaces little.
+
+This prepares loops for ``undo_steps``.
 
     first sweep: push(row := select(j < k, A[k], 0))     first sweep: push(A), push(k)
     backward:    ... row ...                          -> backward: ... select(j < k, A[k], 0) ...
 
-To push the array costs as much as a step replaces in it, since ``undo_steps`` pushes that instead.
+Pushing the array costs only as much as a step replaces in it, since ``undo_steps`` pushes that.
 
-Legal where only sweeps that run backwards read the stream.  Values that are computed again come
-from the same ops and the same operands: nothing changes in the results, and no error comes up that
-has not before.
+Legal where only sweeps that run backwards read the stream.  Values are recomputed by the same ops
+from the same operands: nothing changes in the results, and no new error can occur.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from autojit.ir.regions.while_ import While
 
 
 class _Found(NamedTuple):
-    """Streams of a first sweep, the ops that compute them, and from what: constants of the loop
-    are at hand, all else is pushed."""
+    """Streams of a first sweep, the ops that compute them, and the values to push for that.
+
+    Constants of the loop need not be pushed.
+    """
 
     streams: list[Value]
     ops: list[Op]
@@ -34,7 +36,7 @@ class _Found(NamedTuple):
 
 
 def recomputed_streams(program: Program) -> Program:
-    """The program with such loops in place of its own."""
+    """The program with these loops changed."""
     found = {op: stream for op in program.ops if (stream := _find(op)) is not None}
     if not found:
         return program
@@ -93,7 +95,7 @@ def _params(op: Op, found: _Found) -> dict[str, object]:
 
 
 def _reading(op: Op, k: int, body: Program, found: _Found, new: Sequence[Value]) -> Program:
-    """A later sweep that computes the streams again."""
+    """A later sweep that recomputes the streams."""
     n, m = op.params["constants"], op.params["carries"][k]
     first = op.params["sweeps"][0]
     streams = first.outputs[op.params["carries"][0] :]

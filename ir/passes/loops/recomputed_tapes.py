@@ -1,15 +1,15 @@
-"""Tapes of loops over rows that are read from an array are computed again, where a step replaces
-little of the array: what ``undo_tapes`` asks first.
+"""Recomputes tapes of loops over rows from an array of which a step replaces little.
+
+This prepares loops for ``undo_tapes``.
 
     … = scan … {… return …, select(j < i, %x, 0)}     … = scan … {… return …, %x}
     … = scan …, %tape {body: … %tape …}            -> … = scan …, %xs {… select(j < i, %x, 0) …}
 
-To stack the array costs as much as a step replaces in it, since ``undo_tapes`` stacks that instead.
+Stacking the array costs only as much as a step replaces in it, since ``undo_tapes`` stacks that.
 ``recomputed_streams`` does this for loops of unknown length.
 
-Legal where only loops that run the other way read the tape.  Values that are computed again come
-from the same ops and the same operands: nothing changes in the results, and no error comes up that
-has not before.
+Legal where only loops that run the other way read the tape.  Values are recomputed by the same ops
+from the same operands: nothing changes in the results, and no new error can occur.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from autojit.ir.ops.bodies import groups
 from autojit.ir.passes.loops.steps.changes import Change
 from autojit.ir.passes.loops.steps.leaves import leaves_of
 
-#: Which loops read a tape backwards, and do nothing else with it; none if others read it.
+#: The loops that read a tape backwards, if nothing else reads it; otherwise none.
 Readers = Callable[[Op, Value], Sequence[Op]]
-#: What steps of a loop change in a carry, by its number.
+#: The changes that steps of a loop make to a carry, given by its number.
 Changes = Callable[[Op, int], tuple[Change, ...]]
 
 
 class _Tape(NamedTuple):
-    """A result that a loop stacks, the ops of a step that compute it, and from what."""
+    """A result that a loop stacks, the ops of a step that compute it, and their inputs."""
 
     maker: Op
     result: int
@@ -40,14 +40,14 @@ class _Tape(NamedTuple):
 
     @property
     def pushed(self) -> list[Value]:
-        """What the loop has to stack: the other leaves are operands of it, or the index."""
+        """The inputs that the loop has to stack; the others are its operands or its index."""
         free = _at_hand(self.maker)
         return [v for v in self.leaves if v not in free]
 
 
 def recomputed_tapes(program: Program, loops: Sequence[Op], readers: Readers, changes: Changes
                      ) -> Program | None:  # fmt: skip
-    """The program without one such tape; None if there is none."""
+    """The program without one of these tapes; None if there is none."""
     for maker in loops:
         tape = _find(maker, readers, changes)
         if tape is not None:
@@ -56,7 +56,7 @@ def recomputed_tapes(program: Program, loops: Sequence[Op], readers: Readers, ch
 
 
 def _at_hand(maker: Op) -> set[Value]:
-    """What each step is given that is no carry."""
+    """The inputs of a step that are not carries."""
     n, m = maker.params["constants"], maker.params["carries"]
     inputs = maker.params["body"].inputs
     return {*inputs[: n + 1], *inputs[n + 1 + m :]}
@@ -87,7 +87,7 @@ def _find(maker: Op, readers: Readers, changes: Changes) -> _Tape | None:
 
 
 def _is_less(leaves: Sequence[Value], undone: Mapping[Value, int], value: Value) -> bool:
-    """Whether what steps replace in the arrays is less than a value that is read from them."""
+    """Whether the parts of arrays that steps replace are smaller than the value read from them."""
     return sum(undone.get(v, 0) for v in leaves) < value.type.size
 
 
@@ -119,7 +119,7 @@ def _operands(env: dict[Value, Value], op: Op) -> list[Value]:
 def _stacking(
     builder: Builder, operands: Sequence[Value], tape: _Tape
 ) -> tuple[Sequence[Value], dict[Value, Value]]:
-    """The loop with its leaves stacked in the tape's place: its results, and the stacked leaves."""
+    """Stack the leaves in place of the tape; return the loop's results and the stacked leaves."""
     op, body, m = tape.maker, tape.maker.params["body"], tape.maker.params["carries"]
     kept = [j for j in range(len(op.results)) if j != tape.result]
     outputs = [body.outputs[j] for j in kept]
@@ -128,7 +128,7 @@ def _stacking(
     made = builder.emit(op.kind, operands, params)
     by_leaf = dict(zip(reversed([*outputs[m:], *new]), reversed(made[m:]), strict=True))
     results = list(made[: len(kept)])
-    # Nobody reads the tape any more; any value may stand for it.
+    # Nothing reads the tape any more, so any value may replace it.
     results.insert(tape.result, made[0] if made else operands[0])
     return results, {v: by_leaf[v] for v in tape.pushed}
 
@@ -136,9 +136,10 @@ def _stacking(
 def _reading(
     builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape, given: dict[Value, Value]
 ) -> Sequence[Value]:
-    """A loop that computes the slices of the tape again.
+    """A loop that recomputes the slices of the tape.
 
-    ``given`` has the operands of the loop that made it, and what that stacks, by its leaves.
+    ``given`` has the operands of the loop that made the tape, and the values stacked for its
+    leaves.
     """
     body, n, m = (op.params[k] for k in ("body", "constants", "carries"))
     at = op.operands.index(tape.maker.results[tape.result])

@@ -1,7 +1,6 @@
-"""Tapes that a loop stores for its reverse are recomputed, one segment at a time, if that is faster
-than storing and reading them.
+"""Recomputes tapes for a reverse loop, one segment at a time, if that is faster than storing them.
 
-Before, a loop and its reverse, with 24 KB from each of 999 steps between them::
+Before, a loop and its reverse, with a tape of 24 KB from each of 999 steps::
 
     %c, %tape: f64[999,3000] = scan %x {body=program step …, length=999, reverse=False}
     %g = scan %b, %tape {body=program back …, length=999, reverse=True}
@@ -14,10 +13,9 @@ After::
       %b' = scan …, %tape {body=program back …, length=27, reverse=True}
     }, length=37, reverse=True}
 
-The tape of a segment stays in the cache; the tape of the whole loop went through memory twice; and
-it is a 27th of it.  (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12:
-checkpointing of two levels, of which each step is computed twice.)  The same operations on the same
-numbers.
+The tape of a segment is a 27th of the whole tape and stays in the cache; the whole tape went
+through memory twice.  (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12: two-level
+checkpointing, in which each step is computed twice.)  The operations on the numbers are the same.
 
 Legal where the reader runs the other way and makes as many steps, and nothing else reads the tapes.
 Steps are repeated from the same carries, so nothing changes in the results.
@@ -38,12 +36,12 @@ from autojit.ir.regions.segments import EachSegment, in_segments, steps_of
 from autojit.ir.rewriting import dce
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-#: The part of the last level of the caches that a tape takes at least: what is stored before and
-#: after it takes the rest.
+#: The smallest size of a tape, as a part of the last-level cache: values stored before and after it
+#: take the rest.
 LARGE = 1 / 4
-#: This many operations on elements take less time than a byte of a tape (measured: three).
+#: Storing a byte of a tape takes longer than this many operations on elements (measured: three).
 WORK_OF_A_BYTE = 2.0
-#: Functions that cost as much as so many additions are polynomials, and take three times as long.
+#: Functions that cost this many additions are polynomials, and take three times as long.
 DEAR, TIMES_DEAR = 8, 3
 #: The fewest steps in a segment, and the fewest segments.
 FEWEST = 4
@@ -55,7 +53,7 @@ FEWEST = 4
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such tapes a segment at a time; the same object if there are none."""
+    """The program with these tapes in segments; the same object if there are none."""
     pairs = _pairs(program) if program.has(Scan) else []
     if not pairs:
         return program
@@ -77,7 +75,7 @@ def run(program: Program) -> Program:
 
 
 def _pairs(program: Program) -> list[_Pair]:
-    """Loops and their reverses with such tapes; a loop is in one pair."""
+    """Pairs of a loop and its reverse with such tapes; a loop is in one pair."""
     scans = [op for op in program.ops if isinstance(op.kind, Scan)]
     if len(scans) < 2:
         return []
@@ -97,7 +95,7 @@ def _pairs(program: Program) -> list[_Pair]:
 
 
 class _Layout(NamedTuple):
-    """The operands of a scan, or the inputs of its body, by what they are."""
+    """The operands of a scan, or the inputs of its body, by role."""
 
     constants: list[Any]
     carries: list[Any]
@@ -109,12 +107,12 @@ def _layout(op: Op) -> _Layout:
 
 
 class _Pair:
-    """A loop, another that goes the other way, and what only that one reads of its results."""
+    """A loop, another one that runs the other way, and the results that only the latter reads."""
 
     def __init__(self, forward: Op, backward: Op, tapes: list[Value]) -> None:
         self.forward, self.backward, self.tapes = forward, backward, tapes
         self.length: int = forward.params["length"]
-        #: Where the carries of each segment begin, by the position of the carry.
+        #: The carries at the beginning of each segment, by the position of the carry.
         self.starts: list[EachSegment] = []
         #: The operands of the loop.
         self.given: list[Value] = []
@@ -132,7 +130,7 @@ class _Pair:
         return work <= WORK_OF_A_BYTE * stored
 
     def _size(self) -> int:
-        """Steps in a segment: the least memory, and segments of one size if there is one near."""
+        """Steps per segment: near the least memory, and in segments of equal size if possible."""
         carried = sum(v.type.nbytes for v in _layout(self.forward).carries)
         stored = sum(v.type.nbytes for v in self.tapes)
         best = isqrt(self.length**2 * carried // stored)
@@ -143,12 +141,12 @@ class _Pair:
     # -- the loops in segments ---------------------------------------------------------
 
     def _positions(self, *, kept: bool) -> list[int]:
-        """The stacked results of the loop that are, or are no, tapes."""
+        """The positions of the loop's stacked results that are not tapes, or that are."""
         ys = self.forward.results[self.forward.params["carries"] :]
         return [k for k, v in enumerate(ys) if (v not in self.tapes) == kept]
 
     def _narrow(self, params: dict[str, Any], ys: Sequence[int]) -> dict[str, Any]:
-        """The loop with some of its stacked results."""
+        """The parameters of the loop with only some of its stacked results."""
         body, m = params["body"], params["carries"]
         outputs = [*body.outputs[:m], *(body.outputs[m + k] for k in ys)]
         return {**params, "body": dce.run(body.with_body(body.ops, outputs))}
@@ -158,7 +156,7 @@ class _Pair:
         return body
 
     def emit_forward(self, env: dict[Value, Value]) -> dict[Value, Value]:
-        """Emit the loop, which stacks no tapes any more; its results by those that they replace."""
+        """Emit the loop without tapes; return its results by the results that they replace."""
         operands = self.given = [env[v] for v in self.forward.operands]
         m = self.forward.params["carries"]
         kept = self._positions(kept=True)
@@ -175,7 +173,7 @@ class _Pair:
         return dict(zip(replaced, results, strict=True))
 
     def emit_backward(self, env: dict[Value, Value]) -> dict[Value, Value]:
-        """Emit the reverse, which computes the tapes of each segment first."""
+        """Emit the reverse, which first recomputes the tapes of each segment."""
         mine, theirs = _layout(self.backward), _layout(self.forward)
         again = groups(self.given, len(theirs.constants), len(theirs.carries))
         own = [v for v in mine.rows if v not in self.tapes]
@@ -192,7 +190,7 @@ class _Pair:
         return dict(zip(self.backward.results, results, strict=True))
 
     def _reverse(self, steps: int, own: list[Value]) -> Program:
-        """The reverse of so many steps, from the carries that they began with."""
+        """The reverse of a segment, from the carries at its beginning."""
         mine, theirs = _layout(self.backward), _layout(self.forward)
         storing = self._narrow(self.forward.params, self._positions(kept=False))
         first, second = steps_of(storing, steps), steps_of(self.backward.params, steps)
@@ -215,7 +213,7 @@ class _Pair:
 
 
 def _work(body: Program) -> float:
-    """The number of operations on elements of a step; infinity if unknown."""
+    """The number of operations on elements in a step; infinity if unknown."""
     total = 0.0
     for op in body.ops:
         is_function = isinstance(op.kind, Elementwise) and op.kind.cost >= DEAR

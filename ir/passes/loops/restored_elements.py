@@ -1,16 +1,16 @@
-"""An element that is cleared and later added back is left unchanged.
+"""Leaves an element unchanged that is cleared and later added back.
 
     %g = gather %x, %i
     %y = scatter %x, 0, %i             ->     %z = add_at %x, %a, %j
     %z = add_at %y, %a, %j
     %w = add_at %z, %g, %i
 
-This is what the transpose of ``x[i] -= a[j] * …`` is: the cotangent of what is replaced goes to
-what it was.
+The transpose of ``x[i] -= a[j] * …`` has this form: the cotangent of the replaced element is also
+that of its old value.
 
-Legal where the same places are picked, cleared and added to, and between clearing and adding the
-array is only added to, with no other reader.  Numbers are added in another order, and a negative
-zero stays one; nothing else changes in the results.
+Legal where the same places are gathered, cleared and added to, and in between the array is only
+added to and has no other reader.  Numbers are added in another order, and a negative zero stays
+negative; nothing else changes in the results.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program without such pairs; the same object if there are none."""
+    """The program without these pairs; the same object if there are none."""
     makers = {v: op for op in program.ops for v in op.results}
     readers = readers_of(program.ops, program.outputs)
     replaced: dict[Value, Value] = {}
@@ -57,7 +57,7 @@ def run(program: Program) -> Program:
 
 
 def _cleared(op: Op, makers: Mapping[Value, Op], readers: Mapping[Value, int]) -> Op | None:
-    """The op that has cleared what this one adds back."""
+    """The op that cleared the elements that this op adds back; None if there is none."""
     array, added, *places = op.operands
     pick = makers[added]
     if not isinstance(pick.kind, Gather) or list(pick.operands[1:]) != places:

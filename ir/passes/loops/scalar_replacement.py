@@ -1,4 +1,4 @@
-"""Loops over small arrays as loops over numbers (scalar replacement of aggregates).
+"""Turns loops over small arrays into loops over numbers (scalar replacement of aggregates).
 
 Before::
 
@@ -11,13 +11,13 @@ After::
     %a: f64[], %b: f64[], %c: f64[100], %d: f64[100] = scan %p, (slice %y), (slice %y) {
       body=program step(%0: f64[4], %1: i64[], %2: f64[], %3: f64[]) { … }, …}
 
-Arrays that a step only reads stay as they are.  What an element depends on is seen now, where each
-element of a concatenated array was a choice among all of its parts.
+Arrays that a step only reads stay arrays.  The dependencies of each element are now visible;
+before, each element of a concatenated array was a choice among all of its parts.
 
-Legal where the arrays that change have a few elements each, an op computes its elements one by one,
-moves them or adds up their products, and none may fail for an element that nobody reads.  Sums may
-be rounded in another order, and zeros that only fill up an array are not added, so that -0.0 keeps
-its sign.
+Legal where the arrays that change have a few elements each; each op computes its elements one by
+one, moves them or adds up their products; and no op may fail for an element that nobody reads.
+Sums may be rounded in another order, and zeros that only pad an array are not added, so that -0.0
+keeps its sign.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from autojit.ir.regions.scan import Scan, scan
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-#: Single elements in an array that is made of them in each step.
+#: The fewest single elements in an array that each step builds from them.
 MANY_PARTS = 3
 
 
@@ -41,7 +41,7 @@ MANY_PARTS = 3
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with loops over numbers for those whose steps take small arrays apart."""
+    """The program with these loops replaced by loops over numbers."""
     return rewrite(program, [_rule]) if program.has(Scan) else program
 
 
@@ -56,8 +56,10 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 
 def _takes_apart(op: Op) -> bool:
-    """Whether steps make arrays of single elements, or pad them as the cotangents of such, which
-    they read or hand on; not those that are the same in each step, which stay arrays."""
+    """Whether steps build arrays from single elements, or pad single elements into arrays.
+
+    The arrays must be read or passed on, and must vary from step to step; others stay arrays.
+    """
     body, m = op.params["body"], op.params["carries"]
     varying = set(body.inputs[op.params["constants"] :])
     for inner in body.ops:

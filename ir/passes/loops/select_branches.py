@@ -1,4 +1,4 @@
-"""Branches that compute a few numbers become selections.
+"""Turns branches that compute a few numbers into selections.
 
 Before::
 
@@ -14,9 +14,9 @@ After::
     %3: f64[] = add %0, %1
     %4: f64[] = select %c, %3, %0
 
-A jump that the processor predicts wrongly costs more than a few operations whose results are not
-used, and around a jump no loop is vector code.  Done when programs are not differentiated any
-more: the derivative of a selection multiplies that of the other branch, which may be NaN, by zero.
+A mispredicted jump costs more than a few operations whose results are not used, and a loop with a
+jump cannot become vector code.  The pass runs after differentiation, because the derivative of a
+selection multiplies the derivative of the other branch, which may be NaN, by zero.
 
 Legal where no op of a branch may fail and none is a loop.  Nothing changes in the results.
 """
@@ -36,9 +36,9 @@ from autojit.ir.regions.switch import Switch
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 from autojit.ir.tools.program_passes import CALLS_INLINED, STRUCTURE, program_pass
 
-#: Kinds of ops that become part of what is around a branch.
+#: Kinds of ops that may move out of a branch.
 KINDS = (Elementwise, Constant, Broadcast, Reshape)
-#: Elements of an array that count as numbers: one vector.
+#: Arrays of at most this many elements count as numbers: one vector.
 FEW = 4
 
 
@@ -48,7 +48,7 @@ FEW = 4
     keeps=STRUCTURE,
 )
 def run(program: Program) -> Program:
-    """The program without such branches; the same object if there are none."""
+    """The program without these branches; the same object if there are none."""
     return rewrite(program, [_rule]) if program.has(Switch) else program
 
 
@@ -63,7 +63,7 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 
 def _of_a_jump() -> float:
-    """The additions that take as long as the jump, if it is predicted wrongly half of the time."""
+    """The number of additions in the time of a jump that is mispredicted half of the time."""
     costs = current().costs
     return costs.misprediction / 2 * costs.scalar_rate
 

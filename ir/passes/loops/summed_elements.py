@@ -1,4 +1,4 @@
-"""An element that all steps of a loop add to, and that they do not read, is added to once.
+"""Accumulates in a register an element that all steps of a loop add to and that they do not read.
 
     while …:                              s = 0
         b[i, k] += …               ->     while …:
@@ -6,11 +6,11 @@
                                               b[k, j] += … b[i, j] …
                                           b[i, k] += s
 
-The sum is in a register then, and where it was in memory a step had to wait for the one before:
-who knows whether ``b[k, j]`` is not that element.
+The sum is then in a register. In memory, each step had to wait for the previous one, as ``b[k, j]``
+might be the same element.
 
-Legal where the places of the element are constants of the loop and lie in the array, and no other
-access of a step is at that element, by the forms of the places.  Numbers are added in another
+Legal where the places of the element are constants of the loop and inside the array, and, by the
+forms of the places, no other access of a step is to that element.  Numbers are added in another
 order; nothing else changes in the results.
 """
 
@@ -45,7 +45,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such sums; the same object if there are none."""
+    """The program with these sums; the same object if there are none."""
     return rewrite_with_ranges(program, _rule)
 
 
@@ -69,7 +69,7 @@ def _rule(op: Op, at: Rewriter, of: Known) -> Sequence[Value] | None:
 def _single(
     op: Op, body: Program, first: Value, chain: Sequence[Version], outer: Integers
 ) -> Op | None:
-    """An op of a step that adds to an element that nothing else in the loop reads or changes."""
+    """An op of a step that adds to an element that the loop uses only there; None if none."""
     step, constants = Steps(op, outer).now, body.inputs[: op.params["constants"]]
     for each in chain:
         _, added, *places = each.op.operands
@@ -86,7 +86,7 @@ def _single(
 
 
 def _is_inside(op: Op, body: Program, adding: Op, outer: Integers) -> bool:
-    """Whether an element is there, if the loop runs or not."""
+    """Whether the element exists, whether or not the loop runs."""
     for value, axis in zip(adding.operands[2:], adding.params["axes"], strict=True):
         found = outer.range(op.operands[body.inputs.index(value)])
         if found is None or found[0] < 0 or found[1] >= adding.result.shape[axis]:

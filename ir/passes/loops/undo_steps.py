@@ -1,15 +1,16 @@
 """Loops of unknown length push the elements that a step replaces, not the whole array.
 
-What ``undo_tapes`` does for loops over rows, for the sweeps of a ``while``.  Its first sweep pushes
-the elements that a step replaces and their places, instead of the array as the step finds it, and a
-sweep that runs backwards begins with the array as it is in the end, and puts them back.  Another
-loop computes the final array; in memory it is the loop that pushes (``kept_tapes``).
+``undo_tapes`` does the same for loops over rows; this pass does it for the sweeps of a ``while``.
+The first sweep pushes the elements that a step replaces and their places, instead of the array at
+the beginning of the step. A sweep that runs backwards begins with the final array, and restores
+these elements.  Another loop computes the final array; in memory it is the loop that pushes
+(``kept_tapes``).
 
 The backward sweep ends with the initial array of the first sweep. Later readers of the initial
 array read this one, so a single array in memory suffices.
 
-Legal where only sweeps that run backwards read the array, and steps change it by setting elements,
-or adding to them, alone.  Nothing changes in the results.
+Legal where only sweeps that run backwards read the array, and steps change it only by setting
+elements or adding to them.  Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from .recomputed_streams import recomputed_streams
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program without such streams."""
+    """The program without these streams."""
     program = recomputed_streams(program)
     while program.has(While):
         found = next(filter(None, map(_find, program.ops)), None)
@@ -46,13 +47,13 @@ def run(program: Program) -> Program:
 
 
 class _Stream(NamedTuple):
-    """A stream of a loop's first sweep that is one of its carries, as each step found it."""
+    """A stream of a loop's first sweep that is a carry at the beginning of each step."""
 
     op: Op
     number: int
     carry: int
     changes: tuple[Change, ...]
-    #: The sweeps that read it.
+    #: The numbers of the sweeps that read it.
     readers: tuple[int, ...]
 
 
@@ -98,7 +99,7 @@ def _without(program: Program, stream: _Stream) -> Program:
 def _pushing_less(
     builder: Builder, operands: Sequence[Value], stream: _Stream
 ) -> tuple[list[Value], Value]:
-    """The loop's results, and the array that it began with, as a backward sweep ends with it."""
+    """The loop's results, and the initial array as restored by a backward sweep."""
     op, params = stream.op, stream.op.params
     n, counts = params["constants"], params["carries"]
     constants, *starts, _ = groups(operands, n, *counts)
@@ -122,15 +123,14 @@ def _pushing_less(
 
 
 def _pushing(body: Program, carries: int, stream: _Stream) -> tuple[Program, list[Value]]:
-    """The first sweep, and the values that it pushes in the stream's place, after its other
-    streams."""
+    """The first sweep, and the values that it pushes instead of the stream, after other streams."""
     return recording(body, stream.changes, carries + stream.number)
 
 
 def _reading(
     body: Program, k: int, extra: Sequence[Value], streams: int, stream: _Stream
 ) -> Program:
-    """A later sweep; if it reads the stream, it has the array as one more carry, the last."""
+    """A later sweep; if it reads the stream, it has the array as an additional last carry."""
     n, m = stream.op.params["constants"], stream.op.params["carries"][k]
     builder = Builder()
     given = {v: Value(v.type) for v in body.inputs}

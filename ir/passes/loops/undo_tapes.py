@@ -1,11 +1,11 @@
 """Tapes of arrays that a step changes little: only the replaced elements are stored, and restored.
 
-A loop that runs the other way often reads an array as each step of an earlier loop found it, so
-the earlier one stacks it: all of it, for every step.  Where a step replaces only some elements
-(``x[i] = …``) those are stacked instead, and the loop that runs the other way begins with the array
-as it was in the end, and puts back in each step what that step had replaced.  This is how the tapes
-of source-transforming tools for Fortran and C work (Griewank and Walther, Evaluating Derivatives,
-2nd ed., SIAM 2008, section 4.2).
+A loop that runs the other way often reads an array as it was in each step of an earlier loop. So
+the earlier loop stacks the whole array in every step.  If a step replaces only some elements
+(``x[i] = …``), these elements are stacked instead. The loop that runs the other way begins with the
+final array, and each of its steps restores the elements that were replaced.  Source-transforming
+tools for Fortran and C use such tapes (Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM
+2008, section 4.2).
 
 Before::
 
@@ -21,9 +21,9 @@ After::
 
 Results are the same to the last bit.
 
-Legal where every reader takes the tape row by row, in the opposite direction, the tape is no
-output, and steps change the array by setting elements, or adding to them, alone.  Nothing changes
-in the results.
+Legal where every reader takes the tape row by row, in the opposite direction; the tape is not an
+output; and steps change the array only by setting elements or adding to them.  Nothing changes in
+the results.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 from .nested_tapes import without_nested_tape
 from .recomputed_tapes import Readers, recomputed_tapes
 
-#: Into how many parts a loop's steps are divided; each part has its own ranges.
+#: The number of parts into which a loop's steps are divided; each part has its own ranges.
 PARTS = 256
 
 
@@ -57,15 +57,17 @@ PARTS = 256
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program without such tapes."""
+    """The program without these tapes."""
     while program.has(Scan) and (found := _improved(program)):
         program = found
     return program
 
 
 def _improved(program: Program) -> Program | None:
-    """The program with one tape less, or with the tape of an array in place of what is read from
-    that array."""
+    """The program with one tape less, or with a tape of an array instead of values read from it.
+
+    None if there is no such tape.
+    """
     loops = [op for op in program.ops if isinstance(op.kind, Scan)]
     if len(loops) < 2:
         return None
@@ -88,7 +90,7 @@ def _improved(program: Program) -> Program | None:
 
 
 def _changes(maker: Op, carry: int, outer: Op | None = None) -> tuple[Change, ...]:
-    """What a step changes in a carry, if that is little; the loop may stand in another one."""
+    """The changes of a carry in a step, if they are small; the loop may be inside another one."""
     body, first = maker.params["body"], maker.params["constants"] + 1
     array = body.inputs[first + carry]
     return changes_of(body, array, body.outputs[carry], _parts(maker, outer))
@@ -119,7 +121,7 @@ def _find(loops: Sequence[Op], readers_of: Readers) -> Tape | None:
 
 
 def _parts(loop: Op, outer: Op | None) -> Parts:
-    """The ranges of integers in a step: in parts of the steps, or of those of a loop around it."""
+    """The ranges of integers in parts of the steps; also in parts of the steps of an outer loop."""
     body = loop.params["body"]
     if not body.has(BodyOp):
         return []

@@ -1,19 +1,19 @@
-"""Loops with steps that sweep over arrays take several steps per sweep.
+"""Combines several steps of a loop whose steps sweep over arrays into one sweep.
 
-Before (Horner's rule for all places at once)::
+Before (Horner's rule at all points at once)::
 
     %3: f64[4096] = scan %0, %1, %2 {body=program body(%0: f64[128], %1: f64[4096], %2: i64[],
                                                         %3: f64[4096]) {
       … %9: f64[4096] = add (mul %3, %1), (gather %0, %2); return %9
     }, carries=1, constants=2, length=128, reverse=False}
 
-After: a loop of 16 steps, each of which does what eight did.  An element of the array is then
-loaded and stored once in eight steps, where each step had done so, because the elementwise
-operations of one step after the other are one loop.  (Unroll and jam: Callahan, Carr, Kennedy,
-"Improving Register Allocation for Subscripted Variables", PLDI 1990.)
+After: a loop of 16 steps, each of which does the work of eight.  Each element of the array is then
+loaded and stored once in eight steps instead of in each step, because the elementwise operations of
+consecutive steps become one loop.  (Unroll and jam: Callahan, Carr, Kennedy, "Improving Register
+Allocation for Subscripted Variables", PLDI 1990.)
 
-Legal where the number of steps in a sweep divides that of the loop.  The same operations in the
-same order: nothing changes in the results.
+Legal where the number of steps in a sweep divides that of the loop.  The operations and their order
+are the same: nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from autojit.ir.ops.update import Updating
 from autojit.ir.regions.scan import Scan
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
-#: Kinds of ops in a step; others are not fused over steps.
+#: Kinds of ops in a step; other kinds are not fused across steps.
 KINDS = (Elementwise, Constant, Iota, Move, Reduce, Gather, ScatterAdd, Updating)
-#: Elements of an array from which on the time is in the sweep.
+#: Arrays of at least this many elements take most of the time of a step.
 SWEEP = 32
-#: Elementwise operations on arrays in a step from which on a sweep computes more than it loads.
+#: With at least this many elementwise operations on arrays, a step computes more than it loads.
 ENOUGH = 8
-#: Steps in a sweep, and operations in it for each vector register.
+#: The most steps in a sweep, and the most operations in it per vector register.
 MOST_STEPS = 8
 MOST_OPS = 1
 
@@ -48,7 +48,7 @@ MOST_OPS = 1
     keeps=FINAL,
 )
 def run(program: Program) -> Program:
-    """The program with such loops unrolled; the same object if there are none."""
+    """The program with these loops unrolled; the same object if there are none."""
     if not program.has(Scan) or not any(_factor(op) > 1 for op in program.ops):
         return program
     builder = Builder()
@@ -67,7 +67,7 @@ def run(program: Program) -> Program:
 
 
 def _factor(op: Op) -> int:
-    """The number of steps to combine; 1 if it does not pay."""
+    """The number of steps to combine; 1 if combining does not pay."""
     if not isinstance(op.kind, Scan):
         return 1
     body, length = op.params["body"], op.params["length"]
@@ -81,11 +81,10 @@ def _factor(op: Op) -> int:
 
 
 def _swept(op: Op) -> int:
-    """The number of elementwise ops on arrays in a step; 0 unless one step after the other can go
-    over the long arrays that are carried.
+    """The number of elementwise ops on arrays in a step; 0 if steps cannot share a sweep.
 
-    Then an element of the next array depends on that element and on nothing else of it; besides,
-    there may be sums of the swept arrays, and arrays in which a step replaces a part.
+    To share it, an element of the next array may depend only on the same element of the carried
+    array. There may also be sums of the swept arrays, and arrays of which a step replaces a part.
     """
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     long = {v: k for k, v in enumerate(body.inputs[n + 1 : n + 1 + m]) if v.type.size >= SWEEP}
@@ -102,8 +101,7 @@ def _swept(op: Op) -> int:
 
 
 def _is_streaming(op: Op) -> bool:
-    """Whether a step reads or writes other arrays than the steps before and after it: then it does
-    not load less together with them."""
+    """Whether steps read or write arrays of their own; combining them then saves no loads."""
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     own = [*body.inputs[n + 1 + m :], *body.outputs[m:]]
     own += [inner.result for inner in body.ops if isinstance(inner.kind, Gather)]
@@ -111,18 +109,20 @@ def _is_streaming(op: Op) -> bool:
 
 
 class _Flow:
-    """What depends on long carries: element by element, as the carry with a part replaced, or
-    through sums."""
+    """The values that depend on long carries, and how.
+
+    They depend on them element by element, as the carry with a part replaced, or through sums.
+    """
 
     def __init__(self, long: dict[Value, int]) -> None:
         self.each = set(long)
         self.replaced = dict(long)
         self.sums: set[Value] = set()
-        #: How many elementwise ops there are on the swept arrays.
+        #: The number of elementwise ops on the swept arrays.
         self.count = 0
 
     def follow(self, op: Op) -> bool:
-        """Note what an op computes; whether steps with it can go over an array together."""
+        """Record what an op computes; return whether steps that contain it can share a sweep."""
         if isinstance(op.kind, Updating) and op.operands[0] in self.replaced:
             base, *others = op.operands
             self.replaced[op.result] = self.replaced.pop(base)
@@ -158,7 +158,7 @@ def _unrolled(builder: Builder, op: Op, factor: int) -> list[Value]:
 
 
 def _body(op: Op, factor: int) -> Program:
-    """``factor`` steps one after the other."""
+    """A body of ``factor`` consecutive steps."""
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     builder = Builder()
     constants = [Value(v.type) for v in body.inputs[:n]]

@@ -1,4 +1,4 @@
-"""A captured loop whose steps do not wait for each other, as ops on all steps at once.
+"""Turns a captured loop with independent steps into ops on all steps at once.
 
 Before (the trace of ``for k in range(n): total = total + w[k] * x[k]``, whose body was traced
 once)::
@@ -17,14 +17,14 @@ After::
     %4: f64[] = add %2, %3
 
 ``rows`` does the same for steps that Python has unrolled; here the steps need not be traced one by
-one.  Integers that only the number of the step decides are computed for all steps, and places in
-arrays that move evenly become slices.
+one.  Integers that depend only on the number of the step are computed for all steps, and evenly
+spaced places in arrays become slices.
 
-Legal where each carry stays as it is, is an integer that grows by a constant, is a sum or
-difference to which each step contributes and that nothing else reads, or is not read by the steps;
-and where no op has bodies or raises an error other than by a place out of range.  Integers and
-places are checked at every step, so a loop that would raise stays a loop.  Sums are rounded in
-another order, as in ``rows``.
+Legal where each carry is unchanged; is an integer that grows by a constant; is a sum or difference
+to which each step contributes and that nothing else reads; or is not read by the steps; and where
+no op has bodies or raises an error, except for a place out of range.  Integers and places are
+checked for every step, so a loop that would raise stays a loop.  Sums are rounded in another order,
+as in ``rows``.
 """
 
 from __future__ import annotations
@@ -66,20 +66,20 @@ class Counter(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """A carry that goes through sums only: each op, and which of its operands the carry is."""
+    """A carry used only in sums: each op, and the position of the carry among its operands."""
 
     links: tuple[tuple[Op, int], ...]
 
 
 class Last(NamedTuple):
-    """A carry that no step reads: the last one counts."""
+    """A carry that no step reads: only its last value is needed."""
 
 
 Role = Same | Counter | Sum | Last
 
 
 class Body(NamedTuple):
-    """The body of a loop: what it takes besides constants and its index, and returns."""
+    """The body of a loop: its ops, its inputs besides constants and index, and its results."""
 
     ops: Sequence[Op]
     carries: Sequence[Value]
@@ -88,7 +88,7 @@ class Body(NamedTuple):
 
 
 def roles_of(body: Body, steps: int) -> list[Role] | None:
-    """What each carry is; None where the steps cannot become ops on arrays."""
+    """The role of each carry; None if the steps cannot become ops on arrays."""
     largest = max((v.type.size for op in body.ops for v in op.results), default=0)
     if largest > LARGEST_ROW or largest * steps > LARGEST or not all(map(_has_rows, body.ops)):
         return None
@@ -128,7 +128,7 @@ def _role(
 
 
 def _growth(first: Value, end: Value, made: dict[Value, Op]) -> int | None:
-    """By how much an integer grows in each step; None unless it is a constant."""
+    """The constant by which an integer grows in each step; None if it does not."""
     by, value = 0, end
     while value is not first:
         op = made.get(value)
@@ -175,17 +175,17 @@ def _sum(
 
 
 class GivesUp(Exception):
-    """A step raises an error, which the loop raises at its place."""
+    """A step raises an error; the loop is kept so that it raises at the right step."""
 
 
 class AtOnce(NamedTuple):
-    """The results of a loop, and those carries of which the number is known that they end with."""
+    """The results of a loop, and the final values of carries that are known integers."""
 
     results: list[Value]
     numbers: dict[int, int]
 
 
-#: What stands for a value of the body in all steps.
+#: The values that a value of the body has in all steps.
 _Rows = Known | Batched
 
 
@@ -199,8 +199,8 @@ def as_arrays(
 ) -> AtOnce | None:
     """Emit the ops of all steps of a ``scan`` that scans over no arrays.
 
-    ``known`` has the operands that are numbers, ``table`` makes a value of an array.  None, with
-    nothing emitted that is used, where it stays a loop.
+    ``known`` has the known integers among the operands; ``table`` makes a value of an array.  None
+    if it stays a loop; nothing that was emitted is then used.
     """
     count = len(operands) - constants
     carries = program.inputs[constants + 1 :]
@@ -253,7 +253,7 @@ class _AtOnce:
         return Batched(add(along(Batched(first, False), self.n), moved), True)
 
     def _number(self, k: int) -> int | None:
-        """What a carry ends with, if that is a known number."""
+        """The final value of a carry, if it is a known integer."""
         role = self.roles[k]
         by = role.by if isinstance(role, Counter) else 0
         found = self.env.get(self.body.ends[k] if isinstance(role, Last) else self.body.carries[k])
@@ -339,7 +339,7 @@ class _AtOnce:
         return Batched(self._array(rows), True)
 
     def _array(self, numbers: np.ndarray) -> Value:
-        """Numbers as a value: those that grow evenly along each axis need no table."""
+        """Numbers as a value; those that grow evenly along each axis need no table."""
         if (numbers == numbers.flat[0]).all():
             return full(numbers.flat[0].item(), Type(numbers.dtype, numbers.shape))
         steps = _even(numbers)
@@ -358,7 +358,7 @@ class _AtOnce:
 
 
 def _even(numbers: np.ndarray) -> tuple[int, list[int]] | None:
-    """The first of some integers, and by how much they grow along each axis; None if unevenly."""
+    """The first of some integers, and their growth along each axis; None if they grow unevenly."""
     if numbers.dtype.kind != "i" or not numbers.size:
         return None
     first = int(numbers[(0,) * numbers.ndim])

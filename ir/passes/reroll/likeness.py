@@ -1,4 +1,4 @@
-"""Whether ops may stand for each other in the steps of a loop, and how their parameters move."""
+"""Whether ops correspond in the steps of a loop, and how their parameters move."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import numpy as np
 from autojit.ir.core.program import Op, param_key
 from autojit.ir.rewriting import in_order
 
-#: Integers below this are exact in float64, and so are the differences of two.
+#: Integers below this, and the differences of two of them, are exact in float64.
 MOST = 1 << 43
-#: The most ops of a sequence that has to be there twice.
+#: The most ops of a sequence that must occur twice.
 MOST_COMPARED = 32
 
 
 def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers for each op: equal for ops that may stand for each other whatever their
-    sliding parameters are, and for those with equal parameters, which tells the steps of an inner
-    loop apart."""
+    """Two numbers for each op.
+
+    The first is equal for ops that correspond, whatever their sliding parameters. The second is
+    equal only if these are equal too, which tells the steps of an inner loop apart.
+    """
     numbers: dict[Any, int] = {}
     types: dict[Any, int] = {}
-    #: The same by id, which is faster to look up; and of ops without parameters by all ids.
+    #: The same by id, for faster lookup; and, for ops without parameters, by the ids of all types.
     known: dict[int, int] = {}
     plain: dict[tuple[Any, ...], int] = {}
     alike = np.empty(len(ops), np.int64)
@@ -53,11 +55,11 @@ def signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def may_repeat(alike: np.ndarray, least: int, steps: int) -> bool:
-    """Whether ops that stand for each other may come again often enough for a stretch of so many
-    ops and steps.
+    """Whether corresponding ops may repeat often enough for a stretch of so many ops and steps.
 
-    Each op of a stretch but those of its last step is followed by one like it a period later, so
-    sequences that lie in it are there twice.  Programs without any are not searched.
+    Each op of a stretch, except in its last step, is followed one period later by a corresponding
+    op. So sequences inside the stretch occur twice.  Programs without such sequences are not
+    searched.
     """
     inside = least - least // steps
     window = min(MOST_COMPARED, inside // 2)
@@ -66,8 +68,7 @@ def may_repeat(alike: np.ndarray, least: int, steps: int) -> bool:
 
 
 def sliding_numbers(ops: Sequence[Op]) -> np.ndarray:
-    """The numbers in the sliding parameters of ops, a row for each; NaN for what is no number that
-    could slide."""
+    """The numbers in the ops' sliding parameters, one row per op; NaN for other parameters."""
     rows: dict[int, list[float]] = {}
     for i, op in enumerate(ops):
         if op.kind.sliding:
@@ -84,14 +85,13 @@ def _number(x: Any) -> float:
 
 
 def compared(a: Op, b: Op) -> tuple[bool, bool]:
-    """Whether the ops may stand for each other whatever their sliding parameters are, and whether
-    these are equal too."""
+    """Whether two ops correspond, whatever their sliding parameters, and if these are equal."""
     kinds, params = signatures([a, b])
     return bool(kinds[0] == kinds[1]), bool(params[0] == params[1])
 
 
 def slide_of(column: Sequence[Op]) -> Any:
-    """How the parameters of ops of one place of the step slide; None if they are equal."""
+    """How the parameters of corresponding ops move from step to step; None if they are equal."""
     first = _key(column[0].params)
     if not column[0].kind.sliding or all(_key(op.params) == first for op in column):
         return None

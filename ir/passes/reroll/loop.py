@@ -1,7 +1,8 @@
-"""A repeated stretch as a ``scan``.
+"""Turns a repeated stretch into a ``scan``.
 
-Legal where an operand is fixed, of the same step, or handed on by the steps before, and parameters
-are equal or slide evenly.  Every step computes the same as before: nothing changes in the results.
+Legal where each operand is fixed, computed in the same step, or handed on by earlier steps, and
+parameters are equal or slide evenly.  Every step computes the same as before: nothing changes in
+the results.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .steps import Each, Made, Steps, row
 def as_loop(
     builder: Builder, steps: Steps, inner: Callable[[Program], Program]
 ) -> dict[Value, Value]:
-    """Emit the loop; the values that take the places of those that are needed later.
+    """Emit the loop; return the values that replace the results that are needed later.
 
     Results of the middle steps that are needed later are stacked.  ``inner`` is applied to the
     body.
@@ -48,7 +49,7 @@ def as_loop(
 
 
 def _zero(steps: Steps, made: Made) -> Value:
-    """The value of a result before the first step, where no step reads it."""
+    """The value of a result before the first step, which no step reads."""
     return full(0, steps.template[made.op].results[made.result].type)
 
 
@@ -60,7 +61,7 @@ def _body(
     index = Value(INDEX)
     template = steps.template
     carries = {made: Value(template[made.op].results[made.result].type) for made in carried}
-    #: A value that the step itself computes is zero steps ago.
+    #: A value that the step itself computes has ``ago`` 0.
     known = dict(carries)
     with building(builder):
         for k, op in enumerate(template):

@@ -1,4 +1,4 @@
-"""Numbers that a program takes one by one, as elements of an array: so loops over them roll up.
+"""Reads scalar arguments as elements of an array, so that loops over them can be rolled.
 
 Before (the trace of ``for v in values: s = s + v * v`` with a list of floats as argument)::
 
@@ -17,10 +17,10 @@ After::
     %19: f64[] = mul %18, %18
     …
 
-so that the steps are equal but for where they read.
+so that the steps differ only in the places that they read.
 
-Legal where the numbers are arguments, without axes and of one type.  They are the same bits in an
-array, so nothing changes in the results.
+Legal where the numbers are arguments without axes and of one type.  Their bits in an array are the
+same, so nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from .repetitions import LEAST_STEPS
 
 
 class WithArrays(NamedTuple):
-    """A program that reads so many numbers as elements of arrays, which are its first inputs."""
+    """A program that reads its scalar arguments as elements of arrays, its first inputs."""
 
     program: Program
     numbers: int
-    #: What puts the numbers together, and the arrays.
+    #: The ops that join the numbers, and the arrays.
     joining: list[Op]
     arrays: list[Value]
 
     def of_numbers(self, program: Program) -> Program:
-        """What became of the program, with the numbers as its inputs again."""
+        """The program, after rewriting, with the numbers as its inputs again."""
         made = Program(
             program.inputs[len(self.arrays) :], [*self.joining, *program.ops], program.outputs,
             name=program.name, captured=program.captured,
@@ -54,8 +54,10 @@ class WithArrays(NamedTuple):
 
 
 def with_arrays(program: Program) -> WithArrays | None:
-    """The program in which each op reads numbers of the arguments as elements of an array; None
-    where it computes with too few of one dtype."""
+    """The program in which each op reads scalar arguments as elements of an array.
+
+    None if it computes with too few of one dtype.
+    """
     own = program.inputs[: len(program.inputs) - len(program.captured)]
     needed = {v for op in program.ops if not isinstance(op.kind, Move) for v in op.operands}
     groups: dict[Type, list[Value]] = {}

@@ -1,6 +1,6 @@
-"""Places in an array that are known at all steps of a loop, as slices of the array.
+"""Gathers at places that are known for all steps of a loop, as slices of the array.
 
-Legal where the places are in range, which the caller has checked.
+Legal where the places are in range, which the caller checks.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from autojit.ir.ops.windows import slice_windows
 
 
 def slices_of(x: Value, places: Sequence[np.ndarray], axes: Sequence[int]) -> Batched | None:
-    """What each step's ``gather`` of an array reads: ``places`` has the steps along axis 0.
+    """The elements that each step's ``gather`` reads; ``places`` has the steps along axis 0.
 
-    None where the places are not even, or windows overlap.
+    None if the places are unevenly spaced, or windows overlap.
     """
     found = _windows(x, places, axes)
     if found is None:
@@ -41,7 +41,7 @@ def slices_of(x: Value, places: Sequence[np.ndarray], axes: Sequence[int]) -> Ba
 def _ordered(
     part: Value, shape: Sequence[int], order: list[int], result: tuple[int, ...], skip: int
 ) -> Value:
-    """A window with the axes that its places lie along first, and without those of one place."""
+    """A window with the axes of its places first, and without axes of a single place."""
     dropped = [a for a in range(len(shape) - skip) if a not in order]
     axes = (*range(skip), *(a + skip for a in (*order, *dropped)))
     return reshape(transpose(part, axes=axes), shape=result)
@@ -50,7 +50,7 @@ def _ordered(
 def _windows(
     x: Value, places: Sequence[np.ndarray], axes: Sequence[int]
 ) -> tuple[list[int], list[int], list[int], list[int]] | None:
-    """Start, stride and shape of the first step's window, and how it moves."""
+    """Start, stride and shape of the first step's window, and how it moves; None if unevenly."""
     start, stride = [0] * x.type.ndim, [1] * x.type.ndim
     shape, slide = list(x.shape), [0] * x.type.ndim
     if 0 in shape or places[0].ndim > 2 or (places[0].ndim == 2 and len(axes) > 1):

@@ -1,6 +1,6 @@
-"""Remarks: why a stretch that repeats itself is neither arrays nor a loop.
+"""Remarks that explain why a repeated stretch became neither arrays nor a loop.
 
-Legal where nothing is rewritten, which is so here.
+Legal where nothing is rewritten, as is the case here.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from .repetitions import LEAST_STEPS
 from .rows import KINDS, LARGEST, LARGEST_ROW
 from .steps import Steps
 
-#: What a loop is written as.
+#: The suggested way to write the loop.
 WAY_OUT = "Write the loop as one operation: autojit.fori_loop or autojit.scan"
 
 
 def not_rolled(steps: Steps, least_loop: int) -> None:
-    """Note why the steps are not rolled up, if remarks are collected; of a line the first steps,
-    which are the longest stretch."""
+    """Note why the steps are not rolled, if remarks are collected.
+
+    Only the first steps at a line are noted, which are the longest stretch.
+    """
     notes = remarks.current()
     place = str(steps.template[0].source or steps.program.name)
     if notes is None or any((r.by, r.place) == ("roll", place) for r in notes):
@@ -50,8 +52,10 @@ def _why_no_rows(steps: Steps) -> str:
 
 
 def not_found(program: Program, least: int) -> None:
-    """Note that a program has no stretch that repeats itself, by the line that most of it comes
-    from, if remarks are collected."""
+    """Note that a program has no repeated stretch, if remarks are collected.
+
+    The remark refers to the line that most of the program comes from.
+    """
     notes = remarks.current()
     alike = Counter((op.source, op.kind) for op in program.ops if op.source is not None)
     if notes is None or not alike:

@@ -1,9 +1,9 @@
 """Finds repeated stretches of a program, and the values that their steps read.
 
-A stretch is found by its period, the distance at which equal ops follow each other: the ops of
-all distances are compared as arrays of numbers.
+A stretch is found by its period, the distance between equal ops: the ops at each distance are
+compared as arrays of numbers.
 
-Legal where ops stand for each other: one declaration, equal types, and parameters that are equal or
+Legal where ops correspond: they have one declaration, equal types, and parameters that are equal or
 slide evenly; and where operands are the same value, or correspond, in every step.  Nothing is
 rewritten here.
 """
@@ -26,27 +26,30 @@ from .likeness import may_repeat, signatures, sliding_numbers
 Kinds = Collection[Declaration]
 NONE: Kinds = ()
 
-#: At least three: from the second step to the third is seen what stays the same.
+#: At least three, since the second and third step show what stays the same.
 LEAST_STEPS = 8
-#: How many periods of one number of bits are tried, and how far apart equal ops are compared to
-#: find them.
+#: The most periods of one bit length that are tried, and how far apart, in occurrences, equal ops
+#: are compared to find them.
 MOST_PERIODS = 8
 FARTHEST = 8
-#: Ops that tell one place of a step from others, where none does alone.
+#: The number of consecutive ops that identify a place of a step if no single op does.
 WINDOW = 8
-#: How many places with ops of a period are looked at, and how many stretches in one.
+#: The most places examined for each period, and the most stretches in each.
 MOST_RUNS = 4
 MOST_PARTS = 64
 #: A step may read the results of this many steps before it.
 MOST_BACK = 4
-#: What a number may be off a straight line, for its magnitude: a first look, before the op itself
-#: says whether its parameters slide.
+#: The relative distance of a number from a straight line that is accepted at first, before the op
+#: itself decides whether its parameters slide.
 ROUNDING = 1e-14
 
 
 class Stretch(NamedTuple):
-    """A number of steps, each of the same number of ops.  Where it is ``loose``, an operand may
-    also be another value in each step, if all of them are computed before the stretch."""
+    """Steps with the same number of ops each.
+
+    If it is ``loose``, an operand may also be a different value in each step, if all of these are
+    computed before the stretch.
+    """
 
     start: int
     period: int
@@ -55,24 +58,24 @@ class Stretch(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many ops it covers."""
+        """The number of ops in the stretch."""
         return self.period * self.steps
 
 
 def repetitions(
     ops: Ops, least: int, free: np.ndarray, may_be_uneven: Kinds = NONE
 ) -> Iterator[Stretch]:
-    """Stretches of at least so many ops, the longest first; of nearly equal ones that with the
-    shortest step.
+    """Yield stretches of at least ``least`` ops, the longest first.
 
-    ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
-    Ops of kinds that ``may_be_uneven`` may have any parameters that slide in each step.
+    Of stretches of nearly equal length, the one with the shortest step comes first. ``free`` marks
+    the ops that may be in a stretch; the caller clears the ops of those it accepts. Ops of kinds in
+    ``may_be_uneven`` may have any sliding parameters in each step.
     """
     queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
 
     def put(found: Stretch, first: int, high: int) -> None:
-        """Where the steps are not looked at yet, from where on ops are alike, and up to where they
-        correspond."""
+        """Add a stretch to the queue. If its steps have not been examined, ``first`` is where ops
+        begin to be alike, and ``high`` is where correspondence ends."""
         if found.size >= least and found.steps >= LEAST_STEPS:
             order = (-_rough(found.size), found.period, found.loose, found.start)
             heappush(queue, (order, first, high, found))
@@ -82,7 +85,7 @@ def repetitions(
     ops.prepare()
     for found, first, high in _candidates(ops, least):
         put(found, first, high)
-    while queue:  # what takes longer is done for those whose turn it is
+    while queue:  # expensive checks run only for the next stretch
         _, first, high, found = heappop(queue)
         if not high:
             if free[found.start : found.start + found.size].all():
@@ -97,8 +100,8 @@ def repetitions(
 def _looked_at(
     ops: Ops, found: Stretch, first: int, high: int, may_be_uneven: Kinds
 ) -> Iterator[tuple[Stretch, int, int]]:
-    """The stretches that a candidate has, and parts of it that are to be looked at by themselves:
-    an inner loop may begin again."""
+    """The stretches in a candidate, and parts of it to examine separately, in which an inner loop
+    may begin again."""
     start = ops.phase(found.start, found.period, first)
     whole = found._replace(start=start, steps=(high - start) // found.period)
     for part in _uniform(ops, whole):
@@ -109,8 +112,10 @@ def _looked_at(
 
 
 def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
-    """Stretches whose ops correspond, before their steps are looked at; from where on the ops are
-    alike, and up to where they correspond."""
+    """Stretches whose ops correspond, before their steps are examined.
+
+    Each comes with the place from which ops are alike, and the place up to which they correspond.
+    """
     periods = {*_periods(ops.alike), *_periods(ops.equal), *_periods(_windows(ops.alike))}
     for period in sorted(periods):
         long = max(least, LEAST_STEPS * period) - period
@@ -129,36 +134,36 @@ def _longest(runs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
 
 
 def _rough(size: int) -> int:
-    """The size on a scale of steps of a tenth."""
+    """The size on a logarithmic scale with steps of a tenth."""
     return int(np.log(size) / np.log(1.1))
 
 
 class Ops:
-    """Ops as arrays of numbers, so that all pairs of a distance are compared at once."""
+    """Ops as arrays of numbers, so that all pairs at a distance are compared at once."""
 
     def __init__(self, ops: Sequence[Op]) -> None:
         self.ops = ops
-        #: Equal for ops that may stand for each other, and for those with equal parameters too.
+        #: Equal for corresponding ops, and for corresponding ops with equal parameters.
         self.alike, self.equal = signatures(ops)
         self.is_prepared = False
 
     def prepare(self) -> None:
-        """Number what the ops read; before anything but ``alike`` and ``equal`` is asked for."""
+        """Number the values that ops read; not needed for ``alike`` and ``equal``."""
         if self.is_prepared:
             return
         self.is_prepared = True
         ops = self.ops
-        #: Whether an op computes something; steps that only move elements stay as they are.
+        #: Whether an op computes something; steps that only move elements are not rolled.
         self.counts = np.array([not isinstance(op.kind, Move) for op in ops], bool)
         self.kinds = np.array([id(op.kind) for op in ops], np.int64)
-        #: The operands of op i are those from start[i] to start[i + 1] of the arrays below.
+        #: The operands of op i are at start[i] to start[i + 1] of the arrays below.
         self.start = np.zeros(len(ops) + 1, np.int64)
         #: The numbers in sliding parameters.
         self.numbers = sliding_numbers(ops)
         np.cumsum([len(op.operands) for op in ops], out=self.start[1:])
         numbers: dict[Value, int] = {}
-        makers: list[int] = []  # by number of the value: the op that computes it, or -1
-        places: list[int] = []  # and which of its results it is
+        makers: list[int] = []  # for each value: the op that computes it, or -1
+        places: list[int] = []  # and the number of the result
         read: list[int] = []
         for i, op in enumerate(ops):
             for v in op.operands:
@@ -176,8 +181,8 @@ class Ops:
         self.place = np.array(places, np.int64)[self.value]
 
     def correspond(self, low: int, high: int, period: int, loose: bool) -> np.ndarray:
-        """For the ops from low to high, which are like those a period later: whether the two
-        read corresponding values."""
+        """For the ops from low to high, which are like those a period later: whether both read
+        corresponding values."""
         right = self.linked(low, high, period)
         if loose:
             both = slice(self.start[low], self.start[high + period])
@@ -189,12 +194,12 @@ class Ops:
         return holds
 
     def _readers(self, low: int, high: int) -> np.ndarray:
-        """For the operands of the ops from low to high: which op reads it."""
+        """For the operands of the ops from low to high: the op that reads each."""
         return np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
 
     def linked(self, low: int, high: int, period: int) -> np.ndarray:
         """For the operands of the ops from low to high: whether the op a period later reads the
-        same value, or what is computed a period later than that."""
+        same value, or the corresponding value computed a period later."""
         a = slice(self.start[low], self.start[high])
         b = slice(self.start[low + period], self.start[high + period])
         shifted = (
@@ -215,14 +220,17 @@ class Ops:
         return same
 
     def phase(self, low: int, period: int, first: int) -> int:
-        """Where in the first of the steps from low on they begin: where the fewest values go from
-        one to the next, and of such places the one a step after ``first`` or next to that."""
+        """The place at which steps begin, in the first step from ``low`` on.
+
+        It is where the fewest values pass from one step to the next; among equal places, the first
+        one at or after ``first``, modulo the period.
+        """
         step = slice(low + period, low + 2 * period)
         reads = slice(self.start[step.start], self.start[step.stop])
         reader = self._readers(step.start, step.stop)
         maker, place = self.maker[reads], self.place[reads]
         near = (maker >= low) & ~self.fixed(step.start, step.stop, period)
-        #: For each result of the step, by op and number: how many ops later it is read last.
+        #: For each result of the step, by op and number: the distance to its last reader, in ops.
         reach: dict[tuple[int, int], int] = {}
         for m, which, r in zip(maker[near], place[near], reader[near], strict=True):
             key = (int(m - low) % period, int(which))
@@ -236,8 +244,8 @@ class Ops:
         return int(places[((places - first) % period).argmin()])
 
     def uneven(self, found: Stretch, may_be_uneven: Kinds) -> np.ndarray:
-        """For each step of a stretch but the last two: whether there are parameters that surely do
-        not slide evenly to the two steps after it."""
+        """For each step of a stretch except the last two: whether it has parameters that surely do
+        not slide evenly to the two following steps."""
         start, period, steps, _ = found
         last = start + (steps - 2) * period
         a, b, c = (slice(start + k * period, last + k * period) for k in range(3))
@@ -259,14 +267,14 @@ class Ops:
 
 
 def _periods(alike: np.ndarray) -> list[int]:
-    """Distances at which equal ops follow each other most often."""
+    """The most frequent distances between equal ops."""
     votes: Counter[int] = Counter()
     order = np.argsort(alike, kind="stable")
     ordered = alike[order]
     group = np.cumsum(np.diff(ordered, prepend=ordered[:1]) != 0)
     often = np.bincount(group, minlength=1)[group] >= LEAST_STEPS
     order, group = order[often], group[often]
-    #: In the order in which periods of equal votes are tried: group, how far apart, distance.
+    #: Sorted by the order in which periods with equal votes are tried: group, apart, distance.
     rows: list[tuple[int, int, int, int]] = []
     for apart in range(1, FARTHEST + 1):
         same = group[apart:] == group[:-apart]
@@ -285,8 +293,10 @@ def _periods(alike: np.ndarray) -> list[int]:
 
 
 def _windows(alike: np.ndarray) -> np.ndarray:
-    """A number for each op, equal for those with which stretches of alike ops begin: steps that
-    have no op of their own, as they are sums of products, still have such a place."""
+    """A number for each op, equal for ops that begin equal sequences.
+
+    It identifies places even in steps without an op of their own, such as sums of products.
+    """
     numbers, length = alike, 1
     while length < WINDOW and len(numbers) > length:
         pairs = numbers[:-length] * (numbers.max() + 1) + numbers[length:]
@@ -296,7 +306,7 @@ def _windows(alike: np.ndarray) -> np.ndarray:
 
 
 def _runs(holds: np.ndarray, least: int = 1) -> list[tuple[int, int]]:
-    """Start and length of each run of at least so many True."""
+    """The start and length of each run of at least ``least`` True values."""
     edges = np.flatnonzero(np.diff(holds, prepend=False, append=False))
     starts, lengths = edges[::2], edges[1::2] - edges[::2]
     long = lengths >= least
@@ -306,9 +316,9 @@ def _runs(holds: np.ndarray, least: int = 1) -> list[tuple[int, int]]:
 def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:
     """The parts of a stretch in each of which an operand is fixed in all steps or in none.
 
-    What is fixed is computed before the part: where its first step computes it, that step, of which
-    it would be a result, is left out.  In a loose stretch an operand may be anything that is
-    computed before, but then in all steps: the first may not read what lies there by chance.
+    A fixed value is computed before the part; if the first step computes it, that step is left out.
+    In a loose stretch, an operand may be any value computed before the stretch, but then in all
+    steps: the first step must not read a value there by chance.
     """
     start, period, steps, loose = found
     if steps < LEAST_STEPS:
@@ -332,8 +342,8 @@ def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:
 
 
 def _nearly_even(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
-    """The parts of a stretch of which any three steps slide evenly, as far as a first look tells;
-    after the first part only those that are long enough."""
+    """The parts of a stretch in which any three consecutive steps appear to slide evenly; after the
+    first part, only those that are long enough."""
     start, period, steps, loose = found
     at = 0
     for first in [*np.flatnonzero(ops.uneven(found, may_be_uneven)).tolist(), steps - 2]:
@@ -346,7 +356,7 @@ def _nearly_even(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Str
 
 
 def _sliding(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
-    """The parts of a stretch whose steps have parameters that are equal or slide evenly."""
+    """The parts of a stretch in which the parameters of all steps are equal or slide evenly."""
     start, period, left, loose = found
     kinds = [ops.ops[start + k].kind for k in range(period)]
     sliding = [
@@ -362,16 +372,16 @@ def _sliding(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch
 
 
 def _even(ops: Ops, column: range) -> int:
-    """How many ops from the first on have parameters that are equal or slide evenly.
+    """The number of ops from the first on whose parameters are equal or slide evenly.
 
-    Twice as many are looked at each time, so that it takes no longer where it ends early.
+    The number of ops tested doubles each time, so that an early end is found quickly.
     """
     low, high = 1, min(LEAST_STEPS, len(column))
     while _is_even(ops, column[:high]):
         if high == len(column):
             return high
         low, high = high, min(2 * high, len(column))
-    while low < high - 1:  # even up to low, and not up to high
+    while low < high - 1:  # even up to low, but not up to high
         middle = (low + high) // 2
         if _is_even(ops, column[:middle]):
             low = middle

@@ -1,4 +1,4 @@
-"""Rolling: a stretch of ops that repeats itself becomes ops on all steps at once, or a loop.
+"""Rolling: a repeated stretch of ops becomes ops on all steps at once, or a loop.
 
 Before (the trace of ``for i in range(n): x = sin(x) * w[i]``)::
 
@@ -9,17 +9,15 @@ Before (the trace of ``for i in range(n): x = sin(x) * w[i]``)::
     %9: f64[1] = slice %0 {start=(1,), stop=(2,), stride=(1,)}
     …
 
-After: a ``scan`` of the steps, in which the slice is taken at the index of the step.  Steps that
-do not wait for each other, as in ``total = total + sin(x[i])``, become arrays instead: see
-``roll_rows``.
+After: a ``scan`` over the steps, in which the slice is taken at the index of the step.  Independent
+steps, as in ``total = total + sin(x[i])``, become arrays instead: see ``roll_rows``.
 
-The steps have to be equal op for op.  An operand is one of the same step, one of a step shortly
-before, or one and the same value for all of them; parameters that declarations call
-``sliding`` may move by a constant amount.
+The steps must be equal op by op.  An operand is a value of the same step, a value of a step shortly
+before, or the same value in all steps. Parameters that declarations call ``sliding`` may change by
+a constant amount.
 
 Legal where ``repetitions`` finds the steps equal and ``roll_steps`` knows each operand.  A loop
-gives the same bits; where steps become arrays, sums are rounded in another order (see
-``roll_rows``).
+gives the same bits; if steps become arrays, sums are rounded in another order (see ``roll_rows``).
 """
 
 from __future__ import annotations
@@ -35,31 +33,32 @@ from .repetitions import Ops
 from .round import Round
 from .tables import DATA, DATA_AND_PARTS, with_tables
 
-#: Ops of a stretch from which on it becomes arrays, once the program is found to repeat itself.
+#: The fewest ops of a stretch that becomes arrays, once the program was found to repeat.
 LEAST_ROWS = 24
-#: Ops of a program that is long whatever else is rolled up in it.  What stays longer, and longer
-#: than half of what it was, is left as it was traced, and is not searched again after a search that
-#: gained less than a tenth: twelve searches in a lattice of 72,000 ops took 7 s for a tenth in all.
+#: A program with more ops than this is long, even after rolling. If it stays longer than this, and
+#: than half of its length, it is left as traced. It is not searched again after a search that
+#: gained less than a tenth: twelve searches in a lattice of 72,000 ops took 7 s to gain a tenth in
+#: total.
 LONG = 20_000
 GAIN = 0.9
-#: Numbers among the arguments from which on the steps are looked for with all of them as elements
-#: of arrays first.
+#: With at least this many scalar arguments, steps are first searched with all of them as elements
+#: of arrays.
 MANY_NUMBERS = 64
 
 
 def roll(program: Program, least: int, least_loop: int, *, is_body: bool = False) -> Program:
-    """The program with repetitions of at least ``least`` ops as arrays, and of at least
-    ``least_loop`` ops as loops where they cannot be arrays; the same object if there are none.
+    """The program with repetitions of at least ``least`` ops as arrays, else as loops.
 
-    The arrays that it captures beyond the program's are tables of numbers.  The numbers of a body
-    are in registers: each step would have to put them into an array."""
+    Loops are made of at least ``least_loop`` ops. The same object is returned if there are none.
+    Arrays captured in addition to the program's own are tables of numbers.  The scalars of a body
+    are in registers, so each of its steps would have to put them into an array."""
     arrays = None if is_body else with_arrays(program)
     made = program
     if arrays is None or arrays.numbers < MANY_NUMBERS:
         made = _in_some_order(program, least, least_loop)
     if arrays is not None and len(made.ops) >= least:
         other = _in_some_order(arrays.program, least, least_loop)
-        # What puts the numbers together is not computed where they are passed as an array.
+        # The ops that join the numbers do not count: the numbers are passed as an array.
         if len(other.ops) <= len(made.ops) // 2:
             return arrays.of_numbers(other)
         if made is program and arrays.numbers >= MANY_NUMBERS:
@@ -68,7 +67,7 @@ def roll(program: Program, least: int, least_loop: int, *, is_body: bool = False
 
 
 def _in_some_order(program: Program, least: int, least_loop: int) -> Program:
-    """The program rolled up as it was traced, or else in an order that the trace does not have."""
+    """The program, rolled in its traced order, or else in another valid order."""
     ops = Ops(program.ops)
     made = _with_tables(program, ops, least, least_loop)
     if len(program.ops) >= least_loop and len(made.ops) >= least:
@@ -81,8 +80,7 @@ def _in_some_order(program: Program, least: int, least_loop: int) -> Program:
 
 
 def _with_tables(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
-    """The program rolled up, with tables of the values that differ from step to step where that
-    helps."""
+    """The rolled program, with tables of the values that differ between steps if that helps."""
     made = _rolled(program, ops, least, least_loop)
     for kinds in (DATA, DATA_AND_PARTS):
         if len(made.ops) < least_loop or _computing(made) < least:
@@ -96,12 +94,12 @@ def _with_tables(program: Program, ops: Ops, least: int, least_loop: int) -> Pro
 
 
 def _computing(program: Program) -> int:
-    """How many ops do more than move elements."""
+    """The number of ops that do more than move elements."""
     return sum(not isinstance(op.kind, Move) for op in program.ops)
 
 
 def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
-    def inner(body: Program) -> Program:  # in which there may be loops
+    def inner(body: Program) -> Program:  # a body may contain loops
         return _rolled(body, Ops(body.ops), LEAST_ROWS, least_loop)
 
     traced = program
@@ -109,7 +107,7 @@ def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
         made = Round(program, least_loop, inner).run(ops, least)
         if made is None:
             break
-        # What reads all steps (np.stack of a list) becomes a read of the stacked array.
+        # An op that reads all steps (np.stack of a list) becomes a read of the stacked array.
         made = dce.run(rewrite(made, [simplify]))
         if len(made.ops) >= len(program.ops):
             break

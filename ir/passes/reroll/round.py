@@ -1,21 +1,21 @@
-"""One round of rolling: the stretches of a program that repeat themselves, the longest first.
+"""One round of rolling: rolls the repeated stretches of a program, the longest first.
 
 Before, with a stretch of 800 ops and one of 300::
 
     %1 = …
-    …                                   # 800 ops that are 100 times the same 8
+    …                                   # 800 ops: 100 times the same 8
     %801 = …
-    …                                   # 300 ops that are 60 times the same 5
+    …                                   # 300 ops: 60 times the same 5
 
-After, with what is between them copied::
+After, with the ops between them copied::
 
     %1, %2 = scan …                     # or ops on arrays
     %3 = …
     %4 = sum …
 
-Legal where stretches do not overlap, each reads only what is computed before it (``_roll``), and
-``as_rows`` or ``as_loop`` says that its steps may be put together.  One that would not become fewer
-ops stays as it is.
+Legal where stretches do not overlap, each reads only values computed before it (``_roll``), and
+``as_rows`` or ``as_loop`` allows combining its steps.  A stretch that would not become shorter
+stays as it is.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ from .repetitions import Ops, repetitions
 from .rows import as_rows
 from .steps import Flow, Steps
 
-#: How many stretches that cannot be rolled up are tried.
+#: The most stretches that are tried in vain.
 MOST_FAILURES = 16
 
 
 def _is_put_together(value: Value, flow: Flow) -> bool:
-    """Whether a value is only put into an array with others: what reads it from the array of all
-    steps goes when that is simplified."""
+    """Whether a value is only joined with others into an array.
+
+    Simplification replaces its readers by reads of the array of all steps.
+    """
     ops = flow.program.ops
     for number, _ in flow.readers.get(value, ()):
         if number == len(ops) or ops[number].kind is not reshape:
@@ -51,24 +53,25 @@ def _is_put_together(value: Value, flow: Flow) -> bool:
 
 
 class Round:
-    """A program in which stretches that do not overlap are rolled up."""
+    """A program being rewritten with non-overlapping stretches rolled."""
 
     def __init__(
         self, program: Program, least_loop: int, inner: Callable[[Program], Program]
     ) -> None:
         self.program = program
         self.least_loop = least_loop
-        #: Rolls up the body of a loop.
+        #: Rolls the body of a loop.
         self.inner = inner
         self.builder = Builder()
-        #: What computes the values there are so far (None: an input), and what took whose place.
+        #: The op that computes each new value (None: an input), and the values that replace old
+        #: ones.
         self.maker: dict[Value, Op | None] = dict.fromkeys(program.inputs)
         self.replaced: dict[Value, Value] = {}
-        #: Up to where ops of the program are copied or rolled up.
+        #: The ops of the program before this position are copied or rolled.
         self.position = 0
 
     def run(self, ops: Ops, least: int) -> Program | None:
-        """The program; None if there is no stretch of at least this many ops to roll up."""
+        """The program; None if there is no stretch of at least ``least`` ops to roll."""
         chosen = self._chosen(ops, least)
         with building(self.builder):
             rolled = [self._roll(steps) for steps in sorted(chosen, key=lambda s: s.start)]
@@ -79,7 +82,7 @@ class Round:
         return self.program.with_body(self.builder.ops, outputs)
 
     def _chosen(self, ops: Ops, least: int) -> list[Steps]:
-        """The longest stretches that can be rolled up and do not overlap."""
+        """The longest stretches that can be rolled and do not overlap."""
         maker: dict[Value, Op | None] = {v: op for op in self.program.ops for v in op.results}
         free = np.ones(len(self.program.ops), bool)
         chosen: list[Steps] = []
@@ -100,8 +103,10 @@ class Round:
     def _emitted(
         self, builder: Builder, steps: Steps, maker: dict[Value, Op | None], size: int
     ) -> dict[Value, Value] | None:
-        """The values that take the place of the steps' results; None if they cannot be rolled
-        up, or would not become fewer ops than they were."""
+        """Emit the rolled steps; return the values that replace their results.
+
+        None if the steps cannot be rolled, or would not become fewer ops.
+        """
         before = len(builder.ops)
         with builder.at(steps.template[0].source):
             replaced = as_rows(builder, steps, maker)
@@ -110,12 +115,12 @@ class Round:
                 replaced = as_loop(builder, steps, self.inner)
         if replaced is None:
             return None
-        # Two ops read what one step computed (``steps.row``).
+        # Two ops read the result of a single step (``steps.row``).
         vanishing = 2 * sum(_is_put_together(v, steps.flow) for v in replaced)
         return replaced if len(builder.ops) - before - vanishing < size else None
 
     def _roll(self, steps: Steps) -> bool:
-        """Copy the ops before the steps, and roll these up, if that is still possible."""
+        """Copy the ops before the steps, and roll the steps if that is still possible."""
         self._copy(steps.start)
         steps.rename(self.replaced)
         before = len(self.builder.ops)
@@ -132,7 +137,7 @@ class Round:
         return True
 
     def _copy(self, stop: int) -> None:
-        """Copy ops of the program up to one."""
+        """Copy the ops of the program before ``stop``."""
         before = len(self.builder.ops)
         for op in self.program.ops[self.position : stop]:
             operands = tuple([self.replaced.get(v, v) for v in op.operands])

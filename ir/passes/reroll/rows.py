@@ -1,4 +1,4 @@
-"""Converts a repeated stretch with independent steps to ops on all steps at once.
+"""Turns a repeated stretch with independent steps into ops on all steps at once.
 
 Before (the trace of ``for i in range(n): total = total + np.exp(x[i]) * w``)::
 
@@ -17,15 +17,15 @@ After::
     %6: f64[] = sum %5 {axes=(0,)}
     %7: f64[] = add %2, %6
 
-One step may take two things from the step before: a running sum, and an array in which each step
-replaces a window: these are computed for all steps together.  The rest of a step goes through the
-rules of batching.  (Larsen, Amarasinghe: "Exploiting Superword Level Parallelism with Multimedia
+A step may take two things from the previous step: a running sum, and an array in which each step
+replaces a window. Both are computed for all steps together.  The rest of a step is batched by the
+usual rules.  (Larsen, Amarasinghe: "Exploiting Superword Level Parallelism with Multimedia
 Instruction Sets", PLDI 2000, does this for one vector register; here a vector is as long as the
-loop was.)
+loop.)
 
-Legal where nothing but its own chain reads what steps hand on, and this is a running sum or
-difference of numbers, or an array of which no two ops, in whatever steps, replace the same element.
-Sums are rounded in another order, and one of zeros alone may lose the sign of -0.0.
+Legal where values handed on from step to step are read only by their own chain, and are running
+sums or differences of numbers, or an array of which no two ops, in any steps, replace the same
+element. Sums are rounded in another order, and a sum of zeros alone may lose the sign of -0.0.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ from autojit.ir.simplification.parts import apart
 from .likeness import compared, slide_of
 from .steps import Made, Read, Steps, row
 
-#: Kinds without a body whose many small ops are slower than one large op.
+#: Kinds without a body of which many small ops are slower than one large op.
 KINDS = (Elementwise, Linear, Constant, Iota, Concatenate, Reduce, Dot, Gather, Update)
-#: Elements of the largest value of a step beyond which steps are long enough by themselves, and
-#: of the largest value of all steps.
+#: The most elements of the largest value of a step, since larger steps are efficient by themselves;
+#: and the most elements of the largest value of all steps.
 LARGEST_ROW = 4096
 LARGEST = 1 << 22
-#: Unlike values, one a step, that are put together one by one.
+#: The most dissimilar values, one per step, that are joined one by one.
 MOST_UNLIKE = 64
-#: Windows that a step replaces of one array.
+#: The most windows of an array that a step replaces.
 MOST_WINDOWS = 64
-#: Moves between a value of a step and the array that it is a part of.
+#: The most moves between a value of a step and the array that contains it.
 MOST_MOVES = 4
 
 
 class _Link(NamedTuple):
-    """An op that hands on the value of the step before: it reads that as operand 0 or 1."""
+    """An op that hands on a value from step to step, and the operand that is the old value."""
 
     op: int
     operand: int
@@ -86,10 +86,10 @@ class _Link(NamedTuple):
 def as_rows(
     builder: Builder, steps: Steps, maker: Mapping[Value, Op | None]
 ) -> dict[Value, Value] | None:
-    """Emit the ops of all steps; the values that take the places of those that are needed later.
+    """Emit the ops of all steps; return the values that replace the results needed later.
 
-    ``maker`` has the ops that compute what is read. None, with nothing emitted that is used, where
-    the steps wait for each other or where it would not pay.
+    ``maker`` has the ops that compute the values read. None if the steps depend on each other or it
+    would not pay; nothing that was emitted is then used.
     """
     if not _pays(steps):
         return None
@@ -108,11 +108,11 @@ def _pays(steps: Steps) -> bool:
     )
 
 
-# -- what steps hand on ---------------------------------------------------------------
+# -- values handed on ---------------------------------------------------------------
 
 
 def _chains(steps: Steps) -> dict[Made, list[_Link]] | None:
-    """For each value that steps hand on, the ops that do; None if anything else reads it."""
+    """The ops of the chain of each value that steps hand on; None if anything else reads it."""
     readers: dict[Made, list[_Link]] = {}
     for k, reads in enumerate(steps.reads):
         for place, read in enumerate(reads):
@@ -148,7 +148,7 @@ def _links(steps: Steps, made: Made, readers: dict[Made, list[_Link]]) -> list[_
         links.append(link)
         at = Made(link.op, 0, 0)
     if at in readers:
-        return None  # a step reads the sum that it has itself come to
+        return None  # a step reads the sum including its own term
     if steps.template[made.op].kind is update and not _all_apart(steps, links):
         return None
     last = steps.template[made.op]
@@ -156,7 +156,7 @@ def _links(steps: Steps, made: Made, readers: dict[Made, list[_Link]]) -> list[_
 
 
 def _all_apart(steps: Steps, links: list[_Link]) -> bool:
-    """Whether no two of the ops replace the same element, in whatever steps."""
+    """Whether no two of the ops replace the same element, in any steps."""
     if len(links) > MOST_WINDOWS:
         return False
     boxes = [_box(steps, link.op) for link in links]
@@ -164,7 +164,7 @@ def _all_apart(steps: Steps, links: list[_Link]) -> bool:
 
 
 def _box(steps: Steps, k: int) -> list[range]:
-    """Ranges of the axes in which all elements lie that an op replaces in all steps."""
+    """The range of each axis that contains all elements that an op replaces in all steps."""
     op, slide = steps.template[k], steps.slide(k)
     found = []
     for axis, m in enumerate(op.operands[1].shape):
@@ -248,7 +248,7 @@ class _Rows:
         return Batched(self._one_by_one(op, operands, slide) if made is None else made, True)
 
     def _one_by_one(self, op: Op, operands: list[Batched], slide: object) -> Value:
-        """The op at each step, as the batch of the op at one step."""
+        """The op at each step, by batching the op at one step."""
         builder = Builder()
         inputs = [Value(v.type) for v in op.operands]
         step = Value(INDEX)
@@ -268,10 +268,10 @@ class _Rows:
             return self.made[read.op, read.result]
         return self._together(read.values)
 
-    # -- values from before, one a step ---------------------------------------------
+    # -- earlier values, one per step ------------------------------------------------
 
     def _together(self, values: tuple[Value, ...]) -> Batched | None:
-        """Values along a new axis: parts of one array as a part of it."""
+        """Join values along a new axis; parts of one array become a part of that array."""
         found = self._parts(values, MOST_MOVES)
         if found is None and len(values) <= MOST_UNLIKE:
             rows = [reshape(v, shape=(1, *v.shape)) for v in values]
@@ -302,7 +302,7 @@ class _Rows:
     # -- chains -----------------------------------------------------------------------
 
     def _end(self, made: Made, links: list[_Link]) -> Value | None:
-        """What the last step hands on."""
+        """The value that the last step hands on."""
         value = self.steps.carried[made]
         for k, operand in links:
             op = self.steps.template[k]
@@ -328,8 +328,11 @@ class _Rows:
 
 
 def summed(terms: Value, ops: Iterable[Op]) -> Value:
-    """The sum of terms, one a step; of products of what has no other axis in common as a product
-    of matrices.  ``ops`` has the ops that compute the terms."""
+    """The sum of terms, one per step.
+
+    A sum of products of factors with no other axis in common becomes a product of matrices. ``ops``
+    contains the ops that compute the terms.
+    """
     made = {v: op for op in ops for v in op.results}
     op = made.get(terms)
     if op is None or op.kind is not mul:
@@ -344,7 +347,7 @@ def summed(terms: Value, ops: Iterable[Op]) -> Value:
 
 
 def _repeated(v: Value, op: Op | None) -> tuple[Value, tuple[int, ...]]:
-    """What a value repeats, and which of its axes the axes of that are."""
+    """The value that a broadcast repeats, and the axes of its own axes in the result."""
     if op is not None and op.kind is broadcast:
         return op.operands[0], op.params["dims"]
     return v, tuple(range(v.type.ndim))

@@ -1,7 +1,7 @@
-"""The values that the steps of a repeated stretch read, and their results that are read later.
+"""The values that the steps of a repeated stretch read, and those of their results read later.
 
-Legal where the stretch is one that ``repetitions`` found: an operand is then of the same sort in
-every step.  Nothing is rewritten here.
+Legal where ``repetitions`` found the stretch: an operand is then of the same sort in every step.
+Nothing is rewritten here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .repetitions import MOST_BACK, Stretch
 
 
 class Made(NamedTuple):
-    """Result ``result`` of op ``op`` of a step, computed a number of steps ago."""
+    """Result ``result`` of op ``op`` of a step, computed ``ago`` steps ago."""
 
     op: int
     result: int
@@ -29,30 +29,30 @@ class Made(NamedTuple):
 
 
 class Each(NamedTuple):
-    """Another value in each step; all are computed before the stretch."""
+    """A different value in each step; all are computed before the stretch."""
 
     values: tuple[Value, ...]
 
 
-#: What an operand of a step is: the same value in all steps, or one of those above.
+#: The source of an operand of a step: the same value in all steps, or one of the above.
 Read = Value | Made | Each
 
 
 class Flow:
-    """Where the values of a program are computed and read: found out once for all stretches."""
+    """Where the values of a program are computed and read; computed once for all stretches."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
 
     @cached_property
     def maker(self) -> dict[Value, tuple[int, Op, int]]:
-        """The number of the op that computes a value, the op, and which result it is."""
+        """For each value: the number of the op that computes it, the op, and the result's place."""
         ops = self.program.ops
         return {v: (i, op, r) for i, op in enumerate(ops) for r, v in enumerate(op.results)}
 
     @cached_property
     def readers(self) -> dict[Value, list[tuple[int, int]]]:
-        """The ops that read a value, by number and operand; outputs are those of a last op."""
+        """For each value: its readers, as op and operand numbers; outputs count as a last op."""
         found: dict[Value, list[tuple[int, int]]] = {}
         ops = [op.operands for op in self.program.ops]
         for i, operands in enumerate([*ops, self.program.outputs]):
@@ -68,12 +68,12 @@ class Steps:
         program = self.program = flow.program
         self.flow = flow
         self.start, period, self.count, self.loose = found
-        #: Where the ops after the stretch begin.
+        #: The position after the stretch.
         self.stop = self.start + period * self.count
         ops = program.ops
         #: Op k of each step.
         self.columns = [list(ops[self.start + k : self.stop : period]) for k in range(period)]
-        #: Where a value of the stretch, or of the steps before, is computed: (step, op, result).
+        #: Where values of the stretch and of the steps before it are computed: (step, op, result).
         self._place: dict[Value, tuple[int, int, int]] = {}
         self._value: dict[tuple[int, int, int], Value] = {}
         for i in range(max(0, self.start - MOST_BACK * period), self.stop):
@@ -81,12 +81,12 @@ class Steps:
             for r, v in enumerate(ops[i].results):
                 self._place[v] = (step, k, r)
                 self._value[step, k, r] = v
-        #: For each operand of each op of a step.
+        #: The source of each operand of each op of a step.
         self.reads: list[list[Read]] = [
             [self._read(column, place) for place in range(len(column[0].operands))]
             for column in self.columns
         ]
-        #: A value that a step reads from earlier steps, and what stands for it before the first
+        #: The values that a step reads from earlier steps, and the initial values before the first
         #: step.
         self.carried: dict[Made, Value] = {}
         for reads in self.reads:
@@ -106,7 +106,7 @@ class Steps:
         return [column[0] for column in self.columns]
 
     def slide(self, k: int) -> Any:
-        """How the parameters of op k move from step to step; None if they do not."""
+        """How the parameters of op k change from step to step; None if they do not."""
         return slide_of(self.columns[k])
 
     def operands(self) -> Iterator[Value]:
@@ -119,7 +119,7 @@ class Steps:
                 yield from read.values
 
     def rename(self, replaced: dict[Value, Value]) -> None:
-        """Read other values in the place of some."""
+        """Replace values that are read from before the stretch."""
         self.carried = {made: replaced.get(v, v) for made, v in self.carried.items()}
         for reads in self.reads:
             for place, read in enumerate(reads):
@@ -129,10 +129,11 @@ class Steps:
                     reads[place] = Each(tuple([replaced.get(v, v) for v in read.values]))
 
     def _read(self, column: list[Op], place: int) -> Read:
-        """What an operand is, by the first two steps; in a loose stretch by all of them.
+        """The source of an operand, determined from the first two steps; from all in a loose
+        stretch.
 
-        One value can be read in two ways, as what is fixed and as what a step before the first
-        computed, so this is said of operands and not of values.
+        One value can be read in two ways, as a fixed value and as the result of the step before the
+        first, so each operand has its own source.
         """
         a, b = column[0].operands[place], column[1].operands[place]
         if self.loose:
@@ -146,7 +147,7 @@ class Steps:
         return Made(j, r, -step)
 
     def _needed_later(self) -> dict[tuple[int, int, int], Value]:
-        """What is read after the stretch, by step, op and result, in the order of the reads."""
+        """The results read after the stretch, by step, op and result, in the order of the reads."""
         found: list[tuple[tuple[int, int], tuple[int, int, int], Value]] = []
         for v, where in self._place.items():
             read = self.flow.readers.get(v, ()) if where[0] >= 0 else ()
@@ -157,10 +158,10 @@ class Steps:
     # -- the first step of a loop -------------------------------------------------------
 
     def _take_in_the_step_before(self) -> bool:
-        """Start a step earlier where what the steps hand on was computed as by a step, from
-        something else than a step handed on: so it is in the first step of a loop.
+        """Include the step before the stretch, if the initial values were computed like a step.
 
-        The ops of that step may lie anywhere before the stretch, and stay there.
+        The first step of a loop often reads other initial values than steps hand on. The ops of
+        that step may lie anywhere before the stretch, and stay there.
         """
         found = self._matched()
         if found is None:
@@ -184,8 +185,11 @@ class Steps:
         return True
 
     def _matched(self) -> tuple[dict[int, Op], dict[Made, Value]] | None:
-        """The ops of a step before the first, by number, and what it would have read of one before
-        it; None unless what the steps hand on was computed so."""
+        """The ops of a step before the first, by number, and the values it reads from one before
+        it.
+
+        None unless the values handed on were computed in that way.
+        """
         ops: dict[int, Op] = {}
         handed: dict[Made, Value] = {}
         left: list[tuple[Made, Value]] = list(self.carried.items())
@@ -211,15 +215,18 @@ class Steps:
 
 
 def _is_like(value: Value, read: Read, handed: dict[Made, Value]) -> bool:
-    """Whether a step may read that value where others read what is fixed, another one each, or
-    what the step before handed on, which is noted."""
+    """Whether a step may read ``value`` as its operand.
+
+    Other steps read there a fixed value, a different value each, or a value handed on by the
+    previous step, which is then noted.
+    """
     if isinstance(read, Made):
         return handed.setdefault(read, value) is value
     return value is read or isinstance(read, Each)
 
 
 def row(stacked: Value, step: int) -> Value:
-    """What one step computed."""
+    """The result of one step."""
     shape = stacked.shape
     found = slice_(
         stacked,

@@ -1,6 +1,6 @@
-"""Numbers and arrays that differ from step to step of a repeated stretch, as rows of tables.
+"""Puts numbers and arrays that differ from step to step of a repeated stretch into tables.
 
-Before (the trace of ``for t in range(n): s = s * a + y[t]`` with numbers ``y`` from outside)::
+Before (the trace of ``for t in range(n): s = s * a + y[t]`` with captured numbers ``y``)::
 
     %2: f64[] = mul %0, %1
     %3: f64[] = constant {value=0.31}
@@ -15,13 +15,13 @@ After, with a table ``%9: f64[n]`` that the program has captured::
     %3: f64[1] = slice %9 {start=(0,), stop=(1,), stride=(1,)}
     …
 
-so that the steps are equal but for where they read.  Where each step reads another captured array
-(``x @ w + np.roll(y, t)``), these are stacked in the same way.  Of an array that steps read at
-uneven places (``for i, j in edges: e += (x[i] - x[j]) ** 2``), all that they read is gathered
-before, by a table of these places.
+so that the steps differ only in the places that they read.  If each step reads another captured
+array (``x @ w + np.roll(y, t)``), these arrays are stacked in the same way.  If steps read an array
+at unevenly spaced places (``for i, j in edges: e += (x[i] - x[j]) ** 2``), all these elements are
+gathered before, by a table of the places.
 
-Legal where the steps differ in constants, or in captured arrays, of one type, or in known places
-of one array.  A table holds the same bits, so nothing changes in the results.
+Legal where the steps differ in constants, or in captured arrays, of one type, or in known places of
+one array.  A table holds the same bits, so nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from autojit.ir.ops.move import broadcast, reshape, slice_
 from .likeness import compared, slide_of
 from .repetitions import LEAST_STEPS, Kinds, Ops, repetitions
 
-#: Steps before a stretch that are looked at: a part of one, and the first of a loop.
+#: How many steps before a stretch are examined: part of a step, and the first step of a loop.
 MOST_BEFORE = 3
-#: Bytes of a table, or of captured arrays of one type, from which on there is none.
+#: The most bytes of a table, or of captured arrays of one type.
 LARGEST = 1 << 26
 #: How many ops above the readers of two numbers are compared.
 DEPTH = 2
 
 
 class Stacked(NamedTuple):
-    """A table that a program captures: other things that it has captured, by their places."""
+    """A captured table that stacks other captured arrays, given by their positions."""
 
     places: tuple[int, ...]
 
 
 class _Held(Declaration):
-    """In the place of a captured array while stretches are looked for; in no program after."""
+    """Stands for a captured array while stretches are searched; no other program contains it."""
 
     arity = 0
     parameters = ("place", "type")
@@ -68,14 +68,16 @@ class _Held(Declaration):
 
 
 _held = _Held()
-#: Ops of which each step may have another one: numbers and arrays; and parts of one array.
+#: Ops that may differ from step to step: numbers and arrays; and also parts of one array.
 DATA: Kinds = (constant, _held)
 DATA_AND_PARTS: Kinds = (*DATA, slice_)
 
 
 def with_tables(program: Program, ops: Ops, least: int, kinds: Kinds) -> Program | None:
-    """The program, made of these ops, with tables for ops of some kinds in stretches of at least
-    this many; None if there are none of the last kind."""
+    """The program with tables for ops of some kinds, in stretches of at least ``least`` ops.
+
+    ``ops`` are those of the program. None if there are no tables for ops of the last kind.
+    """
     held = _with_held(program)
     if held is not None:
         program, ops = held, Ops(held.ops)
@@ -95,7 +97,7 @@ def with_tables(program: Program, ops: Ops, least: int, kinds: Kinds) -> Program
 
 
 def _has_uneven(program: Program, kinds: Kinds) -> bool:
-    """Whether there may be steps that differ in ops of these kinds."""
+    """Whether steps may differ in ops of these kinds."""
     if slice_ in kinds:
         return slice_ in program.kinds
     numbers = [op.params["value"] for op in program.ops if op.kind is constant]
@@ -103,8 +105,10 @@ def _has_uneven(program: Program, kinds: Kinds) -> bool:
 
 
 def _with_held(program: Program) -> Program | None:
-    """The program with ops in the places of captured arrays, before those that read them first;
-    None where there are too few of one type for a table."""
+    """The program with ops that stand for captured arrays, each before its first reader.
+
+    None if there are too few arrays of one type for a table.
+    """
     inputs = program.inputs[len(program.inputs) - len(program.captured) :]
     often = Counter(v.type for v in inputs)
     own = {
@@ -128,23 +132,26 @@ def _with_held(program: Program) -> Program | None:
 
 
 def _is_uneven(column: Sequence[Op]) -> bool:
-    """Whether numbers, one a step, are neither equal nor move by equal amounts."""
+    """Whether the parameters of ops, one per step, are neither equal nor evenly spaced."""
     first = column[0].kind.key(column[0].params)
     return slide_of(column) is None and any(op.kind.key(op.params) != first for op in column)
 
 
 class _Ends:
-    """The steps before and behind a stretch, which may be parts of steps, or the first one of a
-    loop with something else: what numbers they read belongs to the tables too."""
+    """The steps before and after a stretch.
+
+    They may be parts of steps, or the first step of a loop with other initial values. The numbers
+    that they read belong in the tables too.
+    """
 
     def __init__(self, program: Program) -> None:
         self.ops = program.ops
         self.place = {v: i for i, op in enumerate(program.ops) for v in op.results}
-        #: The last op that reads a value.
+        #: The last op that reads each value.
         self.reader = {v: op for op in program.ops for v in op.operands}
 
     def extended(self, column: Sequence[Op], first: int, period: int) -> list[Op]:
-        """The constants of a column, with those of the steps before and of the step after."""
+        """The ops of a column, with those of the steps before and of the step after."""
         found = list(column)
         for _ in range(MOST_BEFORE):
             far = range(first - 1, max(-1, first - 2 * period - 1), -1)
@@ -159,8 +166,7 @@ class _Ends:
         return found
 
     def _is_like(self, a: Op, b: Op) -> bool:
-        """Whether two constants may be the same number of different steps, as what reads them
-        reads equal things beside them."""
+        """Whether two ops may be one op of different steps: readers and other inputs match."""
         if a.kind is not b.kind or a.operands != b.operands or a.result.type != b.result.type:
             return False
         x, y = self.reader.get(a.result), self.reader.get(b.result)
@@ -173,7 +179,7 @@ class _Ends:
         )
 
     def _is_equal(self, v: Value, w: Value, depth: int) -> bool:
-        """Whether values are computed alike, as far as one looks."""
+        """Whether values are computed alike, up to a depth."""
         if v is w or not depth:
             return v.type == w.type
         if v not in self.place or w not in self.place:
@@ -186,14 +192,14 @@ class _Ends:
 
 
 class _Parts(NamedTuple):
-    """Parts of one array: a slice, of extent 1 along some axes, and the places along these."""
+    """Parts of one array: a slice with extent 1 along some axes, and the places along them."""
 
     first: Op
     axes: tuple[int, ...]
     places: tuple[Value, ...]
 
     def gathered(self, x: Value) -> Value:
-        """The parts of an array, one a row."""
+        """The parts of an array, one per row."""
         params = {name: list(self.first.params[name]) for name in ("start", "stop", "stride")}
         for a in self.axes:
             params["start"][a], params["stop"][a], params["stride"][a] = 0, x.shape[a], 1
@@ -204,15 +210,15 @@ class _Parts(NamedTuple):
 class _Tables:
     def __init__(self, program: Program) -> None:
         self.program = program
-        #: Inputs and what is in them, by what is in them.
+        #: content -> the input for a table, and its content.
         self.tables: dict[Hashable, tuple[Value, Any]] = {}
-        #: For what a step reads, by its result: the table and the place in it.
+        #: For each value that a step reads: its table, and its position in it.
         self.places: dict[Value, tuple[Value | _Parts, int]] = {}
         #: Whether there are tables of places in an array.
         self.parts = False
 
     def put(self, column: list[Op]) -> None:
-        """Take the values that the steps read."""
+        """Put the values that the steps read into a table."""
         if column[0].kind is constant:
             table: Value | _Parts = self._known(
                 np.array([op.params["value"] for op in column], column[0].params["dtype"])
@@ -231,14 +237,14 @@ class _Tables:
         self.places.update((op.result, (table, i)) for i, op in enumerate(column))
 
     def _known(self, numbers: np.ndarray) -> Value:
-        """An input for a table of numbers."""
+        """The input for a table of numbers."""
         numbers.flags.writeable = False
         key = (numbers.dtype, numbers.tobytes())
         type = Type(canonical_dtype(numbers.dtype), numbers.shape)
         return self.tables.setdefault(key, (Value(type), numbers))[0]
 
     def _parts(self, column: list[Op]) -> _Parts | None:
-        """What slices read of one array; None if that is not one row a step."""
+        """The parts of one array that slices read; None if they are not one row per step."""
         first = column[0]
         starts = np.array([op.params["start"] for op in column])
         axes = tuple(np.flatnonzero((starts != starts[0]).any(axis=0)).tolist())
@@ -251,7 +257,7 @@ class _Tables:
         return _Parts(first, axes, places)
 
     def read(self) -> Program:
-        """The program that reads the tables."""
+        """The program that reads from the tables."""
         program, builder = self.program, Builder()
         own = len(program.inputs) - len(program.captured)
         replaced: dict[Value, Value] = {}
@@ -287,19 +293,19 @@ class _Tables:
 
 
 def _stacked(captured: list[Any]) -> Any:
-    """The table of captured arrays, or of the ones with these numbers."""
+    """The table of captured arrays, or a reference to the arrays with these positions."""
     return Stacked(tuple(captured)) if type(captured[0]) is int else np.stack(captured)
 
 
 def _row(table: Value, i: int, shape: tuple[int, ...]) -> Value:
-    """What a step reads: a row, or a number that is everywhere."""
+    """The value that a step reads: a row, or a number that is broadcast."""
     rest = table.shape[1:]
     row = reshape(_part(table, i), shape=rest)
     return row if rest == shape else broadcast(row, shape=shape, dims=())
 
 
 def _part(table: Value, i: int) -> Value:
-    """A row of a table, with its first axis."""
+    """A row of a table, with its first axis kept."""
     rest = table.shape[1:]
     return slice_(
         table, start=(i, *[0] * len(rest)), stop=(i + 1, *rest), stride=(1,) * table.type.ndim

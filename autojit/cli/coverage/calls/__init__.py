@@ -1,1 +1,1 @@
-"""Sample calls, one a line: the first dotted name in a line is the function that it is for."""
+"""Sample calls, one per line: the first dotted name in a line is the function to test."""

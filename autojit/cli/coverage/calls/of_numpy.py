@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions; `autojit.cli.coverage.evidence` says what the names stand for."""
+"""Calls of NumPy's functions; `autojit.cli.coverage.evidence` defines the arguments' names."""
 
 CALLS = """
 np.absolute(x)

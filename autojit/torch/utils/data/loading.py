@@ -123,7 +123,7 @@ class DataLoader:
                 sample = self.dataset[k]
                 yield sample if self._is_usual else self.collate_fn(sample)
         elif self._is_usual and type(self.dataset) is TensorDataset:
-            for numbers in self.batch_sampler:  # rows at once, as stacked
+            for numbers in self.batch_sampler:  # reads all rows at once, which stacks them
                 yield list(self.dataset[factories.tensor(numbers)])
         else:
             for numbers in self.batch_sampler:

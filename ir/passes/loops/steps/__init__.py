@@ -1,1 +1,1 @@
-"""Analyses of loop steps: parts of the passes over loops."""
+"""Analyses of loop steps, used by the passes over loops."""

@@ -1,11 +1,11 @@
 """Small changes of an array in a step, which sets elements or adds to them.
 
-A step may also change the array in a loop that runs a known number of times, or counts to a bound,
-and in branches, one inside of the other.  The changes of a loop are at most those of a step times
-the number of steps; those of branches are at most those of the branch that stores most.
+A step may also change the array in a loop that runs a known number of times or counts to a bound,
+and in branches; these may be nested.  The changes of a loop are at most those of a step times the
+number of steps; the changes of branches are at most those of the branch that stores most.
 
-Legal where nothing else makes the array of the next step; and where the ranges of integers say how
-many steps an inner loop has at most.
+Legal where nothing else makes the array of the next step, and where the ranges of integers bound
+the number of steps of an inner loop.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FEW = 4
 
 
 class Ranges:
-    """The ranges of integers in a body, by those of its inputs."""
+    """The ranges of integers in a body, derived from those of its inputs."""
 
     def __init__(self, body: Program, known: dict[Value, Range]) -> None:
         self._body, self._known = body, known
@@ -43,30 +43,35 @@ class Ranges:
         return range_of(value, self._makers.get, self._known)
 
     def inside(self, op: Op, body: Program) -> Ranges:
-        """Those in a body of one of the ops."""
+        """The ranges in a body of one of the ops."""
         return Ranges(body, inputs_of(op, body, self))
 
 
-#: Ranges for each of some parts of the steps, in one or more ways to divide them.
+#: The steps divided into parts in one or more ways, with the ranges in each part.
 Parts = Sequence[Sequence[Ranges]]
 
 
 class Change(NamedTuple):
-    """An op that changes an array, and its result; ``inner`` has the changes in each of its bodies,
-    and ``most`` says how many steps a loop has at most."""
+    """An op that changes an array, and its result.
+
+    ``inner`` has the changes in each of its bodies, and ``most`` is the largest number of steps.
+    """
 
     op: Op
     result: Value
     inner: tuple[tuple[Change, ...], ...] = ()
     most: int = 1
-    #: Of a loop, what of it need not be recorded in each step.
+    #: For a loop, the values that need not be recorded in each step.
     places: Places | None = None
 
     @property
     def types(self) -> list[Type]:
-        """What is recorded: what is replaced in a step, and where; of a loop as many times as it
-        has steps at most, and how many those were, but not what their numbers give; of branches
-        which it was."""
+        """The types of the recorded values.
+
+        A change records the replaced elements and their places. A loop records them for as many
+        steps as it has at most, and the number of its steps, but not places that follow from the
+        step's number. Branches record which branch was taken.
+        """
         if not self.inner:
             return [v.type for v in self.op.operands[1:]]
         if isinstance(self.op.kind, Switch):
@@ -82,13 +87,13 @@ class Change(NamedTuple):
 
     @property
     def recorded(self) -> list[Value | None]:
-        """The values that are recorded, as the step has them before it is rewritten."""
+        """The recorded values that exist in a step before it is rewritten; None for others."""
         indices = [] if self.inner else self.op.operands[2:]
         return [*[None] * (len(self.types) - len(indices)), *indices]
 
     @property
     def slots(self) -> tuple[list[Type], list[list[int]]]:
-        """What branches record, which share places, and in which places each does."""
+        """The types of the slots in which branches record, and the slots of each branch."""
         types: list[Type] = []
         places: list[list[int]] = []
         for changes in self.inner:
@@ -106,15 +111,17 @@ class Change(NamedTuple):
 
 
 def changes_of(body: Program, array: Value, value: Value, of: Parts) -> tuple[Change, ...]:
-    """The changes of an array in a body, in order, until it becomes another value; none unless they
-    replace few of its elements, or add to them."""
+    """The changes of an array in a body, in order, until it becomes another value.
+
+    There are none unless they replace few of its elements or add to them.
+    """
     changes = _changes(body, array, value, of) or ()
     fits = sum(change.size for change in changes) * FEW <= array.type.size
     return changes if fits else ()
 
 
 def _changes(body: Program, array: Value, value: Value, of: Parts) -> tuple[Change, ...] | None:
-    """The changes, however much they replace; None if something else makes the value."""
+    """The changes, whatever their size; None if something else makes the value."""
     made_by = {v: op for op in body.ops for v in op.results}
     changes = list[Change]()
     while value is not array:
@@ -128,7 +135,7 @@ def _changes(body: Program, array: Value, value: Value, of: Parts) -> tuple[Chan
 
 
 def _change(op: Op, value: Value, of: Parts) -> tuple[Value, Change] | None:
-    """The array that an op makes a value of, and how."""
+    """The array that an op changes to make a value, and the change; None for other ops."""
     if isinstance(op.kind, (Update, Scatter, AddAt)):
         return op.operands[0], Change(op, value)
     if isinstance(op.kind, Switch):
@@ -171,7 +178,7 @@ def _in_steps(op: Op, value: Value, of: Parts) -> tuple[Value, Change] | None:
 
 
 def _most_steps(op: Op, of: Parts) -> int | None:
-    """The most steps of a loop that counts upwards as long as a carry is less than a constant."""
+    """The most steps of a loop that counts upwards while a carry is less than a constant."""
     n, test, (body,) = op.params["constants"], op.params["condition"], op.params["sweeps"]
     made = test.ops[-1] if test.ops else None
     if made is None or made.kind is not lt or test.outputs[0] is not made.result:
@@ -193,7 +200,7 @@ def _most_steps(op: Op, of: Parts) -> int | None:
 
 
 def _longest(start: Value, end: Value, parts: Sequence[Ranges]) -> int | None:
-    """The most numbers from a first to before a last one in any of the parts."""
+    """The most integers from a first to before a last one, in any of the parts."""
     most = 0
     for ranges in parts:
         first, last = ranges(start), ranges(end)

@@ -13,7 +13,7 @@ from autojit.ir.ops.move import concatenate, reshape, slice_axis
 
 
 def columns_of(v: Value, lead: tuple[int, ...]) -> list[Value]:
-    """The numbers of an array, each for all of its leading axes."""
+    """The numbers of an array, each as a value with the leading axes."""
     if v.shape == lead:
         return [v]
     flat = reshape(v, shape=(*lead, prod(v.shape[len(lead) :])))
@@ -22,7 +22,7 @@ def columns_of(v: Value, lead: tuple[int, ...]) -> list[Value]:
 
 
 def array_of(columns: Sequence[Value], shape: tuple[int, ...]) -> Value:
-    """The array of which these are the columns."""
+    """The array with these columns."""
     lead = columns[0].shape
     parts = [reshape(v, shape=(*lead, 1)) for v in columns]
     whole = concatenate(*parts, axis=len(lead)) if len(parts) > 1 else parts[0]

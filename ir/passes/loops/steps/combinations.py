@@ -1,13 +1,13 @@
 """Numbers of a step as linear functions of the state that a loop carries.
 
-A number that is ``offset + factors[0] * state[0] + …`` has the offset and the factors as values
-that the step computes without the state.
+For a number ``offset + factors[0] * state[0] + …``, the offset and the factors are values that the
+step computes without the state.
 
 Legal where the factors do not depend on the state and no terms cancel.  Compensated summation
-(Kahan) computes the very rest that two cancelling terms would leave.  Products of factors may leave
-the range of floats where each of them times the state does not, and so may what is distributed over
-a sum: so a loop that is no derivative multiplies its state with one number of each step, and
-nothing added to it.
+(Kahan) computes exactly the rest that two cancelling terms would leave.  Products of factors may
+leave the range of floats although each factor times the state does not; so may terms that are
+distributed over a sum. A loop that is not a derivative must therefore multiply its state by one
+number in each step, and add nothing to it before.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from autojit.ir.ops.linear import Constant
 
 from .terms import joined, negative
 
-#: Two numbers cancel where at most this part of them is left.
+#: Two numbers cancel if at most this part of them is left.
 CANCELLED = 0.01
 
 
 class Combination(NamedTuple):
-    """A number as ``offset + factors[0] * state[0] + …``; None is a zero.
+    """A number as ``offset + factors[0] * state[0] + …``; None stands for zero.
 
-    Factors are values that the program computes, and not the integers of an affine form.
+    The factors are values that the program computes, unlike the integers of an affine form.
     """
 
     offset: MaybeValue
@@ -41,15 +41,15 @@ class Combinations:
 
     def __init__(self, state: Sequence[Value], *, derived: bool, builder: Builder) -> None:
         self.state = state
-        #: Whether the loop is of tangents or cotangents.
+        #: Whether the loop computes tangents or cotangents.
         self.derived = derived
         self.builder = builder
         self.known: dict[Value, Combination] = {}
-        #: What changes from step to step, and what computes each value.
+        #: The values that change from step to step, and the op that computes each value.
         self.moving: set[Value] = set()
         self.maker: dict[Value, Op] = {}
         self.ones: set[MaybeValue] = set()
-        #: Products with one number of each step.
+        #: Products of the state with one number in each step.
         self.scaled: set[Value] = set()
         for j, v in enumerate(state):
             factors: list[MaybeValue] = [None] * len(state)
@@ -67,7 +67,7 @@ class Combinations:
         return not self.known.keys().isdisjoint(values)
 
     def take(self, op: Op) -> bool:
-        """Take in an op of the step; False if its result is not linear in the state."""
+        """Process an op of the step; return False if its result is not linear in the state."""
         if not self.moving.isdisjoint(op.operands):
             self.moving.update(op.results)
         if not self.depend(op.operands):
@@ -95,7 +95,7 @@ class Combinations:
                 return None
             a, b = (self.of(v) for v in op.operands[-2:])
             if op.kind is select and not _are_zeros_alike(a, b):
-                return None  # 0 times what is not chosen may be NaN
+                return None  # 0 times the value not chosen may be NaN
             if op.kind is not select and self._cancel(op, a, b):
                 return None
             self._note(op, op.operands)
@@ -126,7 +126,7 @@ class Combinations:
             self.scaled.add(op.result)
 
     def _cancel(self, op: Op, a: Combination, b: Combination) -> bool:
-        """Whether numbers of a sum or difference cancel, which then is more than rounding."""
+        """Whether terms of a sum or difference cancel, which changes more than the rounding."""
         for x, y in zip(a.factors, b.factors, strict=True):
             if x is None or y is None:
                 continue
@@ -140,7 +140,7 @@ class Combinations:
         return False
 
     def _number(self, v: Value) -> float | None:
-        """A factor that is known."""
+        """The number that a factor is, if it is known."""
         op = self.maker.get(v)
         if op is None:
             return None

@@ -1,7 +1,7 @@
-"""Places of elements that the number of a step gives, so that a loop need not record them.
+"""Places of elements that follow from the number of a step, so that a loop need not record them.
 
-Legal where they are computed from numbers that all steps are given, and from counters, by ops that
-may be repeated.
+Legal where they are computed from numbers that are the same in all steps, and from counters, by ops
+that may be repeated.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from autojit.ir.regions.scan import Scan
 
 
 class Places(NamedTuple):
-    """Of the values that a step records, in order, those that need not be; None for the others."""
+    """The values recorded in a step, in order, that need not be recorded; None for the others."""
 
     values: tuple[Value | None, ...]
-    #: What computes them in a step.
+    #: The ops that compute them in a step.
     ops: tuple[Op, ...]
-    #: From which of its inputs, and by how much these grow from step to step.
+    #: The inputs from which they are computed, and by how much these grow from step to step.
     given: Mapping[Value, int]
-    #: The index of the step, of a loop that has one.
+    #: The index of the step, if the loop has one.
     step: Value | None
 
     def computed(self, number: Value, given: Sequence[Value]) -> dict[Value, Value]:
-        """The values in a step of this number; ``given`` has the inputs as the loop began."""
+        """The values in the step with this number; ``given`` has the inputs' initial values."""
         env: dict[Value, Value] = {}
         if self.step is not None:
             env[self.step] = number
@@ -42,8 +42,10 @@ class Places(NamedTuple):
 
 
 def given_places(op: Op, body: Program, recorded: Sequence[Value | None]) -> Places:
-    """Which of the values that a step of a loop records its number gives; None stands for a value
-    that it does not."""
+    """The recorded values of a loop's step that follow from its number.
+
+    None in ``recorded`` stands for a value that does not exist in the step.
+    """
     n = op.params["constants"]
     index = body.inputs[n] if isinstance(op.kind, Scan) else None
     counters = {} if index is not None else counters_of(body, n, op.params["carries"][0])

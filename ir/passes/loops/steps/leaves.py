@@ -1,7 +1,6 @@
 """The inputs from which a value of a step can be recomputed, so that it need not be stored.
 
-Legal where ops may be repeated: they give the same values, and raise nothing that they have not
-raised before.
+Legal where ops may be repeated: they give the same values, and raise no new errors.
 """
 
 from __future__ import annotations
@@ -17,8 +16,10 @@ from .changes import FEW
 def leaves_of(
     value: Value, made: Mapping[Value, Op], undone: Collection[Value], free: Collection[Value]
 ) -> list[Value] | None:
-    """The inputs of a value: one array that can be undone, available values, and little else; None
-    if there is not exactly one such array.
+    """The inputs of a value: one array whose changes can be undone, available values, and little
+    else.
+
+    None if there is not exactly one such array.
     """
     leaves, open_, seen = list[Value](), [value], {value}
     while open_:

@@ -1,8 +1,8 @@
-"""Records the elements that steps replace in an array: see ``undo_tapes`` and ``undo_steps``.
+"""Recording of the elements that steps replace in an array; see ``undo_tapes`` and ``undo_steps``.
 
-A loop inside of a step records what its steps replace in arrays, which have a row for each step
-that it may take, but not the places that the step's number gives.  Branches record which of them it
-was, and what it replaces.
+A loop inside a step records the replaced elements in arrays with a row for each possible step, but
+not the places that follow from the step's number.  Branches record which branch was taken, and the
+elements that it replaced.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from .changes import Change
 def recording(
     body: Program, changes: Sequence[Change], dropped: int
 ) -> tuple[Program, list[Value]]:
-    """A step that returns what changes replace, and where, after its results but for one; and
-    these values."""
+    """A step that also returns the replaced elements and their places, without one of its results.
+
+    Return it, and these values.
+    """
     builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
     with building(builder):
         outputs, recorded = _recorded(builder, body, inputs, changes)
@@ -35,7 +37,7 @@ def recording(
 def _recorded(
     builder: Builder, body: Program, inputs: Sequence[Value], changes: Sequence[Change]
 ) -> tuple[list[Value], list[Value]]:
-    """The outputs of a body for these inputs; the values that changes replace, and their places."""
+    """The outputs of a body for these inputs, and the replaced elements and their places."""
     env = dict(zip(body.inputs, inputs, strict=True))
     by_op = {change.op: change for change in changes}
     recorded = list[Value]()
@@ -53,7 +55,7 @@ def _recorded(
 def _repeated(
     builder: Builder, change: Change, operands: Sequence[Value]
 ) -> tuple[Sequence[Value], list[Value]]:
-    """The results of a change on other operands; the values that it replaces, and their places."""
+    """The results of a change on other operands, and the replaced elements and their places."""
     op = change.op
     if not change.inner:
         recorded = _replaced_by(op, operands)
@@ -92,7 +94,7 @@ def _and_recorded(body: Program, change: Change) -> Program:
 def _recorded_rows(
     builder: Builder, body: Program, inputs: Sequence[Value], change: Change
 ) -> tuple[list[Value], list[Value]]:
-    """What ``_recorded`` has, without the places that the number of the step gives."""
+    """The same as ``_recorded``, without the places that follow from the number of the step."""
     assert change.places is not None
     outputs, recorded = _recorded(builder, body, inputs, change.inner[0])
     values = change.places.values
@@ -123,7 +125,7 @@ def _with_inputs(program: Program, types: Sequence[Type]) -> Program:
 
 
 def _recording(body: Program, change: Change, rows: Sequence[Type]) -> Program:
-    """A step that stores the replaced elements in the row of its number."""
+    """A step that stores the replaced elements in the row with its number."""
     builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
     number, arrays = Value(INDEX), [Value(t) for t in rows]
     with building(builder):

@@ -1,4 +1,4 @@
-"""A loop that carries a few numbers, its state, which is linear in the previous state."""
+"""Loops that carry a few numbers, their state, and whose next state is linear in the state."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .combinations import Combination, Combinations
 from .scalar_steps import ScalarSteps
 from .terms import sums, total
 
-#: Numbers that a step may hand on: it multiplies with their square.
+#: The most numbers that a step may pass on: the work grows with their square.
 MOST_CARRIED = 4
 
 
 class Recurrence:
-    """A loop that carries a few numbers, its state, and sums up others."""
+    """A loop that carries a few numbers, its state, and accumulates sums."""
 
     def __init__(self, steps: ScalarSteps) -> None:
         self.steps, self.params = steps, steps.params
@@ -31,17 +31,17 @@ class Recurrence:
         #: The next state, and the ops that compute its offsets and factors.
         self.next: list[Combination] = []
         self.ops: list[Op] = []
-        #: How many operations wait for each other from one state to the next.
+        #: The number of dependent operations from one state to the next.
         self.waiting = 0
         self.is_linear = len(self.state) <= MOST_CARRIED and self._solve()
 
     def _solve(self) -> bool:
-        """Find the next state as a linear function of the state, if it is one."""
+        """Find the next state as a linear function of the state; return False if it is not one."""
         if any(v.dtype.kind != "f" for v in self.state):
             return False
         outputs = [self.body.outputs[p] for p in self.positions]
         depth = dict.fromkeys(self.state, 0)
-        products: set[Value] = set()  # which an addition takes in
+        products: set[Value] = set()  # may be fused with an addition
         builder = Builder()
         with building(builder):
             derived = "derivative" in self.params
@@ -63,13 +63,13 @@ class Recurrence:
         return True
 
     def factors(self) -> Program:
-        """The offsets and factors of a step, without the zeros."""
+        """The offsets and factors of a step, without zeros."""
         outputs = present([v for a in self.next for v in (a.offset, *a.factors)])
         inputs = [*self.constants, self.index, *self.rows]
         return Program(inputs, needed(self.ops, outputs), outputs, name=f"{self.body.name}_factors")
 
     def terms(self) -> Program:
-        """What a step adds to each sum, then what it returns for stacking."""
+        """The terms that a step adds to each sum, followed by its stacked results."""
         builder = Builder()
         with building(builder):
             totals = [total(terms) for terms in self.sums.values()]

@@ -1,4 +1,4 @@
-"""Decides whether a recurrence is faster in blocks of steps, and the size of a block."""
+"""Decides whether a recurrence is faster in blocks of steps, and chooses the size of a block."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from autojit.ir.ops.elementwise import Elementwise
 
 from .recurrence import Recurrence
 
-#: Steps in a block, at least; at most, a number of each takes this part of the first-level cache,
-#: so that what they compute stays there.
+#: The fewest steps in a block; and the part of the first-level cache that one number of each step
+#: may take, so that all values computed in a block stay in the cache.
 LEAST_STEPS, OF_A_NUMBER = 64, 1 / 8
-#: Vectors: loops over a multiple of so many have no remainder.
+#: Block sizes that are a multiple of this many vectors leave no remainder.
 WHOLE = 2
-#: How many times as long the loop has to take, and how many cycles of a run must be saved for each
-#: operation that is compiled more: it takes some 700,000 to compile.
+#: The least ratio of the loop's time to that in blocks, and the fewest cycles per run that must be
+#: saved for each additional operation, which takes some 700,000 to compile.
 GAIN = 1.25
 WORTH = 100
 
 
 def pays(loop: Recurrence) -> bool:
-    """Whether the loop is faster in blocks, by enough for the code that is compiled more."""
+    """Whether the loop is faster in blocks, by enough for the additional code."""
     if not loop.state:
         return True
     before, after = _work(loop, loop.factors()), _work(loop, loop.terms())
@@ -39,7 +39,7 @@ def pays(loop: Recurrence) -> bool:
 
 
 def _work(loop: Recurrence, program: Program) -> int:
-    """How many operations a step takes, but for what is the same in each."""
+    """The number of operations in a step, without those that are the same in each step."""
     moving = set(program.inputs).difference(loop.constants)
     work = 0
     for op in program.ops:
@@ -50,7 +50,7 @@ def _work(loop: Recurrence, program: Program) -> int:
 
 
 def block_size(length: int) -> int:
-    """How many steps go into a block: best all alike, and whole vectors."""
+    """The number of steps in a block; ideally blocks have equal sizes and whole vectors."""
     machine = current()
     most, whole = max(1, machine.cache(L1, OF_A_NUMBER) // 8), WHOLE * machine.lanes()
     sizes = [s for s in range(LEAST_STEPS, most + 1) if length % s == 0]

@@ -1,7 +1,7 @@
-"""The steps of a loop over small arrays as steps over numbers, one value for each element.
+"""The steps of a loop over small arrays as steps over numbers, with one value for each element.
 
-Legal where the arrays that change have a few elements each, an op computes its elements one by one,
-moves them or adds up their products, and none may fail for an element that nobody reads.
+Legal where the arrays that change have a few elements each; each op computes its elements one by
+one, moves them or adds up their products; and no op may fail for an element that nobody reads.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ from autojit.ir.ops.reduce import Sum
 
 from .columns import array_of, columns_of, in_shape
 
-#: Elements of an array that a step computes, multiplications in a product, operations in a step.
+#: The most elements of an array in a step, multiplications in a product, and operations in a step.
 MOST_ELEMENTS = 64
 MOST_PRODUCTS = 64
 MOST_OPS = 8000
-#: Ops that move, add up or multiply elements: done on arrays of values as on arrays of numbers.
+#: Ops that move, add up or multiply elements; NumPy evaluates them on arrays of values too.
 MOVING = (Move, Pad, Concatenate, Sum, Dot)
 
 
 class TooLarge(Exception):
-    """The steps are not of a few numbers."""
+    """Raised if the steps do not compute just a few numbers."""
 
 
 class ScalarSteps:
-    """A scan whose carries are numbers, and with ``rows`` its rows and results too: its ``params``,
-    what its ``operands`` are and what its ``results`` mean.
+    """A scan whose carries are numbers, and with ``rows`` also its rows and results.
 
-    Raises TooLarge where a step computes larger arrays, or something else than elements.
+    ``params`` are its parameters; ``operands`` and ``results`` convert operands and results.
+
+    Raise TooLarge if a step computes larger arrays, or anything else than elements.
     """
 
     def __init__(self, op: Op, *, rows: bool) -> None:
@@ -48,9 +49,9 @@ class ScalarSteps:
         body: Program = op.params["body"]
         self.n, self.m = op.params["constants"], op.params["carries"]
         constants, index, carries, xs = groups(body.inputs, self.n, 1, self.m)
-        #: The elements of each value, where they have been taken apart.
+        #: The elements of each value that has been taken apart.
         self.elements: dict[Value, Any] = {}
-        #: Zeros that fill up arrays.
+        #: Zeros that pad arrays.
         self.zeros: set[Value] = set()
         self.env: dict[Value, Value] = {v: v for v in (*constants, *index)}
         self.builder = Builder()
@@ -87,7 +88,7 @@ class ScalarSteps:
         if isinstance(op.kind, Elementwise):
             size = _small(op.result)
             if size > 1 and op.kind.may_fail(op):
-                raise TooLarge  # an element that nobody reads would not be computed
+                raise TooLarge  # errors in elements that nobody reads would be lost
             operands = [self._apart(v).ravel() for v in op.operands]
             made = [self._element(op, [o[k] for o in operands]) for k in range(size)]
             self.elements[op.result] = in_shape(made, op.result.shape)
@@ -136,7 +137,7 @@ class ScalarSteps:
         self.elements[op.result] = made
 
     def _together(self, v: Value) -> Value:
-        """A value whose elements have been computed."""
+        """The array of a value whose elements have been computed."""
         if v not in self.elements or v in self.env:
             return self.env[v]
         parts = self.elements[v]
@@ -176,7 +177,7 @@ class ScalarSteps:
 
 
 def _small(v: Value) -> int:
-    """The number of elements; raises TooLarge for many, or none."""
+    """The number of elements; raise TooLarge if there are many, or none."""
     if not 0 < v.type.size <= MOST_ELEMENTS:
         raise TooLarge
     return v.type.size

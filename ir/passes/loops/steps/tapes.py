@@ -1,5 +1,6 @@
-"""Tapes of arrays that a step changes little: the loop that records the replaced elements, and the
-loop that restores them. See ``undo_tapes``.
+"""Tapes of arrays that a step changes little.
+
+One loop records the replaced elements, and another one restores them; see ``undo_tapes``.
 
 Legal where the reader runs the other way, and reads the tape row by row.
 """
@@ -19,11 +20,13 @@ from .undone import put_back
 
 
 class Tape(NamedTuple):
-    """Results of a loop that stack one of its carries, as each step found it, or as it was after
-    the first few of its changes."""
+    """Results of a loop that stack one of its carries.
+
+    A row is the carry at the beginning of a step, or after the first few of its changes.
+    """
 
     maker: Op
-    #: How many changes each result has in it, by its number.
+    #: For the number of each result, how many changes are included.
     results: dict[int, int]
     carry: int
     #: The changes of the carry in a step, in order.
@@ -32,18 +35,18 @@ class Tape(NamedTuple):
 
     @property
     def stacks(self) -> dict[Value, int]:
-        """How many changes each result has in it."""
+        """How many changes each result includes."""
         return {self.maker.results[j]: done for j, done in self.results.items()}
 
 
 def versions_of(maker: Op, carry: int, changes: Sequence[Change]) -> list[Value]:
-    """A carry before each of its changes in a step."""
+    """The carry before each of its changes in a step."""
     value = maker.params["body"].inputs[maker.params["constants"] + 1 + carry]
     return [value, *(change.result for change in changes[:-1])]
 
 
 def reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
-    """Whether a loop runs the other way over the tape, and uses it for nothing else."""
+    """Whether a loop reads a tape in the opposite direction, and does not use it otherwise."""
     if not isinstance(op.kind, Scan) or op.params["reverse"] == maker.params["reverse"]:
         return False
     before = op.params["constants"] + op.params["carries"]
@@ -59,8 +62,8 @@ def recorded_by(
     new, _ = recording(body, tape.changes, first)
     made = builder.emit(op.kind, operands, {**op.params, "body": new})
     count = len(op.results) - 1
-    # Nobody reads the tapes any more; any value may stand for the first, and the others go as what
-    # nobody reads does.
+    # Nothing reads the tapes any more: any value may replace the first, and the others are removed
+    # as dead code.
     results = [*made[:first], made[tape.carry], *made[first:count]]
     return results, made[count:]
 
@@ -69,10 +72,10 @@ def undone_by(
     builder: Builder, op: Op, operands: Sequence[Value], tape: Tape, final: Value,
     stacked: Sequence[Value], stacks: Mapping[Value, int] | None = None,
 ) -> Sequence[Value]:  # fmt: skip
-    """The loop that reads tapes, with the array as one more carry, the last.
+    """The loop that reads tapes, with the array as an additional last carry.
 
-    ``final`` is the array in the end, ``stacked`` what steps have recorded; ``stacks`` says how
-    many changes operands have in them that are tapes, if they are not the results themselves.
+    ``final`` is the final array, and ``stacked`` contains the records of the steps. ``stacks`` says
+    how many changes each tape among the operands includes, if tapes are not the results themselves.
     """
     body: Program = op.params["body"]
     n, m = op.params["constants"], op.params["carries"]
@@ -107,8 +110,11 @@ def undone_by(
 
 
 class _Versions:
-    """An array before each of its changes; each is put back as late as it can be, when a loop that
-    reads the array after it has been through."""
+    """An array before each of its changes.
+
+    Each change is undone as late as possible, after the reader has run a loop over the changed
+    array.
+    """
 
     def __init__(self, array: Value, changes: Sequence[Change], recorded: Sequence[Value]) -> None:
         self.changes = changes
@@ -116,7 +122,7 @@ class _Versions:
         self.found = {len(changes): array}
 
     def before(self, done: int) -> Value:
-        """The array with so many changes done."""
+        """The array after ``done`` changes."""
         if done not in self.found:
             after = self.before(done + 1)
             self.found[done] = put_back(after, [self.changes[done]], self.parts[done])

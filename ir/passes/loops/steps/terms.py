@@ -1,4 +1,4 @@
-"""The terms of sums, some of which may be zero (None)."""
+"""The terms of sums; None stands for zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autojit.ir.ops.bodies import or_zero, present
 
 
 def sums(body: Program, carries: list[Value]) -> dict[int, list[Value]]:
-    """What each step adds to carries that are read for nothing else, by their positions."""
+    """The terms that steps add to carries that are not read otherwise, by the carry's position."""
     maker = {v: op for op in body.ops for v in op.results}
     readers = readers_of(body.ops, body.outputs)
     found = {}
@@ -23,7 +23,7 @@ def sums(body: Program, carries: list[Value]) -> dict[int, list[Value]]:
 
 
 def terms_of(v: Value, maker: dict[Value, Op], readers: Readers) -> list[Value]:
-    """The terms whose sum a value is, as far as nothing else reads the sums."""
+    """The terms of a sum; sums that are read elsewhere are not split."""
     op = maker.get(v)
     if op is None or op.kind is not add or readers[v] != 1:
         return [v]
@@ -31,7 +31,7 @@ def terms_of(v: Value, maker: dict[Value, Op], readers: Readers) -> list[Value]:
 
 
 def total(terms: Sequence[Value]) -> Value:
-    """The sum of at least one term, from the first on."""
+    """The sum of at least one term, added from left to right."""
     found = terms[0]
     for term in terms[1:]:
         found = found + term

@@ -1,7 +1,7 @@
-"""Restores the elements that steps have replaced in an array: see ``recorded``.
+"""Restoring of elements that steps have replaced in an array; see ``recorded``.
 
-The records of a loop inside of a step are restored by another loop, from the last step to the
-first; those of a branch, by the branch of the same number.
+Another loop restores the records of a loop inside a step, from the last step to the first. The
+records of a branch are restored by the branch with the same number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .changes import Change
 
 
 def put_back(array: Value, changes: Sequence[Change], recorded: Sequence[Value]) -> Value:
-    """The array before the changes, by what each of them has replaced, in their order."""
+    """The array before the changes; ``recorded`` has the records of each change, in order."""
     parts = groups(recorded, *(len(change.types) for change in changes))
     for change, mine in reversed(list(zip(changes, parts, strict=False))):
         array = _put_back(array, change, mine)
@@ -42,7 +42,7 @@ def _put_back(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
 
 
 def _put_back_branches(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
-    """The same branch, the other way."""
+    """Undo the changes of the branch that was taken."""
     branches = []
     for changes, mine in zip(change.inner, change.slots[1], strict=True):
         builder, inputs = Builder(), [Value(v.type) for v in (array, *recorded[1:])]
@@ -55,7 +55,7 @@ def _put_back_branches(array: Value, change: Change, recorded: Sequence[Value]) 
 
 
 def _put_back_rows(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
-    """The same number of steps, from the last to the first."""
+    """Undo the steps of a counted loop, from the last to the first."""
     assert change.places is not None
     stacked, given = groups(recorded, len(recorded) - len(change.places.given))
     constants, number, carried = [Value(v.type) for v in given], Value(INDEX), Value(array.type)
@@ -75,7 +75,7 @@ def _put_back_rows(array: Value, change: Change, recorded: Sequence[Value]) -> V
 def _put_back_step(
     array: Value, change: Change, number: Value, rows: Sequence[Value], given: Sequence[Value]
 ) -> Value:
-    """The array before a step of a loop, by what that has recorded."""
+    """The array before a step of a loop, restored from the step's records."""
     assert change.places is not None
     known, left = change.places.computed(number, given), iter(rows)
     recorded = [next(left) if v is None else known[v] for v in change.places.values]
@@ -83,7 +83,7 @@ def _put_back_step(
 
 
 def _put_back_steps(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
-    """A loop from the last step of another to the first."""
+    """Undo the steps of a loop of unknown length, from the last to the first."""
     assert change.places is not None
     steps, *constants = recorded
     inputs = [Value(v.type) for v in constants]
