@@ -1,4 +1,4 @@
-"""``scipy.interpolate`` for traced values; its classes take plain ones as well."""
+"""``scipy.interpolate`` for traced values; its classes take plain values as well."""
 
 from . import objects as objects  # registers what answers for SciPy's own interpolators
 from .bsplines import (
