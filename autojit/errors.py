@@ -59,7 +59,7 @@ __all__ = [
 
 class _Raised(threading.local):
     def __init__(self) -> None:
-        #: The tracing errors of this thread's open traces, in order; None outside of a trace.
+        #: The tracing errors of this thread's open traces, in order; None outside a trace.
         self.errors: list[TracingError] | None = None
 
 

@@ -91,7 +91,7 @@ def answers(
 
 
 def _theirs(error: Exception, name: str, args: Any, kwargs: Any) -> Exception | None:
-    """SciPy's own error if SciPy refuses the arguments too; None if ``error`` is autojit's own."""
+    """SciPy's own error if SciPy refuses the arguments too; None for errors of autojit or users."""
     if isinstance(error, AutojitError) or is_from_user(error):
         return None
     theirs = their_refusal(original(name), args, kwargs)

@@ -172,7 +172,7 @@ class _Wide:
         return self.joined(slope, -to_y, -together)
 
     def settings(self, settings: Settings) -> Settings:
-        """The settings with the least ``atol``, for all elements of the vector."""
+        """The settings for the whole vector: the least ``atol``, and no given first step."""
         return settings._replace(atol=float(np.min(settings.atol)), first_step=None)
 
     def cotangents(self, sums: Any) -> list[Any]:

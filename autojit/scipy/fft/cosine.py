@@ -1,8 +1,8 @@
 """The cosine and sine transforms of ``scipy.fft``, each by one Fourier transform.
 
 Definitions and norms are those of SciPy's manual. Types 2 and 3 take one real transform of n points
-(J. Makhoul, "A fast cosine transform in one and two dimensions", 1980); type 1 takes one of the
-signal's even or odd extension.
+(J. Makhoul, "A fast cosine transform in one and two dimensions", 1980). Type 1 takes one transform
+of the signal's even or odd extension.
 """
 
 from __future__ import annotations
@@ -119,9 +119,9 @@ _SINE: dict[int, Callable[[Any], Any]] = {1: _sine_1, 2: _sine_2, 3: _sine_3, 4:
 
 # -- norms ---------------------------------------------------------------------
 
-#: By family and type: the difference between half of the signal's period and its length; and, to
-#: make the transform orthogonal, the places of numbers that are multiplied by the root of two
-#: before it, and of those that are divided by it afterwards.
+#: By family and type: half of the signal's period minus its length; and, for an orthogonal
+#: transform, the places of numbers to multiply by the root of two before it, and the places of
+#: numbers to divide by the root of two after it.
 _PERIOD: _OfTypes[int] = {"cosine": {1: -1}, "sine": {1: 1}}
 _BEFORE: _OfTypes[tuple[int, ...]] = {"cosine": {1: (0, -1), 3: (0,)}, "sine": {3: (-1,)}}
 _AFTER: _OfTypes[tuple[int, ...]] = {"cosine": {1: (0, -1), 2: (0,)}, "sine": {2: (-1,)}}

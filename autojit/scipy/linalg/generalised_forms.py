@@ -36,9 +36,8 @@ def qz(
 ) -> Any:
     """``(aa, bb, q, z)`` with ``A = q @ aa @ zᴴ`` and ``B = q @ bb @ zᴴ``; aa, bb are triangular.
 
-    For real matrices, aa has blocks of two rows, unless ``output`` is ``"complex"``; then matrices
-    in blocks have at most 32 rows. The derivative exists if the generalised eigenvalues are
-    distinct.
+    For real matrices, aa has blocks of two rows, unless ``output`` is ``"complex"``. Matrices in
+    blocks have at most 32 rows. The derivative exists if the generalised eigenvalues are distinct.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg

@@ -129,7 +129,7 @@ def medfilt(volume: Any, kernel_size: Any = None) -> Any:
 
 @answers("scipy.signal.medfilt2d")
 def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
-    """As :func:`medfilt`, for matrices.
+    """The same as :func:`medfilt`, for matrices.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import medfilt2d

@@ -1,7 +1,7 @@
 """Iterative solvers of ``scipy.sparse.linalg``, as loops of the compiled program.
 
 The matrix may be a traced array, a sparse matrix, or an operator with ``matvec``. The derivative
-comes from the equation, and the linear systems in it are solved to the same tolerance.
+comes from the equation; its own linear systems are solved to the same tolerance.
 """
 
 from __future__ import annotations

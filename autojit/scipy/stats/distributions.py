@@ -48,7 +48,7 @@ def _family_of(distribution: Any, method: str) -> Family:
 
 
 def _parameters(distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The shape parameters, location and scale of a call, assigned to arguments as in SciPy."""
+    """The shape parameters, location and scale of a call, read from its arguments as in SciPy."""
     shapes = distribution.shapes.split(", ") if distribution.shapes else []
     is_discrete = FAMILIES[distribution.name].is_discrete
     names = [*shapes, "loc"] if is_discrete else [*shapes, "loc", "scale"]

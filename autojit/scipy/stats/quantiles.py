@@ -46,8 +46,11 @@ def quantile(cdf: Callable[..., Any], bounds: tuple[Any, Any], q: Any, shapes: A
 
 
 def _beyond(f: Function, x: Any, end: Any, side: float) -> Any:
-    """A point beyond the root on one side: the end of the support, or, if that is infinite, the
-    first point that 0 reaches by steps that double."""
+    """A point beyond the root on one side.
+
+    It is the end of the support or, if that is infinite, the first such point that steps of
+    doubling length reach from 0.
+    """
     at_end = x + stop_gradient(end)
     steps = np.where(np.isfinite(at_end), 0.0, side)
 

@@ -92,7 +92,7 @@ class Standardized:
         return self.shifted if self.has_unit_scale else self.shifted / self.scale
 
     def beyond(self, z: Any, at_low: bool, at_high: bool) -> tuple[Any, Any]:
-        """Whether points lie below and above the support; its ends count as beyond if told so."""
+        """Whether points lie below and above the support; ``at_low``, ``at_high`` add its ends."""
         low, high = (
             self.shifted if z is self.z and _is(bound, 0.0) else z
             for bound in (self.lower, self.upper)

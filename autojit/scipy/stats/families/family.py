@@ -38,13 +38,13 @@ class Family:
     """The formulas of one family, as functions of a point or probability and of shape parameters.
 
     ``bounds`` is the support, and ``inside`` is a point of it at which every formula is finite.
-    Both are numbers or functions of the shape parameters. ``valid`` tells which shape parameters
-    are allowed, and ``whole`` has the positions of those that are integers, which have no
-    derivatives. ``is_open``: whether the density is 0 at the ends of the support although its
-    formula is not. ``is_finite``: whether the support is infinite but the formulas hold only at
-    finite points. ``kink`` is a point of the support near which the density changes abruptly.
-    ``period`` has the ends of one period of a density on a circle. ``has_long_tail``: whether the
-    masses of a discrete family vanish so slowly that they cannot be added up.
+    Both may be functions of the shape parameters. ``valid`` tells which shape parameters are
+    allowed, and ``whole`` has the positions of integer parameters, which have no derivatives.
+    ``is_open``: whether the density is 0 at the ends of the support although its formula is not.
+    ``is_finite``: whether the support is infinite but the formulas hold only at finite points.
+    ``kink`` is a point of the support near which the density changes abruptly. ``period`` has the
+    ends of one period of a density on a circle. ``has_long_tail``: whether the masses of a discrete
+    family vanish so slowly that they cannot be added up.
 
     Formulas are evaluated only at points of the support. Missing formulas follow from others:
     ``pdf`` from ``logpdf``, ``sf`` and the logarithms from ``cdf``, ``isf`` and ``median`` from

@@ -252,8 +252,10 @@ def _gennorm_peak(beta: Any) -> Any:
 
 
 def _gennorm_cdf(z: Any, beta: Any) -> Any:
-    """The distribution function, from the tail of z; near 0, where that has no finite derivative,
-    from the density."""
+    """The distribution function, from the tail of z.
+
+    Near 0, where that has no finite derivative, it comes from the density.
+    """
     power = np.abs(z) ** beta
     middle = power < TINY
     tail = sc.gammaincc(1 / beta, np.where(middle, 1.0, power)) / 2

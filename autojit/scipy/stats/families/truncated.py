@@ -183,8 +183,10 @@ def _lambda_density(z: Any, lam: Any) -> Any:
 
 
 def _lambda_var(lam: Any) -> Any:
-    """The variance in closed form, or, near 0 where that loses digits, the mean of the squared
-    quantiles."""
+    """The variance in closed form.
+
+    Near 0, where that loses digits, it is the mean of the squared quantiles.
+    """
     near = np.abs(lam) < 0.05
     small = along_nodes(np.where(near, lam, 0.01))
     squares = over_half(lambda p: (sc.boxcox(p, small) - sc.boxcox1p(-p, small)) ** 2)
