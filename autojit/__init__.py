@@ -113,7 +113,7 @@ def parse(text: str) -> Any:
         A program: called with arrays, it runs.
 
     Raises:
-        StructureError: if ``text`` is no string.
+        StructureError: if ``text`` is not a string.
         ValueError: if it is not a program; the message names the line.
 
     >>> import autojit
@@ -134,8 +134,8 @@ def parse(text: str) -> Any:
     return parse_text(text)
 
 
-#: The module of each public name. Modules are loaded on first use, so that the command can answer
-#: before NumPy is loaded.
+#: The module of each public name. Modules are loaded on first use, so that the command ``autojit``
+#: can answer before NumPy is loaded.
 _LATER = {
     "debug_stale": "dispatch.outside",
     "jit": "dispatch.jit_function",

@@ -1,8 +1,8 @@
-"""Errors about arguments of our own functions, derived from the function's signature.
+"""Errors about arguments of autojit's own functions, derived from their signatures.
 
-:func:`named` looks when a call has failed, so a good call costs nothing more; :func:`checked` looks
-before the call, for functions that only make something: their settings are used later, or not at
-all, such as ``maximize="yes"``.
+:func:`named` checks arguments after a call has failed, so a good call costs nothing more.
+:func:`checked` checks them before the call. It is for functions that only make an object, whose
+settings are used later or never raise an error, such as ``maximize="yes"``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
 
 
 def named(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose errors, unless they are the user's, name the wrong argument.
+    """A function whose errors name the wrong argument, unless the user's code raised them.
 
     >>> from autojit import nn
     >>> nn.elu(np.ones(3), alpha="wrong")
@@ -79,7 +79,7 @@ def _said_of(
     function: Callable[..., Any], rules: dict[str, _Rule], error: Exception,
     args: tuple[Any, ...], kwargs: dict[str, Any],
 ) -> SettingError | None:  # fmt: skip
-    """The cause of an error of a call, unless the error names it itself."""
+    """The error that names the wrong argument of a failed call, unless ``error`` names it."""
     is_ours = isinstance(error, AutojitError) and not isinstance(error, SettingError)
     wrong = _wrong(function, rules, args, kwargs, not is_ours)
     if wrong is None:
@@ -94,27 +94,28 @@ def _said_of(
 
 
 def check_flag(value: Any, name: str, of: str) -> None:
-    """Raise SettingError unless a value is True or False; for flags that a call would use
-    silently."""
+    """Raise SettingError unless a value is True or False; a call would silently use any value."""
     if value.__class__ is not bool and not FLAG.fits(value):
         raise _refused(name, of, FLAG, value)
 
 
 def check_whole(value: Any, name: str, of: str) -> None:
-    """SettingError unless a value is a whole number."""
+    """Raise SettingError unless a value is an integer."""
     if value.__class__ is not int and not _is_whole(value):
         raise _refused(name, of, _WHOLE, value)
 
 
 def check_arrays(tree: Any, name: str, of: str) -> None:
-    """SettingError unless a value is an array, or a tree of arrays with one at least."""
+    """Raise SettingError unless a value is an array, or a tree with at least one array."""
     if not (flatten(tree)[0] and _are_arrays(tree)):
         raise _refused(name, of, _ARRAYS, tree)
 
 
 def check_mask(value: Any, name: str, of: str) -> None:
-    """SettingError unless a value is an array, or a list or a number that stands for one: anything
-    else is true."""
+    """Raise SettingError unless a value is an array, or a list or a number in place of one.
+
+    Anything else would count as true.
+    """
     if not (_is_like_array(value) or isinstance(value, (list, tuple))):
         raise _refused(name, of, _ARRAY, value)
 
@@ -123,7 +124,7 @@ def check_mask(value: Any, name: str, of: str) -> None:
 
 
 def _is_number(x: Any) -> bool:
-    """A real number, or arrays and traced values of them, which broadcast."""
+    """Whether a value is a real number, or an array or traced value, which broadcasts."""
     if isinstance(x, (int, float)):
         return True
     if is_tracer(x) or hasattr(x, "dtype"):
@@ -167,7 +168,7 @@ def _is_dtype(x: Any) -> bool:
 
 
 def _is_seed(x: Any) -> bool:
-    """Whether `numpy.random.default_rng` takes a value, or it is a traced seed."""
+    """Whether a value is a traced seed, or an argument that `numpy.random.default_rng` takes."""
     if x is None or is_tracer(x) or isinstance(x, (np.random.Generator, np.random.BitGenerator)):
         return True
     if isinstance(x, (np.random.SeedSequence, np.random.RandomState)):
@@ -202,7 +203,7 @@ _FUNCTION = Kind("a function", callable)
 _RATE = Kind("a number or a schedule", lambda x: callable(x) or _is_number(x))
 _LAYERS = Kind("a list of layers' parameters", lambda x: isinstance(x, (tuple, list)))
 
-#: By the annotation of a parameter.
+#: The requirements by the annotation of a parameter.
 _BY_ANNOTATION = {
     "bool": FLAG, "int": _SIZE, "float": _NUMBER, "Rate": _RATE,
     "str": Kind("a text", lambda x: isinstance(x, str)),
@@ -217,7 +218,8 @@ _BY_ANNOTATION = {
     "tuple[Any, Any]": Kind("a pair of arrays", _is_two_arrays),
     "Sequence[Params]": _LAYERS, "Sequence[Any]": _LAYERS,
 }  # fmt: skip
-#: By the name, where any type is taken: names mean the same in all functions.
+#: The requirements by the name of a parameter that takes any type; a name means the same in all
+#: functions.
 _BY_NAME = {
     **dict.fromkeys(("axis", "padding_idx", "ignore_index"), _WHOLE),
     **dict.fromkeys(("stride", "dilation", "kernel_size", "output_padding"), _EXTENTS),
@@ -265,8 +267,8 @@ def _wrong(
 ) -> SettingError | None:  # fmt: skip
     """The error about the first argument that violates its requirement.
 
-    A number stands for an array wherever a formula allows it, so it is named only where the call
-    has failed with an error that is not ours, and no other argument is wrong.
+    A number may replace an array wherever a formula allows it, so it is named only if no other
+    argument is wrong and the call has failed with an error that is not autojit's.
     """
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments

@@ -59,7 +59,7 @@ __all__ = [
 
 class _Raised(threading.local):
     def __init__(self) -> None:
-        #: The tracing errors of this thread's open traces, in order; None outside of a trace.
+        #: The tracing errors of this thread's open traces, in order; None outside a trace.
         self.errors: list[TracingError] | None = None
 
 
@@ -247,7 +247,7 @@ class UnsupportedTargetError(AutojitError, RuntimeError):
 
 
 def warn_at(source: Source | None, category: type[Warning], words: str) -> None:
-    """Warn of a user's line."""
+    """Issue a warning that points to a line of the user's code."""
     if source is None:
         warnings.warn(words, category, stacklevel=2)
     else:

@@ -1,4 +1,4 @@
-"""``graphviz.Digraph`` by that name, so that programs that draw graphs run by changing an import.
+"""``Digraph`` under the name that it has in graphviz: a program only needs to change its import.
 
 It lays graphs out itself; see ``autojit.drawing``.
 

@@ -16,7 +16,7 @@ import numpy
 
 
 def __getattr__(name: str) -> Any:
-    # Asked each time: while a function is traced, some names stand for others.
+    # Looked up each time: while a function is traced, some names are replaced.
     return getattr(numpy, name)
 
 

@@ -1,4 +1,4 @@
-"""Ordinary differential equations, differentiable by states, parameters and times.
+"""Ordinary differential equations, with derivatives by states, parameters and times.
 
 >>> import numpy as np
 >>> from autojit import grad, ode
@@ -7,7 +7,7 @@
 >>> round(float(grad(last)(0.5)), 6)                    # -2 exp(-1)
 -0.735759
 
-Methods are explicit, for problems that are not stiff: see :mod:`autojit.solvers.runge_kutta`.
+The methods are explicit, so problems should not be stiff: see :mod:`autojit.solvers.runge_kutta`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ MESSAGES = {
 class OdeResult(NamedTuple):
     """The result of :func:`solve_ivp`; a tree of arrays.
 
-    ``t`` are the times, ``y[:, i]`` is the solution at ``t[i]``, NaN where it was not reached;
-    ``nfev`` counts calls of the right side, ``steps`` tried steps; ``status`` is 0, or
-    negative where the solution is not complete (see :attr:`message`).
+    ``t`` has the times; ``y[:, i]`` is the solution at ``t[i]``, NaN where it was not reached.
+    ``nfev`` counts calls of the right side, and ``steps`` counts the steps that were tried.
+    ``status`` is 0, or negative if the solution is not complete (see :attr:`message`).
     """
 
     t: Any
@@ -62,7 +62,7 @@ class OdeResult(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The meaning of the status, outside of a trace."""
+        """The meaning of the status; it cannot be read while a function is traced."""
         return MESSAGES[int(self.status)]
 
 
@@ -84,39 +84,41 @@ def solve_ivp(
     max_step: float = np.inf,
     adjoint: str = "discrete",
 ) -> OdeResult:
-    """Solve ``y' = fun(t, y)``, ``y(t0) = y0``, as ``scipy.integrate.solve_ivp`` does.
+    """Solve ``y' = fun(t, y)``, ``y(t0) = y0``, like ``scipy.integrate.solve_ivp``.
 
     Args:
         fun: ``fun(t, y, *args)`` returns the slope: an array like y, or a list of its elements.
         t_span: the first and the last time, in either order.
-        y0: the first state, of shape (n,). Whole numbers become floats.
-        method: ``"RK45"``, the pair of orders 5 and 4 of Dormand and Prince with controlled
+        y0: the first state, of shape (n,). Integers become floats.
+        method: ``"RK45"``, the pair of orders 5 and 4 of Dormand and Prince, with controlled
             steps and interpolation of order 4 between them; or ``"RK4"``, the classical method
             of order 4 with fixed steps.
-        t_eval: the times of the result, in the order of ``t_span`` and within it; without them
+        t_eval: the times of the result, within ``t_span`` and in the same order. The default is
             the ends of ``t_span``, because shapes must be known before the steps are.
         dense_output: refused: pass ``t_eval``.
         args: further arguments of ``fun``, a tuple.
         rtol, atol: a step of ``"RK45"`` is taken if the root mean square of its estimated error
             over ``atol + rtol * |y|`` is at most 1; ``atol`` is a number, or an array like y0.
-        max_steps: how many steps ``"RK45"`` tries at most.
-        n_steps: how many steps ``"RK4"`` takes between two neighbouring times of the result.
-        first_step, max_step: the length of the first step, and of the longest.
-        adjoint: how reverse mode goes. ``"discrete"`` differentiates the steps that were taken:
-            the gradient is that of the computed solution (the lengths of the steps held fixed),
-            in forward mode too. Per time of the result it stores a state, and goes through the
-            steps between two of them with a tape. ``"continuous"`` solves the adjoint equation
-            backwards, with the same method and tolerances: it stores the states at the times of
-            the result, and is exact only as far as the tolerances. It has no forward mode.
+        max_steps: the most steps that ``"RK45"`` tries.
+        n_steps: the number of steps of ``"RK4"`` between two neighbouring times of the result.
+        first_step, max_step: the lengths of the first and of the longest step.
+        adjoint: the method of reverse mode. ``"discrete"`` differentiates the steps that were
+            taken, so the gradient is that of the computed solution, with the lengths of the steps
+            held fixed; forward mode does the same. It stores a state for each time of the result,
+            and a tape of the steps between two of these times. ``"continuous"`` solves the adjoint
+            equation backwards, with the same method and tolerances. It stores only the states at
+            the times of the result, is exact only to within the tolerances, and has no forward
+            mode.
 
     Returns:
-        An :class:`OdeResult`; ``y`` has shape (n, number of times). Where a solution is not
-        complete, what is missing is NaN and ``status`` is negative: derivatives are NaN as well.
+        An :class:`OdeResult`; ``y`` has the shape (n, number of times). If the solution is not
+        complete, ``status`` is negative, and the missing states and their derivatives are NaN.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where an argument or the slope does not fit.
+        StructureError, ShapeError, DtypeError: if an argument or the slope does not fit.
 
-    Differentiable by ``y0``, ``args``, all that ``fun`` closes over, ``t_span`` and ``t_eval``.
+    The result has derivatives by ``y0``, ``args``, ``t_span``, ``t_eval``, and everything that
+    ``fun`` closes over.
 
     >>> import numpy as np
     >>> from autojit.ode import solve_ivp
@@ -159,21 +161,21 @@ def odeint(
     hmax: float = np.inf,
     adjoint: str = "continuous",
 ) -> Any:
-    """Solve ``y' = func(y, t, *args)``, ``y(t[0]) = y0``, as ``jax.experimental.ode.odeint``.
+    """Solve ``y' = func(y, t, *args)``, ``y(t[0]) = y0``, like ``jax.experimental.ode.odeint``.
 
     Args:
         func: the slope, a tree like y0.
         y0: the first state, a tree of arrays.
         t: the times of the result, increasing or decreasing; the first is that of y0.
         args: further arguments of ``func``.
-        rtol, atol, mxstep, hmax, adjoint: as ``rtol``, ``atol``, ``max_steps``, ``max_step`` and
+        rtol, atol, mxstep, hmax, adjoint: like ``rtol``, ``atol``, ``max_steps``, ``max_step`` and
             ``adjoint`` of :func:`solve_ivp`; the method is ``"RK45"``.
 
     Returns:
-        The tree with a new first axis, of the times; NaN from where the solver failed.
+        The tree, with a new first axis for the times; NaN from the time at which the solver failed.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where an argument or the slope does not fit.
+        StructureError, ShapeError, DtypeError: if an argument or the slope does not fit.
 
     >>> import numpy as np
     >>> from autojit.ode import odeint
@@ -242,7 +244,7 @@ def _array(x: Any, what: str) -> Any:
 
 
 def _inexact(x: Any, what: str) -> Any:
-    """Whole numbers as floats."""
+    """An array of floats or complex numbers; integers become floats."""
     x = _array(x, what)
     return x if x.dtype.kind in "fc" else x.astype(float)
 
@@ -280,7 +282,7 @@ def _times(t_span: Any, t_eval: Any) -> tuple[Any, Any]:
 
 
 def _check_order(times: Any, first: Any, last: Any, what: str) -> None:
-    """Raise ShapeError where known times are not in order, or outside of the span."""
+    """Raise ShapeError if known times are not in order, or outside the span."""
     if any(map(is_tracer, (times, first, last))):
         return
     sign = -1 if last < first else 1
@@ -306,7 +308,7 @@ def _settings(
     first_step: float | None, max_step: float,
     names: tuple[str, str] = ("max_steps", "max_step"),
 ) -> Settings:  # fmt: skip
-    """The settings; ``names`` are what the user calls ``max_steps`` and ``max_step``."""
+    """The settings; ``names`` are the user's names of ``max_steps`` and ``max_step``."""
     _check_choice(method, METHODS, "method")
     if (n_steps is not None) != (method == "RK4"):
         raise StructureError(
@@ -332,7 +334,7 @@ def _settings(
 
 
 def _is_positive(value: Any, may_be_array: bool) -> bool:
-    """Whether a setting is a positive number, or an array of them, and not traced."""
+    """Whether a setting is a known positive number, or an array of them."""
     if is_tracer(value):
         return False
     try:
@@ -347,7 +349,7 @@ def _is_positive(value: Any, may_be_array: bool) -> bool:
 
 
 def _like(slope: Any, y: Any, what: str) -> Tracer:
-    """A slope as an array of the shape and dtype of the state."""
+    """The slope as an array in the state's dtype, checked to have its shape."""
     value = lift(as_tracer(slope))
     if value.shape != y.shape:
         raise ShapeError(
@@ -366,7 +368,7 @@ def _like(slope: Any, y: Any, what: str) -> Tracer:
 
 
 class _Flat:
-    """Arrays as one vector, and back; leading axes of the vector stay."""
+    """The conversion of arrays to one vector, and back; leading axes of the vector stay."""
 
     def __init__(self, leaves: Sequence[Any]) -> None:
         self.shapes = [tuple(x.shape) for x in leaves]

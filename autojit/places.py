@@ -27,22 +27,22 @@ ANSWERS = (
     f"{_PACKAGE}.capture.twins",
 )
 
-#: Ours in the place of SciPy's packages that are not `autojit.scipy.NAME`, by SciPy's names.
+#: The modules that replace SciPy's packages and are not `autojit.scipy.NAME`, by SciPy's names.
 SCIPY = {"integrate": f"{_PACKAGE}.ode"}
 
-#: Modules of PyTorch's classes, by those of our functions that have their names.
+#: The modules of PyTorch's classes, by the modules of autojit's functions with the same names.
 CLASSES = {f"{_PACKAGE}.{name}": f"{_PACKAGE}.torch.{name}" for name in ("nn", "nn.init", "optim")}
 
-#: What checks compiled functions when that is asked for, by what it checks.
+#: The modules that check compiled functions on request, by the subject of the check.
 CHECKS = {
     "gradients": f"{_PACKAGE}.validation.gradients",
     "compilation": f"{_PACKAGE}.validation.compilation",
 }
 
-#: What shows programs and functions in notebooks.
+#: The module that shows programs and functions in notebooks.
 NOTEBOOK = f"{_PACKAGE}.notebook.shown"
 
-#: What NumPy's functions do with arrays on a GPU.
+#: The module that implements NumPy's functions for arrays on a GPU.
 ON_GPU = f"{_PACKAGE}.devices.operations"
 
 #: The functions of the array API standard.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """``" Did you mean x?"``, or nothing.
+    """``" Did you mean x?"``, or an empty string if no name is close.
 
     >>> closest("loops", ["trace", "loop"])
     ' Did you mean loop?'
@@ -23,7 +23,7 @@ def closest(name: str, known: Iterable[str]) -> str:
 class MissingName(AttributeError):
     """The error about an unknown name of a module, with the nearest names.
 
-    They are looked for when the message is asked for: ``hasattr`` does not.
+    They are searched for only when the message is read, which ``hasattr`` does not do.
 
     >>> print(MissingName("torch", "softmaxx", ["softmax", "sigmoid"]))
     autojit.torch has no attribute 'softmaxx'. Near it: softmax

@@ -1,6 +1,7 @@
-"""For tests: derivatives against central differences, and blocks without retraces.
+"""Assertions for tests: right derivatives, no retraces, and properties of compiled code.
 
-Each derivative is compared along one random direction (see ``validation.comparisons``).
+Derivatives are compared with central differences along a random direction (see
+``validation.comparisons``).
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ def check_grads(
     Args:
         f: a function of arrays, or trees of them, with results of any shape.
         args: a tuple of arguments, or one array; their floating-point leaves are varied.
-        order: how many derivatives are checked, in every combination of the modes.
+        order: the highest order of derivatives; each combination of the modes is checked.
         modes: ``"fwd"``, ``"rev"`` or both.
         rtol, atol: tolerances of the projected derivative; by default 64 times the square
             root of the machine epsilon of the least precise dtype (1e-6 for float64), and no
             more than 0.125.
         step: the step of the differences; by default the cube root of that epsilon, times
-            the largest element of an argument where that is above 1.
+            the largest element of an argument if that is above 1.
         seed: of the random directions.
 
     Raises:
-        DerivativeCheckError: an AssertionError that names the first derivative that is wrong,
-            lowest order first, the element of the argument that it is wrong for, and the
-            operation at fault with its line.
+        DerivativeCheckError: an AssertionError that names the first wrong derivative (lowest
+            order first), the element of the argument for which it is wrong, and the operation at
+            fault with its line.
         IntegerGradientError: if no leaf of the arguments is floating point.
 
-    A point on a kink has no central difference: choose another point.
+    At a kink, central differences do not approximate a derivative: choose another point.
 
     >>> from autojit.testing import check_grads
     >>> check_grads(lambda x: np.sin(x) * x, (np.array([0.3, 1.2]),))
@@ -72,11 +73,12 @@ def assert_no_retrace(*functions: Any) -> AbstractContextManager[None]:
 
     Args:
         functions: the functions that may not be traced; by default, all. Functions without ``jit``
-            are traced at every call, and do not count.
+            are traced at every call and do not count.
 
     Raises:
         AssertionError: from the call that traces, naming the function and the argument that
-            differed; from the end of the block if that was in another thread, or caught.
+            differed; at the end of the block, if the call was in another thread or the error was
+            caught.
 
     >>> from autojit import jit
     >>> from autojit.testing import assert_no_retrace
@@ -106,8 +108,8 @@ def assert_fused(
 ) -> None:
     """Raise AssertionError unless ``f`` compiles to ``at_most`` loop nests and library calls.
 
-    ``inside`` is the most that each of them may contain in sequential loops. Types may replace
-    arrays.
+    ``inside`` is the most loop nests and library calls that each of them may contain in sequential
+    loops. Types may replace arrays.
 
     >>> from autojit.testing import assert_fused
     >>> assert_fused(lambda x: np.sum(np.exp(x) * x), np.ones(1000))

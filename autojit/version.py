@@ -1,3 +1,3 @@
-"""The version, which is part of the name of the cache on disk."""
+"""The version of autojit, which is part of the name of the cache on disk."""
 
 VERSION = "0.1.0"

@@ -1,6 +1,6 @@
 """Functions of SciPy for traced arrays, with SciPy's names and arguments.
 
-Packages are loaded when they are first used, as SciPy's are.
+Packages are loaded when they are first used, as in SciPy.
 
 >>> import autojit
 >>> autojit.jit(autojit.scipy.special.logsumexp)([0.0, 0.0]) == np.log(2)

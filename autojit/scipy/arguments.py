@@ -1,4 +1,4 @@
-"""Arguments of SciPy's functions: as arrays, as known numbers, refused."""
+"""Conversions and checks of arguments of SciPy's functions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from autojit.tracing.source import user_source
 
 
 def floating(x: Any) -> Any:
-    """An array of floats or complex numbers, traced; whole numbers become float64."""
+    """A traced array of floats or complex numbers; integers become float64."""
     array = as_tracer(x)
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
 
 
 def known(x: Any, what: str, of: str) -> Any:
-    """An argument that the trace has to know; ConcreteValueError if it depends on traced values."""
+    """An argument that the trace must know; ConcreteValueError if it depends on traced values."""
     found = plain(with_values(x))
     if not is_traced(found):
         return found
@@ -43,12 +43,12 @@ def known(x: Any, what: str, of: str) -> Any:
 
 
 def known_integer(x: Any, what: str, of: str) -> int:
-    """The same of a whole number."""
+    """An integer argument that the trace must know, as in :func:`known`."""
     return int(np.asarray(known(x, what, of)).item())
 
 
 def floats(x: Any) -> np.ndarray:
-    """Known numbers in float64; TypeError of None, which NumPy takes for NaN."""
+    """Known numbers as float64; TypeError for None, which NumPy would convert to NaN."""
     array = np.asarray(x)
     if array.dtype.kind in "OSUMm":
         words = f"an array or a number is needed, not {x!r:.60}"
@@ -57,7 +57,7 @@ def floats(x: Any) -> np.ndarray:
 
 
 def check_method(method: Any, known: tuple[str, ...], of: str) -> None:
-    """ValueError for a method that SciPy's function does not have, although none has an effect."""
+    """Raise ValueError for a method that SciPy's function lacks; otherwise it has no effect."""
     if method is None or callable(method):
         return
     if not isinstance(method, str) or method.lower() not in known:
@@ -67,7 +67,10 @@ def check_method(method: Any, known: tuple[str, ...], of: str) -> None:
 
 
 def refused(of: str, why: str) -> AutojitError:
-    """The error for what a function does not do with traced values, and what to write."""
+    """The error for a use of a function that is not covered for traced values.
+
+    ``why`` gives the reason, and tells what to write instead.
+    """
     return UncoveredFunctionError(with_place(f"{of} of traced values: {why}", user_source()))
 
 
@@ -77,12 +80,12 @@ def last(x: Any, axis: int) -> Any:
 
 
 def unlast(x: Any, axis: int) -> Any:
-    """The last axis moved back."""
+    """The array with its last axis moved back to its place."""
     return np.moveaxis(x, -1, axis)
 
 
 def zeros(x: Any, *shape: int) -> Any:
-    """Known zeros of the dtype of an array."""
+    """Known zeros in the dtype of an array."""
     return np.zeros(shape, x.dtype)
 
 
@@ -92,7 +95,7 @@ def size(shape: Any) -> int:
 
 
 def either(x: Any) -> Any:
-    """An array of floats or complex numbers: traced inside of a trace, else NumPy's own."""
+    """An array of floats or complex numbers: traced during a trace, else NumPy's own."""
     if current_trace() is not None:
         return floating(x)
     array = np.asarray(x)
@@ -100,11 +103,11 @@ def either(x: Any) -> Any:
 
 
 def at_hand(x: Any) -> np.ndarray | None:
-    """A known array of numbers, for checks; None of what is traced."""
+    """A known array of numbers, for checks; None if it is traced."""
     return None if is_traced(x) else np.asarray(plain(x), float)
 
 
 def pad(x: Any, widths: Any, mode: str, fill: Any = 0.0) -> Any:
-    """``np.pad``, where the fill value goes with the constant mode alone."""
+    """Call ``np.pad``, with the fill value only for the constant mode."""
     how: Any = np.pad
     return how(x, widths, mode=mode, **({"constant_values": fill} if mode == "constant" else {}))

@@ -1,7 +1,7 @@
-"""SciPy's functions as the user calls them: by whatever name they were imported.
+"""The answers for SciPy's functions as the user calls them, by whatever name they were imported.
 
-A function, class or method is looked up by its identity, in a table that is made of the names in
-`registry` when something of that module of SciPy's is first called.
+A function, class or method is looked up by its identity. The table is made from the names in
+`registry` when something of a SciPy module is first called.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from .registry import FUNCTIONS, attribute, own
 
 
 def standing_for(f: Any) -> Any:
-    """What is called in the place of something of SciPy's: the answer for traced arguments, or
-    SciPy's own function, with an error that names it where it cannot take them.  All that is not
-    SciPy's is returned as it is."""
+    """The function to call in place of a function of SciPy; another f is returned as it is.
+
+    It is the answer for traced arguments, or SciPy's own function, wrapped so that an error about
+    traced arguments names it.
+    """
     f = own(f)
     inner = _inner(f)
     module = getattr(inner, "__module__", None)
@@ -51,7 +53,7 @@ def load(package: str) -> None:
 
 
 def resolved(name: str) -> Any:
-    """SciPy's function of a name in a module that is loaded; None where there is none."""
+    """SciPy's function of this name, if its module is loaded; else None."""
     parts = name.split(".")
     for length in range(len(parts) - 1, 1, -1):
         module = sys.modules.get(".".join(parts[:length]))
@@ -64,7 +66,7 @@ def resolved(name: str) -> Any:
 
 
 class _Found(NamedTuple):
-    """SciPy's function, which is held so that its id stays its own, and what answers for it."""
+    """A function of SciPy, kept alive so that its id is not reused, and the answer for it."""
 
     original: Any
     answer: Callable[..., Any]
@@ -74,14 +76,14 @@ class _Found(NamedTuple):
         if f is self.original:
             return self.answer
         owner = f.__self__ if isinstance(f, MethodType) else f
-        if isinstance(self.original, MethodType):  # a public object's, such as stats.dirichlet
+        if isinstance(self.original, MethodType):  # of a public object, such as stats.dirichlet
             same = type(owner) is type(self.original.__self__)
             return self.answer if same else functools.partial(_run_uncovered, f)
         return functools.partial(self.answer, owner)
 
 
 def _inner(f: Any) -> Any:
-    """What is looked up: the function of a method, and of an object that is called."""
+    """The function to look up: that of a method, or ``__call__`` of an object."""
     if isinstance(f, MethodType):
         return own(f.__func__)
     if isinstance(f, type) or not type(f).__module__.startswith("scipy."):
@@ -91,15 +93,17 @@ def _inner(f: Any) -> Any:
 
 
 def _loaded(package: str) -> int:
-    """How many answers there are once those for a package are registered."""
+    """Load the answers for a package; return the number of all answers."""
     load(package)
     return len(FUNCTIONS)
 
 
 @functools.cache
 def _table(module: str, count: int) -> dict[int, _Found]:
-    """The answers for the functions of a subpackage, by ids, when a module of it is loaded; of all
-    for what SciPy defines in a place of its own."""
+    """The answers for the functions of the module's subpackage, by their ids.
+
+    For a private subpackage of SciPy, these are all answers.
+    """
     package = module.split(".")[1]
     prefix = "scipy." if package.startswith("_") else f"scipy.{package}."
     table = {}
@@ -113,7 +117,7 @@ def _table(module: str, count: int) -> dict[int, _Found]:
 
 
 def _run_uncovered(f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """A call of SciPy's own function, which is named where traced arguments are refused."""
+    """Call SciPy's own function; an error about traced arguments names the function."""
     if not is_traced((args, kwargs)):
         return f(*args, **kwargs)
     try:
@@ -125,7 +129,7 @@ def _run_uncovered(f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_about_scipy(error: AutojitError) -> bool:
-    """Whether tracing has refused what SciPy's own function did, and no other function is named."""
+    """Whether the error is about the code of SciPy's own function, and names no other function."""
     return isinstance(error, TracingError) and not str(error).startswith("scipy.")
 
 
@@ -137,7 +141,7 @@ def _refusal(f: Any, error: Exception) -> UncoveredFunctionError:
 
 
 def uncovered(package: str, name: str) -> NoReturn:
-    """Raise the error for a function of SciPy's that is not covered."""
+    """Raise the error for a function of SciPy that is not covered."""
     raise _error_about(package, name)
 
 

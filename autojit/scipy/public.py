@@ -1,7 +1,7 @@
-"""What SciPy has under a public name, for packages of ours that do not define all of it.
+"""SciPy's public names, for packages of autojit that do not define all of them.
 
-The ufuncs of ``scipy.special`` and the distributions of ``scipy.stats`` are SciPy's own objects:
-they take traced arrays as they are.
+The ufuncs of ``scipy.special`` and the distributions of ``scipy.stats`` are SciPy's own objects,
+which take traced arrays as they are.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .registry import FUNCTIONS, original
 def under_scipys_names(
     package: str, not_covered: Container[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` for the module that stands beside ``scipy.<package>``.
+    """``__getattr__`` and ``__dir__`` for the counterpart of the module ``scipy.<package>``.
 
-    A name that SciPy has and autojit does not cover is an AttributeError that says so.
+    For a name that SciPy has and autojit does not cover, they raise an AttributeError that says so.
     """
     theirs = f"scipy.{package}"
 

@@ -1,7 +1,7 @@
-"""The table of SciPy's functions that autojit answers for on traced arrays.
+"""The table of SciPy's functions for which autojit answers on traced arrays.
 
-Each has SciPy's name and arguments.  Where nothing is traced, SciPy's own function is called,
-which is imported then.  `names` finds the answer for what the user calls by SciPy's own name.
+Each entry has SciPy's name and arguments. If nothing is traced, it imports and calls SciPy's own
+function. `names` finds the answer when the user calls a function by SciPy's own name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .arguments import refused
 F = TypeVar("F", bound=Callable[..., Any])
 K = TypeVar("K", bound=type)
 
-#: SciPy's public name -> what answers for it, with the same signature.
+#: SciPy's public names -> the functions that answer for them, with the same signatures.
 FUNCTIONS: dict[str, Callable[..., Any]] = hooks.scipys_functions
 
 #: The attribute in which a stand-in holds SciPy's own function.
@@ -45,17 +45,17 @@ OWN = "__scipys_own__"
 def answers(
     name: str, *, tuples: tuple[str, ...] = (), callables: bool = False, always: bool = False
 ) -> Callable[[F], F]:
-    """Register what answers for a function of SciPy, such as ``"scipy.linalg.expm"``.
+    """Register a function that answers for one of SciPy, such as ``"scipy.linalg.expm"``.
 
-    The function is called only where an argument is traced; with ``callables`` also in a trace
-    where an argument is a function that returns something traced, and with ``always`` in any
-    trace, since what it calls may close over traced arrays.  It is given traced arrays in the
-    place of arrays that were written to and of lists of traced numbers; the arguments named in
-    ``tuples`` stay as they are.
+    It is called only if an argument is traced. With ``callables``, it is also called during a
+    trace if an argument is a function that returns a traced value. With ``always``, it is called
+    during each trace, because functions that it calls may close over traced arrays. It gets traced
+    arrays instead of arrays that were written to and of lists of traced numbers; the arguments
+    named in ``tuples`` stay as they are.
 
-    A class is registered as a function that makes objects of ours.  A method of a class
-    (``"scipy.interpolate.PPoly.__call__"``) is given SciPy's object first; a method of a public
-    object (``"scipy.stats.dirichlet.logpdf"``) is not.
+    A class is registered as a function that returns objects of autojit's class. A method of a class
+    (``"scipy.interpolate.PPoly.__call__"``) gets SciPy's object as its first argument; a method of
+    a public object (``"scipy.stats.dirichlet.logpdf"``) does not.
     """
 
     def register(function: F) -> F:
@@ -91,7 +91,7 @@ def answers(
 
 
 def _theirs(error: Exception, name: str, args: Any, kwargs: Any) -> Exception | None:
-    """SciPy's own error, where the arguments are none that SciPy takes and ours does not say so."""
+    """SciPy's own error if SciPy refuses the arguments too; None for errors of autojit or users."""
     if isinstance(error, AutojitError) or is_from_user(error):
         return None
     theirs = their_refusal(original(name), args, kwargs)
@@ -103,7 +103,7 @@ def _theirs(error: Exception, name: str, args: Any, kwargs: Any) -> Exception | 
 def _without_defaults(
     name: str, function: Callable[..., Any], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """The keywords without those that only SciPy's function has, where they have its default."""
+    """The keywords without those that only SciPy's function has, which must have their defaults."""
     unknown = kwargs.keys() - _parameters(function).keys() if kwargs else ()
     if not unknown or any(p.kind is p.VAR_KEYWORD for p in _parameters(function).values()):
         return kwargs
@@ -124,7 +124,7 @@ def _may_use_traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def answers_class(name: str) -> Callable[[K], K]:
-    """Register a class of ours, which stands for SciPy's where it is made of traced arrays."""
+    """Register a class that replaces SciPy's if an object is made of traced arrays."""
 
     def register(kind: K) -> K:
         def make(*args: Any, **kwargs: Any) -> Any:
@@ -137,11 +137,11 @@ def answers_class(name: str) -> Callable[[K], K]:
 
 
 class _TracedResultError(Exception):
-    """A function that was given known arguments returns something traced."""
+    """Raised if a function with known arguments returns a traced value."""
 
 
 def _guarded(x: Any) -> Any:
-    """Functions, also in tuples, lists and dicts, that raise where their results are traced."""
+    """The functions, also in tuples, lists and dicts, changed to raise if a result is traced."""
     if type(x) in (tuple, list):
         return type(x)(_guarded(item) for item in x)
     if type(x) is dict:
@@ -162,7 +162,7 @@ def _guarded(x: Any) -> Any:
 
 @functools.cache
 def original(name: str) -> Any:
-    """SciPy's function, class or method of a name."""
+    """SciPy's function, class or method of this name."""
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1):
         try:
@@ -174,14 +174,14 @@ def original(name: str) -> Any:
 
 
 def attribute(owner: Any, path: list[str]) -> Any:
-    """What an object has at a path of names; never a stand-in."""
+    """The attribute of an object at a path of names; never a stand-in."""
     for part in path:
         owner = own(getattr(owner, part))
     return owner
 
 
 def own(f: Any) -> Any:
-    """SciPy's own function in the place of its stand-in; all else as it is."""
+    """SciPy's own function if f is a stand-in for it; else f itself."""
     inner = f.__func__ if isinstance(f, MethodType) else f
     known = getattr(inner, "__dict__", None)
     found = known.get(OWN) if isinstance(known, dict) else None

@@ -1,4 +1,4 @@
-"""Arguments that are integers in truth, whatever their dtype: there is no derivative by them."""
+"""Arguments that are integers in any dtype, so that there is no derivative by them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autojit.tracing.tracer import Tracer
 
 
 def without_derivative(x: Any) -> Any:
-    """A count or an order as it is; a derivative by it is refused.
+    """A count or an order, unchanged; a derivative by it is refused.
 
     >>> from autojit import grad
     >>> from scipy.stats import bernoulli

@@ -1,7 +1,7 @@
-"""Initial value problems with their derivatives: through the steps, or by the adjoint equation.
+"""Initial value problems and their derivatives, through the steps or by the adjoint equation.
 
-With a cotangent a(t) of y, the adjoint equation is ``a' = -a df/dy``; the cotangent of a parameter
-p is the integral of ``a df/dp`` backwards in time (Pontryagin et al. 1962; Chen, Rubanova,
+For a cotangent a(t) of y, the adjoint equation is ``a' = -a df/dy``. The cotangent of a parameter p
+is the integral of ``a df/dp`` backwards in time (Pontryagin et al. 1962; Chen, Rubanova,
 Bettencourt, Duvenaud, "Neural Ordinary Differential Equations", 2018, appendix B).
 """
 
@@ -25,7 +25,7 @@ from .runge_kutta import REACHED, Settings, Solution, integrate
 
 
 class Problem(NamedTuple):
-    """The problem ``y' = slope(t, y)`` from t0 to t1, with the times of the wanted states."""
+    """The problem ``y' = slope(t, y)`` from t0 to t1, and the times of the requested states."""
 
     slope: Callable[[Any, Any], Any]
     t0: Any
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 def discrete(problem: Problem) -> Solution:
     """The solution, differentiated through its steps.
 
-    The variable is the time since t0, so that there is only one direction.
+    The variable is the time since t0, so there is only one direction.
     """
     slope, y0 = problem.slope, problem.y0
     real = np.empty(0, y0.dtype).real.dtype
@@ -58,7 +58,7 @@ def _as(x: Any, dtype: np.dtype) -> Any:
 
 
 def continuous(problem: Problem) -> Solution:
-    """The solution; its derivative in reverse mode is by the adjoint equation."""
+    """The solution, whose derivative in reverse mode comes from the adjoint equation."""
     closed = _Closed(problem)
     settings = problem.settings
 
@@ -95,7 +95,7 @@ def _pulled(closed: _Closed, stored: Any, seeds: Any, settings: Settings) -> tup
     before = np.concatenate([t0[None], times[:-1]])
 
     def segment(carry: Any, row: Any) -> Any:
-        """From one time back to the one before it."""
+        """Go from one time back to the one before it."""
         cotangent, sums = carry
         t, t_before, y, seed = row
         to_t = np.real(np.sum(seed * slope(t, y)))
@@ -112,7 +112,7 @@ def _pulled(closed: _Closed, stored: Any, seeds: Any, settings: Settings) -> tup
 
 
 class _Closed:
-    """The slope as a program; what it closes over and may be differentiated by, as parameters."""
+    """The slope as a program; its parameters are the floating-point values that it closes over."""
 
     def __init__(self, problem: Problem) -> None:
         real = np.empty(0, problem.y0.dtype).real.dtype
@@ -140,7 +140,7 @@ class _Closed:
 
 
 class _Wide:
-    """The state, its cotangent and those of the parameters as one vector."""
+    """The state, its cotangent and the cotangents of the parameters, as one vector."""
 
     def __init__(self, closed: _Closed, parameters: Sequence[Any], y0: Any) -> None:
         self.closed, self.parameters, self.y0 = closed, list(parameters), y0
@@ -172,7 +172,7 @@ class _Wide:
         return self.joined(slope, -to_y, -together)
 
     def settings(self, settings: Settings) -> Settings:
-        """The same tolerances, for all that is integrated."""
+        """The settings for the whole vector: the least ``atol``, and no given first step."""
         return settings._replace(atol=float(np.min(settings.atol)), first_step=None)
 
     def cotangents(self, sums: Any) -> list[Any]:

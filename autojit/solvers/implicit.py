@@ -1,6 +1,6 @@
-"""Solutions of equations, with the derivatives that the equations give.
+"""Solutions of equations, with the derivatives that follow from the equations.
 
-``custom_root`` and ``custom_linear_solve`` are those of ``jax.lax``.
+``custom_root`` and ``custom_linear_solve`` are like those of ``jax.lax``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Unknown:
         self.of = of
         for leaf, path in zip(self.leaves, self.paths, strict=True):
             pytrees.check_argument(leaf, path, f"{of}, with settings in closures")
-        # A Python number is an array here: it keeps its dtype.
+        # A Python number counts as an array: it keeps its dtype.
         self.types = [LeafType(leaf_type(leaf).type, None) for leaf in self.leaves]
         for (type, _), path in zip(self.types, self.paths, strict=True):
             if not type.is_inexact:
@@ -55,9 +55,7 @@ class _Unknown:
         return pytrees.unflatten(self.structure, leaves)
 
     def matched(self, tree: Any, what: str) -> list[Any]:
-        """The leaves of a function's result, which must have the structure and types of the
-        unknown.
-        """
+        """The leaves of a function's result, checked to have the unknown's structure and types."""
         wanted = Wanted(self.structure, [t.type for t in self.types], self.paths, what)
         return matched(tree, wanted, zeros=False)
 
@@ -67,7 +65,7 @@ class _Unknown:
     def body(
         self, f: Callable[..., Any], call: Callable[..., Any], name: str, *, repeat: int = 1
     ) -> Body:
-        """``call(f, trees like the unknown…)`` traced; it returns leaves."""
+        """Trace ``call(f, trees like the unknown…)``, which returns leaves."""
         n = len(self.leaves)
 
         def run(g: Callable[..., Any], leaves: Sequence[Any]) -> Any:
@@ -115,31 +113,30 @@ def custom_root(
     tangent_solve: Callable[..., Any],
     has_aux: bool = False,
 ) -> Any:
-    """The root of a function, differentiated by all that the function closes over.
+    """The root of a function, with derivatives by everything that the function closes over.
 
     Args:
-        f: a function of a tree of arrays that returns such a tree; the root is where it is 0.
+        f: a function from a tree of arrays to a tree like it; the root is where the result is 0.
         initial_guess: where the search begins; it has no influence on derivatives.
         solve: ``solve(f, initial_guess)`` finds the root. It may contain anything that can be
-            traced, also loops; it is not differentiated.
-        tangent_solve: ``tangent_solve(g, y)`` solves ``g(x) = y`` for the linear function g that
-            is f linearised at the root. Reverse mode transposes it: it is made of linear
-            operations, or of ``custom_linear_solve``. For scalars, ``lambda g, y: y / g(1.0)``.
-        has_aux: whether ``solve`` returns ``(root, auxiliary)``; what is auxiliary has no
+            traced, including loops; it is not differentiated.
+        tangent_solve: ``tangent_solve(g, y)`` solves ``g(x) = y``, where the linear function g is f
+            linearised at the root. Reverse mode transposes it, so it must consist of linear
+            operations, or of ``custom_linear_solve``. For scalars: ``lambda g, y: y / g(1.0)``.
+        has_aux: whether ``solve`` returns ``(root, auxiliary)``; the auxiliary result has no
             derivative.
 
     Returns:
         The root, or ``(root, auxiliary)``.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where a function returns something unlike the
-            guess.
-        DerivativeError: in reverse mode, where ``tangent_solve`` is not linear.
+        StructureError, ShapeError, DtypeError: if a function's result is not like the guess.
+        DerivativeError: in reverse mode, if ``tangent_solve`` is not linear.
 
-    From f(x, c) = 0 follows df/dx dx = -df/dc dc (the implicit function theorem).
+    f(x, c) = 0 implies df/dx dx = -df/dc dc (the implicit function theorem).
 
     >>> from autojit import custom_root, grad
-    >>> def root(a):                       # of x ** 2 = a, by a formula for once
+    >>> def root(a):                       # of x ** 2 = a; here, solve is a formula
     ...     f = lambda x: x * x - a
     ...     return custom_root(f, 1.0, lambda f, x: a ** 0.5, lambda g, y: y / g(1.0))
     >>> grad(root)(4.0)
@@ -183,26 +180,26 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The solution of ``matvec(x) = b``, differentiated by b and by what ``matvec`` closes over.
+    """The solution of ``matvec(x) = b``, with derivatives by b and by what ``matvec`` closes over.
 
     Args:
-        matvec: a linear function from trees of arrays like b to such trees.
+        matvec: a linear function from trees of arrays like b to trees like b.
         b: the right side.
-        solve: ``solve(matvec, b)`` finds the solution. It may be written in any way that is
-            traced, loops included; its derivative is not asked for.
-        transpose_solve: ``transpose_solve(vecmat, b)`` does that for the transposed function.
+        solve: ``solve(matvec, b)`` finds the solution. It may contain anything that can be traced,
+            including loops; it is not differentiated.
+        transpose_solve: ``transpose_solve(vecmat, b)`` does the same for the transposed function.
             Reverse mode needs it.
-        symmetric: whether matvec is its own transpose; then ``solve`` serves for both.
-        has_aux: whether the solvers return ``(solution, auxiliary)``; what is auxiliary has no
+        symmetric: whether matvec is its own transpose; then ``solve`` is used for both.
+        has_aux: whether the solvers return ``(solution, auxiliary)``; the auxiliary result has no
             derivative.
 
     Returns:
         The solution, or ``(solution, auxiliary)``.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where a function returns something unlike b.
-        DerivativeError: where ``matvec`` is not linear, or reverse mode has no solver. A constant
-            that ``matvec`` adds to its result is not seen.
+        StructureError, ShapeError, DtypeError: if a function's result is not like b.
+        DerivativeError: if ``matvec`` is not linear, or if reverse mode has no solver. A constant
+            that ``matvec`` adds to its result is not noticed.
 
     >>> import numpy as np
     >>> from autojit import custom_linear_solve, grad
@@ -254,7 +251,7 @@ def custom_linear_solve(
 
 
 def _transposed(body: Body, unknown: _Unknown) -> Callable[..., Any]:
-    """The transposed linear function; DerivativeError where the function is not linear."""
+    """The transpose of a linear function; raises DerivativeError if it is not linear."""
     program = body.program
     ordered = Program([*body.bound, *body.own], program.ops, program.outputs, name=program.name)
     backward = transpose(ordered, len(body.captured))
@@ -276,27 +273,27 @@ def fixed_point(
     tol: float | None = None,
     max_steps: int = 10_000,
 ) -> Any:
-    """The x with ``x = f(x)``, by iteration; differentiated by all that ``f`` closes over.
+    """The x with ``x = f(x)``, by iteration, with derivatives by everything that ``f`` closes over.
 
     Args:
-        f: a contraction: a function of a tree of floating-point arrays that returns such a tree.
+        f: a contraction from a tree of floating-point arrays to a tree like it.
         init: where the iteration begins; it has no influence on derivatives.
-        tol: the iteration ends when no element changes by more than ``tol * (1 + m)``, with m
-            the largest modulus of an element. By default the machine epsilon to the power 3/4,
-            which is 2e-12 for float64.
-        max_steps: an iteration that has not ended by then gives NaN everywhere.
+        tol: the iteration ends when no element changes by more than ``tol * (1 + m)``, where m is
+            the largest modulus of an element. The default is the machine epsilon to the power 3/4,
+            2e-12 for float64.
+        max_steps: the most steps; if the iteration has not ended by then, the result is NaN.
 
     Returns:
         The fixed point, a tree like ``init``.
 
     Raises:
-        StructureError, ShapeError, DtypeError: where ``f`` returns something unlike ``init``.
+        StructureError, ShapeError, DtypeError: if the result of ``f`` is not like ``init``.
 
-    Derivatives come from the equation and not from the steps (the implicit function theorem).
-    They take the same kind of iteration: in reverse mode ``w = ct + J^T w``, with J the
+    Derivatives come from the equation, not from the steps (the implicit function theorem). They
+    take an iteration of the same kind. In reverse mode, it is ``w = ct + J^T w``, where J is the
     derivative of f at the fixed point, until no element changes by more than ``tol`` times the
-    largest; memory does not grow with the number of steps. The error is about the last change
-    over 1 - c for a contraction by c.
+    largest. Memory does not grow with the number of steps. For a contraction by c, the error is
+    about the last change divided by 1 - c.
 
     >>> import numpy as np
     >>> from autojit import fixed_point, grad
@@ -323,7 +320,7 @@ def fixed_point(
         return _iterated(step, x, 1.0, tol, max_steps)
 
     def series(a: Callable[..., Any], b: Any) -> Any:
-        """x = b + (1 - a) x, which is Neumann's series."""
+        """Solve a x = b by the iteration x = b + (1 - a) x (Neumann's series)."""
         more = lambda x: _mapped(lambda b, x, y: b + (x - y), b, x, a(x))  # noqa: E731
         return _iterated(more, b, 0.0, tol, max_steps)
 
@@ -338,7 +335,7 @@ def _array(x: Any, kind: LeafType) -> Any:
 
 
 def _mapped(f: Callable[..., Any], *alike: Any) -> Any:
-    """A function of the leaves of trees of one structure."""
+    """Apply a function to the leaves of trees of the same structure."""
     leaves = [pytrees.flatten(tree)[0] for tree in alike]
     structure = pytrees.flatten(alike[0])[1]
     return pytrees.unflatten(structure, [f(*row) for row in zip(*leaves, strict=True)])
@@ -352,9 +349,9 @@ def _largest(tree: Any) -> Any:
 def _iterated(
     step: Callable[..., Any], start: Any, floor: float, tol: float, max_steps: int
 ) -> Any:
-    """``x = step(x)`` until no element changes by more than ``tol`` times the size of x.
+    """Repeat ``x = step(x)`` until no element changes by more than ``tol`` times the size of x.
 
-    NaN where that does not happen within so many steps.
+    The result is NaN if that does not happen within ``max_steps``.
     """
 
     def body(state: Any) -> Any:
@@ -362,7 +359,7 @@ def _iterated(
         new = step(x)
         change = _largest(_mapped(lambda a, b: a - b, new, x))
         bound = tol * (floor + _largest(new))
-        return n + 1, new, change > bound, change <= bound  # neither for NaN
+        return n + 1, new, change > bound, change <= bound  # both are False for NaN
 
     _, x, _, found = while_loop(
         lambda state: np.logical_and(state[0] < max_steps, state[2]), body, (0, start, True, False)

@@ -1,12 +1,12 @@
 """Explicit Runge-Kutta methods in one variable s that grows from 0, for one flat vector.
 
-``rk4`` takes fixed steps.  ``dopri5`` is the pair of orders 5 and 4 of Dormand and Prince
-(J. Comp. Appl. Math. 6 (1980), 19-26) with the step control, the first step and the dense output
-of Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I" (2nd ed., 1993), II.4
-to II.6, and the constants of their code DOPRI5.
+``rk4`` takes fixed steps. ``dopri5`` is the pair of orders 5 and 4 of Dormand and Prince (J. Comp.
+Appl. Math. 6 (1980), 19-26), with the step control, the first step and the dense output of Hairer,
+Norsett and Wanner, "Solving Ordinary Differential Equations I" (2nd ed., 1993), II.4 to II.6, and
+the constants of their code DOPRI5.
 
-The derivative is that of the solution along the steps taken: their lengths, and which of them were
-rejected, are held fixed (Bock's internal numerical differentiation).
+The derivative is that of the solution along the steps taken. The lengths and the rejections of
+steps are held fixed (Bock's internal numerical differentiation).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from autojit.transformations.derivatives import stop_gradient
 #: ``g(s, y)``: the derivative of the vector y by s.
 Slope = Callable[[Any, Any], Any]
 
-#: Nodes, weights of the stages, and of the error (5th minus 4th order); the weights of the last
-#: stage are those of the solution, so it is the first stage of the next step.
+#: The nodes, and the weights of the stages and of the error (5th minus 4th order). The weights of
+#: the last stage are those of the solution, so it is the first stage of the next step.
 NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 STAGES: tuple[tuple[float, ...], ...] = (
     (),
@@ -45,12 +45,12 @@ DENSE = (
 SAFETY, BETA, LEAST, MOST = 0.9, 0.04, 0.2, 10.0
 ALPHA = 0.2 - 0.75 * BETA
 
-#: What becomes of a solution.
+#: The status of a solution.
 REACHED, TOO_SMALL, TOO_MANY, OUTSIDE = 0, -1, -2, -3
 
 
 class Settings(NamedTuple):
-    """How to integrate: tolerances and limits of ``dopri5``, steps an interval of ``rk4``."""
+    """How to integrate: tolerances and limits of ``dopri5``, and steps per interval of ``rk4``."""
 
     method: str
     rtol: float
@@ -62,7 +62,7 @@ class Settings(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The vector at each target (NaN where it was not reached), and what it took."""
+    """The vector at each target (NaN where it was not reached), the work done, and the status."""
 
     y: Any
     nfev: Any
@@ -78,7 +78,7 @@ def integrate(g: Slope, targets: Any, end: Any, y0: Any, settings: Settings) -> 
 
 
 def _weighted(weights: tuple[float, ...], slopes: list[Any]) -> Any:
-    """A sum of slopes; in the dtype of the slopes."""
+    """The weighted sum of slopes, in their dtype."""
     terms = [k * w for w, k in zip(weights, slopes, strict=False) if w]
     total = terms[0]
     for term in terms[1:]:
@@ -90,7 +90,7 @@ def _weighted(weights: tuple[float, ...], slopes: list[Any]) -> Any:
 
 
 def rk4(g: Slope, targets: Any, y0: Any, settings: Settings) -> Solution:
-    """The classical method of Kutta (1901), with so many equal steps between targets."""
+    """The classical method of Kutta (1901), with ``n_steps`` equal steps between targets."""
     n = settings.n_steps
 
     def interval(carry: Any, target: Any) -> Any:
@@ -138,7 +138,7 @@ class _State(NamedTuple):
 
 
 def dopri5(g: Slope, targets: Any, end: Any, y0: Any, settings: Settings) -> Solution:
-    """Steps up to the end, and interpolation within them; a failure leaves NaN."""
+    """Take steps up to the end, and interpolate within them; a failure leaves NaN."""
     last = stop_gradient(end)
     if np.ndim(settings.atol):
         settings = settings._replace(atol=np.asarray(settings.atol, targets.dtype))
@@ -154,7 +154,7 @@ def dopri5(g: Slope, targets: Any, end: Any, y0: Any, settings: Settings) -> Sol
         there = np.logical_and(state.s >= goal, goal >= state.before)
         y = _interpolated(state.dense, (target - state.before) / state.width)
         known = np.where(there, 0 * goal + 1, np.nan)
-        return state, (y * known, there)  # a product: its derivatives are NaN too
+        return state, (y * known, there)  # a product, so that its derivatives are NaN too
 
     state, (ys, there) = scan(until, start, targets)
     failed = np.where(state.status == REACHED, OUTSIDE, state.status)
@@ -176,7 +176,7 @@ def _start(g: Slope, y0: Any, end: Any, settings: Settings) -> _State:
         rejected=False,
         before=zero,
         width=zero + 1,
-        # At the start the interpolant is the tangent.
+        # At the start, the interpolant is the tangent.
         dense=np.stack([y0, slope, nothing, nothing, nothing]),
         steps=np.int64(0),
         nfev=np.int64(2 if tried else 1),
@@ -185,14 +185,14 @@ def _start(g: Slope, y0: Any, end: Any, settings: Settings) -> _State:
 
 
 def _norm(x: Any, scale: Any) -> Any:
-    """The root of the mean of squares; 0 of nothing."""
+    """The root mean square of ``x / scale``; 0 if x is empty."""
     if x.shape[0] == 0:
         return 0 * np.sum(scale)
     return np.sqrt(np.mean(np.abs(x / scale) ** 2))
 
 
 def _first_step(g: Slope, y0: Any, slope: Any, end: Any, settings: Settings) -> Any:
-    """A guess of the first step (Hairer, Norsett and Wanner, II.4)."""
+    """A guess of the first step's length (Hairer, Norsett and Wanner, II.4)."""
     y, k = stop_gradient(y0), stop_gradient(slope)
     scale = settings.atol + settings.rtol * np.abs(y)
     d0, d1 = _norm(y, scale), _norm(k, scale)
@@ -207,12 +207,12 @@ def _first_step(g: Slope, y0: Any, slope: Any, end: Any, settings: Settings) -> 
         flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / np.where(flat, 1.0, largest)) ** (1 / 5)
     )
     h = np.minimum(np.minimum(100 * h0, h1), end)
-    # Where the slope is NaN: a step that fails, and is seen to.
+    # If the slope is NaN, take a step that is certain to fail.
     return np.where(np.isfinite(h), h, 1e-3 * end)
 
 
 def _attempt(g: Slope, state: _State, end: Any, settings: Settings) -> _State:
-    """One step tried: taken if its error is small, and the next one's length either way."""
+    """Try one step, take it if its error is small, and set the length of the next one."""
     rest = end - state.s
     h = np.minimum(state.h, rest)
     slopes = [state.slope]
@@ -222,7 +222,7 @@ def _attempt(g: Slope, state: _State, end: Any, settings: Settings) -> _State:
     error = stop_gradient(_weighted(ERROR, slopes) * h)
     size = np.maximum(np.abs(stop_gradient(state.y)), np.abs(stop_gradient(y)))
     norm = _norm(error, settings.atol + settings.rtol * size)
-    taken = norm <= 1  # not if it is NaN
+    taken = norm <= 1  # False if it is NaN
     growth = _growth(norm, taken, state)
     steps = state.steps + 1
     floor = 10 * np.finfo(h.dtype).eps * state.s + 1e-20 * end
@@ -265,7 +265,7 @@ def _dense(old: Any, new: Any, slopes: list[Any], h: Any) -> Any:
 
 
 def _interpolated(dense: Any, x: Any) -> Any:
-    """The interpolant, where x runs from 0 to 1 over the step."""
+    """The interpolant at x, which runs from 0 to 1 over the step."""
     rest = 1 - x
     inner = dense[3] + dense[4] * rest
     return dense[0] + (dense[1] + (dense[2] + inner * x) * rest) * x

@@ -1,9 +1,9 @@
 """Searches for roots and minima in compiled code, and their derivatives.
 
-Searches are loops of the compiled program: Newton's steps, damped as Levenberg and Marquardt do it,
-and Chandrupatla's method between two signs (Adv. Eng. Software 28 (1997), 145-149).  The derivative
-comes from the equation that the result solves (the implicit function theorem), whatever the search
-did.  A search that does not succeed gives NaN, and so do its derivatives.
+Searches are loops of the compiled program: Newton steps, damped as by Levenberg and Marquardt, and
+Chandrupatla's method between places with different signs (Adv. Eng. Software 28 (1997), 145-149).
+The derivative comes from the equation that the result solves (the implicit function theorem), not
+from the search. If a search does not succeed, its result and its derivatives are NaN.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from autojit.transformations.jacobians import jacfwd
 
 from .implicit import custom_root
 
-#: Steps of a damped search; full steps at its end, which take its error to a rounding.
+#: The most steps of a damped search; the full steps at its end, which reduce the error to rounding.
 MOST_STEPS, LAST_STEPS = 500, 2
-#: The damping at the start, and where a search gives up.
+#: The damping at the start, the one at which a search gives up, and the least one.
 FIRST_DAMPING, MOST_DAMPING, LEAST_DAMPING = 1e-3, 1e16, 1e-14
 
 Function = Callable[[Any], Any]
 
 
 def rooted(f: Function, found: Any) -> Any:
-    """A vector with f(x) = 0 that was found, with its derivatives."""
+    """The vector x with f(x) = 0 that was found, with its derivatives."""
 
     def tangent(derivative: Function, y: Any) -> Any:
         return np.linalg.solve(vmap(derivative)(np.eye(y.shape[0])).T, y)
@@ -39,7 +39,7 @@ def rooted(f: Function, found: Any) -> Any:
 
 
 def rooted_elements(f: Function, found: Any) -> Any:
-    """The same where each element of f(x) depends on its own element of x."""
+    """Like `rooted`, if each element of f(x) depends only on the same element of x."""
 
     def tangent(derivative: Function, y: Any) -> Any:
         return y / derivative(np.ones(y.shape))
@@ -50,9 +50,9 @@ def rooted_elements(f: Function, found: Any) -> Any:
 def damped(
     x0: Any, value: Function, step: Callable[[Any, Any], tuple[Any, Any]], tolerance: float
 ) -> tuple[Any, Any]:
-    """``(x, steps)``: steps that lower a value, with more damping after one that does not.
+    """``(x, steps)`` after steps that lower a value; a step that does not increases the damping.
 
-    ``step(x, damping)`` gives the step and the size of what should vanish.
+    ``step(x, damping)`` returns the step and the size of the vector that should vanish.
     """
 
     def attempt(state: Any) -> Any:
@@ -81,7 +81,7 @@ def damped(
 
 
 def newton_steps(f: Function, x: Any) -> tuple[Any, Any]:
-    """Full steps, and how long the last one is."""
+    """Take full Newton steps; return x and the length of the last step."""
     move = x
     for _ in range(LAST_STEPS):
         move = np.linalg.solve(jacfwd(f)(x), f(x))
@@ -110,7 +110,7 @@ def minimize_smooth(f: Function, x0: Any, tolerance: float) -> tuple[Any, Any, A
 
     def step(x: Any, damping: Any) -> tuple[Any, Any]:
         g, hessian = slope(x), jacfwd(slope)(x)
-        # Curvatures by their sizes, so that each step goes downhill.
+        # Use the absolute values of curvatures, so that each step goes downhill.
         curvatures, axes = np.linalg.eigh(hessian)
         sizes = np.abs(curvatures)
         sizes = sizes + damping * np.max(sizes) + 1e-300
@@ -146,7 +146,7 @@ def least_squares_smooth(r: Function, x0: Any, tolerance: float) -> tuple[Any, A
 def newton_elements(
     f: Function, slope: Function | None, x0: Any, tol: float, rtol: float, most: int
 ) -> tuple[Any, Any, Any]:
-    """``(x, whether it was found, steps)`` by Newton's method, for each element on its own."""
+    """``(x, whether it was found, steps)`` by Newton's method, separately for each element."""
 
     def moved(x: Any) -> Any:
         if slope is not None:
@@ -185,8 +185,8 @@ def between(f: Function, a: Any, b: Any, xtol: float, rtol: float, most: int) ->
         best = np.where(np.abs(fa) < np.abs(fb), a, b)
         tolerance = 2 * rtol * np.abs(best) + xtol
         width = np.abs(b - a)
-        # A step is no shorter than half of the tolerance, so that the root gets between two places
-        # also where all steps come from one side.
+        # A step is no shorter than half of the tolerance, so that the root is enclosed even if all
+        # steps come from one side.
         least = 0.5 * tolerance / np.where(width == 0, 1.0, width)
         done = np.logical_or(np.minimum(np.abs(fa), np.abs(fb)) == 0, width <= tolerance)
         t = np.clip(_interpolated(a, fa, b, fb, c, fc), least, np.maximum(1 - least, least))
@@ -202,7 +202,7 @@ def between(f: Function, a: Any, b: Any, xtol: float, rtol: float, most: int) ->
 
 
 def _interpolated(a: Any, fa: Any, b: Any, fb: Any, c: Any, fc: Any) -> Any:
-    """The share of the way from a to b that inverse quadratic interpolation gives, or one half."""
+    """The share of the way from a to b by inverse quadratic interpolation, or one half."""
     xi = (a - b) / np.where(c == b, 1.0, c - b)
     phi = (fa - fb) / np.where(fc == fb, 1.0, fc - fb)
     good = np.logical_and(phi**2 < xi, (1 - phi) ** 2 < 1 - xi)

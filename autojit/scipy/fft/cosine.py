@@ -1,8 +1,8 @@
 """The cosine and sine transforms of ``scipy.fft``, each by one Fourier transform.
 
-Definitions and norms are those of SciPy's manual.  Types 2 and 3 are one real transform of n points
-(J. Makhoul, "A fast cosine transform in one and two dimensions", 1980); type 1 is one of the signal
-that is continued evenly or oddly.
+Definitions and norms are those of SciPy's manual. Types 2 and 3 take one real transform of n points
+(J. Makhoul, "A fast cosine transform in one and two dimensions", 1980). Type 1 takes one transform
+of the signal's even or odd extension.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OfTypes = dict[str, dict[int, T]]
 #: The type of the inverse transform.
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
-# -- without a norm, along the last axis ---------------------------------------
+# -- transforms without a norm, along the last axis ----------------------------
 
 
 def _phases(like: Any, angles: Any) -> Any:
@@ -42,7 +42,7 @@ def _unscaled(x: Any, n: int, kind: str) -> Any:
 
 
 def _signs(x: Any) -> Any:
-    """Every second number negated."""
+    """The numbers, every second one negated."""
     return x * (1 - 2 * (np.arange(x.shape[-1]) % 2)).astype(x.dtype)
 
 
@@ -69,7 +69,7 @@ def _cosine_2(x: Any) -> Any:
 def _cosine_3(x: Any) -> Any:
     n = x.shape[-1]
     half = n // 2 + 1
-    # x[n - k] is the imaginary part of number k; that of number 0 is not read.
+    # x[n - k] is the imaginary part of element k; that of element 0 is not read.
     turned: Any = np.roll(_reversed(x), 1, -1)[..., :half]
     spectrum = x[..., :half] - turned * complex_of(x.dtype).type(1j)
     spectrum = spectrum * _phases(x, np.pi * np.arange(half) / (2 * n))
@@ -83,7 +83,7 @@ def _cosine_3(x: Any) -> Any:
 
 def _cosine_4(x: Any) -> Any:
     n = x.shape[-1]
-    if n % 2:  # twice as many numbers, of which half are zeros
+    if n % 2:  # twice as many numbers, half of them zeros
         turned = x * _phases(x, -np.pi * np.arange(n) / (2 * n))
         wide: Any = np.concatenate([turned, np.zeros_like(turned)], axis=-1)
         made = _unscaled(wide, 2 * n, "forward")[..., :n]
@@ -119,9 +119,9 @@ _SINE: dict[int, Callable[[Any], Any]] = {1: _sine_1, 2: _sine_2, 3: _sine_3, 4:
 
 # -- norms ---------------------------------------------------------------------
 
-#: By family and type: by how many points half of the signal's period differs from its length, and
-#: which numbers are taken times the root of two before, and over it afterwards, so that the
-#: transform is orthogonal.
+#: By family and type: half of the signal's period minus its length; and, for an orthogonal
+#: transform, the places of numbers to multiply by the root of two before it, and the places of
+#: numbers to divide by the root of two after it.
 _PERIOD: _OfTypes[int] = {"cosine": {1: -1}, "sine": {1: 1}}
 _BEFORE: _OfTypes[tuple[int, ...]] = {"cosine": {1: (0, -1), 3: (0,)}, "sine": {3: (-1,)}}
 _AFTER: _OfTypes[tuple[int, ...]] = {"cosine": {1: (0, -1), 2: (0,)}, "sine": {2: (-1,)}}
@@ -138,13 +138,13 @@ def _scaled_at(x: Any, places: tuple[int, ...], by: float) -> Any:
 def _transformed(
     family: str, x: Any, type: int, axis: int, norm: Any, orthogonalize: Any, forward: bool
 ) -> Any:
-    """Along one axis, with a norm; the family is that of cosines or of sines."""
+    """A transform along one axis, with a norm; the family is "cosine" or "sine"."""
     functions = _COSINE if family == "cosine" else _SINE
     if type not in functions:
         raise ValueError(f"the type of a cosine or sine transform is 1, 2, 3 or 4; got {type!r}")
     if x.dtype.kind == "c":
         if orthogonalize is not None and orthogonalize != (norm == "ortho"):
-            # SciPy 1.17 does not hand the argument on, and may do so one day.
+            # SciPy 1.17 does not pass the argument on, but a later version may.
             words = f" of complex numbers with orthogonalize={orthogonalize} and norm={norm!r}"
             raise uncovered(f"scipy.fft transform by {family}s", words)
         parts = [
@@ -205,8 +205,9 @@ def dct(
     workers: Any = None,
     orthogonalize: Any = None,
 ) -> Any:
-    """The discrete cosine transform of type 1 to 4 (DCT-II by default), ``y[k] = 2 * sum(x[j] *
-    cos(π k (2j + 1) / (2n)))``.
+    """The discrete cosine transform of type 1 to 4.
+
+    The default is DCT-II, ``y[k] = 2 * sum(x[j] * cos(π k (2j + 1) / (2n)))``.
 
     >>> from autojit import jit
     >>> from autojit.scipy import fft
@@ -227,7 +228,7 @@ def idct(
     workers: Any = None,
     orthogonalize: Any = None,
 ) -> Any:
-    """The inverse of :func:`dct` of that type.
+    """The inverse of :func:`dct` of the same type.
 
     >>> from autojit import jit
     >>> from autojit.scipy import fft
@@ -248,8 +249,9 @@ def dst(
     workers: Any = None,
     orthogonalize: Any = None,
 ) -> Any:
-    """The discrete sine transform of type 1 to 4 (DST-II by default), ``y[k] = 2 * sum(x[j] *
-    sin(π (k + 1) (2j + 1) / (2n)))``.
+    """The discrete sine transform of type 1 to 4.
+
+    The default is DST-II, ``y[k] = 2 * sum(x[j] * sin(π (k + 1) (2j + 1) / (2n)))``.
 
     >>> from autojit import jit
     >>> from autojit.scipy import fft
@@ -270,7 +272,7 @@ def idst(
     workers: Any = None,
     orthogonalize: Any = None,
 ) -> Any:
-    """The inverse of :func:`dst` of that type.
+    """The inverse of :func:`dst` of the same type.
 
     >>> from autojit import jit
     >>> from autojit.scipy import fft
@@ -292,7 +294,7 @@ def dctn(
     *,
     orthogonalize: Any = None,
 ) -> Any:
-    """:func:`dct` along all axes, or those given."""
+    """Apply :func:`dct` along all axes, or along the given ones."""
     return _several("cosine", x, type, s, axes, norm, orthogonalize, True)
 
 
@@ -308,7 +310,7 @@ def idctn(
     *,
     orthogonalize: Any = None,
 ) -> Any:
-    """:func:`idct` along all axes, or those given."""
+    """Apply :func:`idct` along all axes, or along the given ones."""
     return _several("cosine", x, type, s, axes, norm, orthogonalize, False)
 
 
@@ -324,7 +326,7 @@ def dstn(
     *,
     orthogonalize: Any = None,
 ) -> Any:
-    """:func:`dst` along all axes, or those given."""
+    """Apply :func:`dst` along all axes, or along the given ones."""
     return _several("sine", x, type, s, axes, norm, orthogonalize, True)
 
 
@@ -340,5 +342,5 @@ def idstn(
     *,
     orthogonalize: Any = None,
 ) -> Any:
-    """:func:`idst` along all axes, or those given."""
+    """Apply :func:`idst` along all axes, or along the given ones."""
     return _several("sine", x, type, s, axes, norm, orthogonalize, False)

@@ -1,6 +1,6 @@
 """The Fourier transforms of ``scipy.fft``: those of ``np.fft``, with SciPy's arguments.
 
-``overwrite_x``, ``workers`` and ``plan`` are ignored.  float32 gives complex64.
+``overwrite_x``, ``workers`` and ``plan`` are ignored. float32 gives complex64.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from autojit.scipy.registry import answers
 
 
 def _distinct(name: str, axes: Any, ndim: int) -> None:
-    """SciPy transforms along an axis once."""
+    """Raise ValueError if an axis is given twice, as SciPy does."""
     if axes is not None and len({normalize_axis(int(k), ndim) for k in axes}) != len(axes):
         raise ValueError(f"{name}: each axis may be given once; got axes={axes!r}")
 
@@ -78,7 +78,7 @@ def rfft(
     *,
     plan: Any = None,
 ) -> Any:
-    """The first ``n // 2 + 1`` numbers of the transform of n real ones.
+    """The first ``n // 2 + 1`` numbers of the transform of n real numbers.
 
     >>> from autojit import jit
     >>> from autojit.scipy import fft
@@ -120,7 +120,7 @@ def hfft(
     *,
     plan: Any = None,
 ) -> Any:
-    """The real transform of a Hermitian signal, of which half is given.
+    """The real transform of a Hermitian signal, from half of the signal.
 
     >>> from autojit import jit
     >>> from autojit.scipy import fft
@@ -162,7 +162,7 @@ def fftn(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`fft` along all axes, or those given."""
+    """Apply :func:`fft` along all axes, or along the given ones."""
     _distinct("scipy.fft.fftn", _tuple(axes), np.ndim(x))
     return fourier.fftn(x, _tuple(s), _tuple(axes), norm)
 
@@ -178,7 +178,7 @@ def ifftn(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`ifft` along all axes, or those given."""
+    """Apply :func:`ifft` along all axes, or along the given ones."""
     _distinct("scipy.fft.ifftn", _tuple(axes), np.ndim(x))
     return fourier.ifftn(x, _tuple(s), _tuple(axes), norm)
 
@@ -194,7 +194,7 @@ def rfftn(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`rfft` along the last of these axes, :func:`fft` along the others."""
+    """Apply :func:`rfft` along the last of these axes, and :func:`fft` along the others."""
     _distinct("scipy.fft.rfftn", _tuple(axes), np.ndim(x))
     return fourier.rfftn(x, _tuple(s), _tuple(axes), norm)
 
@@ -226,7 +226,7 @@ def hfftn(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`hfft` along the last of these axes, :func:`fft` along the others."""
+    """Apply :func:`hfft` along the last of these axes, and :func:`fft` along the others."""
     conjugate: Any = np.conjugate(x)
     _distinct("scipy.fft.hfftn", _tuple(axes), np.ndim(x))
     return fourier.irfftn(conjugate, _tuple(s), _tuple(axes), fourier.opposite(norm))
@@ -259,7 +259,7 @@ def fft2(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`fft` along two axes."""
+    """Apply :func:`fft` along two axes."""
     _distinct("scipy.fft.fft2", _tuple(axes), np.ndim(x))
     return fourier.fftn(x, _tuple(s), _tuple(axes), norm)
 
@@ -275,7 +275,7 @@ def ifft2(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`ifft` along two axes."""
+    """Apply :func:`ifft` along two axes."""
     _distinct("scipy.fft.ifft2", _tuple(axes), np.ndim(x))
     return fourier.ifftn(x, _tuple(s), _tuple(axes), norm)
 
@@ -291,7 +291,7 @@ def rfft2(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`rfft` along the last of these axes, :func:`fft` along the others."""
+    """Apply :func:`rfft` along the last of these axes, and :func:`fft` along the other."""
     _distinct("scipy.fft.rfft2", _tuple(axes), np.ndim(x))
     return fourier.rfftn(x, _tuple(s), _tuple(axes), norm)
 
@@ -323,7 +323,7 @@ def hfft2(
     *,
     plan: Any = None,
 ) -> Any:
-    """:func:`hfft` along the last of these axes, :func:`fft` along the others."""
+    """Apply :func:`hfft` along the last of these axes, and :func:`fft` along the other."""
     conjugate: Any = np.conjugate(x)
     _distinct("scipy.fft.hfft2", _tuple(axes), np.ndim(x))
     return fourier.irfftn(conjugate, _tuple(s), _tuple(axes), fourier.opposite(norm))
@@ -347,7 +347,7 @@ def ihfft2(
 
 @answers("scipy.fft.fftshift", tuples=("axes",))
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """The frequency 0 in the middle."""
+    """Shift the frequency 0 to the middle."""
     return fourier.fftshift(x, axes)
 
 

@@ -18,7 +18,7 @@ _LOG_2 = float(np.log(2.0))
 
 
 def _factors(n: int, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
-    """What the transform of a series is multiplied by."""
+    """The factors by which the Fourier transform of a series is multiplied."""
     y = np.pi * np.arange(n // 2 + 1) / (n * floating(dln))
     above = sc.loggamma((mu + 1 + bias) / 2 + 1j * y)
     below = sc.loggamma((mu + 1 - bias) / 2 + 1j * y)
@@ -35,7 +35,7 @@ def _places(n: int, dln: Any) -> Any:
 
 @answers("scipy.fft.fht")
 def fht(a: Any, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> Any:
-    """The Hankel transform of order mu of a series in equal steps of the logarithm.
+    """The Hankel transform of order mu of a logarithmically spaced series.
 
     >>> from autojit import grad
     >>> from autojit.scipy.fft import fht, ifht
@@ -63,7 +63,7 @@ def ifht(A: Any, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> Any:
 
 @answers("scipy.fft.fftfreq")
 def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
-    """The frequencies of :func:`fft` for samples d apart.
+    """The frequencies of :func:`fft` for samples at a distance d.
 
     >>> from autojit import grad
     >>> from autojit.scipy.fft import fftfreq
@@ -75,13 +75,13 @@ def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
 
 @answers("scipy.fft.rfftfreq")
 def rfftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
-    """The same of :func:`rfft`."""
+    """The frequencies of :func:`rfft` for samples at a distance d."""
     return np.fft.rfftfreq(known_integer(n, "n", "rfftfreq")) / floating(d)
 
 
 @answers("scipy.fft.fhtoffset")
 def fhtoffset(dln: Any, mu: Any, initial: Any = 0.0, bias: Any = 0.0) -> Any:
-    """The offset next to an initial one at which :func:`fht` of a series has no ringing."""
+    """The offset nearest to ``initial`` at which :func:`fht` of a series has no ringing."""
     dln, mu, initial, bias = (floating(x) for x in (dln, mu, initial, bias))
     y = np.pi / (2 * dln)
     above, below = (sc.loggamma((mu + 1 + s * bias) / 2 + 1j * y) for s in (1, -1))

@@ -1,4 +1,4 @@
-"""``scipy.integrate`` for traced values: with plain ones only, each function is SciPy's own."""
+"""``scipy.integrate`` for traced values; if no argument is traced, SciPy's own function runs."""
 
 from .initial_value import odeint, solve_ivp
 from .quadrature import dblquad, nquad, quad, quad_vec, tplquad

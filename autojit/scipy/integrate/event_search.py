@@ -1,8 +1,9 @@
 """Events of ``solve_ivp`` in compiled code, where the number of steps is not known.
 
-A loop takes the solver's steps and looks for events after each, as ``scipy.integrate.solve_ivp``
-does: where a function changes its sign, its root on the step's interpolant is an event.  The first
-and the last event of each function are kept, and how many there were.
+A loop takes the solver's steps and looks for events after each of them, as
+``scipy.integrate.solve_ivp`` does: if a function changes its sign, its root on the step's
+interpolant is an event. The loop keeps the first and the last event of each function, and their
+number.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ ROOT_TOLERANCE, ROOT_STEPS = 4 * float(np.finfo(float).eps), 100
 
 
 class Search(NamedTuple):
-    """What a search found, one element for each of n functions: times s of its first and its last
-    event, shape (n,), and how many it has, int64 (n,).  A scalar bool says whether a terminal
-    event ended the solution, and ``ended_by`` which function it belongs to."""
+    """The result of a search for the events of n functions.
+
+    ``first`` and ``last`` have the shape (n,): the times s of the first and the last event of each
+    function. ``count`` is the number of its events, int64 (n,). The scalar ``ended`` is true if a
+    terminal event ended the solution, and ``ended_by`` is the index of its function.
+    """
 
     first: Any
     last: Any
@@ -45,9 +49,9 @@ class _Carry(NamedTuple):
 
 
 def search(stepper: Stepper, events: Sequence[Event], end: Any, y0: Any) -> Search:
-    """Find the events between 0 and ``end``, which are functions of the solver's time s.
+    """Find the events between 0 and ``end``; their functions take the solver's time s.
 
-    Where a function has no event, its times are ``end``.  The results have no derivatives.
+    If a function has no event, its times are ``end``. The results have no derivatives.
     """
     direction = np.array([float(getattr(event, "direction", 0)) for event in events])
     most = np.array([_most(event) for event in events])
@@ -81,7 +85,7 @@ def search(stepper: Stepper, events: Sequence[Event], end: Any, y0: Any) -> Sear
 
 
 def _most(event: Event) -> float:
-    """How many events of a function end the solution."""
+    """The number of events of a function that ends the solution."""
     terminal = getattr(event, "terminal", None)
     if terminal is None or terminal == 0:
         return np.inf
@@ -93,7 +97,7 @@ def _most(event: Event) -> float:
 
 
 def _crossed(old: Any, new: Any, direction: np.ndarray) -> Any:
-    """Which functions changed their sign in the direction that counts."""
+    """Which functions changed their sign in a direction that counts."""
     up = np.logical_and(old <= 0, new >= 0)
     down = np.logical_and(old >= 0, new <= 0)
     return np.logical_or(np.logical_and(up, direction >= 0), np.logical_and(down, direction <= 0))
@@ -117,7 +121,7 @@ def _roots(stepper: Stepper, events: Sequence[Event], state: Any, active: Any) -
 
 
 def _noted(found: Search, roots: Any, active: Any, most: np.ndarray) -> Search:
-    """The events of a step, up to the first that ends the solution."""
+    """The search with the events of a step added, up to the first that ends the solution."""
     ending = np.where(np.logical_and(active, found.count + 1 >= most), roots, np.inf)
     stop = np.min(ending)
     kept = np.logical_and(active, roots <= stop)
@@ -129,10 +133,10 @@ def _noted(found: Search, roots: Any, active: Any, most: np.ndarray) -> Search:
 
 
 class Occurrences(StepsTaken):
-    """The times or states of a function's events, of which the first and the last are known.
+    """The times or states of a function's events; only the first and the last are known.
 
-    ``t_events[0][0]`` and ``t_events[0][-1]`` raise IndexError as the code runs where there is no
-    event, as SciPy's arrays do.  ``size`` of times, and ``shape[0]``, are traced numbers.
+    If there is no event, ``t_events[0][0]`` and ``t_events[0][-1]`` raise IndexError when the
+    compiled code runs, as SciPy's arrays do. ``size`` and ``shape[0]`` are traced numbers.
     """
 
     __slots__ = ("_count",)

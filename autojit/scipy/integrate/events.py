@@ -13,7 +13,7 @@ from autojit.staging.bodies import check_function
 from autojit.transformations.batching import vmap
 from autojit.transformations.derivatives import jvp, stop_gradient
 
-#: Rows of states at times, which go from the beginning of the interval to its end.
+#: Returns rows of states at times, which are in the order in which the solution reaches them.
 States = Callable[[Any], Any]
 
 
@@ -38,7 +38,7 @@ def _with_attributes(event: Any, i: int, extra: tuple[Any, ...]) -> Callable[[An
 def event_times(
     event: Callable[[Any, Any], Any], states: States, found: np.ndarray, span: tuple[Any, Any]
 ) -> Any:
-    """The times of an event near those that SciPy found, with their derivatives.
+    """The times of an event near the times that SciPy found, with their derivatives.
 
     ``span`` has the least and the greatest time of the solution.
     """
@@ -54,10 +54,10 @@ def event_times(
 
 
 def rooted_times(values: States, times: Any, happened: Any = True) -> Any:
-    """Times at which events are 0, with the derivative that keeps them 0 while the solution moves.
+    """Times at which events are 0, with the derivative that keeps them 0 as the solution changes.
 
-    ``values`` gives the value of each time's event at that time.  Where ``happened`` is false
-    there is no event, and the derivative means nothing.
+    ``values`` returns the value of each event at its time. If ``happened`` is false, there is no
+    event, and the derivative has no meaning.
     """
 
     def tangent(derivative: Callable[[Any], Any], y: Any) -> Any:
@@ -67,7 +67,7 @@ def rooted_times(values: States, times: Any, happened: Any = True) -> Any:
 
 
 def in_any_order(states: States, sign: Any) -> States:
-    """The same where times need not be in order; ``sign`` is that of the direction of time."""
+    """The function for times in any order; ``sign`` is -1 if the solution goes back in time."""
 
     def function(times: Any) -> Any:
         order = np.argsort(stop_gradient(times * sign))
@@ -77,9 +77,9 @@ def in_any_order(states: States, sign: Any) -> States:
 
 
 class DenseSolution:
-    """The solution as a function of time, as SciPy's ``OdeSolution``.
+    """The solution as a function of time, like SciPy's ``OdeSolution``.
 
-    Each call integrates up to the times that it is given.  Outside of the interval it is NaN.
+    Each call integrates up to the given times. Outside the interval, the result is NaN.
     """
 
     def __init__(self, states: States, t0: Any, t1: Any) -> None:

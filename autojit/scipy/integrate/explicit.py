@@ -2,8 +2,7 @@
 
 Tables, step control and interpolants are those of ``scipy.integrate.RK23``, ``RK45`` and
 ``DOP853`` (Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", II.4 to II.6),
-so results agree with SciPy's to rounding.  The derivative is that of the steps, with their lengths
-held fixed.
+so results agree with SciPy's to rounding. The derivative is that of the steps, with fixed lengths.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Slope = Callable[[Any, Any], Any]
 
 
 class Method(NamedTuple):
-    """A table: how the stages, the solution, the error and the interpolant are weighted."""
+    """The table of a method: weights of the stages, the solution, the error and the interpolant."""
 
     nodes: np.ndarray
     stages: np.ndarray
@@ -50,7 +49,7 @@ def method_of(name: str) -> Method:
 
 
 class Control(NamedTuple):
-    """Tolerances, and the lengths of the first and the longest step."""
+    """The tolerances, and the lengths of the first and the longest step."""
 
     rtol: float
     atol: Any
@@ -59,7 +58,7 @@ class Control(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the integration is; ``before``, ``old`` and ``stages`` tell the last step taken."""
+    """The state of the integration; ``before``, ``old`` and ``stages`` describe the last step."""
 
     s: Any
     y: Any
@@ -73,20 +72,20 @@ class State(NamedTuple):
 
 
 class Stepper(Protocol):
-    """A method, step by step."""
+    """A method that is run step by step."""
 
     def start(self, y0: Any, end: Any) -> Any:
         """The state at 0."""
 
     def attempt(self, state: Any, end: Any) -> Any:
-        """The state after a step, or one that says that it failed."""
+        """The state after a step; ``failed`` tells whether the step failed."""
 
     def interpolated(self, state: Any, target: Any, width: Any) -> Any:
-        """y at a time within the last step, which is so wide."""
+        """y at a time within the last step, whose length is ``width``."""
 
 
 class Explicit:
-    """The steps of a method with a table."""
+    """The steps of an explicit method."""
 
     def __init__(self, g: Slope, method: Method, control: Control) -> None:
         self.g: Slope = g
@@ -106,7 +105,7 @@ class Explicit:
 def integrate(stepper: Stepper, targets: Any, end: Any, y0: Any) -> tuple[Any, Any]:
     """``(rows of states at the targets, the last state)``.
 
-    Targets increase from 0 to the end.  States that were not reached are NaN.
+    Targets increase from 0 to the end. States that were not reached are NaN.
     """
     last = stop_gradient(end)
 
@@ -117,7 +116,7 @@ def integrate(stepper: Stepper, targets: Any, end: Any, y0: Any) -> tuple[Any, A
             lambda st: stepper.attempt(st, last),
             state,
         )
-        # The variable s - before, of which the derivative by the target is 1.
+        # The step's length is fixed; the derivative by the target comes from the interpolation.
         width = state.s - state.before
         y = stepper.interpolated(state, target, np.where(width == 0, 1.0, width))
         return state, y * np.where(state.s >= goal, 1.0, np.nan)
@@ -127,7 +126,7 @@ def integrate(stepper: Stepper, targets: Any, end: Any, y0: Any) -> tuple[Any, A
 
 
 def _weighted(weights: Any, stages: Any) -> Any:
-    """A sum of stages, which are a list or rows."""
+    """The weighted sum of stages, which are a list or the rows of an array."""
     used = [(w, k) for w, k in zip(weights, stages, strict=False) if w]
     total = used[0][0] * used[0][1]
     for w, k in used[1:]:
@@ -154,7 +153,7 @@ def _start(g: Slope, y0: Any, end: Any, method: Method, control: Control) -> Sta
 def first_step(
     g: Slope, y0: Any, slope: Any, end: Any, order_of_error: int, control: Control
 ) -> Any:
-    """Hairer, Norsett and Wanner, II.4, as SciPy has it."""
+    """The length of the first step: Hairer, Norsett and Wanner, II.4, as in SciPy."""
     if control.first_step is not None:
         return control.first_step + 0 * end
     y, k = stop_gradient(y0), stop_gradient(slope)
@@ -174,7 +173,7 @@ def first_step(
 
 
 def _attempt(g: Slope, state: State, end: Any, method: Method, control: Control) -> State:
-    """One step taken, after so many tries as it needs."""
+    """Take one step, after as many tries as it needs."""
     least = 10 * np.finfo(float).eps * state.s + 1e-20 * end
     first = np.clip(state.h, least, control.max_step)
 

@@ -1,9 +1,9 @@
 """The implicit method Radau IIA of order 5, step by step, in a time s that grows from 0.
 
-The method, its control of steps and its interpolant are those of ``scipy.integrate.Radau`` (Hairer
-and Wanner, "Solving Ordinary Differential Equations II", IV.8), with the exact Jacobian matrix at
-each step, so results agree with SciPy's as far as the tolerances go.  The derivative is that of
-the equations which each step solves, with the lengths of the steps held fixed.
+The method, its step control and its interpolant are those of ``scipy.integrate.Radau`` (Hairer and
+Wanner, "Solving Ordinary Differential Equations II", IV.8), with the exact Jacobian matrix at each
+step, so results agree with SciPy's to within the tolerances. The derivative is that of the
+equations that each step solves, with the lengths of the steps held fixed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ STAGES = np.array([
 #: Weights of the stages in the error, and the real eigenvalue of the inverse of STAGES.
 ERROR = np.array([-13 - 7 * _ROOT, -13 + 7 * _ROOT, -1]) / 3
 EIGENVALUE = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)
-#: The polynomial without constant through the stages: stages @ POWERS are its coefficients.
+#: Turns stages into the coefficients of the polynomial without constant term through them.
 POWERS = np.linalg.inv(NODES[:, None] ** np.arange(1, 4))
-#: Newton's steps for one step of the method.
+#: The most Newton steps for one step of the method.
 NEWTON_STEPS = 6
 
 
 class ImplicitState(NamedTuple):
-    """Where the integration is; ``before``, ``old`` and ``stages`` tell the last step taken."""
+    """The state of the integration; ``before``, ``old`` and ``stages`` describe the last step."""
 
     s: Any
     y: Any
@@ -56,7 +56,7 @@ class ImplicitState(NamedTuple):
 
 
 class _Try(NamedTuple):
-    """One try of a step: its length, its stages, how it went, and the length to take next."""
+    """One try of a step: its length, stages, result, and the length of the next try."""
 
     h: Any
     stages: Any
@@ -94,7 +94,7 @@ class Implicit:
     # -- one step -------------------------------------------------------------------
 
     def attempt(self, state: ImplicitState, end: Any) -> ImplicitState:
-        """One step taken, after so many tries as it needs."""
+        """Take one step, after as many tries as it needs."""
         done = self._searched(stop_gradient_of(state), end)
         found, h = stop_gradient(done.stages), stop_gradient(done.h)
         stages = self._rooted(state, found, h)
@@ -109,7 +109,7 @@ class Implicit:
         )  # fmt: skip
 
     def _residual(self, state: ImplicitState, h: Any, stages: Any) -> Any:
-        """The equations of a step: 0 where the stages are found."""
+        """The residual of the equations of a step, which is 0 for the right stages."""
         rows = [self.g(state.s + c * h, state.y + stages[i]) for i, c in enumerate(NODES)]
         return stages - h * (STAGES @ np.stack(rows))
 
@@ -126,7 +126,7 @@ class Implicit:
         return np.reshape(flat, shape)
 
     def _searched(self, state: ImplicitState, end: Any) -> _Try:
-        """Tries, each shorter than the one before, until one is accepted."""
+        """The last of several tries, each shorter than the one before, until one is accepted."""
         jacobian = jacfwd(lambda y: self.g(state.s, y))(state.y)
         least = 10 * np.finfo(float).eps * state.s + 1e-20 * end
         h = np.clip(state.h, least, self.control.max_step)
@@ -152,7 +152,7 @@ class Implicit:
         )
 
     def _newton(self, state: ImplicitState, jacobian: Any, h: Any) -> tuple[Any, Any, Any]:
-        """``(stages, steps, whether they converged)`` by the method with one matrix."""
+        """``(stages, steps, whether they converged)`` of Newton's method with a fixed matrix."""
         n, tolerance = state.y.shape[0], self.newton_tolerance
         scale = self.control.atol + np.abs(state.y) * self.control.rtol
         matrix = np.linalg.inv(np.eye(3 * n) - h * np.kron(STAGES, jacobian))
@@ -181,14 +181,14 @@ class Implicit:
         return stages, steps, good
 
     def _guess(self, state: ImplicitState, h: Any) -> Any:
-        """The stages by the polynomial of the last step."""
+        """The initial guess of the stages, from the polynomial of the last step."""
         width = np.where(state.last_h > 0, state.last_h, 1.0)
         x = (state.s - state.before + NODES * h) / width
         rows = np.stack([_polynomial(state, x[i]) - state.y for i in range(3)])
         return np.where(state.last_h > 0, rows, 0.0)
 
     def _error(self, state: ImplicitState, jacobian: Any, h: Any, stages: Any, again: Any) -> Any:
-        """The scaled size of the error; estimated once more after a try that was too long."""
+        """The scaled size of the error; after a rejected try, a large one is estimated again."""
         scaled = ERROR @ stages / h
         size = np.maximum(np.abs(state.y), np.abs(state.y + stages[2]))
         scale = self.control.atol + size * self.control.rtol
@@ -212,7 +212,7 @@ def _polynomial(state: ImplicitState, x: Any) -> Any:
 
 
 def _predicted(h: Any, last_h: Any, error: Any, last_error: Any) -> Any:
-    """Gustafsson's factor of the length (Hairer and Wanner, IV.8.2)."""
+    """Gustafsson's factor for the length of the next step (Hairer and Wanner, IV.8.2)."""
     known = np.logical_and(np.logical_and(last_error > 0, last_h > 0), error > 0)
     ratio = h / np.where(known, last_h, 1.0)
     change = ratio * (np.where(known, last_error, 1.0) / np.where(known, error, 1.0)) ** 0.25

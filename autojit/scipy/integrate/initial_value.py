@@ -25,7 +25,7 @@ from .steps_taken import StepsTaken
 
 _NAME = "scipy.integrate.solve_ivp"
 _OPTIONS = {"rtol", "atol", "first_step", "max_step"}
-#: What says how SciPy finds the Jacobian matrix, which is exact here.
+#: Options that tell SciPy how to find the Jacobian matrix; here, it is exact.
 _OF_JACOBIAN = {"jac", "jac_sparsity", "lband", "uband", "min_step"}
 
 
@@ -42,21 +42,23 @@ def solve_ivp(
     args: Any = None,
     **options: Any,
 ) -> Any:
-    """Solve ``y' = fun(t, y)``: by ``"RK23"``, ``"RK45"`` or ``"DOP853"`` with SciPy's steps, and
-    stiff equations by ``"Radau"``; ``"BDF"`` and ``"LSODA"`` take the steps of ``"Radau"`` too,
-    with the same tolerances.
+    """Solve ``y' = fun(t, y)``.
 
-    Traced, the result is SciPy's object; states that were not reached are NaN. Under ``jit`` the
-    shapes of results must be known: without ``t_eval`` only the ends of ``y`` and ``t`` can be
-    used, as ``y[:, -1]``, and of events the first and the last, as ``t_events[0][0]``, and their
-    number, ``t_events[0].size``. With ``t_eval`` and a terminal event, ``y`` and ``t`` are slices
-    with a traced bound.
-    ``t_eval`` is increasing or decreasing like ``t_span``. With ``dense_output`` each call of
-    ``sol`` integrates once more.
+    ``"RK23"``, ``"RK45"`` and ``"DOP853"`` take SciPy's steps. ``"Radau"`` is for stiff equations;
+    ``"BDF"`` and ``"LSODA"`` take its steps too, with the same tolerances.
 
-    Differentiable by ``y0``, ``args``, all that ``fun`` and ``events`` close over, ``t_span`` and
-    ``t_eval``: the derivative is that of the steps, with their lengths held fixed. Times of events
-    have the derivative that keeps the event at 0.
+    The result is SciPy's object; states that were not reached are NaN. Under ``jit``, the shapes of
+    results must be known. Without ``t_eval``, only the ends of ``y`` and ``t`` can be used, as in
+    ``y[:, -1]``. Of the events, only the first (``t_events[0][0]``), the last, and their number
+    (``t_events[0].size``) can be used. With ``t_eval`` and a terminal event, ``y`` and ``t`` are
+    slices with a traced bound.
+
+    ``t_eval`` increases or decreases like ``t_span``. With ``dense_output``, each call of ``sol``
+    integrates again.
+
+    The result has derivatives by ``y0``, ``args``, ``t_span``, ``t_eval``, and everything that
+    ``fun`` and ``events`` close over. They are those of the steps, with their lengths held fixed.
+    The derivative of an event's time keeps the event at 0.
 
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import solve_ivp
@@ -149,7 +151,7 @@ def _slope(made: Any, y: Any) -> Any:
 
 
 def _by_scipy(problem: Problem, t_eval: Any, events: Any, options: dict[str, Any]) -> Any:
-    """SciPy's own solution, where all values are at hand: how many times there are; else None."""
+    """SciPy's own solution, which tells the number of times; None if a value is not known."""
 
     def number(x: Any) -> Any:
         found = value_of(as_tracer(x))
@@ -175,11 +177,11 @@ def _by_scipy(problem: Problem, t_eval: Any, events: Any, options: dict[str, Any
 
 
 class _NotAtHandError(Exception):
-    """A value that SciPy's own code would need is traced."""
+    """Raised if SciPy's own code would need a value that is traced."""
 
 
 def _solved_as(problem: Problem, t_eval: Any, events: Any, own: Any) -> Any:
-    """The solution at the times of SciPy's, and its events."""
+    """The solution at the times of SciPy's own solution, and its events."""
     found_times = [] if own.t_events is None else own.t_events
     rows = lambda times: states(problem, times)[0]  # noqa: E731
     pairs = zip(events, found_times, strict=True)
@@ -234,11 +236,11 @@ def odeint(
     printmessg: int = 0,
     tfirst: bool = False,
 ) -> Any:
-    """Solve ``y' = func(y, t)`` with the states at all times, a row each.
+    """Solve ``y' = func(y, t)``; the result has a row of states for each time.
 
-    Traced, it takes the steps of ``"DOP853"`` instead of LSODA's, with the same tolerances: the
-    results agree as far as these go, and stiff problems take many steps. ``full_output`` and
-    ``tcrit`` are refused; ``Dfun`` and the numbers of LSODA have no effect.
+    Traced calls take the steps of ``"DOP853"`` instead of LSODA's, with the same tolerances.
+    Results agree with SciPy's to within these, and stiff problems take many steps. ``full_output``
+    and ``tcrit`` are refused; ``Dfun`` and the options of LSODA have no effect.
 
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import odeint

@@ -1,9 +1,9 @@
-"""Adaptive integration by Gauss and Kronrod's rule of 21 points, as QUADPACK's QAG does it.
+"""Adaptive integration by the 21-point Gauss-Kronrod rule, like QUADPACK's QAG.
 
-The rule and its estimate of the error are those of Piessens, de Doncker-Kapenga, Überhuber and
-Kahaner, "QUADPACK" (1983), routine DQK21.  The interval with the largest estimate is halved until
-the sum of the estimates is small enough.  Which intervals come out has no derivative; the integral
-over them has.
+The rule and its error estimate are those of Piessens, de Doncker-Kapenga, Überhuber and Kahaner,
+"QUADPACK" (1983), routine DQK21. The interval with the largest estimate is halved until the sum of
+the estimates is small enough. The choice of the intervals has no derivative, but the integral over
+them has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from autojit.tracing.created_arrays import is_traced
 from autojit.transformations.batching import vmap
 from autojit.transformations.derivatives import stop_gradient
 
-#: Nodes in (0, 1), from the outermost; the weights of Kronrod's rule there and at 0; those of
+#: Nodes in (0, 1), from the outermost; Kronrod's weights at these and at 0; and the weights of
 #: Gauss's rule, which has every second node.
 _NODES = (
     0.995657163025808080735527280689003, 0.973906528517171720077964012084452,
@@ -51,7 +51,7 @@ Integrand = Callable[[Any], Any]
 
 
 class Tolerance(NamedTuple):
-    """When to stop: the error allowed, the most intervals, and how to measure an array."""
+    """When to stop: the error allowed, the most intervals, and the norm of an array."""
 
     epsabs: float
     epsrel: float
@@ -62,7 +62,7 @@ class Tolerance(NamedTuple):
 def integral(f: Integrand, a: Any, b: Any, points: Any, tolerance: Tolerance) -> tuple[Any, Any]:
     """``(integral, estimate of its error)`` of f from a to b; known limits may be infinite.
 
-    ``points`` are known places inside where an interval ends.
+    ``points`` are known places between the limits at which intervals end.
     """
     g, low, high, points = _finite(f, _still(a), _still(b), points)
     lefts, rights, count, error = _intervals(g, low, high, points, tolerance)
@@ -83,7 +83,7 @@ def _still(end: Any) -> Any:
 
 
 def _finite(f: Integrand, a: Any, b: Any, points: Any) -> tuple[Integrand, Any, Any, Any]:
-    """The integrand and the limits in a variable of a finite range: ``x = a + (1 - t) / t``."""
+    """The integrand and the limits in a variable t of finite range: ``x = a + (1 - t) / t``."""
     infinite = [not is_traced(end) and np.isinf(end) for end in (a, b)]
     if not any(infinite):
         return f, a, b, points
@@ -105,7 +105,7 @@ def _finite(f: Integrand, a: Any, b: Any, points: Any) -> tuple[Integrand, Any, 
 def _intervals(
     f: Integrand, a: Any, b: Any, points: Any, tolerance: Tolerance
 ) -> tuple[Any, Any, Any, Any]:
-    """Ends of intervals, how many there are, and the estimate of the error."""
+    """The ends of the intervals, their number, and the estimate of the error."""
     inner = np.zeros(0) if points is None else np.unique(np.asarray(points, float))
     inner = inner[::-1] if not is_traced((a, b)) and a > b else inner
     ends = np.stack([floating(x) for x in (a, *inner, b)])
@@ -168,14 +168,14 @@ def _measured(f: Integrand, lefts: Any, rights: Any, tolerance: Tolerance) -> tu
     return totals, stop_gradient(np.maximum(rounding, error))
 
 
-#: Gauss's rule of three points on (0, 1): exact up to degree 5, so derivatives by a limit are
-#: right up to order 6.
+#: Gauss's rule of three points on (0, 1) is exact up to degree 5, so derivatives by a limit are
+#: exact up to order 6.
 _S, _W = np.polynomial.legendre.leggauss(3)
 _S, _W = (_S + 1) / 2, _W / 2
 
 
 def _moved(f: Integrand, end: Any) -> Any:
-    """What the integral gains where a limit moves (Leibniz): 0, with the derivative f(end)."""
+    """The change of the integral as a limit moves (Leibniz): 0, with the derivative f(end)."""
     end = floating(end)
     here = stop_gradient(end)
     d = end - here

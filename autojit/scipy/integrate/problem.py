@@ -18,7 +18,7 @@ IMPLICIT = ("Radau", "BDF", "LSODA")
 
 
 class Problem(NamedTuple):
-    """An equation and how it is solved."""
+    """An initial value problem, and the method and control that solve it."""
 
     slope: Callable[[Any, Any], Any]
     t0: Any
@@ -29,7 +29,7 @@ class Problem(NamedTuple):
 
     @property
     def sign(self) -> Any:
-        """Of the direction in which time goes."""
+        """The sign of the direction of time."""
         return stop_gradient(np.where(self.t1 < self.t0, -1.0, 1.0))
 
     @property
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
         return np.minimum(self.t0, self.t1), np.maximum(self.t0, self.t1)
 
     def stepper(self) -> Stepper:
-        """The method, in a time s that grows from 0."""
+        """The method that solves the problem, in a time s that grows from 0."""
         sign = self.sign
 
         def g(s: Any, y: Any) -> Any:
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
 
 
 def times_of(t_eval: Any) -> Any:
-    """The times at which states are asked for, as a vector of floats."""
+    """The times at which states are requested, as a vector of floats."""
     times = floating(t_eval)
     if times.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")
@@ -65,7 +65,7 @@ def states(problem: Problem, times: Any) -> tuple[Any, Any]:
 
 
 def solved(problem: Problem, times: Any) -> Any:
-    """SciPy's object with the states at some times."""
+    """SciPy's result object with the states at given times."""
     rows, last = states(problem, times)
     from scipy.optimize import OptimizeResult
 

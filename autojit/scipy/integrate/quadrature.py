@@ -1,7 +1,7 @@
 """Integrals of functions, with the names and arguments of ``scipy.integrate``.
 
-A derivative by a limit is the integrand there (Leibniz), one by what the integrand depends on is
-the integral of its derivative.  A jump of the integrand whose place moves is not seen.
+The derivative by a limit is the integrand there (Leibniz). The derivative by a parameter of the
+integrand is the integral of the integrand's derivative, which does not see a jump that moves.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def quad(
 ) -> tuple[Any, Any]:
     """``(integral, estimate of the error)`` of a function of one number.
 
-    Infinite limits are known numbers. The estimate has no derivative. Intervals are halved, by
-    Gauss and Kronrod's rule of 21 points; nothing is extrapolated, so that a singular end takes
+    Infinite limits must be known. The estimate has no derivative. The 21-point Gauss-Kronrod rule
+    is used on intervals that are halved as needed. Nothing is extrapolated, so a singular end takes
     more intervals than in SciPy. ``full_output`` and ``weight`` are refused.
 
     >>> from autojit import grad
@@ -109,7 +109,7 @@ def quad_vec(
 ) -> tuple[Any, Any]:
     """``(integral, estimate of the error)`` of a function of one number that returns an array.
 
-    ``quadrature`` is ``"gk21"`` whatever the limits are; ``full_output`` is refused.
+    ``quadrature`` is always ``"gk21"``; ``full_output`` is refused.
 
     >>> from autojit import jacfwd
     >>> from autojit.scipy.integrate import quad_vec
@@ -217,8 +217,10 @@ def tplquad(
 
 
 def _between(low: Any, high: Any, count: int) -> Callable[..., Any]:
-    """A range of :func:`nquad` from two limits, which are numbers or functions of the first
-    ``count`` arguments."""
+    """A range for :func:`nquad` from two limits.
+
+    The limits are numbers, or functions of the first ``count`` arguments.
+    """
 
     def limit(of: Any, outer: tuple[Any, ...]) -> Any:
         return check_function(of, "a limit", "quad")(*outer) if callable(of) else of

@@ -11,7 +11,7 @@ from autojit.scipy.registry import answers
 
 
 def _spacings(x: Any, y: Any, axis: int) -> Any:
-    """The differences of sample points along the last axis, to go with y there."""
+    """The differences of sample points, along the last axis, as in y."""
     points = floating(x)
     if points.ndim not in (1, y.ndim):
         raise ValueError("If given, shape of x must be 1-D or the same as y.")
@@ -70,8 +70,8 @@ def cumulative_trapezoid(
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral of samples by Simpson's rule.
 
-    With an even number of samples the last interval is that of the parabola through the last
-    three (Cartwright, J. Math. Sci. Math. Educ. 12 (2017), equation 8), as in SciPy.
+    If the number of samples is even, the last interval is integrated with the parabola through the
+    last three samples (Cartwright, J. Math. Sci. Math. Educ. 12 (2017), equation 8), as in SciPy.
 
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import simpson
@@ -90,7 +90,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def _parabolas(y: Any, h: Any) -> Any:
-    """The sum over pairs of intervals."""
+    """The sum of the integrals of the parabolas over pairs of intervals."""
     h0, h1 = h[..., ::2], h[..., 1::2]
     both, ratio = h0 + h1, _quotient(h0, h1)
     terms = (
@@ -119,10 +119,9 @@ def _quotient(a: Any, b: Any) -> Any:
 def cumulative_simpson(
     y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
-    """The integral up to each sample, by parabolas through three neighbouring ones (Cartwright,
-    equations 8 and 10).
+    """The integral up to each sample, by parabolas through three neighbouring samples.
 
-    Traced sample points are not checked to increase.
+    These are equations 8 and 10 of Cartwright. Traced sample points are not checked to increase.
 
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import cumulative_simpson
@@ -152,7 +151,7 @@ def _gaps(rows: Any, x: Any, dx: Any, axis: int) -> Any:
 
 
 def _subintegrals(y: Any, h: Any, equal: bool) -> Any:
-    """The integral of each interval: of the parabola to its right, or to its left."""
+    """The integral over each interval, of the parabola that extends to its right or to its left."""
     rule = _of_equal if equal else _of_unequal
     right = rule(y, h)
     left = rule(y[..., ::-1], h[..., ::-1])[..., ::-1]
@@ -201,7 +200,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
 
 
 def _romberg(levels: int) -> np.ndarray:
-    """The weights that extrapolation of the trapezoidal rule gives to the samples."""
+    """The weights of the samples in the extrapolated trapezoidal rule."""
     n = 1 << levels
     row: list[np.ndarray] = []
     for k in range(levels + 1):
@@ -218,7 +217,7 @@ def _romberg(levels: int) -> np.ndarray:
 
 @answers("scipy.integrate.newton_cotes")
 def newton_cotes(rn: Any, equal: int = 0) -> Any:
-    """Weights of a rule with known nodes: they are refused where they are traced."""
+    """Refuse the call: the order, or the nodes, must be known."""
     raise refused("scipy.integrate.newton_cotes", "pass a known order, or known nodes.")
 
 

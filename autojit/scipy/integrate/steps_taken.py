@@ -1,4 +1,4 @@
-"""The times and states of a solver's own steps, where it is not known how many these are."""
+"""The times and states of a solver's own steps, whose number is not known."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 
 class StepsTaken:
-    """An array along whose axis of steps only the first and the last element are known.
+    """An array of which only the first and the last element along the axis of steps are known.
 
     ``sol.y[:, -1]``, ``sol.y[0, -1]``, ``x, v = sol.y`` and then ``x[-1]``, ``sol.y.T[-1]`` and
-    ``sol.t[-1]`` are what they are in SciPy; any other use calls ``refuse``, which raises.
+    ``sol.t[-1]`` work as in SciPy; any other use calls ``refuse``, which raises an error.
 
-    ``first``, ``last``  the elements there: arrays of the axes besides that of steps
-    ``axis``             which axis that of steps is
+    ``first``, ``last``  the first and the last element: arrays without the axis of steps
+    ``axis``             the index of the axis of steps
     """
 
     __slots__ = ("_axis", "_first", "_last", "_refuse")

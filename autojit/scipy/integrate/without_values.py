@@ -1,4 +1,4 @@
-"""What ``solve_ivp`` returns where it is not known how many steps and events there are."""
+"""The result of ``solve_ivp`` if the number of steps and events is not known."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _EVENTS = (
 
 
 def solution(problem: Problem, t_eval: Any, events: Sequence[Event]) -> Any:
-    """SciPy's object, in which arrays of unknown length have a known first and last element.
+    """SciPy's result object; arrays of unknown length have a known first and last element.
 
-    Where a terminal event may end the solution, the arrays at the times ``t_eval`` are slices with
-    a traced bound.
+    If a terminal event may end the solution, the arrays at the times ``t_eval`` are slices with a
+    traced bound.
     """
     if not events:
         result = solved(problem, np.stack([problem.t1]))
@@ -76,8 +76,10 @@ def _searched(problem: Problem, events: Sequence[Event]) -> Search:
 
 
 def _times(problem: Problem, events: Sequence[Event], found: Search) -> Any:
-    """The times of the first and of the last event of each function, one after the other, with
-    their derivatives; the end of the interval where there is none."""
+    """The times of the first and the last event of each function, with derivatives.
+
+    They are in pairs, one after another. A function without events has the end of the interval.
+    """
     near = problem.t0 + problem.sign * np.ravel(np.stack([found.first, found.last], axis=1))
     rows_at = in_any_order(lambda times: states(problem, times)[0], problem.sign)
 
@@ -91,14 +93,14 @@ def _times(problem: Problem, events: Sequence[Event], found: Search) -> Any:
 
 
 def _ends(problem: Problem, result: Any, last: Any, y: Any) -> Any:
-    """The solution, of which the states at the end are known; ``y`` has these."""
+    """The solution of which only the ends are known; ``y`` are the states at the last time."""
     result["y"] = StepsTaken(problem.y0, y, 1, _refuse_steps)
     result["t"] = StepsTaken(problem.t0, last, 0, _refuse_steps)
     return result
 
 
 def _at_times(problem: Problem, times: Any, last: Any, events: Sequence[Event]) -> Any:
-    """The solution at the times that a terminal event leaves."""
+    """The solution at the times up to a terminal event."""
     result = solved(problem, times)
     if any(getattr(event, "terminal", None) for event in events):
         reached = np.sum((times - last) * problem.sign <= 0)

@@ -1,6 +1,6 @@
-"""``scipy.interpolate`` for traced values; its classes take plain ones as well."""
+"""``scipy.interpolate`` for traced values; its classes take plain values as well."""
 
-from . import objects as objects  # registers what answers for SciPy's own interpolators
+from . import objects as objects  # registers the answers for SciPy's own interpolators
 from .bsplines import (
     BSpline,
     InterpolatedUnivariateSpline,

@@ -1,7 +1,7 @@
 """B-splines of ``scipy.interpolate``, by the recursion of de Boor and Cox.
 
-(de Boor, "A Practical Guide to Splines", 1978, chapter X.)  Knots, coefficients and points may be
-traced; the degree is known.
+De Boor, "A Practical Guide to Splines", 1978, chapter X. Knots, coefficients and points may be
+traced; the degree must be known.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from autojit.tracing.created_arrays import MadeOfTraced, is_traced
 
 
 def basis(t: Any, k: int, points: Any, nu: int = 0) -> tuple[Any, Any]:
-    """``(i, rows)``: each point's interval, and its k + 1 B-splines (or derivatives) there.
+    """``(i, rows)``: the interval of each point, and its k + 1 B-splines (or derivatives) there.
 
-    ``rows[:, j]`` belongs to the coefficient ``i - k + j``.  Points beyond the base interval are
-    taken as of the first or last one.
+    ``rows[:, j]`` belongs to the coefficient ``i - k + j``. Points beyond the base interval count
+    as points of the first or the last interval.
     """
     n = t.shape[0] - k - 1
     i = np.clip(np.searchsorted(t, points, side="right") - 1, k, n - 1)
@@ -34,7 +34,7 @@ def basis(t: Any, k: int, points: Any, nu: int = 0) -> tuple[Any, Any]:
 
 
 def _raised(columns: list[Any], low: list[Any], high: list[Any], x: Any, derived: int) -> list[Any]:
-    """The B-splines of the next degree, or (where ``derived`` is that degree) their slopes."""
+    """The B-splines of the next degree, or their slopes if ``derived`` is that degree, not 0."""
     new = [0 * x for _ in range(len(columns) + 1)]
     for j, column in enumerate(columns):
         width = high[j] - low[j]
@@ -58,7 +58,7 @@ def collocation(t: Any, k: int, points: Any, nu: int = 0) -> Any:
 
 
 def not_a_knot(x: Any, k: int) -> Any:
-    """The knots of interpolation in places x, as SciPy and FITPACK choose them."""
+    """The knots for interpolation at places x, as SciPy and FITPACK choose them."""
     if k == 0:
         return np.concatenate([x, x[-1:]])
     if k % 2:
@@ -97,7 +97,7 @@ class BSpline(MadeOfTraced):
         return self.t, self.c, self.k
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """The value at points, or that of a derivative."""
+        """The value of the spline or of a derivative at points."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         points = either(x)
         flat = np.reshape(points, (-1,))
@@ -147,8 +147,10 @@ class BSpline(MadeOfTraced):
         return self._with(t, c, k)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
-        """The integral from a to b; outside of the base interval the spline counts as 0 if
-        ``extrapolate`` is False."""
+        """The integral from a to b.
+
+        If ``extrapolate`` is False, the spline counts as 0 outside the base interval.
+        """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         if isinstance(extrapolate, str):
             raise refused("BSpline.integrate", "extrapolate='periodic' is not covered.")
@@ -165,9 +167,9 @@ def make_interp_spline(
     x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0,
     check_finite: bool = True,
 ) -> BSpline:  # fmt: skip
-    """The spline of degree k through values y in places x.
+    """The spline of degree k through values y at places x.
 
-    ``bc_type`` other than ``"not-a-knot"`` needs known places.
+    A ``bc_type`` other than ``"not-a-knot"`` needs known places.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import make_interp_spline
@@ -194,7 +196,10 @@ def make_interp_spline(
 
 
 def _by_scipy(x: Any, rows: Any, k: int, t: Any, bc_type: Any) -> tuple[Any, Any]:
-    """Coefficients are a linear map of the values, and a shift: SciPy tells both."""
+    """The knots and the coefficients, which are a linear map of the values plus a shift.
+
+    SciPy's splines of zeros and of unit vectors give both.
+    """
     from scipy import interpolate
 
     if is_traced((x, t, bc_type)):
@@ -220,7 +225,7 @@ def splrep(
     x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0,
     s: Any = None, t: Any = None, full_output: int = 0, per: int = 0, quiet: int = 1,
 ) -> tuple[Any, Any, int]:  # fmt: skip
-    """``(t, c, k)`` of the spline through values y in places x; smoothing is refused.
+    """``(t, c, k)`` of the spline through values y at places x; smoothing is refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import splev, splrep
@@ -243,7 +248,8 @@ def splrep(
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """A spline, or a derivative of it, at points.
 
-    Beyond the base interval ``ext`` 0 goes on, 1 is 0, 3 is the value at the end; 2 is refused.
+    Beyond the base interval, ``ext=0`` extrapolates, 1 gives 0, and 3 gives the value at the end;
+    2 is refused.
     """
     spline = _spline(tck)
     if ext not in (0, 1, 3):
@@ -278,7 +284,7 @@ def _tck(spline: BSpline) -> tuple[Any, Any, int]:
 
 @answers("scipy.interpolate.splint", tuples=("tck",))
 def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
-    """The integral of a spline from a to b; beyond the base interval it counts as 0."""
+    """The integral of a spline from a to b; the spline counts as 0 beyond the base interval."""
     if full_output:
         raise refused("scipy.interpolate.splint", "full_output is not covered.")
     return _spline(tck).integrate(a, b, False)
@@ -300,7 +306,7 @@ def splantider(tck: Any, n: int = 1) -> Any:
 
 @answers_class("scipy.interpolate.InterpolatedUnivariateSpline")
 class InterpolatedUnivariateSpline:
-    """The spline of degree k through values y in places x; weights have no effect on it.
+    """The spline of degree k through values y at places x; weights have no effect on it.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import InterpolatedUnivariateSpline
@@ -348,7 +354,7 @@ class InterpolatedUnivariateSpline:
 
 @answers_class("scipy.interpolate.UnivariateSpline")
 class UnivariateSpline(InterpolatedUnivariateSpline):
-    """As :class:`InterpolatedUnivariateSpline`, with ``s=0``; smoothing is refused."""
+    """Like :class:`InterpolatedUnivariateSpline`, with ``s=0``; smoothing is refused."""
 
     def __init__(
         self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None,

@@ -1,4 +1,4 @@
-"""Splines and fractions that are fitted, and functions of the older interface."""
+"""Fitted splines and fractions, and functions of SciPy's older interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def make_lsq_spline(
     x: Any, y: Any, t: Any, k: int = 3, w: Any = None, axis: int = 0, check_finite: bool = True, *,
     method: str = "qr",
 ) -> BSpline:  # fmt: skip
-    """The spline with knots t that is nearest to values y in places x, with weights w.
+    """The least-squares spline with knots t for values y at places x, with weights w.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import make_lsq_spline
@@ -46,9 +46,9 @@ def make_lsq_spline(
 
 @answers("scipy.interpolate.make_smoothing_spline")
 def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:
-    """The smoothing spline of values y in known places, of a known weight ``lam`` of the penalty.
+    """The smoothing spline of values y at known places; the penalty's weight ``lam`` is known.
 
-    Its coefficients are linear in the values: SciPy makes the splines of the unit vectors.
+    Its coefficients are linear in the values, so SciPy's splines of the unit vectors give the map.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import make_smoothing_spline
@@ -71,7 +71,7 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
 
 @answers("scipy.interpolate.insert", tuples=("tck",))
 def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
-    """The same spline with a known knot more, ``(t, c, k)``; its coefficients are linear in c.
+    """The same spline ``(t, c, k)`` with one more known knot; its coefficients are linear in c.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import insert
@@ -89,7 +89,7 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
     units = np.eye(c.shape[0])
     made = [theirs(at, (t, np.pad(u, (0, max(0, len(t) - len(u)))), k), count) for u in units]
     knots, matrix = made[0][0], np.stack([part[1] for part in made], axis=1)
-    matrix[len(knots) - k - 1 :] = 0.0  # FITPACK leaves what stood there
+    matrix[len(knots) - k - 1 :] = 0.0  # FITPACK leaves old values there
     if is_object:
         return BSpline(knots, matrix @ c, k)
     return knots, matrix @ c, k
@@ -97,7 +97,7 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
 
 @answers("scipy.interpolate.pchip_interpolate")
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
-    """Monotone cubics through values, or their derivatives; a list of orders gives a list.
+    """Monotone cubics through values, or their derivatives; a list of orders ``der`` gives a list.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import pchip_interpolate
@@ -112,7 +112,7 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 @answers("scipy.interpolate.pade")
 def pade(an: Any, m: int, n: Any = None) -> tuple[Any, Any]:
-    """``(p, q)``: the fraction of polynomials with given first terms, q of degree m.
+    """``(p, q)``: the fraction p / q whose power series begins with ``an``; q has degree m.
 
     >>> from autojit import jit
     >>> from autojit.scipy.interpolate import pade
@@ -135,7 +135,7 @@ def pade(an: Any, m: int, n: Any = None) -> tuple[Any, Any]:
 
 @answers("scipy.interpolate.spalde", tuples=("tck",))
 def spalde(x: Any, tck: Any) -> Any:
-    """All derivatives of a spline at a point, from the zeroth on; at several, a list of them.
+    """All derivatives of a spline at a point, from the zeroth on; at several points, a list.
 
     >>> from autojit import jit
     >>> from autojit.scipy.interpolate import spalde
@@ -150,7 +150,7 @@ def spalde(x: Any, tck: Any) -> Any:
 
 @answers("scipy.interpolate.bisplev", tuples=("tck",))
 def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
-    """A spline of two variables (or its derivative) on the grid of two rows of points.
+    """A spline of two variables, or its derivative, on the grid of the points x and y.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import bisplev

@@ -1,7 +1,7 @@
-"""Interpolation on lines and grids: ``interp1d``, ``RegularGridInterpolator`` and their kin.
+"""Interpolation on lines and grids: ``interp1d``, ``RegularGridInterpolator`` and others.
 
-Points outside have the fill value where SciPy raises an error (``bounds_error=True``), because they
-are not known when the function is traced.
+Points outside the grid get the fill value, even if SciPy would raise an error
+(``bounds_error=True``), because points are not known when the function is traced.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STEPS = ("nearest", "nearest-up", "previous", "next")
 
 @answers_class("scipy.interpolate.interp1d")
 class interp1d:
-    """A function through values y in places x, of every kind that SciPy has.
+    """A function through values y at places x, of every kind that SciPy has.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import interp1d
@@ -83,7 +83,7 @@ class interp1d:
             return self._rows[self._step(t)] + 0.0 * np.reshape(
                 t, (-1, *[1] * (self._rows.ndim - 1))
             )
-        # SciPy's interval is the one to the left of a place.
+        # At a given place, SciPy takes the interval to its left.
         i = np.clip(np.searchsorted(self.x, t), 1, self.x.shape[0] - 1) - 1
         share = (t - self.x[i]) / (self.x[i + 1] - self.x[i])
         share = np.reshape(share, (-1, *[1] * (self._rows.ndim - 1)))
@@ -102,8 +102,10 @@ class interp1d:
 
 @answers_class("scipy.interpolate.RegularGridInterpolator")
 class RegularGridInterpolator:
-    """Values on a grid, interpolated: ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"``,
-    ``"quintic"`` or ``"pchip"``.
+    """Interpolation of values on a grid.
+
+    ``method`` is ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"``, ``"quintic"`` or
+    ``"pchip"``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import RegularGridInterpolator
@@ -161,7 +163,7 @@ class RegularGridInterpolator:
         return np.reshape(made, (*points.shape[:-1], *rest))
 
     def _place(self, rows: Any) -> list[tuple[Any, Any]]:
-        """The interval of each coordinate, and the share of it that lies below."""
+        """The interval of each coordinate, and the share of the interval below the coordinate."""
         found = []
         for d, g in enumerate(self.grid):
             x = rows[:, d]
@@ -187,7 +189,7 @@ class RegularGridInterpolator:
         return self.values[index] + 0.0 * still
 
     def _monotone(self, rows: Any, nu: Any) -> Any:
-        """Along one axis after the other, the last one first, for each place by itself."""
+        """Interpolate along one axis after another, last axis first, separately for each place."""
         last = len(self.grid) - 1
         orders = [0] * (last + 1) if nu is None else list(nu)
 
@@ -200,7 +202,7 @@ class RegularGridInterpolator:
         return vmap(at)(rows)
 
     def _spline(self, rows: Any, k: int, nu: Any) -> Any:
-        """A product of splines, one along each axis."""
+        """Evaluate the product of splines, one per axis."""
         c, n = self.values, len(self.grid)
         orders = [0] * n if nu is None else list(nu)
         for d, g in enumerate(self.grid):
@@ -233,7 +235,7 @@ def interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
     fill_value: Any = np.nan,
 ) -> Any:  # fmt: skip
-    """Values on a grid, interpolated in points; see :class:`RegularGridInterpolator`.
+    """Values on a grid, interpolated at points ``xi``; see :class:`RegularGridInterpolator`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import interpn
@@ -294,5 +296,5 @@ class RectBivariateSpline:
         return np.reshape(np.sum((rows @ self._c) * columns, axis=1), x.shape)
 
     def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
-        """The value in points."""
+        """The value at points."""
         return self(xi, yi, dx, dy, grid=False)

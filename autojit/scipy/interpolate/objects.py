@@ -1,4 +1,4 @@
-"""SciPy's own interpolators, made of known values, at traced points."""
+"""SciPy's own interpolators of known values, evaluated at traced points."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _b_spline_integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> An
 
 @answers("scipy.interpolate.interp1d.__call__")
 def _one_dimensional(self: Any, x: Any) -> Any:
-    """SciPy's interp1d shares its method with polynomials."""
+    """Evaluate an interp1d or a polynomial; SciPy's classes share this method."""
     kind = type(self).__name__
     if kind == "interp1d":
         return _line(self)(x)
@@ -113,7 +113,7 @@ def _radial(self: Any, x: Any) -> Any:
 
 
 def _points(self: Any) -> np.ndarray:
-    """The points that SciPy's object was made of, which it may have scaled."""
+    """The points given to SciPy's object, which it may have scaled."""
     points: np.ndarray = self.points
     return points if self.scale is None else points * self.scale + self.offset
 

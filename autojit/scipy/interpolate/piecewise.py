@@ -1,7 +1,7 @@
-"""Piecewise polynomials of ``scipy.interpolate``: splines by their values and slopes.
+"""Piecewise polynomials of ``scipy.interpolate``, such as splines from their values and slopes.
 
-Values, places and queries may be traced.  Derivatives by all of them are those of the formulas;
-traced places are not checked to increase.
+Values, places and queries may be traced, and have derivatives. Traced places are not checked to
+increase.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from autojit.scipy.registry import answers_class
 
 
 def interval_of(x: Any, points: Any) -> Any:
-    """The interval of sorted places that each point lies in; the first or last one beyond."""
+    """The interval of sorted places that has each point; the first or the last one beyond them."""
     return np.clip(np.searchsorted(x, points, side="right") - 1, 0, x.shape[0] - 2)
 
 
@@ -47,7 +47,7 @@ class PPoly:
         return made
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """The value at points, or that of a derivative."""
+        """The value of the polynomial or of a derivative at points."""
         if nu:
             derived = self.derivative(nu) if nu > 0 else self.antiderivative(-nu)
             return derived(x, 0, extrapolate)
@@ -114,7 +114,8 @@ class PPoly:
 
 
 def _given(x: Any, y: Any, axis: int) -> tuple[Any, Any, Any, int]:
-    """Places, their distances (to go with y), and the values with the axis in front."""
+    """The places, their distances (shaped to broadcast with y), the values with the axis in front,
+    and the axis."""
     known, x, y = at_hand(x), either(x), either(y)
     axis = normalize_axis(axis, y.ndim)
     if x.ndim != 1 or x.shape[0] < 2:
@@ -166,7 +167,7 @@ class PchipInterpolator(CubicHermiteSpline):
 
 
 def _monotone(h: Any, m: Any) -> Any:
-    """Slopes from distances and secants."""
+    """The slopes at all places, from the distances h and the secants m."""
     if m.shape[0] == 1:
         return np.concatenate([m, m])
     flat = np.logical_or(np.sign(m[1:]) != np.sign(m[:-1]), m[1:] * m[:-1] == 0)
@@ -186,7 +187,7 @@ def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
 
 @answers_class("scipy.interpolate.Akima1DInterpolator")
 class Akima1DInterpolator(CubicHermiteSpline):
-    """Akima's piecewise cubic (J. ACM 17 (1970), 589-602), or the modified one.
+    """Akima's piecewise cubic (J. ACM 17 (1970), 589-602), or the modified Akima cubic.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import Akima1DInterpolator
@@ -251,12 +252,12 @@ class CubicSpline(CubicHermiteSpline):
         self._set(x, dx, y, slopes, axis, extrapolate)
 
 
-#: What SciPy calls the order and the value of a derivative at an end.
+#: The order and the value of the derivative at an end, by SciPy's names for them.
 _NAMED = {"clamped": (1, 0.0), "natural": (2, 0.0)}
 
 
 def _ends(bc_type: Any, y: Any) -> list[Any]:
-    """For each end ``"not-a-knot"``, or the order of a derivative and its value."""
+    """For each end, ``"not-a-knot"`` or the order and the value of a derivative."""
     pair = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
     if len(pair) != 2:
         raise ValueError("`bc_type` must contain 2 elements to specify start and end conditions.")
@@ -276,7 +277,7 @@ def _ends(bc_type: Any, y: Any) -> list[Any]:
 
 
 def _spline_slopes(dx: Any, y: Any, secant: Any, ends: list[Any]) -> Any:
-    """The slopes, from the tridiagonal system of continuous second derivatives."""
+    """The slopes for continuous second derivatives, from a tridiagonal system."""
     n = y.shape[0]
     if n == 2:
         ends = [(1, secant[0]) if isinstance(e, str) else e for e in ends]
@@ -299,7 +300,10 @@ def _spline_slopes(dx: Any, y: Any, secant: Any, ends: list[Any]) -> Any:
 
 
 def _end_row(end: Any, h: Any, dx: Any, y: Any, secant: Any, way: int) -> tuple[Any, Any, Any]:
-    """The two coefficients and the right side of the equation at an end, seen from there."""
+    """The two coefficients and the right side of the equation at one end.
+
+    The arrays begin at that end; ``way`` is 1 for the left end and -1 for the right end.
+    """
     if isinstance(end, str):
         both, span = h[0] + h[1], dx[0] + dx[1]
         right = ((dx[0] + 2 * span) * dx[1] * secant[0] + dx[0] ** 2 * secant[1]) / span

@@ -13,7 +13,7 @@ from autojit.scipy.registry import answers, answers_class
 
 
 class _Polynomial:
-    """The polynomial through points, in Lagrange's form: exact at the points as well."""
+    """The polynomial through points, in Lagrange's form, which is exact at the points too."""
 
     def __init__(self, xi: Any, yi: Any, axis: int = 0) -> None:
         places, values = at_hand(xi), either(yi)
@@ -40,7 +40,7 @@ class _Polynomial:
 
 @answers_class("scipy.interpolate.BarycentricInterpolator")
 class BarycentricInterpolator(_Polynomial):
-    """The polynomial through values yi in places xi.
+    """The polynomial through values yi at places xi.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import BarycentricInterpolator
@@ -58,7 +58,7 @@ class BarycentricInterpolator(_Polynomial):
 
 @answers_class("scipy.interpolate.KroghInterpolator")
 class KroghInterpolator(_Polynomial):
-    """As :class:`BarycentricInterpolator`; repeated places are refused."""
+    """Like :class:`BarycentricInterpolator`; repeated places are refused."""
 
 
 @answers("scipy.interpolate.barycentric_interpolate")
@@ -95,7 +95,7 @@ def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 @answers("scipy.interpolate.lagrange")
 def lagrange(x: Any, w: Any) -> Any:
-    """Refused: it returns coefficients of ``np.poly1d``."""
+    """Refuse the call: SciPy returns an ``np.poly1d``."""
     raise refused("scipy.interpolate.lagrange", "use the same polynomial by its values:\n"
                   "    BarycentricInterpolator(x, w)(points)")  # fmt: skip
 
@@ -105,7 +105,7 @@ def _thin_plate(r: Any) -> Any:
     return np.where(zero, 0.0, r**2 * np.log(np.where(zero, 1.0, r)))
 
 
-#: Kernels of the distance, the least degree of the polynomial beside them (-1: none).
+#: Each kernel as a function of distance, and the least degree of its polynomial (-1: none).
 _KERNELS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "linear": (lambda r: -r, 0),
     "thin_plate_spline": (_thin_plate, 1),
@@ -121,8 +121,9 @@ _SCALE_FREE = ("linear", "thin_plate_spline", "cubic", "quintic")
 
 @answers_class("scipy.interpolate.RBFInterpolator")
 class RBFInterpolator:
-    """Radial basis functions and a polynomial through scattered values (Fasshauer, "Meshfree
-    Approximation Methods with MATLAB", 2007); ``neighbors`` is refused.
+    """Radial basis functions and a polynomial through scattered values; ``neighbors`` is refused.
+
+    Fasshauer, "Meshfree Approximation Methods with MATLAB", 2007.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import RBFInterpolator

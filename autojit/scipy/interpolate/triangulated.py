@@ -1,9 +1,9 @@
-"""Interpolation of values at scattered points that are known: on triangles, and to the nearest.
+"""Interpolation of values at known scattered points: on triangles, or from the nearest point.
 
-The points decide on the triangles, so they must be known when the function is traced.  At known
-places the result is a product of values with a known matrix, which SciPy's own code makes.  At
-traced places the triangle is looked for among all: the one in which the least barycentric
-coordinate is largest.
+The points determine the triangles, so they must be known when the function is traced. At known
+places, the result is the product of the values and a known matrix, which SciPy's own code makes. At
+traced places, all triangles are searched for the one with the largest minimum of the barycentric
+coordinates.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .grids import interp1d
 
-#: How far outside of a triangle a place may lie by rounding, as in SciPy.
+#: How far outside a triangle a place may lie because of rounding, as in SciPy.
 _ROUNDING = 100 * float(np.finfo(float).eps)
 
 
 def coordinates(points: Any) -> Any:
-    """Points as rows of coordinates, from a tuple of arrays that broadcast or from such rows."""
+    """Points as rows of coordinates, given as rows or as a tuple of arrays that broadcast."""
     array = either if is_traced(points) else np.asarray
     if isinstance(points, tuple):
         return np.stack(np.broadcast_arrays(*map(array, points)), axis=-1)
@@ -33,7 +33,7 @@ def coordinates(points: Any) -> Any:
 
 
 class _Interpolator:
-    """What the interpolators have in common: ``name`` is that of SciPy's class."""
+    """The common base of the interpolators; ``name`` is the name of SciPy's class."""
 
     name = ""
 
@@ -93,7 +93,7 @@ class _Interpolator:
 class LinearNDInterpolator(_Interpolator):
     """Values at known points, linear on each triangle (simplex).
 
-    ``values`` has the shape (n, …); a call at places of the shape (…, d) gives (…, …).
+    ``values`` has the shape (n, ...). A call at places of shape (*m, d) returns (*m, ...).
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import LinearNDInterpolator
@@ -129,7 +129,7 @@ class LinearNDInterpolator(_Interpolator):
 class CloughTocher2DInterpolator(_Interpolator):
     """Values at known points of the plane, cubic on each triangle, with continuous slopes.
 
-    The slopes at the points solve the equations that SciPy's solve to ``tol``, here to rounding.
+    The slopes at the points solve SciPy's equations, not just to ``tol`` but to rounding.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import CloughTocher2DInterpolator
@@ -153,7 +153,7 @@ class CloughTocher2DInterpolator(_Interpolator):
 
 @answers_class("scipy.interpolate.NearestNDInterpolator")
 class NearestNDInterpolator(_Interpolator):
-    """The value at the nearest of some known points.
+    """The value at the nearest of the known points.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import NearestNDInterpolator
@@ -177,8 +177,10 @@ def griddata(
     points: Any, values: Any, xi: Any, method: str = "linear", fill_value: float = np.nan,
     rescale: bool = False,
 ) -> Any:  # fmt: skip
-    """Values at known points, interpolated at ``xi``: ``"linear"``, ``"nearest"`` or, in one and
-    two dimensions at known places, ``"cubic"``.
+    """Values at known points, interpolated at ``xi``.
+
+    ``method`` is ``"linear"``, ``"nearest"`` or ``"cubic"``. Cubic interpolation works in one and
+    two dimensions; in two, ``xi`` must be known.
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import griddata

@@ -1,4 +1,4 @@
-"""``scipy.linalg`` for traced arrays: with plain ones only, each function is SciPy's own."""
+"""``scipy.linalg`` for traced arrays; if no argument is traced, SciPy's own function runs."""
 
 from .banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
 from .eigenvalues import eig, eigh, eigvals, eigvalsh

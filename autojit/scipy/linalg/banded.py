@@ -1,7 +1,7 @@
 """Equations with banded matrices in SciPy's diagonal ordered form: ``ab[u + i - j, j] = a[i, j]``.
 
-The matrix is never filled up: n rows with l and u diagonals take n (l + 1) (l + u + 1) operations.
-The derivative comes from the equation.
+The full matrix is never formed: n rows with l and u diagonals take n (l + 1) (l + u + 1)
+operations. The derivative comes from the equation.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def solve_banded(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """The x with ``a x = b`` for a matrix of l diagonals below the main one and u above.
+    """The x with ``a x = b`` for a matrix with l diagonals below the main one and u above it.
 
-    Rows are exchanged as in LAPACK's ``gbsv``. Traced, a singular matrix gives infinities or NaN.
+    Rows are exchanged as in LAPACK's ``gbsv``. A traced singular matrix gives infinities or NaN.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solve_banded
@@ -61,7 +61,7 @@ def _banded(bands: Any, right: Any, below: int, above: int) -> Any:
 
 
 def _rows(bands: Any, below: int, above: int) -> Any:
-    """``rows[i, k] = a[i, i - below + k]``, and zeros outside."""
+    """``rows[i, k] = a[i, i - below + k]``, and zeros outside the matrix."""
     n = bands.shape[-1]
     i, k = np.arange(n)[:, None], np.arange(below + above + 1)
     column = i - below + k
@@ -91,7 +91,7 @@ def _eliminated(bands: Any, right: Any, below: int, above: int) -> Any:
     if below == 0:
         return _substituted(_rows(bands, 0, above), right)
     rows = _rows(bands, below, above)
-    # The first rows begin left of the matrix: move them to column 0.
+    # The first rows begin to the left of the matrix: shift them to column 0.
     start = np.stack([np.roll(rows[i], i - below) for i in range(min(below, n))])
     extra = max(below - n, 0)
     start = np.concatenate([start, np.zeros((extra, width), rows.dtype)])
@@ -119,7 +119,7 @@ def _eliminated(bands: Any, right: Any, below: int, above: int) -> Any:
 
 
 def _substituted(upper: Any, right: Any) -> Any:
-    """The solution for rows that begin on the diagonal."""
+    """The solution of equations whose rows begin on the diagonal, by back substitution."""
     width = upper.shape[1]
     if width == 1:
         return right / upper
@@ -134,7 +134,7 @@ def _substituted(upper: Any, right: Any) -> Any:
 
 
 def _mirrored(bands: Any, lower: bool) -> Any:
-    """All bands of a symmetric or Hermitian matrix, from those on one side."""
+    """All bands of a symmetric or Hermitian matrix, from the bands on one side."""
     u = bands.shape[0] - 1
     n = bands.shape[1]
     side = bands[::-1] if not lower else bands  # side[k, j] = a[j + k, j], conjugated for upper
@@ -158,7 +158,7 @@ def solveh_banded(
 ) -> Any:
     """The x with ``a x = b`` for a symmetric positive definite matrix, from its bands on one side.
 
-    Traced, a matrix that is not positive definite is no error.
+    A traced matrix that is not positive definite raises no error.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solveh_banded
@@ -177,7 +177,9 @@ def solveh_banded(
 def cholesky_banded(
     ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
-    """The bands of the triangular factor of a positive definite matrix, by a full factorisation.
+    """The bands of the triangular factor of a positive definite matrix.
+
+    The full matrix is factorised.
 
     >>> from autojit import jit
     >>> from autojit.scipy.linalg import cholesky_banded

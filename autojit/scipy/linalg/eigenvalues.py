@@ -1,8 +1,8 @@
-"""Eigenvalues and eigenvectors as ``scipy.linalg`` has them.
+"""Eigenvalues and eigenvectors, as in ``scipy.linalg``.
 
-Traced, ``overwrite_…``, ``check_finite``, ``driver`` and ``lwork`` are ignored: nothing is
-overwritten, and NaN and infinities go through. Signs and phases
-of vectors are those of NumPy's routines, which may differ from those of SciPy's drivers.
+For traced arrays, ``overwrite_…``, ``check_finite``, ``driver`` and ``lwork`` are ignored: nothing
+is overwritten, and NaN and infinities are passed on. Signs and phases of vectors are those of
+NumPy's routines, which may differ from those of SciPy's drivers.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def eigh(
     subset_by_value: Any = None,
     driver: Any = None,
 ) -> Any:
-    """Eigenvalues and vectors of a Hermitian matrix, or of a pair of them (b positive definite).
+    """Eigenvalues and eigenvectors of a Hermitian matrix, or of a pair with b positive definite.
 
-    A pair is reduced by the Cholesky factor of b to one matrix, as LAPACK's ``sygst`` does it.
+    The Cholesky factor of b reduces a pair to one matrix, as in LAPACK's ``sygst``.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -87,7 +87,7 @@ def eigvalsh(
 
 
 def _pencil(name: str, a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
-    """Values and vectors of ``a v = w b v``, ``a b v = w v`` or ``b a v = w v``."""
+    """Eigenvalues and eigenvectors of ``a v = w b v``, ``a b v = w v`` or ``b a v = w v``."""
     if b is None:
         values, vectors = spectral.eigh(a, "L" if lower else "U")
         return values, vectors
@@ -108,7 +108,7 @@ def _pencil(name: str, a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any
 
 
 def _solved(name: str, factor: Any, b: Any, *, adjoint: bool = False) -> Any:
-    """``L x = b`` or ``Lᴴ x = b``."""
+    """The x with ``L x = b`` or ``Lᴴ x = b``."""
     t = np.conjugate(factor) if adjoint and factor.dtype.kind == "c" else factor
     x = ops.triangular_solve(t.value, b.value, lower=True, transpose=adjoint, unit=False)
     return tracer(x)
@@ -125,9 +125,9 @@ def eig(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Any:
-    """Eigenvalues and vectors of any square matrix; traced, all of them are complex.
+    """Eigenvalues and eigenvectors of any square matrix; if it is traced, they are complex.
 
-    The vectors have length 1, and their largest elements are real.  Of a pair of matrices, b must
+    The vectors have length 1, and their largest elements are real. For a pair of matrices, b must
     be regular, and left vectors are not covered.
 
     >>> from autojit import jit
@@ -149,7 +149,7 @@ def eig(
 
 
 def _normalised(v: Any) -> Any:
-    """Columns of length 1 with a largest element that is real."""
+    """Scale columns to length 1, with a real largest element."""
     v = v / spectral.norm(v, axis=-2, keepdims=True)
     place = np.argmax(np.abs(v), axis=-2)[..., None, :]
     largest = np.take_along_axis(v, place, axis=-2)

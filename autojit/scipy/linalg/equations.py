@@ -1,6 +1,7 @@
-"""Linear and quadratic equations for matrices, as ``scipy.linalg`` has them.
+"""Linear and quadratic equations for matrices, as in ``scipy.linalg``.
 
-Derivatives come from the equations (the implicit function theorem), whatever found the solution.
+Derivatives come from the equations (the implicit function theorem), not from the method that found
+the solution.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from autojit.scipy.registry import answers
 from autojit.solvers.implicit import custom_linear_solve, custom_root
 from autojit.transformations.derivatives import stop_gradient
 
-#: Newton's iterations converge quadratically: so many are only made by what does not converge.
+#: Newton's iterations converge quadratically; only one that does not converge takes this many.
 MOST_STEPS = 100
 
 
@@ -25,7 +26,7 @@ def _h(a: Any) -> Any:
 
 
 def _linear(matvec: Callable[[Any], Any], q: Any, matrix: Callable[[], Any]) -> Any:
-    """The x with ``matvec(x) = q``, by the matrix of that map on ``ravel(x)``."""
+    """The x with ``matvec(x) = q``, from the matrix of this map on ``ravel(x)``."""
 
     def solve(_: Any, y: Any) -> Any:
         return np.reshape(np.linalg.solve(matrix(), np.ravel(y)), y.shape)
@@ -40,8 +41,8 @@ def _linear(matvec: Callable[[Any], Any], q: Any, matrix: Callable[[], Any]) -> 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """The x with ``a x + x b = q``.
 
-    Traced, it solves for all m n elements of x at once, which takes (m n)**3 operations. Raises
-    ``numpy.linalg.LinAlgError`` where a and -b have an eigenvalue in common.
+    For traced matrices, it solves for all m n elements of x at once, which takes (m n)**3
+    operations. Raises ``numpy.linalg.LinAlgError`` if a and -b have a common eigenvalue.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solve_sylvester
@@ -74,7 +75,9 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 
 @answers("scipy.linalg.solve_discrete_lyapunov")
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    """The x with ``a x a^H - x + q = 0``; traced, for all elements at once whatever the method.
+    """The x with ``a x a^H - x + q = 0``.
+
+    Traced equations are solved for all elements at once, for any ``method``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solve_discrete_lyapunov
@@ -90,10 +93,11 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
 
 
 def stable_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """The x with ``a x + x b = q`` where all eigenvalues of a and b have positive real parts.
+    """The x with ``a x + x b = q`` if all eigenvalues of a and b have positive real parts.
 
-    By Newton's iteration for the sign of a matrix (Roberts, Int. J. Control 32 (1980), 677-687),
-    in the order of n**3 operations. For solvers: its derivative is that of the iteration.
+    It uses Newton's iteration for the sign of a matrix (Roberts, Int. J. Control 32 (1980),
+    677-687), which takes O(n**3) operations. It is for use in solvers, because its derivative is
+    that of the iteration.
     """
 
     def step(state: Any) -> Any:
@@ -110,8 +114,10 @@ def stable_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 
 def sign_of(a: Any) -> Any:
-    """The sign of a matrix: Newton's iteration, scaled by norms (Higham, "Functions of Matrices",
-    2008, 5.5)."""
+    """The sign of a matrix, by Newton's iteration, scaled by norms.
+
+    Higham, "Functions of Matrices", 2008, 5.5.
+    """
 
     def step(state: Any) -> Any:
         a, n, change = state
@@ -133,7 +139,7 @@ def _change(new: Any, old: Any) -> Any:
 
 
 def _unfinished(count: Any, change: Any) -> Any:
-    """Convergence is quadratic: after a change of 1e-9 the next one is below a rounding."""
+    """Whether to go on; as convergence is quadratic, a change after one of 1e-9 is rounding."""
     return np.logical_and(count < MOST_STEPS, change > 1e-9)
 
 
@@ -143,9 +149,9 @@ def implied(
     solve: Callable[[Any], Any],
     transposed: Callable[[Any], Any],
 ) -> Any:
-    """A root that was found, with the derivatives that ``residual(root) = 0`` gives it.
+    """A root that was found, with the derivatives that follow from ``residual(root) = 0``.
 
-    ``solve`` solves for the residual's derivative at the root, ``transposed`` for its transpose.
+    ``solve`` solves with the residual's derivative at the root, ``transposed`` with its transpose.
     """
 
     def tangent(derivative: Callable[[Any], Any], y: Any) -> Any:
@@ -160,8 +166,8 @@ def solve_continuous_are(
 ) -> Any:
     """The stabilising x with ``a^T x + x a - (x b + s) r^-1 (b^T x + s^T) + q = 0``.
 
-    By the sign of the Hamiltonian matrix (Roberts 1980) and a step of Newton's. Traced, matrices
-    are real, and ``e`` is refused: multiply a and b by its inverse.
+    It comes from the sign of the Hamiltonian matrix (Roberts 1980) and Newton steps. Traced
+    matrices must be real, and ``e`` is refused: multiply a and b by its inverse.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solve_continuous_are
@@ -184,7 +190,7 @@ def solve_continuous_are(
     left = np.concatenate([sign[:n, n:], sign[n:, n:] + np.eye(n)])
     right = -np.concatenate([sign[:n, :n] + np.eye(n), sign[n:, :n]])
     found = np.linalg.solve(left.T @ left, left.T @ right)
-    for _ in range(2):  # Newton and Kleinman's steps
+    for _ in range(2):  # Newton-Kleinman steps
         closed = g @ found - a
         found = found + stable_sylvester(closed.T, closed, residual(found))
     closed = g @ found - a
@@ -211,8 +217,8 @@ def solve_discrete_are(
 ) -> Any:
     """The stabilising x with ``x = a^T x a - (a^T x b + s) (r + b^T x b)^-1 (b^T x a + s^T) + q``.
 
-    By doubling (Chu, Fan, Lin and Wang, Int. J. Control 77 (2004), 767-788). Traced, matrices are
-    real, and ``e`` is refused: multiply a and b by its inverse.
+    It comes from doubling (Chu, Fan, Lin and Wang, Int. J. Control 77 (2004), 767-788). Traced
+    matrices must be real, and ``e`` is refused: multiply a and b by its inverse.
 
     >>> from autojit import jit
     >>> from autojit.scipy.linalg import solve_discrete_are
@@ -243,7 +249,7 @@ def solve_discrete_are(
 
 
 def _stein(a: Any, q: Any) -> Any:
-    """The x with ``x - a x a^T = q`` where all eigenvalues of a lie in the unit disk (Smith)."""
+    """The x with ``x - a x a^T = q`` if all eigenvalues of a lie in the unit disk (Smith)."""
 
     def double(state: Any) -> Any:
         a, x, n, _ = state

@@ -1,6 +1,6 @@
-"""Generalised Schur forms of two matrices, and forms that are made of others.
+"""Generalised Schur forms of two matrices, and conversions of forms.
 
-SciPy makes them, called back from the compiled code on the CPU, as those of `unitary_forms`.
+The compiled code calls SciPy on the CPU for most of them, as in `unitary_forms`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from autojit.scipy.registry import answers
 from .solving import solve_triangular
 from .unitary_forms import antihermitian, below, by_scipy, check_output, square, turned_below
 
-#: Pairs of matrices in real blocks of more rows are refused: each pair of rows is two unknowns.
+#: Larger pairs of matrices in real blocks are refused, because each pair of rows is two unknowns.
 LARGEST_PAIR_IN_BLOCKS = 32
 
 
@@ -34,11 +34,10 @@ def qz(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """``(aa, bb, q, z)`` with ``A = q @ aa @ zᴴ``, ``B = q @ bb @ zᴴ``, aa and bb triangular; of
-    real matrices aa has blocks of two rows, unless ``output`` is ``"complex"``.
+    """``(aa, bb, q, z)`` with ``A = q @ aa @ zᴴ`` and ``B = q @ bb @ zᴴ``; aa, bb are triangular.
 
-    There is a derivative where the generalised eigenvalues are distinct. In blocks matrices have at
-    most 32 rows.
+    For real matrices, aa has blocks of two rows, unless ``output`` is ``"complex"``. Matrices in
+    blocks have at most 32 rows. The derivative exists if the generalised eigenvalues are distinct.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -62,10 +61,10 @@ def ordqz(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """``(aa, bb, alpha, beta, q, z)``: the forms of :func:`qz` with the eigenvalues
-    ``alpha / beta`` that ``sort`` chooses first.
+    """``(aa, bb, alpha, beta, q, z)``: the forms of :func:`qz`, with reordered eigenvalues.
 
-    Traced, ``output`` is ``"complex"``, or A and B are.
+    The eigenvalues ``alpha / beta`` that ``sort`` selects come first. For traced matrices,
+    ``output`` must be ``"complex"`` unless A or B is complex.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -125,7 +124,7 @@ def _forms(name: str, A: Any, B: Any, output: str, **settings: Any) -> tuple[Any
 
 
 def _turned_pair(a: Any, b: Any, of_a: Any, of_b: Any) -> tuple[Any, Any]:
-    """P and R with ``P a - a R = of_a`` and ``P b - b R = of_b`` below the diagonal."""
+    """The P and R with ``P a - a R = of_a`` and ``P b - b R = of_b`` below the diagonal."""
     n = a.shape[-1]
     places = np.arange(n)
 
@@ -155,7 +154,10 @@ def _turned_pair(a: Any, b: Any, of_a: Any, of_b: Any) -> tuple[Any, Any]:
 
 
 def _pair_in_blocks(a: Any, b: Any, of_a: Any, of_b: Any) -> tuple[Any, ...]:
-    """The same where a has blocks of two rows, in which b stays diagonal: all at once."""
+    """P and R as in `_turned_pair` if a has blocks of two rows, in which b stays diagonal.
+
+    All elements are solved for at once.
+    """
     n = a.shape[-1]
     i, j = np.tril_indices(n, -1)
     units = np.zeros((i.size, n, n), a.dtype)
@@ -183,7 +185,7 @@ def _pair_in_blocks(a: Any, b: Any, of_a: Any, of_b: Any) -> tuple[Any, ...]:
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """The complex ``(t, z)`` with ``z @ t @ zᴴ = Z @ T @ Zᵀ`` of a real Schur form.
 
-    There is a derivative where the eigenvalues are distinct. Phases turn as little as possible.
+    The derivative exists if the eigenvalues are distinct; phases turn as little as possible.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -215,8 +217,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
 def cdf2rdf(w: Any, v: Any) -> tuple[Any, Any]:
     """Real ``(blocks, vectors)`` of eigenvalues and eigenvectors in conjugate pairs.
 
-    An eigenvalue that is not real and has no other one behind it is not refused: its row is as if
-    it had one.
+    A complex eigenvalue without a partner is not refused; it gets a row as if it had one.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -233,13 +234,13 @@ def cdf2rdf(w: Any, v: Any) -> tuple[Any, Any]:
     count = np.cumsum(paired, axis=-1)
     first = np.logical_and(paired, count % 2 == 1)
     second = np.logical_and(paired, count % 2 == 0)
-    # The partner of each: where the one of the same number stands, also where others lie between.
+    # The two eigenvalues of a pair have the same number, even if others lie between them.
     number = np.where(paired, (count + 1) // 2, 0)
     same = np.logical_and(number[..., :, None] == number[..., None, :], paired[..., None])
     unit = np.eye(n, dtype=bool)
     across = np.logical_and(same, np.logical_not(unit))
     blocks = np.where(unit, np.real(w)[..., None], np.where(across, imaginary[..., None], 0.0))
-    # A pair's columns become half of i (v - v̄), the first one's place, and half of v + v̄.
+    # The first column of a pair becomes half of i (v - v̄), the second one half of v + v̄.
     real, imag = np.real(v), np.imag(v)
     other = np.where(across, 1.0, 0.0)
     swapped_real, swapped_imag = (x @ swapped(other) for x in (real, imag))

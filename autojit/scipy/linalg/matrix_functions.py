@@ -1,6 +1,6 @@
-"""Functions of square matrices: exponential, logarithm, roots and what follows from them.
+"""Functions of square matrices: exponential, logarithm, roots and related functions.
 
-Traced, matrices may be stacks in the last two axes, except where a docstring says otherwise.
+Traced arrays may be stacks of matrices in the last two axes, unless a docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PADE = (
     960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
 _THETA = 4.25
-#: The first coefficient of its backward error.
+#: The first coefficient of the approximant's backward error.
 _BACKWARD = 1 / 113250775606021113483283660800000000.0
 
 
@@ -45,8 +45,10 @@ def _norm1(a: Any) -> Any:
 
 @answers("scipy.linalg.expm")
 def expm(A: Any) -> Any:
-    """The exponential of matrices, by scaling and squaring (Al-Mohy and Higham, SIAM J. Matrix
-    Anal. Appl. 31 (2009), 970-989, with the approximant of order 13).
+    """The exponential of matrices, by scaling and squaring.
+
+    Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 31 (2009), 970-989, with the approximant of order
+    13.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import expm
@@ -67,13 +69,13 @@ def expm(A: Any) -> Any:
 
 
 def _doubled(real: Any, imag: Any) -> Any:
-    """A complex matrix as a real one of twice the size."""
+    """A complex matrix as a real matrix of twice the size."""
     above = np.concatenate([real, -imag], axis=-1)
     return np.concatenate([above, np.concatenate([imag, real], axis=-1)], axis=-2)
 
 
 def _squarings(a: Any, four: Any, six: Any) -> Any:
-    """How often matrices are halved: norms of powers tell, and the backward error."""
+    """How often matrices are halved, from norms of powers and the backward error."""
     eight, ten = _norm1(four @ four), _norm1(four @ six)
     d4, d6 = _norm1(four) ** (1 / 4), _norm1(six) ** (1 / 6)
     d8, d10 = eight ** (1 / 8), ten ** (1 / 10)
@@ -90,7 +92,7 @@ def _squarings(a: Any, four: Any, six: Any) -> Any:
 
 
 def _least_power(x: Any) -> Any:
-    """The least whole k >= 0 with ``x <= 2**k``; at most 1100, and 0 for NaN."""
+    """The least integer k >= 0 with ``x <= 2**k``; at most 1100, and 0 for NaN."""
     k = np.ceil(np.log2(np.where(x > 1, x, 1.0)))
     return np.minimum(k, 1100.0)
 
@@ -118,7 +120,7 @@ def _squared(x: Any, s: Any) -> Any:
 def expm_frechet(
     A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
-    """``(expm(A), its derivative along E)``; without the first where ``compute_expm`` is False.
+    """``(expm(A), its derivative along E)``, or only the derivative if ``compute_expm`` is False.
 
     >>> from autojit import jit
     >>> from autojit.scipy.linalg import expm_frechet
@@ -236,7 +238,7 @@ def _real(name: str, a: Any) -> Any:
 
 
 def _without_estimate(name: str, disp: Any) -> None:
-    """``disp=False`` asks for an estimate of the error beside the result."""
+    """Refuse ``disp=False``, which requests an estimate of the error."""
     if disp is not None and disp is not True and isinstance(disp, (bool, int, np.bool_)):
         raise refused(f"scipy.linalg.{name}", "disp=False is not covered; leave it out.")
 
@@ -245,10 +247,10 @@ def _without_estimate(name: str, disp: Any) -> None:
 def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
     """The principal square root of real matrices.
 
-    By the iteration of Denman and Beavers in product form (Higham, "Functions of Matrices", 2008,
-    6.29). The derivative solves a Sylvester equation. Where an eigenvalue is negative SciPy's root
-    is complex; traced, it is NaN, or the iteration meets a singular matrix and LinAlgError is
-    raised. A singular matrix has no derivative.
+    It is found by the iteration of Denman and Beavers in product form (Higham, "Functions of
+    Matrices", 2008, 6.29). The derivative solves a Sylvester equation. If an eigenvalue is
+    negative, SciPy's root is complex; for a traced matrix it is NaN, or the iteration meets a
+    singular matrix and raises LinAlgError. A singular matrix has no derivative.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import sqrtm
@@ -274,8 +276,8 @@ def _root(a: Any) -> Any:
     first = (a, a, np.int64(0), 1.0 + 0 * a[0, 0])
     unfinished = lambda s: np.logical_and(s[2] < MOST_STEPS, s[3] > 1e-9)  # noqa: E731
     _, found, _, off = stop_gradient(while_loop(unfinished, step, first))
-    found = np.where(off < 1e-2, found, np.nan)  # it does not come closer where there is no root
-    found = found - stable_sylvester(found, found, found @ found - a)  # a step of Newton's
+    found = np.where(off < 1e-2, found, np.nan)  # no root: no convergence
+    found = found - stable_sylvester(found, found, found @ found - a)  # a Newton step
     return implied(
         lambda x: x @ x - a,
         found,
@@ -288,9 +290,10 @@ def _root(a: Any) -> Any:
 def logm(A: Any, disp: Any = None) -> Any:
     """The principal logarithm of real matrices.
 
-    By inverse scaling and squaring: square roots until the matrix is close to the unit matrix,
-    there a Padé approximant as partial fractions (Higham, "Functions of Matrices", 2008, 11.5).
-    Where an eigenvalue is negative SciPy's logarithm is complex; traced, it is NaN.
+    It is found by inverse scaling and squaring: square roots are taken until the matrix is close to
+    the identity, where a Padé approximant is evaluated as partial fractions (Higham, "Functions of
+    Matrices", 2008, 11.5). If an eigenvalue is negative, SciPy's logarithm is complex; for a traced
+    matrix it is NaN.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import logm
@@ -319,7 +322,7 @@ def _logarithm(a: Any) -> Any:
 
 @answers("scipy.linalg.fractional_matrix_power")
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """A power of real matrices: products for a known whole t, else ``expm(t * logm(A))``.
+    """A power of real matrices, by products for a known integer t, else ``expm(t * logm(A))``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import fractional_matrix_power
@@ -348,7 +351,7 @@ def signm(A: Any, disp: Any = None) -> Any:
 
 @answers("scipy.linalg.funm")
 def funm(A: Any, func: Any, disp: bool = True) -> Any:
-    """Refused: SciPy's result is real or complex by its values."""
+    """Refuse the call: whether SciPy's result is real depends on values."""
     raise refused("scipy.linalg.funm", "whether the result is real depends on values. Write expm, "
                   "logm, sqrtm, or with distinct eigenvalues:\n"
                   "    w, v = np.linalg.eig(A); (v * func(w)) @ np.linalg.inv(v)")  # fmt: skip
@@ -356,7 +359,7 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:
 
 @answers("scipy.linalg.expm_cond")
 def expm_cond(A: Any, check_finite: bool = True) -> Any:
-    """The relative condition number of the exponential, by Frobenius norms.
+    """The relative condition number of the exponential, in Frobenius norms.
 
     >>> from autojit import jit
     >>> from autojit.scipy.linalg import expm_cond

@@ -1,8 +1,8 @@
-"""Singular values, and what is made of them, as ``scipy.linalg`` has it.
+"""Singular values and functions that follow from them, as in ``scipy.linalg``.
 
-Traced, ``overwrite_…``, ``check_finite``, ``driver`` and ``lwork`` are ignored: nothing is
-overwritten, and NaN and infinities go through. Signs and phases
-of vectors are those of NumPy's routines.
+For traced arrays, ``overwrite_…``, ``check_finite``, ``driver`` and ``lwork`` are ignored: nothing
+is overwritten, and NaN and infinities are passed on. Signs and phases of vectors are those of
+NumPy's routines.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def pinv(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """The Moore-Penrose inverse; its derivative is that along matrices of the same rank.
+    """The Moore-Penrose inverse; its derivative is along matrices of the same rank.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -120,7 +120,7 @@ def lstsq(
 ) -> Any:
     """The least-squares solution, the residuals, the rank and the singular values.
 
-    The residuals are those of a matrix of full rank; SciPy leaves them out at a lower one.
+    The residuals assume a matrix of full rank; SciPy leaves them out if the rank is lower.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -143,7 +143,7 @@ def _dtype(*arrays: Any) -> np.dtype:
 def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
 ) -> Any:
-    """The norm of a vector or a matrix, as ``np.linalg.norm`` has it.
+    """The norm of a vector or a matrix, as in ``np.linalg.norm``.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -172,22 +172,22 @@ def null_space(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """Refused: the shape depends on values."""
+    """Refuse the call: the shape depends on values."""
     raise _no_shape("scipy.linalg.null_space")
 
 
 @answers("scipy.linalg.orth")
 def orth(A: Any, rcond: Any = None) -> Any:
-    """Refused: the shape depends on values."""
+    """Refuse the call: the shape depends on values."""
     raise _no_shape("scipy.linalg.orth")
 
 
 @answers("scipy.linalg.polar")
 def polar(a: Any, side: str = "right") -> Any:
-    """``a = u @ p`` (``a = p @ u`` for ``side="left"``), u with orthonormal columns or rows.
+    """``(u, p)`` with ``a = u @ p``, or ``a = p @ u`` for ``side="left"``.
 
-    The derivative of u = a (aᴴ a)^(-1/2) goes through the root of aᴴ a, which has one where
-    singular values coincide, too, as long as none is 0.
+    u has orthonormal columns or rows. Its derivative, that of a (aᴴ a)^(-1/2), also exists if
+    singular values coincide, as long as none is 0.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -213,7 +213,7 @@ def _unitary(x: Any) -> Any:
 
     @unitary.defjvp
     def _tangent(primals: Any, tangents: Any) -> Any:
-        # With Q = Wᴴ dA V it is dU = W X Vᴴ + (1 - W Wᴴ) dA V S⁻¹ Vᴴ, X = (Q - Qᴴ) / (s_i + s_j).
+        # With Q = Wᴴ dA V: dU = W X Vᴴ + (1 - W Wᴴ) dA V S⁻¹ Vᴴ, where X = (Q - Qᴴ) / (s_i + s_j).
         (x,), (dx,) = primals, tangents
         w, s, vh = spectral.svd(x, full_matrices=False)
         image = dx @ adjoint(vh)
@@ -227,10 +227,10 @@ def _unitary(x: Any) -> Any:
 
 @answers("scipy.linalg.subspace_angles")
 def subspace_angles(A: Any, B: Any) -> Any:
-    """The angles between the spaces of the columns of two matrices, in descending order; the
-    columns of each are independent.
+    """The angles between the column spaces of two matrices, in descending order.
 
-    Knyazev and Argentati, SIAM J. Sci. Comput. 23 (2002), 2008-2040: small angles by sines.
+    The columns of each matrix must be linearly independent. Small angles come from sines (Knyazev
+    and Argentati, SIAM J. Sci. Comput. 23 (2002), 2008-2040).
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import subspace_angles
@@ -254,6 +254,6 @@ def subspace_angles(A: Any, B: Any) -> Any:
         rest = qa - qb @ np.conj(overlap.T)
     near = cosines**2 >= 0.5
     sines = np.where(near, np.clip(svdvals(rest), -1.0, 1.0), 0.0)
-    # What is not chosen is replaced before the slope of an arc is infinite.
+    # Values that are not chosen are replaced, because an arc function may have an infinite slope.
     ascending = np.clip(cosines[::-1], -1.0, 1.0)
     return np.where(near, np.arcsin(sines), np.arccos(np.where(near, 0.0, ascending)))

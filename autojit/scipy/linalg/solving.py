@@ -1,7 +1,7 @@
-"""Factorizations and linear systems as ``scipy.linalg`` has them.
+"""Factorizations and linear systems, as in ``scipy.linalg``.
 
-Traced, arrays may be stacks of matrices in the last two axes; ``overwrite_…`` and
-``check_finite`` are ignored: nothing is overwritten, and NaN and infinities go through.
+Traced arrays may be stacks of matrices in the last two axes. For them, ``overwrite_…`` and
+``check_finite`` are ignored: nothing is overwritten, and NaN and infinities are passed on.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.protocols.registry import uncovered
 from autojit.scipy.registry import answers
 
-#: SciPy's names of the structures for which `solve` does what it does for any matrix.
+#: Values of ``assume_a`` that mean any matrix.
 _GENERAL = (None, "gen", "general")
 _POSITIVE = ("pos", "positive definite")
 _HERMITIAN = ("her", "hermitian")
 _SYMMETRIC = ("sym", "symmetric", *_HERMITIAN)
 _TRIANGULAR = {"upper triangular": False, "lower triangular": True}
 
-#: How SciPy says that a matrix is transposed.
+#: Whether the matrix is transposed, by the value of ``trans``.
 _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
 
 
@@ -34,9 +34,9 @@ _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """The triangular factor of a positive definite matrix; only that triangle of it is read.
+    """The triangular factor of a positive definite matrix, of which only that triangle is read.
 
-    Raises ``numpy.linalg.LinAlgError`` where the matrix is not positive definite.
+    Raises ``numpy.linalg.LinAlgError`` if the matrix is not positive definite.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -51,7 +51,7 @@ def cholesky(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
-    """As :func:`cholesky`, for :func:`cho_solve`. Traced, the other triangle holds zeros.
+    """Like :func:`cholesky`, for :func:`cho_solve`. A traced result is 0 in the other triangle.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import cho_factor
@@ -67,7 +67,7 @@ def cho_factor(
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The x with ``a x = b``, from the factor of a.
+    """The x with ``a x = b``, from the Cholesky factor of a.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -103,7 +103,8 @@ def solve_triangular(
 ) -> Any:
     """The x with ``a x = b`` for a triangle of a; the other triangle is not read.
 
-    Where a has a zero on its diagonal SciPy raises an error; traced, x holds infinities or NaN.
+    If a has a zero on its diagonal, SciPy raises an error; for traced arrays, x has infinities or
+    NaN.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -157,9 +158,10 @@ def solve(
 ) -> Any:
     """The x with ``a x = b``, by a factorisation that fits ``assume_a``.
 
-    Traced, that may be ``"general"`` (which it is if not given), ``"positive definite"``,
-    ``"symmetric"``, ``"hermitian"``, ``"upper triangular"``, ``"lower triangular"``, or SciPy's
-    short names. Raises ``numpy.linalg.LinAlgError`` where a is singular, or not positive definite.
+    For traced arrays, this may be ``"general"`` (the default), ``"positive definite"``,
+    ``"symmetric"``, ``"hermitian"``, ``"upper triangular"``, ``"lower triangular"``, or one of
+    SciPy's short names. Raises ``numpy.linalg.LinAlgError`` if a is singular, or not positive
+    definite.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -184,7 +186,7 @@ def solve(
 
 
 def _mirrored(x: Value, lower: bool, *, conjugate: bool) -> Value:
-    """The symmetric, or Hermitian, matrix with that triangle."""
+    """The symmetric, or Hermitian, matrix with a triangle of x."""
     if conjugate:
         return hermitian_matrix("scipy.linalg.solve", tracer(x), lower=lower)
     own = ops.triangle(x, lower=lower, diagonal=True)
@@ -193,7 +195,7 @@ def _mirrored(x: Value, lower: bool, *, conjugate: bool) -> Value:
 
 @answers("scipy.linalg.inv")
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The inverse; ``numpy.linalg.LinAlgError`` where the matrix is singular.
+    """The inverse; raises ``numpy.linalg.LinAlgError`` if the matrix is singular.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -215,7 +217,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     array([[4., 0.],
            [0., 2.]])
     """
-    # As SciPy: the pivots are multiplied in double precision, whatever the matrix has.
+    # Like SciPy, multiply the pivots in double precision for any dtype of the matrix.
     x = linalg.square("scipy.linalg.det", a)
     dtype = np.dtype(np.complex128 if x.dtype.kind == "c" else np.float64)
     sign, logarithm = linalg.pivots_product(x, dtype)
@@ -247,7 +249,7 @@ def lu_solve(
 ) -> Any:
     """The x with ``a x = b`` (``aᵀ x = b`` for ``trans=1``), from the LU factorisation of a.
 
-    A singular matrix gives infinities and NaN, as it does in SciPy.
+    A singular matrix gives infinities and NaN, as in SciPy.
     """
     packed, pivots = lu_and_piv
     name = "scipy.linalg.lu_solve"

@@ -1,7 +1,7 @@
-"""Matrices that ``scipy.linalg`` builds from vectors and blocks; products and sizes of matrices.
+"""Matrices that ``scipy.linalg`` builds from vectors and blocks, and equations with them.
 
-Traced, arrays may be stacks in their outer axes.  Whatever has a structure is made of slices of its
-vector, so derivatives are sums along diagonals.
+Traced arrays may be stacks in their outer axes. A structured matrix is indexed from its vector, so
+derivatives are sums along diagonals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _vector(x: Any) -> Any:
 
 @answers("scipy.linalg.toeplitz")
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """The matrix with first column c, first row r (c's conjugate if not given), equal diagonals.
+    """The matrix with constant diagonals, first column c, and first row r (by default conj(c)).
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import toeplitz
@@ -38,14 +38,14 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 
 
 def _outer(x: Any, like: Any) -> Any:
-    """x with outer axes that go with those of another vector."""
+    """x broadcast to the outer axes of another vector as well."""
     outer = np.broadcast_shapes(x.shape[:-1], like.shape[:-1])
     return np.broadcast_to(x, (*outer, x.shape[-1]))
 
 
 @answers("scipy.linalg.hankel")
 def hankel(c: Any, r: Any = None) -> Any:
-    """The matrix with first column c, last row r (zeros if not given), equal anti-diagonals.
+    """The matrix with constant anti-diagonals, first column c, and last row r (by default zeros).
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import hankel
@@ -60,7 +60,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 @answers("scipy.linalg.circulant")
 def circulant(c: Any) -> Any:
-    """The matrix whose columns are c, each one place further down.
+    """The matrix whose columns are c, each shifted cyclically one place further down.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import circulant
@@ -74,7 +74,7 @@ def circulant(c: Any) -> Any:
 
 @answers("scipy.linalg.block_diag")
 def block_diag(*arrs: Any) -> Any:
-    """Matrices along the diagonal of one, zeros elsewhere.
+    """A matrix with given matrices along its diagonal and zeros elsewhere.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import block_diag
@@ -118,7 +118,7 @@ def companion(a: Any) -> Any:
 
 @answers("scipy.linalg.leslie")
 def leslie(f: Any, s: Any) -> Any:
-    """Leslie's matrix of a population: fecundities f, survival s.
+    """The Leslie matrix of a population with fecundities f and survival rates s.
 
     >>> from autojit import jit
     >>> from autojit.scipy.linalg import leslie
@@ -177,7 +177,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 @answers("scipy.linalg.khatri_rao")
 def khatri_rao(a: Any, b: Any) -> Any:
-    """The Kronecker product of each column of a with that of b.
+    """The Kronecker product of each column of a with the same column of b.
 
     >>> from autojit import jit
     >>> from autojit.scipy.linalg import khatri_rao
@@ -197,7 +197,7 @@ def khatri_rao(a: Any, b: Any) -> Any:
 def matmul_toeplitz(
     c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
 ) -> Any:
-    """A Toeplitz matrix, given by its first column (and row), times x.
+    """The product of a Toeplitz matrix, given by its first column (and row), and x.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import matmul_toeplitz
@@ -211,8 +211,8 @@ def matmul_toeplitz(
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """The x with ``T x = b`` for a Toeplitz matrix of n rows, in O(n**2) by Levinson's recursion.
 
-    As in SciPy, the leading square blocks have to be regular: where one is not, the result is not
-    a number.  The derivative comes from the equation, by the same recursion.
+    As in SciPy, the leading square blocks must be regular; if one is not, the result is NaN. The
+    derivative comes from the equation, by the same recursion.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solve_toeplitz
@@ -246,8 +246,9 @@ def _column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
 def _levinson(column: Any, row: Any, right: Any) -> Any:
     """Levinson's recursion: Golub & Van Loan, "Matrix computations", 4.7.
 
-    A step goes from the solutions of the leading block of k rows to those of k + 1: of the right
-    side, and of the first and the last unit vector (``forward`` and ``backward``).
+    A step goes from the solutions with the leading block of k rows to those with k + 1 rows. The
+    right sides are the given one, and the first and the last unit vector (``forward`` and
+    ``backward``).
     """
     n = column.shape[0]
     first = (np.arange(n) == 0).astype(column.dtype)
@@ -287,9 +288,9 @@ def solve_circulant(
     baxis: int = 0,
     outaxis: int = 0,
 ) -> Any:
-    """The x with ``circulant(c) x = b``; traced, by an LU factorisation.
+    """The x with ``circulant(c) x = b``, by an LU factorisation if c or b is traced.
 
-    Raises ``numpy.linalg.LinAlgError`` where the matrix is singular.
+    Raises ``numpy.linalg.LinAlgError`` if the matrix is singular.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solve_circulant

@@ -1,7 +1,7 @@
-"""Orthogonal and triangular factors as ``scipy.linalg`` has them.
+"""Orthogonal and triangular factors, as in ``scipy.linalg``.
 
-Traced, ``overwrite_…``, ``check_finite``, ``driver`` and ``lwork`` are ignored: nothing is
-overwritten, and NaN and infinities go through.
+For traced arrays, ``overwrite_…``, ``check_finite``, ``driver`` and ``lwork`` are ignored: nothing
+is overwritten, and NaN and infinities are passed on.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """``a = q @ r``, q square by default (``mode="economic"``: no larger than a).
+    """``(q, r)`` with ``a = q @ r``; q is square, or for ``mode="economic"`` no larger than a.
 
-    With ``pivoting``, ``a[:, p] = q @ r``. SciPy chooses p, called back from the compiled code on
-    the CPU; the derivative is that of the factors at this p.
+    With ``pivoting``, ``a[:, p] = q @ r``. The compiled code calls SciPy on the CPU, which chooses
+    p; the derivative is that of the factors for this p.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -57,7 +57,7 @@ def qr(
 
 
 def _columns_by_norm(a: Any) -> Any:
-    """The columns in the order in which SciPy pivots them."""
+    """The order in which SciPy pivots the columns."""
     rows = np.reshape(a, (-1, *a.shape[-2:]))
     pivots = [original("scipy.linalg.qr")(row, mode="r", pivoting=True)[1] for row in rows]
     return np.reshape(np.array(pivots, np.int32), (*a.shape[:-2], a.shape[-1]))
@@ -71,10 +71,10 @@ def rq(
     mode: str = "full",
     check_finite: bool = True,
 ) -> Any:
-    """``a = r @ q``, q square by default (``mode="economic"``: no larger than a).
+    """``(r, q)`` with ``a = r @ q``; q is square, or for ``mode="economic"`` no larger than a.
 
-    The last rows must be linearly independent for there to be a derivative. A larger q has more
-    rows at its top, of which the space alone is determined: they turn as little as possible.
+    The derivative exists if the last rows are linearly independent. If q is larger than a, only the
+    space of its additional top rows is determined; these rows turn as little as possible.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -102,7 +102,7 @@ def lu(
     check_finite: bool = True,
     p_indices: bool = False,
 ) -> Any:
-    """``a = p @ l @ u``, with pivots by rows.
+    """``(p, l, u)`` with ``a = p @ l @ u``, by exchanges of rows.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -115,7 +115,7 @@ def lu(
     m, n = x.shape[-2:]
     if m > n:
         rows, lower, upper = _tall(x)
-    else:  # the pivots of the first columns are those of all
+    else:  # the first m columns determine all pivots
         rows, lower, upper = _square(x[..., :m])
         rest = tracer(ops.taken_rows(x[..., m:].value, rows.value))
         more = ops.triangular_solve(lower.value, rest.value, lower=True, transpose=False, unit=True)
@@ -133,7 +133,7 @@ def _real(x: Any) -> np.dtype:
 
 
 def _square(x: Any) -> tuple[Any, Any, Any]:
-    """The order of rows, and both factors."""
+    """The order of the rows, and both factors."""
     packed, pivots = ops.lu(x.value)
     lower = tracer(ops.triangle(packed, lower=True, diagonal=False)) + np.eye(
         x.shape[-1], dtype=x.dtype
@@ -143,7 +143,11 @@ def _square(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _tall(x: Any) -> tuple[Any, Any, Any]:
-    """Zeros beside it do not change the pivots; the rows in that order are factorised without."""
+    """The order of the rows and the factors of a matrix with more rows than columns.
+
+    Columns of zeros make it square without changing the pivots; then the ordered rows are
+    factorised without these columns.
+    """
     m, n = x.shape[-2:]
     zeros = np.zeros((*x.shape[:-1], m - n), x.dtype)
     rows, _, _ = _square(np.concatenate([x, zeros], axis=-1))

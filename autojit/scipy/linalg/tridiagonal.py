@@ -1,5 +1,7 @@
-"""Eigenvalues of banded and tridiagonal matrices, as ``scipy.linalg`` has them: traced, those of
-the full matrix."""
+"""Eigenvalues of banded and tridiagonal matrices, as in ``scipy.linalg``.
+
+For traced arrays, the eigenvalues are those of the full matrix.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from .eigenvalues import eigh
 
 
 def _some(name: str, matrix: Any, only: bool, select: Any, select_range: Any) -> Any:
-    """All eigenvalues (with vectors), or those of a range of indices."""
+    """The eigenvalues (and vectors), all or in a range of indices."""
     if select in (0, "a", "all"):
         return eigh(matrix, eigvals_only=only)
     if select not in (2, "i", "index"):
@@ -47,7 +49,7 @@ def eig_banded(
     a_band: Any, lower: bool = False, eigvals_only: bool = False, overwrite_a_band: bool = False,
     select: Any = "a", select_range: Any = None, max_ev: int = 0, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """Eigenvalues and vectors of a Hermitian matrix in diagonal ordered form.
+    """Eigenvalues and eigenvectors of a Hermitian matrix in diagonal ordered form.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import eig_banded
@@ -64,7 +66,7 @@ def eigvals_banded(
     a_band: Any, lower: bool = False, overwrite_a_band: bool = False, select: Any = "a",
     select_range: Any = None, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """The eigenvalues alone."""
+    """The eigenvalues of :func:`eig_banded`."""
     return _some("eigvals_banded", _of_bands(a_band, lower), True, select, select_range)
 
 
@@ -80,7 +82,7 @@ def eigh_tridiagonal(
     d: Any, e: Any, eigvals_only: bool = False, select: Any = "a", select_range: Any = None,
     check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
-    """Eigenvalues and vectors of a matrix with diagonal d and e beside it.
+    """Eigenvalues and eigenvectors of a matrix with diagonal d and off-diagonals e.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import eigh_tridiagonal
@@ -95,7 +97,7 @@ def eigvalsh_tridiagonal(
     d: Any, e: Any, select: Any = "a", select_range: Any = None, check_finite: bool = True,
     tol: float = 0.0, lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
-    """The eigenvalues alone."""
+    """The eigenvalues of :func:`eigh_tridiagonal`."""
     return _some("eigvalsh_tridiagonal", _tridiagonal(d, e), True, select, select_range)
 
 
@@ -120,8 +122,9 @@ def diagsvd(s: Any, M: int, N: int) -> Any:
 
 @answers("scipy.linalg.fiedler_companion")
 def fiedler_companion(a: Any) -> Any:
-    """A pentadiagonal matrix whose eigenvalues are the roots of a polynomial: Fiedler, "A note on
-    companion matrices", Linear Algebra Appl. 372 (2003), 325-331.
+    """A pentadiagonal matrix whose eigenvalues are the roots of a polynomial.
+
+    Fiedler, "A note on companion matrices", Linear Algebra Appl. 372 (2003), 325-331.
 
     >>> from autojit import jit
     >>> from autojit.scipy.linalg import fiedler_companion

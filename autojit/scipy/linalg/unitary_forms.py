@@ -1,9 +1,9 @@
-"""Schur's and Hessenberg's forms, and symmetric matrices as ``L D Lᵀ``.
+"""Schur and Hessenberg forms, and symmetric matrices as ``L D Lᵀ``.
 
-SciPy makes them, called back from the compiled code on the CPU: the order of eigenvalues, the signs
-and the blocks are its own. The derivatives are those of the equations that the factors fulfil, with
-the blocks as they are: for unitary factors ``dQ = Q Ω``, where Ω is antihermitian and follows
-column by column from what must stay zero. Phases of complex factors turn as little as possible.
+The compiled code calls SciPy on the CPU, so the order of eigenvalues, the signs and the blocks are
+SciPy's own. The derivatives come from the equations of the factors, for the blocks as they are. For
+unitary factors, ``dQ = Q Ω``, where Ω is antihermitian and follows, column by column, from the
+elements that must stay zero. Phases of complex factors turn as little as possible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .solving import solve_triangular
 
-#: Matrices in real blocks of more rows are refused: each pair of rows is an unknown.
+#: Larger matrices in real blocks are refused, because each pair of rows is an unknown.
 LARGEST_IN_BLOCKS = 64
 
 Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]
@@ -45,9 +45,12 @@ def by_scipy(
     call: Any = None,
     **settings: Any,
 ) -> list[Any]:
-    """What a function of SciPy returns for matrices, an array for each one of ``like``.  ``rule``
-    is given the results that are not integers, and the changes of the matrices.  ``call`` is given
-    SciPy's function and matrices, where it takes others or returns more."""
+    """The results of a function of SciPy for matrices, one array for each in ``like``.
+
+    ``rule`` returns the tangents of the results that are not integers, given these results and the
+    tangents of the matrices. ``call`` adapts SciPy's function, if that takes other arguments or
+    returns more: it is given the function and the matrices.
+    """
 
     def rows(*stacks: Any) -> list[Any]:
         flat = [np.reshape(x, (-1, *x.shape[-2:])) for x in stacks]
@@ -96,11 +99,11 @@ def schur(
     sort: Any = None,
     check_finite: bool = True,
 ) -> Any:
-    """``a = z @ t @ zᴴ`` with a triangular t; of real matrices in blocks, unless ``output`` is
-    ``"complex"``.
+    """``(t, z)`` with ``a = z @ t @ zᴴ`` and a triangular t.
 
-    There is a derivative where the eigenvalues are distinct; elsewhere, and where a real block of
-    two rows is a multiple of a rotation, it is not finite. In blocks matrices have at most 64 rows.
+    For real matrices, t has blocks of two rows, unless ``output`` is ``"complex"``; matrices in
+    blocks have at most 64 rows. The derivative is finite if the eigenvalues are distinct and no
+    real block of two rows is a multiple of a rotation.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
@@ -144,8 +147,10 @@ def antihermitian(lower: Any) -> Any:
 
 
 def turned_below(t: Any, moved: Any) -> Any:
-    """Ω with ``Ω t - t Ω = moved`` below the diagonal, for a triangular t, from the first column:
-    what is known of it stands to the left."""
+    """The Ω with ``Ω t - t Ω = moved`` below the diagonal, for a triangular t.
+
+    It is found from the first column on; each column depends only on those to its left.
+    """
     n = t.shape[-1]
     places = np.arange(n)
 
@@ -163,7 +168,10 @@ def turned_below(t: Any, moved: Any) -> Any:
 
 
 def _turned_in_blocks(t: Any, moved: Any) -> Any:
-    """The same where t has blocks of two rows, whose diagonals stay equal: all at once."""
+    """The Ω of `turned_below` if t has blocks of two rows, whose diagonals stay equal.
+
+    All elements are solved for at once.
+    """
     n = t.shape[-1]
     i, j = np.tril_indices(n, -1)
     units = np.zeros((i.size, n, n), t.dtype)
@@ -188,9 +196,9 @@ def _turned_in_blocks(t: Any, moved: Any) -> Any:
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """``a = q @ h @ qᵀ`` with zeros in h below the first subdiagonal; ``(h, q)`` with ``calc_q``.
+    """The h of ``a = q @ h @ qᵀ`` with zeros below the first subdiagonal; with ``calc_q``, (h, q).
 
-    Traced, a is real. There is a derivative where no element of the subdiagonal is 0.
+    A traced a must be real. The derivative exists if no element of the subdiagonal is 0.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -217,8 +225,10 @@ def hessenberg(
 
 
 def _turned_to_hessenberg(h: Any, moved: Any) -> Any:
-    """Ω with ``Ω h - h Ω = moved`` below the subdiagonal and zeros in its first column: each column
-    gives the next one."""
+    """The Ω with ``Ω h - h Ω = moved`` below the subdiagonal, and with zeros in its first column.
+
+    Each column gives the next one.
+    """
     places = np.arange(h.shape[-1])
 
     def column(j: Any, lower: Any) -> Any:
@@ -243,11 +253,11 @@ def ldl(
     overwrite_a: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """``A = lu @ d @ luᴴ`` (``luᵀ`` unless ``hermitian``), d with blocks of one or two rows, and
-    the order of rows in which lu is triangular.
+    """``(lu, d, order)`` with ``A = lu @ d @ luᴴ``, or ``luᵀ`` unless ``hermitian``.
 
-    The other triangle of A is not read, and its derivative is 0. The derivative is that at this
-    order and with these blocks.
+    d has blocks of one or two rows, and lu is triangular with its rows in this order. The other
+    triangle of A is not read, and its derivative is 0. The derivative is that for this order and
+    these blocks.
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg

@@ -1,9 +1,10 @@
-"""Factors of matrices that are changed, multiplied, balanced, or in blocks.
+"""Factors of matrices that are updated, multiplied or balanced.
 
-The updates of ``q @ r`` are new factors of the changed matrix, turned to SciPy's signs: SciPy makes
-its own, called back from the compiled code on the CPU, and what is left of ours beside theirs is a
-constant.  What stands below the diagonal of r is not read. Of the columns that a square q has more
-than r has rows that are not 0, the space alone is determined: they turn as little as possible.
+An update of ``q @ r`` factorises the changed matrix anew, then turns the factors to SciPy's signs.
+For these, the compiled code calls SciPy on the CPU; the transformation between the two results is a
+constant. Elements below the diagonal of r are not read. If a square q has more columns than r has
+nonzero rows, only the space of the additional columns is determined; these turn as little as
+possible.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .unitary_forms import square
 def _updated(
     q: Any, r: Any, changed: Any, call: Callable[..., Any], *arrays: Any
 ) -> tuple[Any, Any]:
-    """Factors of ``changed`` with the signs that ``call(q, r, *arrays)`` of SciPy has."""
+    """Factors of ``changed`` with the signs of SciPy's result, which is ``call(q, r, *arrays)``."""
     q, r = floating(q), floating(r)
     if q.ndim != 2 or r.ndim != 2 or q.shape[1] != r.shape[0]:
         raise ValueError(f"Q of {q.shape} and R of {r.shape} are no factors of a matrix")
@@ -50,7 +51,7 @@ def _updated(
 
 
 def _sample(given: list[Any], dtype: Any, call: Callable[..., Any]) -> tuple[Any, ...]:
-    """What SciPy returns for arrays of the same shapes."""
+    """SciPy's result for random arrays of the same shapes."""
     rng = np.random.default_rng(0)
     q, r, *rest = (rng.standard_normal(x.shape).astype(dtype) for x in given)
     return tuple(map(np.asarray, call(np.linalg.qr(q)[0], np.triu(r), *rest)))
@@ -111,7 +112,7 @@ def qr_delete(
     Q: Any, R: Any, k: Any, p: int = 1, which: str = "row", overwrite_qr: bool = False,
     check_finite: bool = True,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Factors of ``Q @ R`` without p rows or columns from k on.
+    """Factors of ``Q @ R`` without p rows or columns, from the k-th on.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -145,8 +146,9 @@ def qr_multiply(
     a: Any, c: Any, mode: str = "right", pivoting: bool = False, conjugate: bool = False,
     overwrite_a: bool = False, overwrite_c: bool = False,
 ) -> Any:  # fmt: skip
-    """``(c @ q, r)`` of ``a = q @ r``, ``(q @ c, r)`` for ``mode="left"``; also the order of
-    columns with ``pivoting``.
+    """``(c @ q, r)`` with ``a = q @ r``, or ``(q @ c, r)`` for ``mode="left"``.
+
+    With ``pivoting``, the order of the columns is returned as well.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg
@@ -174,8 +176,10 @@ def matrix_balance(
     A: Any, permute: bool = True, scale: bool = True, separate: bool = False,
     overwrite_a: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """``(B, T)`` with ``B = inv(T) @ A @ T``, T of powers of two and permutations, or ``(B, (scale,
-    permutation))``. LAPACK chooses T, called back from the compiled code; its derivative is 0.
+    """``(B, T)`` with ``B = inv(T) @ A @ T``, where T has powers of two and permutes.
+
+    With ``separate``, the result is ``(B, (scale, permutation))``. The compiled code calls LAPACK,
+    which chooses T; the derivative of T is 0.
 
     >>> from autojit import jit
     >>> from autojit.scipy import linalg

@@ -1,4 +1,4 @@
-"""``scipy.ndimage`` for traced arrays: with plain ones only, each function is SciPy's own."""
+"""``scipy.ndimage`` for traced arrays; if no argument is traced, SciPy's own function runs."""
 
 from .correlation import (
     convolve,

@@ -1,4 +1,4 @@
-"""Filters of ``scipy.ndimage`` that weight a neighbourhood, and those that select from one."""
+"""Filters of ``scipy.ndimage`` that weight the elements of a neighbourhood."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.scipy.arguments import floating, known_integer, pad, refused
 from autojit.scipy.registry import answers
 from autojit.tracing.created_arrays import is_traced
 
-#: How np.pad calls what a filter sees beyond the edge.
+#: The mode of np.pad for each boundary mode of a filter.
 EDGES = {
     "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge",
     "wrap": "wrap", "grid-wrap": "wrap", "constant": "constant", "grid-constant": "constant",
@@ -21,7 +21,7 @@ EDGES = {
 
 
 def padded(x: Any, widths: Sequence[tuple[int, int]], modes: Sequence[str], cval: Any) -> Any:
-    """The array with what lies beyond its edges."""
+    """The array, extended beyond its edges."""
     for axis, (width, mode) in enumerate(zip(widths, modes, strict=True)):
         if mode not in EDGES:
             raise RuntimeError(f"boundary mode not supported: {mode!r}")
@@ -32,8 +32,11 @@ def padded(x: Any, widths: Sequence[tuple[int, int]], modes: Sequence[str], cval
 
 
 def array_of(name: str, input: Any, output: Any) -> Any:
-    """The image, of floats: SciPy computes in double precision, and rounds what it stores to the
-    type of the image, or to ``output``."""
+    """The image, which must have floats.
+
+    SciPy computes in double precision and rounds the result to the dtype of the image, or to
+    ``output``.
+    """
     x = same_type(name, as_tracer(input), output)
     if x.dtype.kind not in "fc":
         raise refused(
@@ -46,7 +49,7 @@ def array_of(name: str, input: Any, output: Any) -> Any:
 
 
 def same_type(name: str, x: Any, output: Any) -> Any:
-    """The array, where ``output`` asks for its own type or for nothing."""
+    """The array, if ``output`` is None or the dtype of the array; others are refused."""
     if output is not None and not isinstance(output, (type, np.dtype, str)):
         raise refused(f"scipy.ndimage.{name}", "output= is not covered; use the result.")
     if output is not None and np.dtype(output) != x.dtype:
@@ -65,7 +68,7 @@ def axes_of(axes: Any, ndim: int) -> list[int]:
 
 
 def per_axis(value: Any, count: int) -> list[Any]:
-    """A setting for each axis, of one for all or a sequence."""
+    """A setting for each axis, from one for all axes or from a sequence."""
     if isinstance(value, (str, int, float, np.number)) or value is None or np.ndim(value) == 0:
         return [value] * count
     if len(value) != count:
@@ -222,11 +225,11 @@ def uniform_filter(
     return x
 
 
-# -- bell curves --------------------------------------------------------------------------
+# -- Gaussians ----------------------------------------------------------------------------
 
 
 def bell(sigma: Any, order: int, radius: int) -> Any:
-    """The weights of a bell curve, or of its derivative, from the right end to the left one."""
+    """The weights of a Gaussian, or of its derivative of an order, from right to left."""
     x = np.arange(radius, -radius - 1, -1.0)
     variance = sigma * sigma
     curve = np.exp(-0.5 / variance * x**2)
@@ -248,7 +251,7 @@ def gaussian_filter1d(
     input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None,
     mode: str = "reflect", cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None,
 ) -> Any:  # fmt: skip
-    """The convolution with a bell curve, or with one of its derivatives, along an axis.
+    """The convolution with a Gaussian, or with one of its derivatives, along an axis.
 
     A traced ``sigma`` needs a known ``radius``.
 
@@ -274,7 +277,7 @@ def gaussian_filter(
     input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The convolution with bell curves along axes; a traced ``sigma`` needs a ``radius``.
+    """The convolution with Gaussians along axes; a traced ``sigma`` needs a ``radius``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import gaussian_filter
@@ -352,7 +355,7 @@ def laplace(
 
 
 def _bells(x: Any, sigma: Any, order: int, mode: Any, cval: Any, axes: Any, kwargs: Any) -> Any:
-    """The derivative of an order along each axis, of the array under bell curves."""
+    """The derivatives of an order along each axis, of the array smoothed by Gaussians."""
     chosen = axes_of(axes, x.ndim)
     for i in range(len(chosen)):
         orders = [order if k == i else 0 for k in range(len(chosen))]
@@ -364,7 +367,7 @@ def gaussian_laplace(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *,
     axes: Any = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """The sum of second derivatives of the array under bell curves.
+    """The sum of second derivatives of the array smoothed by Gaussians.
 
     >>> from autojit import jit
     >>> from autojit.scipy.ndimage import gaussian_laplace
@@ -381,7 +384,7 @@ def gaussian_gradient_magnitude(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *,
     axes: Any = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """The size of the gradient of the array under bell curves; at 0 its derivative is 0."""
+    """The size of the gradient of the array smoothed by Gaussians; at 0 its derivative is 0."""
     x = array_of("gaussian_gradient_magnitude", input, output)
     if axes is not None and sorted(axes_of(axes, x.ndim)) != list(range(x.ndim)):
         raise refused(
@@ -392,6 +395,3 @@ def gaussian_gradient_magnitude(
         )
     parts = list(_bells(x, sigma, 1, mode, cval, axes, kwargs))
     return np.linalg.norm(np.stack(parts), axis=0)
-
-
-# -- selections ---------------------------------------------------------------------------

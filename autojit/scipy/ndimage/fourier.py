@@ -1,4 +1,4 @@
-"""Filters of images that are Fourier transforms, and filters made of a user's derivatives."""
+"""Filters of Fourier-transformed images, and filters made of a user's derivatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from autojit.scipy.registry import answers
 def _filtered(
     name: str, factor: Any, input: Any, sizes: Any, n: int, axis: int, output: Any
 ) -> Any:
-    """A product with a factor of each frequency, in turns a sample, and the size for its axis."""
+    """Multiply a transform by a factor for each axis, a function of frequency and of a size.
+
+    The frequency is in cycles per sample.
+    """
     if output is not None and not isinstance(output, (type, np.dtype)):
         raise refused(f"scipy.ndimage.{name}", "output= takes a dtype.")
     x = floating(input)
@@ -31,7 +34,7 @@ def _filtered(
 def fourier_gaussian(
     input: Any, sigma: Any, n: int = -1, axis: int = -1, output: Any = None
 ) -> Any:
-    """An image's transform, of the image blurred by a normal density.
+    """From the transform of an image, the transform of the image blurred by a normal density.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import fourier_gaussian
@@ -44,20 +47,23 @@ def fourier_gaussian(
 
 @answers("scipy.ndimage.fourier_uniform")
 def fourier_uniform(input: Any, size: Any, n: int = -1, axis: int = -1, output: Any = None) -> Any:
-    """The same of the image averaged over a box."""
+    """From the transform of an image, the transform of the image averaged over a box."""
     factor = lambda f, s: np.sinc(f * s)  # noqa: E731
     return _filtered("fourier_uniform", factor, input, size, n, axis, output)
 
 
 @answers("scipy.ndimage.fourier_shift")
 def fourier_shift(input: Any, shift: Any, n: int = -1, axis: int = -1, output: Any = None) -> Any:
-    """The same of the image moved by a shift, which may be a fraction of a sample."""
+    """From the transform of an image, the transform of the shifted image.
+
+    The shift may be a fraction of a sample.
+    """
     factor = lambda f, s: np.exp(-2j * np.pi * f * s)  # noqa: E731
     return _filtered("fourier_shift", factor, input, shift, n, axis, output)
 
 
 def _each(name: str, f: Any, input: Any, output: Any, mode: Any, cval: Any, more: Any) -> list[Any]:
-    """A user's derivative along each axis."""
+    """The results of a user's derivative along each axis."""
     extra, keywords, axes = more
     x = floating(input)
     if output is not None and not isinstance(output, (type, np.dtype)):
@@ -76,7 +82,7 @@ def generic_laplace(
     input: Any, derivative2: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The sum of second derivatives, each by a function as for SciPy that returns its result."""
+    """The sum of second derivatives, by a function like SciPy's that returns its result."""
     more = (extra_arguments, extra_keywords, axes)
     parts = _each("generic_laplace", derivative2, input, output, mode, cval, more)
     total: Any = 0.0
@@ -90,7 +96,7 @@ def generic_gradient_magnitude(
     input: Any, derivative: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The length of the gradient, each part by a function as for SciPy that returns its result."""
+    """The length of the gradient, by a function like SciPy's that returns its result."""
     more = (extra_arguments, extra_keywords, axes)
     parts = _each("generic_gradient_magnitude", derivative, input, output, mode, cval, more)
     total: Any = 0.0

@@ -1,4 +1,4 @@
-"""Filters, maps and measurements by functions of the user's, and a transform's ellipsoid."""
+"""Filters, maps and measurements by the user's functions, and the Fourier ellipsoid filter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def generic_filter(
     mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, extra_arguments: Any = (),
     extra_keywords: Any = None, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """A function of the elements of each neighbourhood, which it is given as one row.
+    """A function of the elements of each neighbourhood, which it gets as one row.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import generic_filter
@@ -51,7 +51,7 @@ def geometric_transform(
     mode: str = "constant", cval: Any = 0.0, prefilter: bool = True, extra_arguments: Any = (),
     extra_keywords: Any = None,
 ) -> Any:  # fmt: skip
-    """The image where a function of the indices of the result says.
+    """The image at the places that a function returns for the indices of the result.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import geometric_transform
@@ -80,7 +80,7 @@ def labeled_comprehension(
     input: Any, labels: Any, index: Any, func: Any, out_dtype: Any, default: Any,
     pass_positions: bool = False,
 ) -> Any:  # fmt: skip
-    """A function of the elements of each label; labels and indices are known.
+    """A function of the elements of each label; labels and indices must be known.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import labeled_comprehension
@@ -119,7 +119,9 @@ def _labels(labels: Any, flat: Any) -> np.ndarray:
 def fourier_ellipsoid(
     input: Any, size: Any, n: int = -1, axis: int = -1, output: Any = None
 ) -> Any:
-    """An image's transform, of the image averaged over an ellipsoid, of up to three axes.
+    """From the transform of an image, that of the image averaged over an ellipsoid.
+
+    The image has at most three axes.
 
     >>> from autojit import jit
     >>> from autojit.scipy.ndimage import fourier_ellipsoid
@@ -144,7 +146,7 @@ def fourier_ellipsoid(
 
 
 def _of_radius(r: Any, ndim: int) -> Any:
-    """The transform of a line, a disk or a ball, which is 1 in the middle."""
+    """The transform of a line, a disk or a ball, which is 1 at r = 0."""
     if ndim == 1:
         return np.sin(r) / r
     if ndim == 2:

@@ -1,7 +1,7 @@
-"""Images at other places: ``map_coordinates`` and what moves, turns and scales them.
+"""Images at other places: ``map_coordinates``, and functions that shift, rotate and scale images.
 
-Splines of orders 0 to 5 (Unser, Aldroubi and Eden, IEEE Trans. Signal Process. 41 (1993),
-821-833).  Coordinates, angles and matrices may be traced, as well as the image.
+They use splines of orders 0 to 5 (Unser, Aldroubi and Eden, IEEE Trans. Signal Process. 41 (1993),
+821-833). Coordinates, angles and matrices may be traced, as well as the image.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from autojit.scipy.registry import answers
 
 from .correlation import EDGES, array_of
 
-#: Beyond the edge of these the spline goes on as mirrored at the last sample.
+#: In these modes, the spline is mirrored at the last sample.
 _MIRRORED = ("constant", "wrap", "mirror")
-#: How far the image is continued before its spline is found, where that has no other end.
+#: How far the image is extended before its spline is found, in modes "nearest" and "grid-constant".
 _MARGIN = 12
 
 
 def _weights(t: Any, order: int) -> list[Any]:
-    """The B-splines of an order that are not 0 at a share t of an interval of integers."""
+    """The B-splines of an order that are not 0 at a share t of an interval between integers."""
     columns = [0.0 * t + 1.0]
     for degree in range(1, order + 1):
         new = [0.0 * t for _ in range(degree + 1)]
@@ -38,7 +38,7 @@ def _weights(t: Any, order: int) -> list[Any]:
 
 
 def _index(i: Any, n: int, mode: str) -> Any:
-    """Where a whole place beyond the edge lies in the array."""
+    """The index in the array of an integer place, which may lie beyond the edge."""
     if mode in ("wrap", "grid-wrap"):
         return np.mod(i, n)
     if mode in ("reflect", "grid-mirror"):
@@ -53,7 +53,7 @@ def _index(i: Any, n: int, mode: str) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _inverse(n: int, order: int, mode: str) -> np.ndarray:
-    """The matrix that makes coefficients of a spline from n samples."""
+    """The matrix that turns n samples into the coefficients of a spline."""
     at_zero = [float(w) for w in _weights(np.float64(0.0 if order % 2 else 0.5), order)]
     matrix = np.zeros((n, n))
     for j, weight in enumerate(at_zero):
@@ -86,7 +86,7 @@ def _along(x: Any, order: int, mode: str, axis: int) -> Any:
 
 
 def _moved(c: Any, n: int, mode: str) -> Any:
-    """A coordinate beyond the edge, as SciPy folds it back."""
+    """A coordinate, folded back into the array as in SciPy if it lies beyond the edge."""
     if mode == "mirror":
         period = max(2 * (n - 1), 1)
         c = np.mod(c, period)
@@ -286,8 +286,9 @@ def rotate(
     input: Any, angle: Any, axes: Any = (1, 0), reshape: bool = True, output: Any = None,
     order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
-    """The image turned by degrees in the plane of two axes; a traced angle needs
-    ``reshape=False``.
+    """The image rotated by an angle in degrees in the plane of two axes.
+
+    A traced angle needs ``reshape=False``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import rotate
@@ -323,7 +324,7 @@ def _planes(
     x: Any, coordinates: list[Any], axes: tuple[int, int], order: int, mode: str, cval: Any,
     prefilter: bool,
 ) -> Any:  # fmt: skip
-    """Two axes are moved, the places along the others are whole."""
+    """Sample the planes of two axes, one by one; places along the other axes are integers."""
     others = [i for i in range(x.ndim) if i not in axes]
     if not others:
         return sampled(x, coordinates, order, mode, cval, prefilter)

@@ -1,4 +1,4 @@
-"""Sums, means and extremes over known labels, as ``scipy.ndimage`` has them."""
+"""Sums, means and extremes over known labels, as in ``scipy.ndimage``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sum_labels(input: Any, labels: Any = None, index: Any = None) -> Any:
 
 @answers("scipy.ndimage.sum")
 def sum(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """As :func:`sum_labels`.
+    """The same as :func:`sum_labels`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import sum
@@ -142,7 +142,7 @@ def median(input: Any, labels: Any = None, index: Any = None) -> Any:
 
 @answers("scipy.ndimage.center_of_mass")
 def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The mean place of the elements of each label, weighted by them.
+    """The mean place of the elements of each label, weighted by their values.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import center_of_mass

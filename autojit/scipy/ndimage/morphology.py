@@ -1,6 +1,6 @@
-"""Grey morphology, as ``scipy.ndimage`` has it: extremes of neighbourhoods.
+"""Grey morphology, as in ``scipy.ndimage``: extremes of neighbourhoods.
 
-The derivative is that of the element which is chosen.
+The derivative is that of the chosen element.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FLAT = "a structure that is not flat is not covered; pass size= or footprint=."
 
 
 def _neighbourhood(name: str, size: Any, footprint: Any, structure: Any) -> tuple[Any, Any]:
-    """``(size, footprint)``; a flat structure is a footprint of all its elements."""
+    """``(size, footprint)``; a flat structure becomes a footprint of all its elements."""
     if structure is None:
         return size, footprint
     heights = np.asarray(known(structure, "structure", name))
@@ -166,7 +166,7 @@ def maximum_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """The greatest value of so many elements along an axis.
+    """The greatest of ``size`` elements along an axis.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import maximum_filter1d
@@ -182,7 +182,7 @@ def minimum_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """The least value of so many elements along an axis.
+    """The least of ``size`` elements along an axis.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import minimum_filter1d

@@ -1,4 +1,4 @@
-"""Filters that choose an element of a neighbourhood, as ``scipy.ndimage`` has them."""
+"""Filters that choose an element of a neighbourhood, as in ``scipy.ndimage``."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def median_filter(
     input: Any, size: Any = None, footprint: Any = None, output: Any = None,
     mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The median of a neighbourhood (the upper one of an even number).
+    """The median of a neighbourhood (the upper one if its size is even).
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import median_filter
@@ -91,7 +91,7 @@ def rank_filter(
     input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None,
     mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The value of a neighbourhood that has a known rank.
+    """The element of a known rank in a neighbourhood.
 
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import rank_filter

@@ -1,4 +1,4 @@
-"""``scipy.optimize`` for traced values: with plain ones only, each function is SciPy's own."""
+"""``scipy.optimize`` for traced values; if no argument is traced, SciPy's own function runs."""
 
 from .formulas import approx_fprime, rosen, rosen_der, rosen_hess, rosen_hess_prod
 from .isotonic import isotonic_regression

@@ -1,9 +1,9 @@
-"""Searches between bounds, and the derivatives of what they find.
+"""Searches between bounds, and the derivatives of their results.
 
 The searches are projected Newton steps (Bertsekas, "Projected Newton methods for optimization
-problems with simple constraints", SIAM J. Control Optim. 20 (1982), 221-246): an element at a bound
-that the gradient pushes outwards stays there, and the others take a step of Newton's, cut off at
-the bounds.  In the derivative those elements move with their bounds, and the gradient by the
+problems with simple constraints", SIAM J. Control Optim. 20 (1982), 221-246). An element at a bound
+stays there if the gradient pushes it outwards; the others take a Newton step, which is clipped at
+the bounds. In the derivative, elements at bounds move with their bounds, and the gradient by the
 others stays 0.
 """
 
@@ -33,7 +33,7 @@ def limits(bounds: Any, n: int) -> tuple[Any, Any] | None:
 
 
 def pairs(bounds: Any, n: int) -> tuple[Any, Any] | None:
-    """The same from a pair for each element, with None for no bound, as ``minimize`` has them."""
+    """``(lower, upper)`` from a pair for each element, as in ``minimize``; None means no bound."""
     if bounds is None or hasattr(bounds, "lb"):
         return None if bounds is None else limits(bounds, n)
     if len(bounds) != n:
@@ -44,7 +44,7 @@ def pairs(bounds: Any, n: int) -> tuple[Any, Any] | None:
 
 
 def _held(x: Any, slope: Any, low: Any, high: Any) -> Any:
-    """Which elements are at a bound and are pushed outwards."""
+    """Which elements are at a bound and pushed outwards by the gradient."""
     below = np.logical_and(x <= low, slope > 0)
     return np.logical_or(below, np.logical_and(x >= high, slope < 0))
 
@@ -52,8 +52,10 @@ def _held(x: Any, slope: Any, low: Any, high: Any) -> Any:
 def search(
     f: Function, curvature: Callable[[Any], Any], x0: Any, low: Any, high: Any, tolerance: Any
 ) -> tuple[Any, Any, Any]:
-    """``(x, whether it was found, steps)`` where f is least between bounds; ``curvature`` gives the
-    Hessian matrix, or what stands for it in a step."""
+    """``(x, whether it was found, steps)`` for the minimum of f between bounds.
+
+    ``curvature`` returns the Hessian matrix, or a matrix that replaces it in a step.
+    """
     slope = grad(f)
     lowest, highest = stop_gradient(low), stop_gradient(high)
 
@@ -62,7 +64,7 @@ def search(
         free = np.logical_not(_held(x, g, lowest, highest))
         both = np.logical_and(free[:, None], free)
         g = np.where(free, g, 0.0)
-        # Curvatures by their sizes, so that each step goes downhill.
+        # Use the absolute values of curvatures, so that each step goes downhill.
         curvatures, axes = np.linalg.eigh(np.where(both, curvature(x), 0.0))
         sizes = np.abs(curvatures)
         sizes = sizes + damping * np.max(sizes) + 1e-300
@@ -70,7 +72,7 @@ def search(
         return np.clip(x + move, lowest, highest) - x, np.max(np.abs(g))
 
     def off(x: Any) -> Any:
-        """How far a step downhill leads, cut off at the bounds: 0 at a minimum."""
+        """The length of a step downhill, clipped at the bounds: 0 at a minimum."""
         return np.max(np.abs(x - np.clip(x - slope(x), lowest, highest)))
 
     start = np.clip(stop_gradient(x0), lowest, highest)
@@ -91,7 +93,7 @@ def search(
 
 
 def minimum_between(f: Function, x0: Any, limits: Any, tolerance: float) -> tuple[Any, Any, Any]:
-    """``(x, whether it was found, steps)`` where f is least between bounds."""
+    """``(x, whether it was found, steps)`` for the minimum of f between bounds."""
     low, high = limits
     return search(f, jacfwd(grad(f)), x0, low, high, tolerance)
 
@@ -99,7 +101,7 @@ def minimum_between(f: Function, x0: Any, limits: Any, tolerance: float) -> tupl
 def least_squares_between(
     r: Function, x0: Any, limits: Any, tolerance: float
 ) -> tuple[Any, Any, Any]:
-    """``(x, whether it was found, steps)`` where a sum of squares is least between bounds."""
+    """``(x, whether it was found, steps)`` for the least sum of squares between bounds."""
 
     def normal(x: Any) -> Any:
         jacobian = jacfwd(r)(x)

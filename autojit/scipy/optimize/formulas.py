@@ -1,4 +1,4 @@
-"""Rosenbrock's function and differences, as ``scipy.optimize`` has them."""
+"""Rosenbrock's function and finite differences, as in ``scipy.optimize``."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def rosen_hess_prod(x: Any, p: Any) -> Any:
 
 @answers("scipy.optimize.approx_fprime", callables=True)
 def approx_fprime(xk: Any, f: Any, epsilon: Any = 1.4901161193847656e-08, *args: Any) -> Any:
-    """Forward differences of a function of a vector, for what they are: ``grad`` is exact.
+    """Forward differences of a function of a vector; for exact derivatives use ``grad``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import approx_fprime

@@ -1,4 +1,4 @@
-"""Regression on increasing values."""
+"""Isotonic regression: the increasing values that are closest to the data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .roots import result
 
 @answers("scipy.optimize.isotonic_regression")
 def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
-    """SciPy's object with ``x``, the increasing (or decreasing) values that are closest to y.
+    """SciPy's result object with ``x``, the increasing (or decreasing) values closest to y.
 
-    SciPy finds which neighbours share a value, called back from the compiled code; each value is
-    the weighted mean of its neighbours, and has the derivative of a mean. Traced, there are no
-    ``weights`` and ``blocks`` in the result: their number depends on values.
+    The compiled code calls SciPy to find which neighbours share a value. Each value is the weighted
+    mean of its block, and has the derivative of a mean. The result has no ``weights`` and
+    ``blocks``, because their number depends on values.
 
     >>> from autojit import jacfwd
     >>> from autojit.scipy.optimize import isotonic_regression

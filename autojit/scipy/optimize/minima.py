@@ -1,7 +1,7 @@
 """Minima and least squares, with the names and arguments of ``scipy.optimize``.
 
-Whatever the method is called, compiled searches are damped Newton steps with exact Hessians: where
-there are several minima, another one may be found.  Constraints are refused.
+For every method, the compiled search takes damped Newton steps with exact Hessians. If there are
+several minima, it may find another one than SciPy. Constraints are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from .bounded import least_squares_between, limits, minimum_between, pairs
 from .roots import result, tuple_of
 
 GOLDEN = (np.sqrt(5.0) - 1) / 2
-#: Golden sections that narrow an interval to the root of a rounding.
+#: The number of golden sections, which narrow an interval to about the root of the machine epsilon,
+#: and the most steps that widen it.
 SECTIONS, WIDENINGS = 40, 60
 
 
@@ -47,12 +48,12 @@ def minimize(
     hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: Any = (),
     tol: Any = None, callback: Any = None, options: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's object with ``x``, where a function of a vector is least, ``fun``, ``jac`` and
-    ``success``; x is NaN where that is not found.
+    """Minimize a function of a vector; return SciPy's result object.
 
-    Traced, ``method``, ``jac``, ``hess`` and ``options`` have no effect: the function is
-    differentiated. An element at one of the ``bounds`` moves with it. ``constraints`` and
-    ``callback`` are refused.
+    It has the minimum ``x``, which is NaN if it was not found, ``fun``, ``jac`` and ``success``.
+    For traced values, ``method``, ``jac``, ``hess`` and ``options`` have no effect, because the
+    function is differentiated. An element at one of the ``bounds`` moves with it. ``constraints``
+    and ``callback`` are refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import minimize
@@ -90,10 +91,10 @@ def minimize_scalar(
     fun: Callable[..., Any], bracket: Any = None, bounds: Any = None, args: Any = (),
     method: Any = None, tol: Any = None, options: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's object with ``x``, where a function of a number is least, and ``fun``.
+    """Minimize a function of a number; return SciPy's result object with ``x`` and ``fun``.
 
-    Traced, by golden sections and Newton's steps, from known or traced bounds, or from a bracket
-    (0 and 1 if not given) that is widened downhill. A minimum at a bound moves with it.
+    The search takes golden sections and Newton steps between known or traced bounds, or in a
+    bracket (by default 0 and 1) that is widened downhill. A minimum at a bound moves with it.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import minimize_scalar
@@ -124,7 +125,7 @@ def minimize_scalar(
 
 
 def _widened(f: Callable[[Any], Any], a: Any, b: Any) -> tuple[Any, Any]:
-    """Ends between which f has a minimum: steps downhill that grow."""
+    """Ends between which f has a minimum, found by growing steps downhill."""
     downhill = f(b) < f(a)
     a, b = np.where(downhill, a, b), np.where(downhill, b, a)
 
@@ -157,10 +158,11 @@ def least_squares(
     max_nfev: Any = None, verbose: int = 0, args: Any = (), kwargs: Any = None,
     callback: Any = None, workers: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's object with ``x``, where the sum of squared residuals is least, ``cost``, ``fun``,
-    ``jac`` and ``grad``; x is NaN where that is not found.
+    """Minimize the sum of squared residuals; return SciPy's result object.
 
-    An element at one of the ``bounds`` moves with it. Losses other than ``"linear"`` are refused.
+    It has the minimum ``x``, which is NaN if it was not found, ``cost``, ``fun``, ``jac`` and
+    ``grad``. An element at one of the ``bounds`` moves with it. Losses other than ``"linear"`` are
+    refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import least_squares
@@ -191,7 +193,7 @@ def least_squares(
 
 
 def _check_start(x0: Any, bounds: Any) -> None:
-    """As SciPy: the first guess lies between the bounds, where both are known."""
+    """Check, as SciPy does, that the first guess lies between the bounds, if all are known."""
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     least, x, most = (at_hand(v) for v in (low, x0, high))
     if least is None or x is None or most is None:
@@ -278,7 +280,7 @@ def lsq_linear(
     lsq_solver: Any = None, lsmr_tol: Any = None, max_iter: Any = None, verbose: int = 0, *,
     lsmr_maxiter: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's object with ``x``, where ``norm(A @ x - b)`` is least between bounds.
+    """Minimize ``norm(A @ x - b)`` between bounds; return SciPy's result object with ``x``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import lsq_linear
@@ -296,10 +298,10 @@ def lsq_linear(
 
 @answers("scipy.optimize.nnls")
 def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any, Any]:
-    """``(x, norm(A @ x - b))``, where the norm is least for ``x >= 0`` (Lawson and Hanson, "Solving
-    Least Squares Problems", 1974, chapter 23).
+    """``(x, norm(A @ x - b))`` for the ``x >= 0`` with the least norm.
 
-    The derivative holds the elements at 0 there.
+    Lawson and Hanson, "Solving Least Squares Problems", 1974, chapter 23. In the derivative,
+    elements at 0 stay there.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import nnls

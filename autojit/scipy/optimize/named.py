@@ -1,7 +1,8 @@
-"""Searches that have a name of their own in ``scipy.optimize``.
+"""Searches that have a function of their own in ``scipy.optimize``.
 
-Traced, they are :func:`minimize`, :func:`minimize_scalar`, :func:`least_squares` and :func:`root`:
-settings of a search have no effect, and a count of calls of the function is a count of steps.
+For traced values, they call :func:`minimize`, :func:`minimize_scalar`, :func:`least_squares` and
+:func:`root`. The settings of a search have no effect, and numbers of function calls are numbers of
+steps.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from autojit.scipy.registry import answers
 from .minima import least_squares, minimize, minimize_scalar
 from .roots import root, tuple_of
 
-#: The precision that L-BFGS-B reaches where SciPy's own is left to it.
+#: The root of the machine epsilon, SciPy's default of several settings.
 _EPSILON = 1.4901161193847656e-08
 
 
@@ -32,7 +33,7 @@ def _least(
 
 
 def _answer(found: Any, full_output: Any, *more: Any) -> Any:
-    """The minimum; with ``full_output`` also the value there, more, and 0 if it was found."""
+    """The minimum; with ``full_output`` also the value there, ``more``, and 0 if it was found."""
     return (found.x, found.fun, *more, found.status) if full_output else found.x
 
 
@@ -48,8 +49,9 @@ def fmin(
     maxiter: Any = None, maxfun: Any = None, full_output: int = 0, disp: int = 1, retall: int = 0,
     callback: Any = None, initial_simplex: Any = None,
 ) -> Any:  # fmt: skip
-    """Where a function of a vector is least; with ``full_output`` also the value, steps, calls and
-    0 if it was found. See :func:`minimize`.
+    """The minimum of a function of a vector: see :func:`minimize`.
+
+    ``full_output`` gives ``(x, value, steps, calls, 0 if found)``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fmin
@@ -67,8 +69,9 @@ def fmin_powell(
     maxiter: Any = None, maxfun: Any = None, full_output: int = 0, disp: int = 1, retall: int = 0,
     callback: Any = None, direc: Any = None,
 ) -> Any:  # fmt: skip
-    """As :func:`fmin`; with ``full_output`` the directions of the search, which are the axes, come
-    third.
+    """Like :func:`fmin`; ``full_output`` has a third element, the directions of the search.
+
+    These are the axes.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fmin_powell
@@ -87,7 +90,7 @@ def fmin_cg(
     norm: float = np.inf, epsilon: Any = _EPSILON, maxiter: Any = None, full_output: int = 0,
     disp: int = 1, retall: int = 0, callback: Any = None, c1: float = 1e-4, c2: float = 0.4,
 ) -> Any:  # fmt: skip
-    """As :func:`fmin`; ``full_output`` is ``(x, value, calls, calls of the gradient, 0 if found)``.
+    """Like :func:`fmin`; ``full_output`` gives ``(x, value, calls, gradient calls, 0 if found)``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fmin_cg
@@ -106,7 +109,7 @@ def fmin_bfgs(
     disp: int = 1, retall: int = 0, callback: Any = None, xrtol: float = 0, c1: float = 1e-4,
     c2: float = 0.9, hess_inv0: Any = None,
 ) -> Any:  # fmt: skip
-    """As :func:`fmin`; ``full_output``, with SciPy's guess of a Hessian matrix, is refused.
+    """Like :func:`fmin`; ``full_output``, which has SciPy's estimate of the Hessian, is refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fmin_bfgs
@@ -130,8 +133,9 @@ def fmin_ncg(
     full_output: int = 0, disp: int = 1, retall: int = 0, callback: Any = None, c1: float = 1e-4,
     c2: float = 0.9,
 ) -> Any:  # fmt: skip
-    """As :func:`fmin`; ``full_output`` is ``(x, value, calls, calls of the gradient, calls of the
-    Hessian, 0 if found)``.
+    """Like :func:`fmin`.
+
+    ``full_output`` gives ``(x, value, calls, gradient calls, Hessian calls, 0 if found)``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fmin_ncg
@@ -151,8 +155,10 @@ def fmin_l_bfgs_b(
     epsilon: float = 1e-8, iprint: Any = None, maxfun: int = 15000, maxiter: int = 15000,
     disp: Any = None, callback: Any = None, maxls: int = 20,
 ) -> Any:  # fmt: skip
-    """``(x, value, {"grad", "warnflag", "nit", "funcalls"})`` where a function is least between
-    bounds. Without ``fprime`` and ``approx_grad`` the function returns its value and its gradient.
+    """The minimum of a function between bounds.
+
+    The result is ``(x, value, {"grad", "warnflag", "nit", "funcalls"})``. Without ``fprime`` and
+    ``approx_grad``, the function returns its value and its gradient.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fmin_l_bfgs_b
@@ -175,8 +181,10 @@ def fmin_tnc(
     stepmx: float = 0, accuracy: float = 0, fmin: float = 0, ftol: float = -1, xtol: float = -1,
     pgtol: float = -1, rescale: float = -1, disp: Any = None, callback: Any = None,
 ) -> Any:  # fmt: skip
-    """``(x, calls, 1)`` where a function is least between bounds, or 3 as the last one if that is
-    not found. The function is as that of :func:`fmin_l_bfgs_b`.
+    """The minimum of a function between bounds, as ``(x, calls, 1)``.
+
+    The last element is 3 if the minimum was not found. The function is like that of
+    :func:`fmin_l_bfgs_b`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fmin_tnc
@@ -196,9 +204,9 @@ def leastsq(
     xtol: float = 1.49012e-8, gtol: float = 0.0, maxfev: int = 0, epsfcn: Any = None,
     factor: float = 100, diag: Any = None,
 ) -> Any:  # fmt: skip
-    """``(x, 1)`` where the sum of squares is least, or 5 as the second if that is not found.
+    """``(x, 1)`` for the least sum of squares; the second element is 5 if it was not found.
 
-    ``full_output``, with the factors of a step, is refused.
+    ``full_output``, which has the factors of SciPy's last step, is refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import leastsq
@@ -221,7 +229,7 @@ def brent(
     func: Callable[..., Any], args: Any = (), brack: Any = None, tol: float = 1.48e-8,
     full_output: int = 0, maxiter: int = 500,
 ) -> Any:  # fmt: skip
-    """Where a function of a number is least. See :func:`minimize_scalar`.
+    """The minimum of a function of a number: see :func:`minimize_scalar`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import brent
@@ -236,7 +244,7 @@ def golden(
     func: Callable[..., Any], args: Any = (), brack: Any = None, tol: float = _EPSILON,
     full_output: int = 0, maxiter: int = 5000,
 ) -> Any:  # fmt: skip
-    """As :func:`brent`.
+    """The same as :func:`brent`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import golden
@@ -251,7 +259,7 @@ def fminbound(
     func: Callable[..., Any], x1: Any, x2: Any, args: Any = (), xtol: float = 1e-5,
     maxfun: int = 500, full_output: int = 0, disp: int = 1,
 ) -> Any:  # fmt: skip
-    """Where a function of a number is least between x1 and x2.
+    """The minimum of a function of a number between x1 and x2.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fminbound
@@ -267,7 +275,7 @@ def _root_by(name: str) -> Callable[..., Any]:
         F: Callable[..., Any], xin: Any, iter: Any = None, *, f_tol: Any = None,
         callback: Any = None, **settings: Any,
     ) -> Any:  # fmt: skip
-        """Where a function of an array, of the same shape, is 0. See :func:`root`.
+        """The root of a function from arrays to arrays of the same shape: see :func:`root`.
 
         >>> from autojit import grad
         >>> from autojit.scipy.optimize import broyden1

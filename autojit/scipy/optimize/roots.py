@@ -1,7 +1,7 @@
 """Roots, with the names and arguments of ``scipy.optimize``.
 
-Whatever the method is called, compiled searches are those of
-:mod:`autojit.solvers.searching`: where there are several roots, another one may be found.
+For every method, the compiled search is one of :mod:`autojit.solvers.searching`. If there are
+several roots, it may find another one than SciPy.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _XTOL, _RTOL, _MOST = 2e-12, 8.881784197001252e-16, 100
 
 
 def tuple_of(args: Any) -> tuple[Any, ...]:
-    """Further arguments of a function, as SciPy takes them."""
+    """The further arguments of a function, in a form that SciPy takes."""
     return tuple(args) if isinstance(args, (tuple, list)) else (args,)
 
 
 def result(**fields: Any) -> Any:
-    """SciPy's object with results."""
+    """SciPy's result object with these fields."""
     from scipy.optimize import OptimizeResult
 
     return OptimizeResult(**fields)
@@ -52,7 +52,7 @@ def brentq(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """The root between two places where f has different signs; NaN where it has not.
+    """The root between two places where f has different signs; NaN if the signs are equal.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import brentq
@@ -67,7 +67,7 @@ def brenth(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`.
+    """The same as :func:`brentq`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import brenth
@@ -82,7 +82,7 @@ def ridder(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`.
+    """The same as :func:`brentq`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import ridder
@@ -97,7 +97,7 @@ def bisect(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`.
+    """The same as :func:`brentq`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import bisect
@@ -112,7 +112,7 @@ def toms748(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), k: int = 1, xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`.
+    """The same as :func:`brentq`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import toms748
@@ -128,9 +128,10 @@ def newton(
     maxiter: int = 50, fprime2: Any = None, x1: Any = None, rtol: float = 0.0,
     full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """The root near x0, for each element of an array on its own; NaN where none is found.
+    """The root near x0, separately for each element of an array; NaN where none is found.
 
-    Traced, it is Newton's method also without ``fprime``: the function is differentiated.
+    For traced values, it is Newton's method even without ``fprime``, because the function is
+    differentiated.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import newton
@@ -156,8 +157,9 @@ def root_scalar(
     fprime: Any = None, fprime2: Any = None, x0: Any = None, x1: Any = None, xtol: Any = None,
     rtol: Any = None, maxiter: Any = None, options: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's object with the ``root``: by :func:`brentq` if a bracket is given, else by
-    :func:`newton`.
+    """Find a root of a function of a number; return SciPy's result object with ``root``.
+
+    The search is that of :func:`brentq` if a bracket is given, else that of :func:`newton`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import root_scalar
@@ -192,9 +194,10 @@ def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str = "hybr", jac: Any = None,
     tol: Any = None, callback: Any = None, options: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's object with ``x``, where a vector function is 0, ``fun`` and ``success``.
+    """Find a root of a vector function; return SciPy's object with ``x``, ``fun`` and ``success``.
 
-    Traced, ``method``, ``jac`` and ``options`` have no effect: the function is differentiated.
+    For traced values, ``method``, ``jac`` and ``options`` have no effect, because the function is
+    differentiated.
 
     >>> from autojit import jacfwd
     >>> from autojit.scipy.optimize import root
@@ -225,7 +228,7 @@ def fsolve(
     col_deriv: int = 0, xtol: float = 1.49012e-8, maxfev: int = 0, band: Any = None,
     epsfcn: Any = None, factor: float = 100, diag: Any = None,
 ) -> Any:  # fmt: skip
-    """Where a vector function is 0; NaN where that is not found. See :func:`root`.
+    """The root of a vector function; NaN if it was not found. See :func:`root`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fsolve
@@ -243,7 +246,7 @@ def fixed_point(
     func: Callable[..., Any], x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500,
     method: str = "del2",
 ) -> Any:  # fmt: skip
-    """The x with ``func(x) = x``; traced, by Newton's method.
+    """The x with ``func(x) = x``, by Newton's method.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import fixed_point
@@ -261,8 +264,11 @@ def fixed_point(
 
 
 def _refuse_elementwise(name: str) -> None:
-    """Its steps choose among ends of brackets by values at hand: what they return depends on what
-    is traced otherwise than the root does."""
+    """Register a function that is refused for traced values.
+
+    Its steps choose among ends of brackets by known values, so the derivative of the steps is not
+    that of the root.
+    """
 
     @answers(f"scipy.optimize.elementwise.{name}", callables=True)
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:

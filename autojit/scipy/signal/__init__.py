@@ -1,4 +1,4 @@
-"""``scipy.signal`` for traced arrays: with plain ones only, each function is SciPy's own."""
+"""``scipy.signal`` for traced arrays; if no argument is traced, SciPy's own function runs."""
 
 from .convolution import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
 from .design import (

@@ -24,7 +24,7 @@ def _given(in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
 
 
 def _swapped(a: Any, b: Any, mode: str, axes: Any) -> bool:
-    """Whether b is the larger one, which "valid" slides over."""
+    """Whether b is the larger array, so that mode "valid" slides a over b."""
     if mode != "valid":
         return False
     if all(a.shape[i] >= b.shape[i] for i in axes):
@@ -37,7 +37,7 @@ def _swapped(a: Any, b: Any, mode: str, axes: Any) -> bool:
 
 
 def _cut(full: Any, shape: tuple[int, ...], lengths: tuple[int, ...], mode: str) -> Any:
-    """The part of a full convolution that a mode asks for."""
+    """The part of a full convolution that a mode returns."""
     if mode == "full":
         return full
     if mode == "valid":
@@ -49,7 +49,7 @@ def _cut(full: Any, shape: tuple[int, ...], lengths: tuple[int, ...], mode: str)
 
 
 def direct(a: Any, b: Any) -> Any:
-    """The full convolution, the smaller array sliding over the larger one."""
+    """The full convolution: the smaller array slides over the larger one."""
     if np.size(a) < np.size(b):
         a, b = b, a
     if a.ndim == 0:
@@ -61,14 +61,14 @@ def direct(a: Any, b: Any) -> Any:
 
 
 def windowed(padded: Any, weights: Any) -> Any:
-    """The sums of an array's windows times weights."""
+    """The weighted sum of each window of an array."""
     windows = np.lib.stride_tricks.sliding_window_view(padded, weights.shape)
     return np.tensordot(windows, weights, axes=weights.ndim)
 
 
 @answers("scipy.signal.convolve")
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution of two arrays; by sums unless ``method`` is ``"fft"``.
+    """The convolution of two arrays, computed by sums unless ``method`` is ``"fft"``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import convolve
@@ -142,7 +142,7 @@ def _good_length(n: int) -> int:
 
 @answers("scipy.signal.oaconvolve")
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """The convolution of two arrays by Fourier transforms; traced, as :func:`fftconvolve`.
+    """The convolution of two arrays by Fourier transforms; traced arrays use :func:`fftconvolve`.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import oaconvolve
@@ -152,7 +152,7 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     return fftconvolve(in1, in2, mode, axes)
 
 
-#: How np.pad calls what convolve2d does beyond the edge.
+#: The mode of np.pad for each boundary of convolve2d.
 _BOUNDARIES = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "pad": "constant",
                "symm": "symmetric", "symmetric": "symmetric"}  # fmt: skip
 
@@ -161,7 +161,7 @@ _BOUNDARIES = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "pad": "c
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """The convolution of two matrices; beyond the edge in1 is filled, repeated or mirrored.
+    """The convolution of two matrices; in1 is filled, repeated or mirrored beyond its edge.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import convolve2d
@@ -202,7 +202,7 @@ def _of_matrices(
     how = _BOUNDARIES[boundary]
     padding = {
         "full": [(k - 1, k - 1) for k in b.shape],
-        # A correlation is centred on in2's middle, a convolution on that of the turned one.
+        # A correlation is centred on the middle of in2, a convolution on that of in2 reversed.
         "same": [(k // 2, k - 1 - k // 2) if convolved else ((k - 1) // 2, k // 2)
                  for k in b.shape],
         "valid": [(0, 0), (0, 0)],

@@ -1,7 +1,7 @@
-"""Designs of recursive filters, differentiated by their frequencies, widths and ripples.
+"""Designs of recursive filters, with derivatives by their frequencies, widths and ripples.
 
-Orders and kinds are known.  A prototype of frequency 1 is SciPy's own, or a formula where its
-ripple is traced; it is moved to the frequencies that are asked for.
+Orders and kinds must be known. The prototype of frequency 1 is SciPy's own, or comes from a formula
+if its ripple is traced. It is then moved to the given frequencies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _ripple(decibels: Any) -> Any:
 
 @answers("scipy.signal.cheb1ap")
 def cheb1ap(N: int, rp: Any, *, xp: Any = None, device: Any = None) -> Zpk:
-    """``(zeros, poles, gain)`` of Chebyshev's first kind, by the ripple in decibels.
+    """``(zeros, poles, gain)`` of a Chebyshev prototype of the first kind; ``rp`` is in decibels.
 
     Rabiner & Gold, "Theory and application of digital signal processing", 4.
 
@@ -53,7 +53,7 @@ def cheb1ap(N: int, rp: Any, *, xp: Any = None, device: Any = None) -> Zpk:
 
 @answers("scipy.signal.cheb2ap")
 def cheb2ap(N: int, rs: Any, *, xp: Any = None, device: Any = None) -> Zpk:
-    """The same of the second kind, by the attenuation in decibels.
+    """``(zeros, poles, gain)`` of a Chebyshev prototype of the second kind; ``rs`` is in decibels.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import cheb2ap
@@ -85,7 +85,7 @@ def _prototype(n: int, ftype: str, rp: Any, rs: Any) -> Zpk:
     return tuple(made)
 
 
-# -- to other bands ------------------------------------------------------------------------
+# -- moving to other bands -----------------------------------------------------------------
 
 
 def _pairs(roots: Any, wo: Any) -> Any:
@@ -99,7 +99,7 @@ def _complex(roots: Any) -> Any:
 
 @answers("scipy.signal.lp2bp_zpk")
 def lp2bp_zpk(z: Any, p: Any, k: Any, wo: Any = 1.0, bw: Any = 1.0) -> Zpk:
-    """A low-pass filter of frequency 1 as a band-pass filter: ``s -> (s**2 + wo**2) / (s bw)``.
+    """A low-pass filter of frequency 1 made a band-pass filter: ``s -> (s**2 + wo**2) / (s bw)``.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import lp2bp_zpk
@@ -114,7 +114,7 @@ def lp2bp_zpk(z: Any, p: Any, k: Any, wo: Any = 1.0, bw: Any = 1.0) -> Zpk:
 
 @answers("scipy.signal.lp2bs_zpk")
 def lp2bs_zpk(z: Any, p: Any, k: Any, wo: Any = 1.0, bw: Any = 1.0) -> Zpk:
-    """The same as a band-stop filter: ``s -> s bw / (s**2 + wo**2)``.
+    """A low-pass filter of frequency 1 made a band-stop filter: ``s -> s bw / (s**2 + wo**2)``.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import lp2bs_zpk
@@ -152,7 +152,7 @@ def _moved(prototype: Zpk, band: str, w: Any) -> Zpk:
 
 
 def _polynomial(roots: Any) -> Any:
-    """The real coefficients of roots of which each has its conjugate."""
+    """The real coefficients of a polynomial whose complex roots come in conjugate pairs."""
     made = np.ones(1, complex)
     for i in range(roots.shape[0]):
         made = np.convolve(made, np.stack([1.0 + 0.0 * roots[i], -roots[i]]))
@@ -164,9 +164,9 @@ def iirfilter(
     N: int, Wn: Any, rp: Any = None, rs: Any = None, btype: str = "band", analog: bool = False,
     ftype: str = "butter", output: str = "ba", fs: Any = None,
 ) -> Any:  # fmt: skip
-    """A recursive filter of a kind, an order and its frequencies.
+    """A recursive filter of a given kind, order and frequencies.
 
-    With ``output="sos"`` the sections of digital filters (see :func:`zpk2sos`).
+    ``output="sos"`` gives second-order sections, of digital filters only (see :func:`zpk2sos`).
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import iirfilter
@@ -195,8 +195,7 @@ def iirfilter(
 
 
 def _in_order(w: Any, analog: bool) -> Any:
-    """Frequencies, with SciPy's errors where they cannot be: when they are traced, from the
-    compiled code."""
+    """Check the frequencies, with SciPy's errors; the compiled code raises them for traced ones."""
     w = ensured(w, np.all(w > 0), ValueError("filter critical frequencies must be greater than 0"))
     if not analog:
         words = "Digital filter critical frequencies must be 0 < Wn < 1"
@@ -210,7 +209,7 @@ def _in_order(w: Any, analog: bool) -> Any:
 def butter(
     N: int, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: Any = None
 ) -> Any:
-    """Butterworth's filter: see :func:`iirfilter`."""
+    """A Butterworth filter: see :func:`iirfilter`."""
     return iirfilter(N, Wn, None, None, btype, analog, "butter", output, fs)
 
 
@@ -219,7 +218,7 @@ def cheby1(
     N: int, rp: Any, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba",
     fs: Any = None,
 ) -> Any:  # fmt: skip
-    """Chebyshev's filter of the first kind: see :func:`iirfilter`."""
+    """A Chebyshev filter of the first kind: see :func:`iirfilter`."""
     return iirfilter(N, Wn, rp, None, btype, analog, "cheby1", output, fs)
 
 
@@ -228,7 +227,7 @@ def cheby2(
     N: int, rs: Any, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba",
     fs: Any = None,
 ) -> Any:  # fmt: skip
-    """Chebyshev's filter of the second kind: see :func:`iirfilter`."""
+    """A Chebyshev filter of the second kind: see :func:`iirfilter`."""
     return iirfilter(N, Wn, None, rs, btype, analog, "cheby2", output, fs)
 
 
@@ -237,7 +236,7 @@ def ellip(
     N: int, rp: Any, rs: Any, Wn: Any, btype: str = "low", analog: bool = False,
     output: str = "ba", fs: Any = None,
 ) -> Any:  # fmt: skip
-    """Cauer's filter, of known ripples: see :func:`iirfilter`."""
+    """An elliptic (Cauer) filter; its ripples must be known: see :func:`iirfilter`."""
     return iirfilter(N, Wn, rp, rs, btype, analog, "ellip", output, fs)
 
 
@@ -246,11 +245,11 @@ def bessel(
     N: int, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba",
     norm: str = "phase", fs: Any = None,
 ) -> Any:  # fmt: skip
-    """Bessel's filter: see :func:`iirfilter`."""
+    """A Bessel filter: see :func:`iirfilter`."""
     return iirfilter(N, Wn, None, None, btype, analog, f"bessel_{norm}", output, fs)
 
 
-# -- of the second order -------------------------------------------------------------------
+# -- second-order filters and combs --------------------------------------------------------
 
 
 def _resonance(w0: Any, Q: Any, fs: Any) -> tuple[Any, Any]:
@@ -289,7 +288,7 @@ def iircomb(
     w0: Any, Q: Any, ftype: str = "notch", fs: Any = 2.0, *, pass_zero: bool = False,
     xp: Any = None, device: Any = None,
 ) -> Any:  # fmt: skip
-    """``(b, a)`` of a comb of a known frequency, by its quality.
+    """``(b, a)`` of a comb filter of known frequency ``w0`` and quality factor ``Q``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import iircomb

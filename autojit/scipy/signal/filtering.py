@@ -15,7 +15,7 @@ from autojit.tracing.created_arrays import is_traced
 
 
 def _coefficients(b: Any, a: Any) -> tuple[Any, Any]:
-    """Both of one length, divided by a[0]."""
+    """b and a divided by a[0] and padded to the same length."""
     b, a = np.atleast_1d(floating(b)), np.atleast_1d(floating(a))
     if b.ndim != 1 or a.ndim != 1:
         raise ValueError("b and a must be 1-D.")
@@ -25,7 +25,7 @@ def _coefficients(b: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _filtered(b: Any, a: Any, rows: Any, state: Any) -> tuple[Any, Any]:
-    """The filter along the last axis, from a state of shape (..., order); and its last state."""
+    """The output of the filter along the last axis, and its final state of shape (..., order)."""
     if b.shape[0] == 1:
         return b[0] * rows, state
 
@@ -42,7 +42,7 @@ def _filtered(b: Any, a: Any, rows: Any, state: Any) -> tuple[Any, Any]:
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """The filter ``a[0] y[n] = sum(b[k] x[n - k]) - sum(a[k] y[n - k])`` along an axis.
 
-    With an initial state ``zi`` the result is ``(y, final state)``.
+    If an initial state ``zi`` is given, the result is ``(y, final state)``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import lfilter
@@ -105,7 +105,7 @@ def _sections(sos: Any) -> list[Any]:
 
 @answers("scipy.signal.sosfilt")
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Second-order filters in turn, the rows of ``sos``; as :func:`lfilter`.
+    """Apply second-order filters one after another, the rows of ``sos``, like :func:`lfilter`.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import sosfilt
@@ -125,7 +125,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def _extended(x: Any, padtype: Any, padlen: Any, axis: int, taps: int) -> tuple[Any, int]:
-    """The rows along the last axis, longer at both ends, and by how much."""
+    """The rows, extended at both ends of the last axis, and the number of samples per end."""
     if padtype not in ("even", "odd", "constant", None):
         raise ValueError(f"Unknown value '{padtype}' given to padtype. padtype must be 'even', "
                          "'odd', 'constant', or None.")  # fmt: skip
@@ -158,7 +158,7 @@ def filtfilt(
     method: str = "pad",
     irlen: Any = None,
 ) -> Any:
-    """A filter forwards and backwards, so that no phase is shifted; ``method="gust"`` is refused.
+    """Filter forwards and backwards, which shifts no phase; ``method="gust"`` is refused.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import filtfilt
@@ -180,7 +180,7 @@ def filtfilt(
 
 @answers("scipy.signal.sosfiltfilt")
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
-    """Second-order filters forwards and backwards. A traced ``sos`` needs ``padlen``."""
+    """Filter forwards and backwards by second-order sections. A traced ``sos`` needs ``padlen``."""
     if padlen is None and padtype is not None:
         if is_traced(sos):
             raise refused(

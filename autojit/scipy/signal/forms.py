@@ -1,4 +1,4 @@
-"""Forms of filters and systems: polynomials in other bands, roots, states, and discrete time."""
+"""Conversions of filters and systems: to other bands, roots, state spaces and discrete time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _row(c: Any) -> Any:
 
 @answers("scipy.signal.normalize")
 def normalize(b: Any, a: Any) -> tuple[Any, Any]:
-    """Both divided by ``a[0]``, which is not 0; leading zeros of b stay.
+    """Divide b and a by ``a[0]``, which must not be 0; leading zeros of b stay.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import normalize
@@ -54,7 +54,7 @@ def lp2lp(b: Any, a: Any, wo: Any = 1.0) -> tuple[Any, Any]:
 
 @answers("scipy.signal.lp2hp")
 def lp2hp(b: Any, a: Any, wo: Any = 1.0) -> tuple[Any, Any]:
-    """The same as a high-pass filter: ``s -> wo / s``.
+    """A low-pass filter of frequency 1 made a high-pass filter: ``s -> wo / s``.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import lp2hp
@@ -70,7 +70,7 @@ def lp2hp(b: Any, a: Any, wo: Any = 1.0) -> tuple[Any, Any]:
 
 @answers("scipy.signal.lp2bp")
 def lp2bp(b: Any, a: Any, wo: Any = 1.0, bw: Any = 1.0) -> tuple[Any, Any]:
-    """The same as a band-pass filter: ``s -> (s**2 + wo**2) / (s bw)``.
+    """A low-pass filter of frequency 1 made a band-pass filter: ``s -> (s**2 + wo**2) / (s bw)``.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import lp2bp
@@ -96,7 +96,7 @@ def lp2bp(b: Any, a: Any, wo: Any = 1.0, bw: Any = 1.0) -> tuple[Any, Any]:
 
 @answers("scipy.signal.lp2bs")
 def lp2bs(b: Any, a: Any, wo: Any = 1.0, bw: Any = 1.0) -> tuple[Any, Any]:
-    """The same as a band-stop filter: ``s -> s bw / (s**2 + wo**2)``.
+    """A low-pass filter of frequency 1 made a band-stop filter: ``s -> s bw / (s**2 + wo**2)``.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import lp2bs
@@ -120,7 +120,7 @@ def lp2bs(b: Any, a: Any, wo: Any = 1.0, bw: Any = 1.0) -> tuple[Any, Any]:
 
 @answers("scipy.signal.sos2zpk")
 def sos2zpk(sos: Any) -> tuple[Any, Any, Any]:
-    """``(zeros, poles, gain)`` of second-order sections, none of which begins with 0.
+    """``(zeros, poles, gain)`` of second-order sections; no first coefficient may be 0.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import sos2zpk
@@ -141,7 +141,7 @@ def sos2zpk(sos: Any) -> tuple[Any, Any, Any]:
 
 @answers("scipy.signal.abcd_normalize")
 def abcd_normalize(A: Any = None, B: Any = None, C: Any = None, D: Any = None) -> Any:
-    """All four matrices, those not given as zeros.
+    """The four matrices of a system; a matrix that is not given is zero.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import abcd_normalize
@@ -162,7 +162,7 @@ def abcd_normalize(A: Any = None, B: Any = None, C: Any = None, D: Any = None) -
 
 
 def _characteristic(matrix: Any) -> Any:
-    """The coefficients of ``det(s - matrix)``, by Faddeev and LeVerrier."""
+    """The coefficients of ``det(s - matrix)``, by the algorithm of Faddeev and LeVerrier."""
     n = matrix.shape[0]
     coefficients, m = [1.0 + 0.0 * matrix[0, 0]], np.eye(n)
     for k in range(1, n + 1):
@@ -174,7 +174,7 @@ def _characteristic(matrix: Any) -> Any:
 
 @answers("scipy.signal.ss2tf")
 def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any]:
-    """``(numerators, denominator)`` of a system's states, by an input.
+    """``(numerators, denominator)`` of a system ``(A, B, C, D)`` for one of its inputs.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import ss2tf
@@ -194,7 +194,7 @@ def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> tuple[Any, Any]:
 
 @answers("scipy.signal.lfiltic")
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
-    """The state of ``lfilter`` after outputs ``y`` and inputs ``x``, the latest ones first.
+    """The state of ``lfilter`` after outputs ``y`` and inputs ``x``, both with the latest first.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import lfiltic
@@ -221,7 +221,7 @@ _SHARES = {"bilinear": 0.5, "tustin": 0.5, "euler": 0.0, "forward_diff": 0.0, "b
 
 @answers("scipy.signal.cont2discrete", tuples=("system",))
 def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) -> tuple[Any, ...]:
-    """A system in discrete time, in the form it is given in, and its step.
+    """A system in discrete time, in the form in which it was given, followed by its time step.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import cont2discrete
@@ -287,8 +287,8 @@ def _by_lines(a: Any, b: Any, c: Any, d: Any, dt: Any) -> Any:
 
 
 def _stepped(system: Any, of: str) -> tuple[tuple[Any, Any, Any, Any], float, bool]:
-    """The matrices and the known step of a system in discrete time, and whether it was given by
-    matrices."""
+    """The matrices and the known time step of a discrete system, and whether the system was given
+    as matrices."""
     parts = tuple(system)
     dt = float(known(parts[-1], "dt", of))
     forms: dict[int, Any] = {3: tf2ss, 4: zpk2ss}
@@ -307,7 +307,7 @@ def _stepped(system: Any, of: str) -> tuple[tuple[Any, Any, Any, Any], float, bo
 
 
 def _simulated(parts: Any, u: Any, x0: Any) -> tuple[Any, Any]:
-    """Outputs and states under inputs, one row a step."""
+    """The outputs and the states for inputs ``u``, one row per step."""
     a, b, c, d = parts
     start = np.zeros(a.shape[0]) if x0 is None else np.reshape(floating(x0), (a.shape[0],))
     start = start + 0.0 * (a @ start) + 0.0 * (b @ u[0])
@@ -321,8 +321,9 @@ def _simulated(parts: Any, u: Any, x0: Any) -> tuple[Any, Any]:
 
 @answers("scipy.signal.dlsim", tuples=("system",))
 def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> tuple[Any, ...]:
-    """``(t, outputs)`` of a system in discrete time, and its states where it is given by matrices;
-    ``t`` are known times, a step each.
+    """``(t, outputs)`` of a system in discrete time, and its states if it is given as matrices.
+
+    ``t`` must be the known times of the steps.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import dlsim
@@ -364,5 +365,5 @@ def dimpulse(system: Any, x0: Any = None, t: Any = None, n: Any = None) -> tuple
 
 @answers("scipy.signal.dstep", tuples=("system",))
 def dstep(system: Any, x0: Any = None, t: Any = None, n: Any = None) -> tuple[Any, Any]:
-    """``(t, outputs)`` under inputs that are 1 from 0 on: see :func:`dimpulse`."""
+    """``(t, outputs)`` for inputs that are 1 from time 0 on: see :func:`dimpulse`."""
     return _answers_to("dstep", system, x0, t, n, np.ones)

@@ -1,7 +1,7 @@
-"""Responses of filters and systems at frequencies that are given.
+"""Responses of filters and systems at given frequencies.
 
-A system is ``(numerator, denominator)``, ``(zeros, poles, gain)`` or ``(A, B, C, D)``; one in
-discrete time has its step in addition.
+A system is ``(numerator, denominator)``, ``(zeros, poles, gain)`` or ``(A, B, C, D)``; a system in
+discrete time also has its time step.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _frequencies_of(w: Any, of: str) -> Any:
 
 @answers("scipy.signal.freqresp", tuples=("system",))
 def freqresp(system: Any, w: Any = None, n: int = 10000) -> tuple[Any, Any]:
-    """``(w, h)``: angular frequencies, and the response there in continuous time.
+    """``(w, h)``: angular frequencies, and the response to them in continuous time.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import freqresp
@@ -68,7 +68,7 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> tuple[Any, Any]:
 
 
 def _bode(h: Any) -> tuple[Any, Any]:
-    """Decibels and degrees."""
+    """The magnitude in decibels and the phase in degrees."""
     phase = np.unwrap(np.arctan2(np.imag(h), np.real(h)))
     return 20.0 * np.log10(np.abs(h)), phase * 180.0 / np.pi
 
@@ -88,7 +88,7 @@ def bode(system: Any, w: Any = None, n: int = 100) -> tuple[Any, Any, Any]:
 
 @answers("scipy.signal.dfreqresp", tuples=("system",))
 def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -> tuple[Any, Any]:
-    """``(w, h)``: radians a step, and the response there in discrete time.
+    """``(w, h)``: frequencies in radians per step, and the response to them in discrete time.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import dfreqresp
@@ -110,7 +110,7 @@ def dbode(system: Any, w: Any = None, n: int = 100) -> tuple[Any, Any, Any]:
 def freqz_zpk(
     z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.pi
 ) -> tuple[Any, Any]:
-    """``(w, h)``: frequencies, and the response there of a digital filter by its roots.
+    """``(w, h)``: frequencies, and the response of a digital filter given by its roots.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import freqz_zpk
@@ -128,7 +128,7 @@ def freqz_zpk(
 def group_delay(
     system: Any, w: Any = 512, whole: bool = False, fs: Any = 2 * np.pi
 ) -> tuple[Any, Any]:
-    """``(w, delays)`` in samples of a digital filter; 0 where it has no finite one.
+    """``(w, delays)`` of a digital filter, in samples; the delay is 0 if it is not finite.
 
     Smith, "Introduction to digital filters", "Numerical computation of group delay".
 

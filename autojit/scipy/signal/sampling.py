@@ -1,4 +1,4 @@
-"""Changes of the sampling rate, as ``scipy.signal`` makes them."""
+"""Changes of the sampling rate, as in ``scipy.signal``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autojit.scipy.registry import answers, original
 
 from .filtering import sosfilt, sosfiltfilt
 
-#: How np.pad calls what upfirdn does beyond the edge.
+#: The mode of np.pad for each mode of upfirdn.
 _EDGES = {"constant": "constant", "edge": "edge", "symmetric": "symmetric", "reflect": "reflect",
           "wrap": "wrap"}  # fmt: skip
 
@@ -22,7 +22,7 @@ def upfirdn(
     h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant",
     cval: Any = 0,
 ) -> Any:  # fmt: skip
-    """Zeros between samples, a filter h, and every ``down``-th sample of that.
+    """Insert ``up - 1`` zeros between samples, apply a filter h, keep every ``down``-th sample.
 
     Modes are ``"constant"``, ``"edge"``, ``"symmetric"``, ``"reflect"`` and ``"wrap"``.
 
@@ -65,7 +65,7 @@ def resample_poly(
     x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0),
     padtype: str = "constant", cval: Any = None,
 ) -> Any:  # fmt: skip
-    """Samples at ``up / down`` times the rate, by a filter of zero phase (see :func:`upfirdn`)."""
+    """Samples at ``up / down`` times the rate, by a zero-phase filter (see :func:`upfirdn`)."""
     up = known_integer(up, "up", "resample_poly")
     down = known_integer(down, "down", "resample_poly")
     if up < 1 or down < 1:
@@ -167,8 +167,9 @@ def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
 def resample(
     x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
 ) -> Any:
-    """Samples at another rate, by Fourier transforms; ``t``, ``window`` and complex data are
-    refused.
+    """Samples at another rate, by Fourier transforms.
+
+    ``t``, ``window``, ``domain="freq"`` and complex data are refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import resample

@@ -1,8 +1,8 @@
 """Filters as second-order sections, whose roots are paired by their traced values.
 
-How many sections there are follows from how many roots there are.  Which roots share one is chosen
-in the compiled code as SciPy chooses it: the pole next to the unit circle goes into the last
-section, with the nearest zeros.
+The number of roots determines the number of sections. The compiled code chooses the roots of each
+section as SciPy does: the pole nearest the unit circle goes into the last section, with the nearest
+zeros.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from autojit.scipy.registry import answers
 
 from .systems import tf2zpk
 
-#: A root is real where its imaginary part is rounding, as in SciPy.
+#: A root counts as real if its imaginary part is at most this share of it, as in SciPy.
 ROUNDING = 100 * np.finfo(float).eps
 
 
 class _Roots:
-    """Roots, one of each pair of conjugates, of which those that are left may be taken."""
+    """The real roots and one of each conjugate pair; each can be taken once."""
 
     def __init__(self, roots: Any, length: int) -> None:
         padded = np.concatenate([roots, np.zeros(length - roots.shape[0])])
         is_real = np.abs(np.imag(padded)) <= ROUNDING * np.abs(padded)
-        # SciPy's order, which decides between roots that are as near.
+        # SciPy's order, which decides between roots at the same distance.
         order = np.lexsort((np.abs(np.imag(padded)), np.real(padded), is_real))
         padded, self.is_real = padded[order], is_real[order]
         self.all = np.where(self.is_real, np.real(padded) + 0j, padded)
@@ -34,13 +34,13 @@ class _Roots:
         self.places = np.arange(length)
 
     def take(self, cost: Any, allowed: Any) -> tuple[Any, Any]:
-        """The cheapest of those that are left and allowed, and whether it is real."""
+        """Take the cheapest remaining root that is allowed, and say whether it is real."""
         at = np.argmin(np.where(np.logical_and(self.left, allowed), cost, np.inf))
         self.left = np.logical_and(self.left, self.places != at)
         return self.all[at], self.is_real[at]
 
     def pair(self, cost: Any, allowed: Any) -> tuple[Any, Any]:
-        """The cheapest one, with its conjugate, or where it is real with the cheapest real one."""
+        """Take the cheapest root with its conjugate, or a real one with the cheapest real root."""
         first, is_real = self.take(cost, allowed)
         before = self.left
         second, _ = self.take(cost, self.is_real)
@@ -50,7 +50,7 @@ class _Roots:
 
 @answers("scipy.signal.zpk2sos")
 def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False) -> Any:
-    """Second-order sections of zeros, poles and a gain, of which complex ones have conjugates.
+    """Second-order sections from zeros, poles and a gain; complex roots come in conjugate pairs.
 
     ``analog`` and the pairings ``"keep_odd"`` and ``"minimal"`` are refused.
 
@@ -83,9 +83,9 @@ def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False
 def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
     """Second-order sections of a fraction whose first coefficients are not 0.
 
-    There is a derivative by the coefficients of a polynomial whose roots are distinct. Repeated
-    ones, such as the zeros of ``butter``, move infinitely fast: let the design make the sections
-    (``butter(4, w, output="sos")``), or pass known coefficients.
+    The derivative by a polynomial's coefficients exists if its roots are distinct. Repeated roots,
+    such as the zeros of ``butter``, have infinite derivatives. In this case let the design make the
+    sections (``butter(4, w, output="sos")``), or pass known coefficients.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import tf2sos

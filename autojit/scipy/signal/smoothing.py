@@ -10,7 +10,7 @@ import numpy as np
 from autojit.scipy.arguments import floating, known, known_integer, last, pad, unlast
 from autojit.scipy.registry import answers, original
 
-#: How np.pad calls what a smoothing filter does beyond the edge.
+#: The mode of np.pad for each mode of a smoothing filter.
 _EDGES = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
 
 
@@ -25,7 +25,7 @@ def savgol_filter(
     mode: str = "interp",
     cval: float = 0.0,
 ) -> Any:
-    """Savitzky and Golay's filter: polynomials fitted to windows, all of them known.
+    """The filter of Savitzky and Golay: fit polynomials to windows. All settings must be known.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import savgol_filter
@@ -63,7 +63,7 @@ def _windows(rows: Any, weights: np.ndarray) -> Any:
 
 
 def _interpolated(rows: Any, weights: np.ndarray, size: int, settings: tuple[Any, ...]) -> Any:
-    """The first and last half windows are those of the polynomial fitted at the edge."""
+    """The filtered rows; the first and last half windows come from a polynomial fit at the edge."""
     half = size // 2
     table = original("scipy.signal.savgol_filter")(np.eye(size), *settings, axis=0)
     inner = _windows(rows, weights)
@@ -78,7 +78,7 @@ def _interpolated(rows: Any, weights: np.ndarray, size: int, settings: tuple[Any
 def detrend(
     data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Any:
-    """The data less their mean, or less lines fitted between the known break points.
+    """The data minus their mean, or minus lines fitted between the known break points.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import detrend
@@ -110,7 +110,7 @@ def _sizes(size: Any, ndim: int) -> list[int]:
 
 @answers("scipy.signal.medfilt")
 def medfilt(volume: Any, kernel_size: Any = None) -> Any:
-    """The medians of windows, zeros beyond the edge; its derivative is that of the median.
+    """The median of each window, with zeros beyond the edge; the derivative is the median's.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import medfilt
@@ -129,7 +129,7 @@ def medfilt(volume: Any, kernel_size: Any = None) -> Any:
 
 @answers("scipy.signal.medfilt2d")
 def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
-    """As :func:`medfilt`, for matrices.
+    """The same as :func:`medfilt`, for matrices.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import medfilt2d
@@ -141,7 +141,7 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
 
 @answers("scipy.signal.wiener")
 def wiener(im: Any, mysize: Any = None, noise: Any = None) -> Any:
-    """Wiener's filter from local means and variances, zeros beyond the edge.
+    """A Wiener filter from local means and variances, with zeros beyond the edge.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import wiener

@@ -1,7 +1,7 @@
-"""Spectral estimates of ``scipy.signal``: windowed segments, transformed.
+"""Spectral estimates of ``scipy.signal``, from Fourier transforms of windowed segments.
 
 Welch, "The use of fast Fourier transform for the estimation of power spectra", IEEE Trans. Audio
-Electroacoust. 15 (1967), 70-73.  Windows are SciPy's, or known or traced arrays.
+Electroacoust. 15 (1967), 70-73. Windows are SciPy's own, or known or traced arrays.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from .smoothing import detrend as without_trend
 
 
 class Segments(NamedTuple):
-    """How a signal is cut: the window, the step from one segment to the next, the length of the
-    transform, what is taken off each segment, and whether frequencies are 0 and above alone."""
+    """How a signal is cut into segments.
+
+    The fields are the window, the step from one segment to the next, the length of the transform,
+    the trend to remove from each segment, and whether only frequencies of 0 and above are computed.
+    """
 
     window: Any
     step: int
@@ -36,7 +39,7 @@ class Segments(NamedTuple):
         return (np.fft.rfftfreq if self.onesided else np.fft.fftfreq)(self.length) * fs
 
     def scale(self, fs: Any, scaling: str) -> Any:
-        """The factor of squared transforms."""
+        """The factor by which squared transforms are multiplied."""
         if scaling == "density":
             return 1.0 / (fs * np.sum(self.window**2))
         if scaling == "spectrum":
@@ -52,7 +55,7 @@ def _segments(
     of: str, n: int, is_complex: bool, window: Any, nperseg: Any, noverlap: Any, nfft: Any,
     detrend: Any, onesided: bool, overlapping: int = 2,
 ) -> Segments:  # fmt: skip
-    """The segments of n samples; they overlap by a part of their length if nothing is given."""
+    """The segments of n samples; they overlap by 1 / ``overlapping`` of their length by default."""
     if isinstance(window, (str, tuple)):
         size = min(_whole(nperseg, 256, "nperseg", of), n)
         if size < 1:
@@ -75,7 +78,7 @@ def _segments(
 
 
 def _transformed(rows: Any, how: Segments) -> Any:
-    """Transforms of the segments, of shape (..., segments, frequencies)."""
+    """The transforms of the segments, of shape (..., segments, frequencies)."""
     cut = np.lib.stride_tricks.sliding_window_view(rows, how.size, axis=-1)[..., :: how.step, :]
     if callable(how.detrend):
         cut = how.detrend(cut)
@@ -86,7 +89,7 @@ def _transformed(rows: Any, how: Segments) -> Any:
 
 
 def _doubled(power: Any, how: Segments) -> Any:
-    """Power at frequencies that have a negative twin counts twice."""
+    """The power, doubled at frequencies whose negative counterparts are left out."""
     if not how.onesided:
         return power
     count = how.length // 2 + 1
@@ -95,8 +98,10 @@ def _doubled(power: Any, how: Segments) -> Any:
 
 
 def _averaged(power: Any, average: str) -> Any:
-    """The mean over segments, or the median over its bias (the mean of the median of as many
-    exponential variables)."""
+    """The mean over segments, or their median divided by its bias.
+
+    The bias is the expected median of that many exponential variables.
+    """
     count = power.shape[-2]
     if average == "mean" or count == 1:
         return np.mean(power, axis=-2)
@@ -204,7 +209,7 @@ _EXTENSIONS = {"even": "reflect", "odd": "reflect", "constant": "edge", "zeros":
 
 
 def _extended(rows: Any, n: int, how: str) -> Any:
-    """n samples more at both ends."""
+    """The rows with n more samples at each end."""
     widths = [(0, 0)] * (rows.ndim - 1) + [(n, n)]
     if how == "odd":
         return np.pad(rows, widths, mode="reflect", reflect_type="odd")
@@ -249,7 +254,7 @@ def _centers(rows: Any, how: Segments) -> Any:
 
 
 def _placed(made: Any, axis: int) -> Any:
-    """Segments last, and frequencies where the samples were."""
+    """Move the segments to the last axis and the frequencies to the axis of the samples."""
     return np.moveaxis(made, -1, axis - 1 if axis < 0 else axis)
 
 
@@ -297,7 +302,7 @@ def istft(
     nfft: Any = None, input_onesided: bool = True, boundary: bool = True, time_axis: int = -1,
     freq_axis: int = -2, scaling: str = "spectrum",
 ) -> tuple[Any, Any]:  # fmt: skip
-    """``(times, signal)`` of a short-time transform: the signal whose transform is nearest.
+    """``(times, signal)`` of the signal whose short-time transform is nearest to the given one.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import istft, stft
@@ -331,7 +336,7 @@ def _back_in_place(x: Any, ndim: int, time_axis: int, freq_axis: int) -> Any:
 
 
 def _overlaid(segments: Any, step: int, total: int) -> Any:
-    """Segments added where they lie in the signal."""
+    """The sum of the segments, each at its place in the signal."""
     count, size = segments.shape[-2:]
     widths = [(0, 0)] * (segments.ndim - 2)
     rows = [

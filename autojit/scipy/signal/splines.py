@@ -17,7 +17,7 @@ from .filtering import lfilter
 
 
 def _coefficients(signal: Any, root: float, gain: float) -> Any:
-    """A recursive filter forwards and backwards."""
+    """The coefficients of a spline, by a recursive filter forwards and backwards."""
     x = floating(signal)
     n = x.shape[0]
     start = np.sum(root ** np.arange(n) * x)
@@ -46,7 +46,7 @@ def cspline1d(signal: Any, lamb: float = 0.0) -> Any:
 
 @answers("scipy.signal.qspline1d")
 def qspline1d(signal: Any, lamb: float = 0.0) -> Any:
-    """The same of the quadratic spline."""
+    """The coefficients of the quadratic spline through samples."""
     if lamb != 0.0:
         raise ValueError("Smoothing quadratic splines not supported yet.")
     return _coefficients(signal, 2 * math.sqrt(2.0) - 3, 8.0)
@@ -78,19 +78,19 @@ def _evaluated(c: Any, at: Any, dx: Any, x0: Any, spline: Callable[[Any], Any], 
 
 @answers("scipy.signal.cspline1d_eval")
 def cspline1d_eval(cj: Any, newx: Any, dx: Any = 1.0, x0: Any = 0) -> Any:
-    """The cubic spline of coefficients at points; beyond the ends it is mirrored."""
+    """The cubic spline with coefficients ``cj`` at points; it is mirrored beyond the ends."""
     return _evaluated(cj, newx, dx, x0, _cubic, 4)
 
 
 @answers("scipy.signal.qspline1d_eval")
 def qspline1d_eval(cj: Any, newx: Any, dx: Any = 1.0, x0: Any = 0) -> Any:
-    """The quadratic spline of coefficients at points; beyond the ends it is mirrored."""
+    """The quadratic spline with coefficients ``cj`` at points; it is mirrored beyond the ends."""
     return _evaluated(cj, newx, dx, x0, _quadratic, 3)
 
 
 @answers("scipy.signal.sepfir2d")
 def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
-    """An image convolved by a filter of its rows and one of its columns, with mirrored ends.
+    """An image convolved with one filter along rows and one along columns, with mirrored ends.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import sepfir2d
@@ -103,7 +103,9 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
 
 @answers("scipy.signal.order_filter")
 def order_filter(a: Any, domain: Any, rank: int) -> Any:
-    """The element of a rank in a neighbourhood of odd sides, with zeros beyond the ends.
+    """The element of a given rank in each neighbourhood, with zeros beyond the ends.
+
+    The sides of the neighbourhood must be odd.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import order_filter

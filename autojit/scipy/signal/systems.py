@@ -1,4 +1,4 @@
-"""Linear systems of ``scipy.signal``: their representations, and how they answer to inputs.
+"""Linear systems of ``scipy.signal``: their representations and their responses to inputs.
 
 A system is ``(numerator, denominator)`` or ``(A, B, C, D)``.
 """
@@ -17,8 +17,9 @@ from autojit.scipy.registry import answers
 
 @answers("scipy.signal.zpk2tf")
 def zpk2tf(z: Any, p: Any, k: Any) -> tuple[Any, Any]:
-    """``(numerator, denominator)`` from zeros, poles and gain; complex if these are, since whether
-    they are pairs depends on their values.
+    """``(numerator, denominator)`` from zeros, poles and gain.
+
+    They are complex if the roots are, because only values show whether roots are conjugate pairs.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import zpk2tf
@@ -67,7 +68,7 @@ def sos2tf(sos: Any) -> tuple[Any, Any]:
 
 @answers("scipy.signal.bilinear")
 def bilinear(b: Any, a: Any, fs: Any = 1.0) -> tuple[Any, Any]:
-    """The digital filter of an analog one: ``s = 2 fs (z - 1) / (z + 1)``.
+    """A digital filter from an analog one: ``s = 2 fs (z - 1) / (z + 1)``.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import bilinear
@@ -95,7 +96,7 @@ def lp2lp_zpk(z: Any, p: Any, k: Any, wo: Any = 1.0) -> tuple[Any, Any, Any]:
 
 @answers("scipy.signal.lp2hp_zpk")
 def lp2hp_zpk(z: Any, p: Any, k: Any, wo: Any = 1.0) -> tuple[Any, Any, Any]:
-    """A low-pass filter of frequency 1 as a high-pass filter: ``s -> wo / s``.
+    """A low-pass filter of frequency 1 made a high-pass filter: ``s -> wo / s``.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import lp2hp_zpk
@@ -123,7 +124,7 @@ def zpk2ss(z: Any, p: Any, k: Any) -> tuple[Any, Any, Any, Any]:
 
 @answers("scipy.signal.freqs")
 def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> tuple[Any, Any]:
-    """``(w, h)``: angular frequencies, and the response there of an analog filter.
+    """``(w, h)``: angular frequencies, and the response of an analog filter to them.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import freqs
@@ -140,7 +141,7 @@ def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> tuple[Any, Any]:
 
 @answers("scipy.signal.freqs_zpk")
 def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> tuple[Any, Any]:
-    """The same of zeros, poles and gain.
+    """``(w, h)`` as in :func:`freqs`, from zeros, poles and gain.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import freqs_zpk
@@ -155,7 +156,7 @@ def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> tuple[Any, Any]:
 
 
 def _distances(points: Any, roots: Any) -> Any:
-    """The product of the differences to all roots."""
+    """The product of the differences between points and all roots."""
     roots = np.atleast_1d(floating(roots))
     made = 1.0 + 0.0 * points
     for i in range(roots.shape[0]):
@@ -182,7 +183,7 @@ def vectorstrength(events: Any, period: Any) -> tuple[Any, Any]:
 
 
 def _substituted(c: Any, order: int, fs: Any) -> Any:
-    """The polynomial in z that c becomes, times (z + 1)**order."""
+    """The polynomial in z that replaces c, times (z + 1)**order."""
     total = 0.0
     for power in range(c.shape[0]):
         known = np.poly([1.0] * power + [-1.0] * (order - power)) if order else np.ones(1)
@@ -192,7 +193,7 @@ def _substituted(c: Any, order: int, fs: Any) -> Any:
 
 @answers("scipy.signal.bilinear_zpk")
 def bilinear_zpk(z: Any, p: Any, k: Any, fs: Any) -> tuple[Any, Any, Any]:
-    """The same of zeros, poles and gain.
+    """A digital filter from an analog one, as zeros, poles and gain: see :func:`bilinear`.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import bilinear_zpk
@@ -208,7 +209,7 @@ def bilinear_zpk(z: Any, p: Any, k: Any, fs: Any) -> tuple[Any, Any, Any]:
 
 @answers("scipy.signal.tf2ss")
 def tf2ss(num: Any, den: Any) -> tuple[Any, Any, Any, Any]:
-    """``(A, B, C, D)`` in controller canonical form, of one numerator.
+    """``(A, B, C, D)`` in controller canonical form, from one numerator and a denominator.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import tf2ss
@@ -243,7 +244,7 @@ def _state_space(system: Any, of: str) -> tuple[Any, Any, Any, Any]:
 
 
 def _known_times(t: Any, of: str) -> np.ndarray:
-    """Times that are evenly spaced."""
+    """Known times, checked to be evenly spaced."""
     times = np.asarray(known(t, "T", of), float)
     if times.ndim != 1 or times.size < 2:
         raise ValueError("T must be a 1-D array of two times or more")
@@ -254,8 +255,9 @@ def _known_times(t: Any, of: str) -> np.ndarray:
 
 @answers("scipy.signal.lsim", tuples=("system",))
 def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> tuple[Any, Any, Any]:
-    """``(T, outputs, states)`` of a system under inputs, at known times that are evenly spaced;
-    inputs are straight lines in between, or steps without ``interp``.
+    """``(T, outputs, states)`` of a system for given inputs, at known, evenly spaced times.
+
+    Between these times, inputs are straight lines, or constant if ``interp`` is False.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import lsim
@@ -287,7 +289,7 @@ def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> tu
 
 
 def _steps(a: Any, b: Any, dt: float, lines: bool) -> tuple[Any, Any, Any]:
-    """The matrices of one step, by the state and by the inputs before and after it.
+    """The matrices of one step, for the state and for the inputs before and after it.
 
     Van Loan, "Computing integrals involving the matrix exponential", IEEE Trans. Autom. Control 23
     (1978), 395-404.
@@ -328,7 +330,7 @@ def impulse(system: Any, X0: Any = None, T: Any = None, N: Any = None) -> tuple[
 
 @answers("scipy.signal.step", tuples=("system",))
 def step(system: Any, X0: Any = None, T: Any = None, N: Any = None) -> tuple[Any, Any]:
-    """``(T, outputs)`` of a system whose input is 1 from 0 on, at known times.
+    """``(T, outputs)`` of a system whose input is 1 from time 0 on, at known times.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import step

@@ -1,6 +1,6 @@
-"""Designs of filters without feedback, and windows' parameters.
+"""Designs of filters without feedback (FIR), and parameters of windows.
 
-The formulas are those of SciPy's documentation of each function.
+SciPy's documentation of each function has its formula.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _window(window: Any, size: int, of: str) -> Any:
 
 @answers("scipy.signal.kaiser_beta")
 def kaiser_beta(a: Any) -> Any:
-    """The parameter of Kaiser's window for an attenuation in decibels.
+    """The parameter of a Kaiser window for an attenuation in decibels.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import kaiser_beta
@@ -39,7 +39,7 @@ def kaiser_beta(a: Any) -> Any:
 
 @answers("scipy.signal.kaiser_atten")
 def kaiser_atten(numtaps: Any, width: Any) -> Any:
-    """The attenuation in decibels of Kaiser's design, for a width as a share of Nyquist's.
+    """The attenuation in decibels of a Kaiser design; ``width`` is relative to Nyquist's frequency.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import kaiser_atten
@@ -54,7 +54,7 @@ def firwin(
     numtaps: int, cutoff: Any, *, width: Any = None, window: Any = "hamming",
     pass_zero: Any = True, scale: bool = True, fs: Any = None,
 ) -> Any:  # fmt: skip
-    """The taps of a window's design, by its cutoff frequencies.
+    """The taps of a filter designed by the window method, with given cutoff frequencies.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import firwin
@@ -106,7 +106,7 @@ def firwin2(
     numtaps: int, freq: Any, gain: Any, *, nfreqs: Any = None, window: Any = "hamming",
     antisymmetric: bool = False, fs: Any = None,
 ) -> Any:  # fmt: skip
-    """The taps of a sampled response, by its gains at known frequencies.
+    """The taps of a filter with given gains at known frequencies, by sampling its response.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import firwin2
@@ -135,7 +135,7 @@ def firwin2(
 
 
 def _without_ends(gain: Any, kind: int) -> Any:
-    """The gains, checked to be zero where a filter of a kind has none."""
+    """The gains, checked to be zero at the ends where a filter of this kind has no gain."""
     words = f"A Type {'I' * kind if kind < 4 else 'IV'} filter must have zero gain at "
     if kind in (2, 3):
         gain = ensured(gain, gain[-1] == 0, ValueError(words + "the Nyquist frequency."))
@@ -180,7 +180,7 @@ def _by_hilbert(h: Any, size: int) -> Any:
     high, low = np.max(response) - 1, -np.min(response)
     scale = 4.0 / (np.sqrt(1 + high + low) + np.sqrt(1 - high + low)) ** 2
     squares = (response + low) * scale
-    above = squares > 0  # all but the least, whose derivative is 0
+    above = squares > 0  # all except the minimum, whose derivative is 0
     magnitude = np.where(above, np.sqrt(np.where(above, squares, 1.0)), 0.0) + 1e-10
     sign = np.zeros(size)
     sign[1 : size // 2], sign[size // 2 + 1 :] = 1, -1
@@ -206,8 +206,10 @@ def gammatone(
     freq: Any, ftype: str, order: Any = None, numtaps: Any = None, fs: Any = None, *,
     xp: Any = None, device: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """``(b, a)`` of a model of the ear at a frequency: Slaney, "An efficient implementation of the
-    Patterson-Holdsworth auditory filter bank", Apple Computer Technical Report 35 (1993).
+    """``(b, a)`` of a model of the ear at a frequency.
+
+    Slaney, "An efficient implementation of the Patterson-Holdsworth auditory filter bank", Apple
+    Computer Technical Report 35 (1993).
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import gammatone
@@ -253,8 +255,9 @@ def firwin_2d(
     hsize: Any, window: Any, *, fc: Any = None, fs: Any = 2, circular: bool = False,
     pass_zero: Any = True, scale: bool = True,
 ) -> Any:  # fmt: skip
-    """A filter of two dimensions: of one design along each, or with ``circular`` turned around the
-    middle.
+    """A filter of two dimensions, from one design per axis.
+
+    With ``circular``, a single design is rotated around the middle.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import firwin_2d

@@ -1,4 +1,4 @@
-"""The periodogram of samples that are not evenly spaced, as ``scipy.signal`` has it."""
+"""The periodogram of unevenly spaced samples, as in ``scipy.signal``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def lombscargle(
     x: Any, y: Any, freqs: Any, *, precenter: Any = None, normalize: Any = False,
     weights: Any = None, floating_mean: bool = False,
 ) -> Any:  # fmt: skip
-    """The periodogram of samples y at times x, which are not evenly spaced (Zechmeister and
-    Kuerster, "The generalised Lomb-Scargle periodogram", Astron. Astrophys. 496 (2009), 577-584).
+    """The periodogram of samples y at unevenly spaced times x.
 
-    ``precenter`` is refused, as it is deprecated.
+    Zechmeister and Kuerster, "The generalised Lomb-Scargle periodogram", Astron. Astrophys. 496
+    (2009), 577-584. ``precenter`` is refused because it is deprecated.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import lombscargle
@@ -57,7 +57,7 @@ def lombscargle(
 
 
 def _moments(f: Any, g: Any, share: Any, centered: bool) -> tuple[Any, Any]:
-    """The weighted mean of f g and of f f, less those of the means where they are centered."""
+    """The weighted means of f g and of f f; if centered, minus the products of the means."""
     fg, ff = (f * g) @ share, (f * f) @ share
     if centered:
         mean = f @ share

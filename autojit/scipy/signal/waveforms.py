@@ -20,7 +20,7 @@ def chirp(
 ) -> Any:  # fmt: skip
     """A cosine whose frequency is f0 at time 0 and f1 at t1.
 
-    Traced, f0 and f1 of logarithmic and hyperbolic chirps must differ; they are not checked.
+    In logarithmic and hyperbolic chirps, f0 and f1 must differ; traced ones are not checked.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import chirp
@@ -54,7 +54,7 @@ def _cycles(t: Any, f0: Any, t1: Any, f1: Any, method: str, vertex_zero: bool) -
 
 @answers("scipy.signal.sawtooth")
 def sawtooth(t: Any, width: Any = 1) -> Any:
-    """A wave of period 2 pi that rises from -1 to 1 in a share ``width`` of it, and falls.
+    """A wave of period 2 pi that rises from -1 to 1 in the share ``width`` of it, then falls.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import sawtooth
@@ -72,7 +72,7 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
 
 @answers("scipy.signal.square")
 def square(t: Any, duty: Any = 0.5) -> Any:
-    """A wave of period 2 pi that is 1 in a share ``duty`` of it, then -1; its derivative is 0.
+    """A wave of period 2 pi that is 1 in the share ``duty`` of it, then -1; its derivative is 0.
 
     >>> from autojit import jit
     >>> from autojit.scipy.signal import square
@@ -90,7 +90,7 @@ def gausspulse(
     t: Any, fc: Any = 1000, bw: Any = 0.5, bwr: Any = -6, tpr: Any = -60, retquad: bool = False,
     retenv: bool = False,
 ) -> Any:  # fmt: skip
-    """A cosine of frequency fc under a bell curve of relative bandwidth bw at bwr decibels.
+    """A cosine of frequency fc under a Gaussian of relative bandwidth bw at bwr decibels.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import gausspulse
@@ -114,7 +114,7 @@ def gausspulse(
 
 
 def frequencies(worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> tuple[Any, Any]:
-    """Frequencies in radians a sample, and in the units of ``fs``."""
+    """The frequencies in radians per sample, and in the units of ``fs``."""
     worN = 512 if worN is None else worN
     if isinstance(worN, (int, np.integer)):
         end = 2 * np.pi if whole else np.pi
@@ -135,7 +135,7 @@ def freqz(
     b: Any, a: Any = 1, worN: Any = 512, whole: bool = False, plot: Any = None,
     fs: Any = 2 * np.pi, include_nyquist: bool = False,
 ) -> Any:  # fmt: skip
-    """``(w, h)``: frequencies, and the response there of a digital filter.
+    """``(w, h)``: frequencies, and the response of a digital filter to them.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import freqz
@@ -151,7 +151,7 @@ def freqz(
 
 @answers("scipy.signal.freqz_sos")
 def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.pi) -> Any:
-    """``(w, h)``: frequencies, and the response there of second-order filters in turn.
+    """``(w, h)``: frequencies, and the response of second-order filters in series to them.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import freqz_sos
@@ -168,13 +168,13 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.p
 
 @answers("scipy.signal.sosfreqz")
 def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.pi) -> Any:
-    """As :func:`freqz_sos`."""
+    """The same as :func:`freqz_sos`."""
     return freqz_sos(sos, worN, whole, fs)
 
 
 @answers("scipy.signal.sweep_poly")
 def sweep_poly(t: Any, poly: Any, phi: Any = 0) -> Any:
-    """A cosine whose frequency is a polynomial of the time, by its coefficients.
+    """A cosine whose frequency is a polynomial of time, given by its coefficients.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import sweep_poly

@@ -1,4 +1,4 @@
-"""Transforms of ``scipy.signal`` beyond the discrete Fourier transform's own points."""
+"""Transforms of ``scipy.signal`` at points other than those of the discrete Fourier transform."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from autojit.scipy.registry import answers
 
 
 def _chirped(x: Any, front: Any, chirp: Any, m: int) -> Any:
-    """The chirp z-transform along the last axis: Rabiner, Schafer & Rader, "The chirp z-transform
-    algorithm", IEEE Trans. Audio Electroacoust. 17 (1969), 86-92."""
+    """The chirp z-transform along the last axis.
+
+    Rabiner, Schafer & Rader, "The chirp z-transform algorithm", IEEE Trans. Audio Electroacoust.
+    17 (1969), 86-92.
+    """
     n = x.shape[-1]
     size = 1 << (n + m - 2).bit_length()
     kernel = 1 / np.concatenate([chirp[n - 1 : 0 : -1], chirp[:m]])
@@ -62,7 +65,7 @@ def czt_points(m: int, w: Any = None, a: Any = 1 + 0j) -> Any:
 def zoom_fft(
     x: Any, fn: Any, m: Any = None, *, fs: Any = 2, endpoint: bool = False, axis: int = -1
 ) -> Any:
-    """The transform at m frequencies of a range ``fn``, ends of which may be traced.
+    """The transform at m frequencies of a range ``fn``, whose ends may be traced.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import zoom_fft
@@ -100,7 +103,7 @@ def hilbert2(x: Any, N: Any = None, axes: Any = (-2, -1)) -> Any:
 
 
 def _one_sided(n: int) -> np.ndarray:
-    """1 at frequency 0, 2 at those above it, 0 below."""
+    """The factors of n frequencies: 1 at frequency 0, 2 above it, 0 below."""
     made = np.zeros(n)
     made[: (n + 1) // 2] = 2
     made[0] = 1
@@ -112,7 +115,7 @@ def envelope(
     z: Any, bp_in: Any = (1, None), *, n_out: Any = None, squared: bool = False,
     residual: Any = "lowpass", axis: int = -1,
 ) -> Any:  # fmt: skip
-    """The envelope of a band of frequencies, and what is left of the signal below or around it.
+    """The envelope of a band of frequencies, and the rest of the signal below or around the band.
 
     >>> from autojit import grad
     >>> from autojit.scipy.signal import envelope

@@ -1,4 +1,4 @@
-"""Sparse matrices that are made of traced values, under SciPy's names."""
+"""Sparse matrices made of traced values, under SciPy's names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .matrices import Sparse, as_sparse, is_sparse, moved
 
 
 def _made(name: str, arg1: Any, shape: Any, dtype: Any) -> Sparse:
-    """``csr_array(arg1)`` and its kin, for each form of the argument that SciPy has."""
+    """``csr_array(arg1)`` and the like, for each form of the argument that SciPy has."""
     format, _, kind = name.partition("_")
     matrix = kind == "matrix"
     if not isinstance(arg1, tuple):
@@ -83,7 +83,10 @@ for _format in ("csr", "csc", "coo", "dia", "dok", "lil"):
 
 
 def _of_diagonals(stored: Any, offsets: np.ndarray, shape: Any) -> tuple[np.ndarray, ...]:
-    """Rows and columns of ``data[i, j]``, which stands in column j of diagonal i; and i and j."""
+    """``(rows, columns, i, j)`` of the elements ``data[i, j]``, each in column j of diagonal i.
+
+    Elements outside the matrix are left out.
+    """
     m, n = shape
     i, j = (x.ravel() for x in np.indices(stored))
     row = j - offsets[i]
@@ -123,7 +126,7 @@ def _diagonals(diagonals: Any, offsets: Any, shape: Any, dtype: Any, matrix: boo
 def diags(
     diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Sparse:
-    """A matrix of diagonals, for which ``*`` is the matrix product."""
+    """A matrix with given diagonals, for which ``*`` is the matrix product."""
     return _diagonals(diagonals, offsets, shape, dtype, True)
 
 
@@ -131,7 +134,7 @@ def diags(
 def diags_array(
     diagonals: Any, *, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Sparse:
-    """A matrix of diagonals.
+    """A sparse array with given diagonals.
 
     >>> from autojit import grad
     >>> import scipy.sparse as sparse
@@ -145,7 +148,7 @@ def diags_array(
 
 @answers("scipy.sparse.spdiags")
 def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Sparse:
-    """A matrix of diagonals, ``data[i, j]`` in column j."""
+    """A matrix with given diagonals; ``data[i, j]`` is in column j."""
     rows = np.atleast_2d(floating(data))
     offsets = np.atleast_1d(np.asarray(known(diags, "diags", "scipy.sparse.spdiags"), np.int64))
     shape = (len(rows[0]),) * 2 if m is None else (int(m), int(n)) if n is not None else m
@@ -153,11 +156,11 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = N
     return Sparse(rows[i, j], row, col, tuple(shape), True, "dia")
 
 
-# -- of matrices -----------------------------------------------------------------------
+# -- functions of matrices -------------------------------------------------------------
 
 
 def _structural(name: str) -> None:
-    """A function of a list of matrices, of which it only moves entries."""
+    """Register a function of a list of matrices that only moves their entries."""
 
     def answer(blocks: Any, format: Any = None, dtype: Any = None) -> Sparse:
         made = moved(lambda *b: original(f"scipy.sparse.{name}")(b), *map(_block, blocks))
@@ -182,13 +185,13 @@ for _name in ("vstack", "hstack"):
 
 @answers("scipy.sparse.block_diag", tuples=("mats",))
 def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Sparse:
-    """Matrices along the diagonal."""
+    """A matrix with given matrices along its diagonal."""
     made = moved(lambda *b: original("scipy.sparse.block_diag")(b), *map(_block, mats))
     return made if dtype is None else made.astype(dtype)
 
 
 def _table(name: str) -> None:
-    """A function of a table of matrices, some of which are None."""
+    """Register a function of a table of matrices, some of which are None."""
 
     def answer(blocks: Any, format: Any = None, dtype: Any = None) -> Sparse:
         there = [_block(b) for row in blocks for b in row if b is not None]
@@ -210,13 +213,13 @@ for _name in ("bmat", "block_array"):
 
 @answers("scipy.sparse.tril")
 def tril(A: Any, k: Any = 0, format: Any = None) -> Sparse:
-    """The lower triangle."""
+    """The lower triangle of a matrix."""
     return moved(lambda a: original("scipy.sparse.tril")(a, k), A)
 
 
 @answers("scipy.sparse.triu")
 def triu(A: Any, k: Any = 0, format: Any = None) -> Sparse:
-    """The upper triangle."""
+    """The upper triangle of a matrix."""
     return moved(lambda a: original("scipy.sparse.triu")(a, k), A)
 
 
@@ -233,5 +236,5 @@ def kron(A: Any, B: Any, format: Any = None) -> Sparse:
 
 @answers("scipy.sparse.issparse")
 def issparse(x: Any) -> bool:
-    """Whether it is a sparse matrix."""
+    """Whether x is a sparse matrix."""
     return is_sparse(x)

@@ -1,7 +1,7 @@
-"""Direct solutions with sparse matrices.
+"""Direct solutions of equations with sparse matrices.
 
-Small ones are solved as full matrices, within the compiled code.  For others SciPy's SuperLU
-factorizes and solves, called back from it; the derivative comes from the equation.
+The compiled code solves equations with small matrices as full ones. For others, it calls SciPy's
+SuperLU, which factorizes and solves; the derivative comes from the equation.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from autojit.tracing.source import user_source
 
 from .matrices import Sparse, as_sparse, is_sparse, times
 
-#: Up to this many rows the matrix is solved as a full one.
+#: A matrix of at most this many rows is treated as a full one.
 FULL = 64
 
 
 def full(a: Any) -> Any:
-    """A matrix as a full array of floats, traced."""
+    """A matrix as a full, traced array of floats."""
     return floating(a.toarray() if is_sparse(a) else a)
 
 
@@ -50,7 +50,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
 
 
 def _solved(a: Any, b: Any, trans: str = "N") -> Any:
-    """The solution for a matrix, or for its transpose."""
+    """The solution of the equation with a matrix or, for ``trans="T"``, with its transpose."""
     rows, columns = a.shape
     if rows != columns or b.ndim not in (1, 2) or b.shape[0] != rows:
         message = f"a matrix of shape {a.shape} and a right side of shape {b.shape} do not fit."
@@ -64,7 +64,7 @@ def _solved(a: Any, b: Any, trans: str = "N") -> Any:
 
 
 def _by_entries(a: Sparse, b: Any) -> Any:
-    """The same where entries are traced: they are factorized at each call."""
+    """The solution for a matrix with traced entries, which is factorized at each call."""
     dtype = np.result_type(a.dtype, b.dtype)
     data = a.data.astype(dtype)
 
@@ -77,7 +77,10 @@ def _by_entries(a: Sparse, b: Any) -> Any:
 
 
 def _factorizing(row: Any, col: Any, shape: Any, trans: str) -> Callable[[Any, Any], Any]:
-    """``(data, b) -> x`` for a matrix with these places, by SuperLU; it holds nothing traced."""
+    """A function ``(data, b) -> x`` that solves with SuperLU, and that holds no traced value.
+
+    ``row`` and ``col`` are the places of the entries ``data``.
+    """
     coo_array = original("scipy.sparse.coo_array")
     splu_of = original("scipy.sparse.linalg.splu")
 
@@ -88,8 +91,10 @@ def _factorizing(row: Any, col: Any, shape: Any, trans: str) -> Callable[[Any, A
 
 
 def solved_by_factors(factors: Any, b: Any, trans: str) -> Any:
-    """The solution by SuperLU's factors of a known matrix A, of A (``N``), its transpose (``T``) or
-    the conjugate of that (``H``)."""
+    """The solution by SuperLU's factors of a known matrix A.
+
+    The equation is with A (``N``), its transpose (``T``) or its conjugate transpose (``H``).
+    """
     if trans == "H":
         return np.conj(solved_by_factors(factors, np.conj(b), "T"))
     matrix = _product_of(factors)
@@ -110,13 +115,13 @@ def solved_by_factors(factors: Any, b: Any, trans: str) -> Any:
 
 
 def _product_of(factors: Any) -> Any:
-    """The matrix that was factorized: ``Pr A Pc = L U``."""
+    """The matrix A that was factorized: ``Pr A Pc = L U``."""
     made = (factors.L @ factors.U).tocsr()
     return made[factors.perm_r][:, factors.perm_c]
 
 
 def _own_solve(factors: Any, b: np.ndarray, trans: str) -> np.ndarray:
-    """SuperLU's own solution; its right side has the dtype of the matrix."""
+    """SuperLU's own solution; a complex b is split if the matrix is real."""
     if b.dtype.kind == "c" and factors.L.dtype.kind != "c":
         parts = [factors.solve(np.ascontiguousarray(part), trans) for part in (b.real, b.imag)]
         return np.asarray(parts[0] + 1j * parts[1], b.dtype)
@@ -124,7 +129,7 @@ def _own_solve(factors: Any, b: np.ndarray, trans: str) -> np.ndarray:
 
 
 class Factors:
-    """What ``splu`` makes of a matrix with traced entries."""
+    """The result of ``splu`` for a matrix with traced entries."""
 
     def __init__(self, a: Any) -> None:
         self.a, self.shape = a, a.shape
@@ -147,7 +152,7 @@ def splu(
 
 @answers("scipy.sparse.linalg.factorized")
 def factorized(A: Any) -> Callable[[Any], Any]:
-    """The function that solves with the matrix.
+    """A function that solves with the matrix.
 
     >>> from autojit import grad
     >>> from scipy.sparse import diags_array
@@ -165,7 +170,7 @@ def _solve_by_known_factors(self: Any, rhs: Any, trans: str = "N") -> Any:
 
 @answers("scipy.sparse.linalg.inv")
 def inv(A: Any) -> Sparse:
-    """The inverse, all of whose entries are stored."""
+    """The inverse; all its entries are stored."""
     return as_sparse(np.linalg.inv(full(A)))
 
 
@@ -179,7 +184,7 @@ def spsolve_triangular(
     A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:  # fmt: skip
-    """The x with ``A x = b`` for a sparse triangular matrix; traced, of the full one.
+    """The x with ``A x = b`` for a sparse triangular matrix, solved as a full one.
 
     >>> from autojit import jit
     >>> from scipy.sparse import csr_array

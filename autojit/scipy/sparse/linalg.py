@@ -1,7 +1,7 @@
 """Iterative solvers of ``scipy.sparse.linalg``, as loops of the compiled program.
 
-The matrix may be a traced array, a sparse matrix, or an operator with ``matvec``.  The
-derivative comes from the equation; its own systems are solved with the same tolerance.
+The matrix may be a traced array, a sparse matrix, or an operator with ``matvec``. The derivative
+comes from the equation; its own linear systems are solved to the same tolerance.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Product = Callable[[Any], Any]
 def product(a: Any) -> Product:
     """``x -> A @ x`` for a matrix, a sparse matrix or an operator."""
     if hasattr(a, "matvec"):
-        # SciPy's `matvec` makes a NumPy array of x and calls this one.
+        # SciPy's `matvec` makes a NumPy array of x, then calls `_matvec`.
         inner = getattr(a, "_matvec", a.matvec)
         return lambda x: np.reshape(floating(inner(x)), (-1,))
     if is_sparse(a):
@@ -83,7 +83,7 @@ def _solved(
 
 
 def _conjugate_gradients(a: Product, b: Any, x: Any, better: Product, bound: Any, most: int) -> Any:
-    """Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952), 409-436."""
+    """Conjugate gradients: Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952), 409-436."""
     r = b - a(x)
     z = better(r)
 
@@ -101,7 +101,7 @@ def _conjugate_gradients(a: Product, b: Any, x: Any, better: Product, bound: Any
 
 
 def _bicgstab(a: Product, b: Any, x: Any, better: Product, bound: Any, most: int) -> Any:
-    """Van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), 631-644."""
+    """BiCGSTAB: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), 631-644."""
     r = b - a(x)
     shadow = r
 
@@ -129,7 +129,7 @@ def _nonzero(x: Any) -> Any:
 
 
 def _gmres(restart: int) -> Callable[..., Any]:
-    """Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869; restarted."""
+    """Restarted GMRES: Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869."""
 
     def method(a: Product, b: Any, x: Any, better: Product, bound: Any, most: int) -> Any:
         n = b.shape[0]
@@ -139,7 +139,7 @@ def _gmres(restart: int) -> Callable[..., Any]:
             basis, h = state
             w = better(a(basis[j]))
             weights = 0.0 * basis[:, 0]
-            for _ in range(2):  # orthogonal to rounding
+            for _ in range(2):  # twice, so that w is orthogonal to within rounding
                 more = basis @ w
                 weights, w = weights + more, w - more @ basis
             size = np.sqrt(np.sum(w * w))
@@ -202,7 +202,7 @@ def gmres(
 
 
 def _same_solution(name: str, method: Callable[..., Any], stands: str) -> Callable[..., Any]:
-    """Register a method of SciPy's that is answered by another one, to the same tolerance."""
+    """Register a function of SciPy that another method computes, to the same tolerance."""
 
     def answer(
         A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
@@ -228,7 +228,7 @@ def minres(
     A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float = 0.0, maxiter: Any = None,
     M: Any = None, callback: Any = None, show: bool = False, check: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """As `gmres` of ``A - shift``, whose steps stand for those of minres."""
+    """Like `gmres` with ``A - shift``; the steps are those of GMRES instead of MINRES."""
     forward = product(A)
 
     class Shifted:
@@ -246,7 +246,7 @@ def expm_multiply(
     A: Any, B: Any, start: Any = None, stop: Any = None, num: Any = None, endpoint: Any = None,
     traceA: Any = None,
 ) -> Any:  # fmt: skip
-    """``expm(A) @ B``; traced, of the full matrix.
+    """``expm(A) @ B``, computed with the full matrix.
 
     >>> from autojit import grad
     >>> from autojit.scipy.sparse.linalg import expm_multiply

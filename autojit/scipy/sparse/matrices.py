@@ -1,7 +1,7 @@
-"""Sparse matrices with traced entries at places that are known.
+"""Sparse matrices with traced entries at known places.
 
-What only moves entries (slices, transposes, stacks, triangles) is left to SciPy: it moves the
-numbers of the entries in a matrix of ours, and says by that where each entry went.
+SciPy does the operations that only move entries (slices, stacks, triangles). It gets a matrix with
+the number of each entry, and the result shows where each entry went.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _KEEPING_ZERO = frozenset((
 
 
 class Sparse(MadeOfTraced):
-    """A sparse matrix: ``data[k]`` stands at ``(row[k], col[k])``, each place once, row by row.
+    """A sparse matrix with ``data[k]`` at ``(row[k], col[k])``; places are unique, row by row.
 
-    It has the operators and methods of SciPy's.  ``matrix`` is whether ``*`` is the matrix product,
-    as of ``csr_matrix``, or elementwise, as of ``csr_array``.
+    It has the operators and methods of SciPy's matrices. If ``matrix`` is true, ``*`` is the matrix
+    product, as for ``csr_matrix``; else, it is elementwise, as for ``csr_array``.
 
     >>> from autojit import grad
     >>> from scipy.sparse import diags_array
@@ -103,7 +103,7 @@ class Sparse(MadeOfTraced):
         return self._each(lambda data: data.astype(dtype))
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
-        """The full array, traced."""
+        """The full, traced array."""
         size = self.shape[0] * self.shape[1]
         return np.reshape(added_up(self.data, self._number(), size), self.shape)
 
@@ -198,7 +198,7 @@ class Sparse(MadeOfTraced):
         return -self + other
 
     def multiply(self, other: Any) -> Any:
-        """The elementwise product, sparse as the matrix is."""
+        """The elementwise product, which is sparse."""
         if is_sparse(other):
             other = as_sparse(other)
             if other.shape == self.shape:
@@ -247,16 +247,16 @@ class Sparse(MadeOfTraced):
         return self._product(other)
 
 
-# -- which matrix ----------------------------------------------------------------------
+# -- conversions -----------------------------------------------------------------------
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether something is a sparse matrix, SciPy's or ours."""
+    """Whether x is a sparse matrix, SciPy's or a `Sparse`."""
     return isinstance(x, Sparse) or (hasattr(x, "tocoo") and hasattr(x, "asformat"))
 
 
 def as_sparse(a: Any, matrix: bool = False) -> Sparse:
-    """SciPy's matrix, or a full array all of whose entries are stored, as one of ours."""
+    """A `Sparse` from SciPy's matrix, or from a full array, all of whose entries are stored."""
     if isinstance(a, Sparse):
         return a
     if not is_sparse(a):
@@ -271,7 +271,7 @@ def as_sparse(a: Any, matrix: bool = False) -> Sparse:
 
 
 def _entries(a: Any) -> Any:
-    """The matrix as a list of entries, also where ``A.data = …`` has made them traced."""
+    """The matrix in SciPy's COO format; its entries may be traced because of ``A.data = …``."""
     data = getattr(a, "data", None)
     if not is_traced(data):
         return a.tocoo()
@@ -290,7 +290,7 @@ def _is_matrix(a: Any) -> bool:
 
 
 def moved(move: Callable[..., Any], *matrices: Any) -> Any:
-    """What a function of SciPy that only moves entries makes of matrices with traced entries.
+    """The result of a function of SciPy that only moves entries, for matrices with traced entries.
 
     >>> from autojit import jit
     >>> jit(lambda x: moved(lambda a: a[1:], as_sparse(x)).toarray())(np.eye(2))
@@ -307,7 +307,7 @@ def moved(move: Callable[..., Any], *matrices: Any) -> Any:
         count += a.nnz
     made = move(*numbered)
     data = np.concatenate([a.data for a in ours])
-    if not is_sparse(made):  # one number, or an array that is full
+    if not is_sparse(made):  # one number, or a full array
         places = np.asarray(made)
         return np.where(places > 0, data[np.maximum(places, 1) - 1], np.zeros((), data.dtype))
     entries = made.tocoo()
@@ -320,7 +320,7 @@ def moved(move: Callable[..., Any], *matrices: Any) -> Any:
 
 
 def added_up(values: Any, places: np.ndarray, count: int) -> Any:
-    """The sums of the values that have the same place, along the first axis."""
+    """The sums of the values at the same place, along the first axis."""
     shape = (count, *np.shape(values)[1:])
     return tracer(scatter_add(as_value(values), as_value(places), axes=(0,), shape=shape))
 
@@ -338,7 +338,7 @@ def times(a: Any, x: Any) -> Any:
 
 
 def _sparse_product(a: Sparse, b: Sparse) -> Sparse:
-    """All pairs of an entry of a and one of b in the row that is its column."""
+    """``A @ B``: the sum over all pairs of entries ``a[i, k]`` and ``b[k, j]``."""
     if a.shape[1] != b.shape[0]:
         raise ShapeError(with_place(f"shapes {a.shape} @ {b.shape} do not fit.", user_source()))
     starts = np.searchsorted(b.row, np.arange(b.shape[0] + 1))
@@ -349,7 +349,7 @@ def _sparse_product(a: Sparse, b: Sparse) -> Sparse:
 
 
 def matrix_power(a: Any, n: Any) -> Any:
-    """``A @ A @ … @ A``, by squares."""
+    """``A @ A @ … @ A``, by repeated squaring."""
     a, n = as_sparse(a), int(known(n, "the power", "a sparse matrix"))
     if n < 0:
         raise refused("a negative power of a sparse matrix", "call scipy.sparse.linalg.spsolve.")
@@ -368,7 +368,7 @@ def _check_equal(ours: Any, theirs: Any) -> None:
 
 
 def _only_arrays(x: Any, what: str) -> None:
-    """SciPy refuses a number that would be added to all entries."""
+    """Refuse a number that would be added to all entries, as SciPy does."""
     if np.ndim(x) == 0:
         raise refused(
             f"{what} of a sparse matrix and a number",

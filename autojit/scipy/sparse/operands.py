@@ -1,4 +1,4 @@
-"""Methods of SciPy's own sparse matrices and linear operators, where the operand is traced."""
+"""Methods of SciPy's own sparse matrices and linear operators with traced operands."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ def _product_from_the_right(a: Sparse, x: Any) -> Any:
 
 
 def _answer(name: str, method: Callable[[Any, Any], Any]) -> None:
-    """Register a method of all formats, most of which share it.  The entries may have become traced
-    by ``A.data = …``, which no argument shows."""
+    """Register a method of all formats.
+
+    It is always registered, because ``A.data = …`` may have made the entries traced although no
+    argument is.
+    """
     for format in ("csr", "coo", "dia", "dok", "lil"):
         for kind in ("array", "matrix"):
             _register(f"scipy.sparse.{format}_{kind}.{name}", method)
@@ -44,7 +47,7 @@ def _register(theirs: str, method: Callable[[Any, Any], Any]) -> None:
 
 for _name, _method in _OPERATORS.items():
     _answer(_name, _method)
-for _kind in ("array", "matrix"):  # of its own, for more axes
+for _kind in ("array", "matrix"):  # COO has its own, for more axes
     _register(f"scipy.sparse.coo_{_kind}.dot", Sparse.dot)
 _answer("_rmatmul_dispatch", _product_from_the_right)
 
@@ -53,8 +56,11 @@ _answer("_rmatmul_dispatch", _product_from_the_right)
 
 
 def _answer_product(name: str) -> None:
-    """``matvec`` and its kin make NumPy arrays of the operand and of what the user's own function
-    returns, which may close over traced arrays."""
+    """Register ``matvec`` or a similar method, without its conversions to NumPy arrays.
+
+    SciPy converts the operand and the result of the user's function, which may close over traced
+    arrays.
+    """
 
     def product(self: Any, x: Any) -> Any:
         if not is_traced(x):

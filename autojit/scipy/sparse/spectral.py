@@ -1,7 +1,7 @@
-"""Norms, exponentials, eigenvalues and singular values of sparse matrices, by the full ones.
+"""Norms, exponentials, eigenvalues and singular values of sparse matrices, by full matrices.
 
-SciPy finds a few eigenvalues by iterations that stop at a tolerance.  Those of the full matrix are
-the same to rounding, and they have derivatives.
+SciPy finds a few eigenvalues by iterations that stop at a tolerance. Here, they are computed from
+the full matrix, to rounding, and have derivatives.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .matrices import Sparse, as_sparse, is_sparse
 
 @answers("scipy.sparse.linalg.norm")
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
-    """The norm of a sparse matrix, of its rows or of its columns."""
+    """The norm of a sparse matrix, or the norms of its rows or columns."""
     if axis is None and ord in (None, "fro", "f"):
         return np.sqrt(np.sum(np.abs(as_sparse(x).data) ** 2))
     return np.linalg.norm(full(x), ord=ord, axis=axis)
@@ -29,7 +29,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
 
 @answers("scipy.sparse.linalg.expm")
 def expm(A: Any) -> Sparse:
-    """The exponential, all of whose entries are stored."""
+    """The exponential; all its entries are stored."""
     return as_sparse(full_expm(full(A)), getattr(A, "matrix", False))
 
 
@@ -48,7 +48,7 @@ def _of_known_start(name: str, **given: Any) -> None:
 
 
 def _chosen(name: str, which: str, sigma: Any, values: dict[str, Any]) -> Any:
-    """What is greatest of the values that are taken; near sigma those of 1 / (value - sigma)."""
+    """The entry of ``values`` for ``which``; refuse others."""
     if which not in values:
         raise refused(f"scipy.sparse.linalg.{name}", f"which={which!r} is not covered.")
     return values[which]
@@ -60,8 +60,9 @@ def eigsh(
     ncv: Any = None, maxiter: Any = None, tol: float = 0, return_eigenvectors: bool = True,
     Minv: Any = None, OPinv: Any = None, mode: str = "normal", rng: Any = None,
 ) -> Any:  # fmt: skip
-    """The k eigenvalues of a symmetric matrix that ``which`` names, in ascending order, and their
-    eigenvectors as columns.
+    """The k eigenvalues of a symmetric matrix that ``which`` selects, and their eigenvectors.
+
+    Eigenvalues are in ascending order; eigenvectors are columns.
 
     >>> from autojit import grad
     >>> from scipy.sparse import diags_array
@@ -86,7 +87,7 @@ def eigs(
     ncv: Any = None, maxiter: Any = None, tol: float = 0, return_eigenvectors: bool = True,
     Minv: Any = None, OPinv: Any = None, OPpart: Any = None, rng: Any = None,
 ) -> Any:  # fmt: skip
-    """The k eigenvalues of a matrix that ``which`` names, and their eigenvectors as columns."""
+    """The k eigenvalues of a matrix that ``which`` selects, and their eigenvectors as columns."""
     _of_known_start("eigs", M=M, Minv=Minv, OPinv=OPinv, OPpart=OPpart)
     values, vectors = np.linalg.eig(full(A).astype(complex))
     sigma = None if sigma is None else known(sigma, "sigma", "eigs")
@@ -134,7 +135,7 @@ def _least_squares(a: Any, b: Any, damp: Any) -> tuple[Any, ...]:
 
 
 def _reason(size: Any, x: Any, a: Any, b: Any, atol: float, btol: float) -> Any:
-    """1 where the equations hold to the tolerances, 2 where they are solved by least squares."""
+    """1 if the equations hold to the tolerances, 2 if they hold only by least squares."""
     return np.where(size <= btol * np.linalg.norm(floating(b)) + atol * a * x, 1, 2)
 
 
@@ -143,8 +144,10 @@ def lsqr(
     A: Any, b: Any, damp: Any = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
     iter_lim: Any = None, show: bool = False, calc_var: bool = False, x0: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """``(x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var)``: the solution by least
-    squares of the full matrix, in 0 iterations."""
+    """``(x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var)`` of least squares.
+
+    The full matrix is solved directly, so ``itn`` is 0.
+    """
     if calc_var:
         raise refused("scipy.sparse.linalg.lsqr", "calc_var= is not covered.")
     x, size, arsize, a, condition, xsize = _least_squares(A, b, damp)
@@ -158,7 +161,9 @@ def lsmr(
     A: Any, b: Any, damp: Any = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
     maxiter: Any = None, show: bool = False, x0: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """``(x, istop, itn, normr, normar, norma, conda, normx)``: the solution by least squares of the
-    full matrix, in 0 iterations."""
+    """``(x, istop, itn, normr, normar, norma, conda, normx)`` of least squares.
+
+    The full matrix is solved directly, so ``itn`` is 0.
+    """
     x, size, arsize, a, condition, xsize = _least_squares(A, b, damp)
     return x, _reason(size, xsize, a, b, atol, btol), 0, size, arsize, a, condition, xsize

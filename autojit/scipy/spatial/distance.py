@@ -1,7 +1,7 @@
 """Distances of ``scipy.spatial.distance``.
 
-Where two points coincide, a distance that is a norm has derivative 0, the subgradient of smallest
-norm.  Distances of truth values (``"dice"``, ``"yule"``, …) have no derivative and are refused.
+If two points coincide, a distance that is a norm has the derivative 0, the subgradient of smallest
+norm. Distances of booleans (``"dice"``, ``"yule"``, …) have no derivative and are refused.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _canberra(u: Any, v: Any, w: Any = None) -> Any:
 
 
 def _hamming(u: Any, v: Any, w: Any = None) -> Any:
-    """Its derivative is 0."""
+    """The share of coordinates that differ; its derivative is 0."""
     differ = np.where(u != v, 1.0, 0.0) + 0.0 * (u + v)
     return np.mean(differ, axis=-1) if w is None else np.sum(differ * w / np.sum(w), axis=-1)
 
@@ -177,13 +177,13 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
 
 @answers("scipy.spatial.distance.cosine")
 def cosine(u: Any, v: Any, w: Any = None) -> Any:
-    """One less the cosine of the angle between two vectors."""
+    """1 minus the cosine of the angle between two vectors."""
     return _cosine(*_vectors(u, v), w)
 
 
 @answers("scipy.spatial.distance.correlation")
 def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
-    """One less the correlation of two vectors."""
+    """1 minus the correlation of two vectors."""
     return _correlation(*_vectors(u, v), w, centered)
 
 
@@ -207,7 +207,7 @@ def hamming(u: Any, v: Any, w: Any = None) -> Any:
 
 @answers("scipy.spatial.distance.seuclidean")
 def seuclidean(u: Any, v: Any, V: Any) -> Any:
-    """The Euclidean distance of vectors over the roots of variances."""
+    """The Euclidean distance of vectors divided by the roots of variances V."""
     return _seuclidean(*_vectors(u, v), floating(V))
 
 
@@ -221,7 +221,7 @@ def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
 def jensenshannon(
     p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False
 ) -> Any:
-    """The root of the divergence of Jensen and Shannon of two distributions.
+    """The root of the Jensen-Shannon divergence of two distributions.
 
     >>> from autojit import grad
     >>> from autojit.scipy.spatial.distance import jensenshannon
@@ -237,7 +237,7 @@ def jensenshannon(
 
 
 def _metric(name: str, metric: Any, points: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The formula for arrays of vectors, with its settings."""
+    """The function of a metric for arrays of vectors, with its settings."""
     if callable(metric):
         found = _METRICS.get(getattr(metric, "__name__", ""))
         if found is None:
@@ -257,7 +257,7 @@ def _metric(name: str, metric: Any, points: list[Any], kwargs: dict[str, Any]) -
 
 
 def _each_pair(f: Callable[..., Any], u: Any, v: Any) -> Any:
-    """A function of two vectors, for arrays of them."""
+    """Apply a function of two vectors to arrays of vectors."""
     u, v = np.broadcast_arrays(u, v)
     n = u.shape[-1]
     made = vmap(f)(np.reshape(u, (-1, n)), np.reshape(v, (-1, n)))
@@ -306,7 +306,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 
 @answers("scipy.spatial.distance.squareform")
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
-    """A vector of distances as a symmetric matrix, or back; what is traced is not checked.
+    """A vector of distances as a symmetric matrix, or back; traced values are not checked.
 
     >>> from autojit import jit
     >>> from autojit.scipy.spatial.distance import squareform
@@ -335,7 +335,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
 
 @answers("scipy.spatial.distance.directed_hausdorff")
 def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[Any, Any, Any]:
-    """The largest distance from a row of u to the nearest one of v, and their places."""
+    """The largest distance from a row of u to the nearest row of v, and their indices."""
     distances = cdist(u, v)
     nearest = np.min(distances, axis=1)
     i = np.argmax(nearest)

@@ -1,4 +1,4 @@
-"""Distances of ``scipy.spatial`` itself, in the norm of a known order."""
+"""Distances of the module ``scipy.spatial`` itself, in a norm of known order."""
 
 from __future__ import annotations
 

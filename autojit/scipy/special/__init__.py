@@ -1,7 +1,7 @@
 """``scipy.special`` for traced arrays.
 
-Its ufuncs (``erf``, ``gammaln``, ``jv``, ``betainc``, …) are SciPy's own, which dispatch;
-`coverage.NOT_COVERED` lists those that are not covered.
+Its ufuncs (``erf``, ``gammaln``, ``jv``, ``betainc``, …) are SciPy's own and dispatch to autojit.
+`coverage.NOT_COVERED` lists the ufuncs that are not covered.
 
 >>> from autojit.scipy.special import erf, logsumexp
 >>> round(float(autojit.grad(lambda x: erf(x) + logsumexp(np.array([x, x])))(0.0)), 12)

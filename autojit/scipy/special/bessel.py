@@ -21,7 +21,7 @@ def _spherical(letter: str, op: Any, lower: float, upper: float) -> Callable[...
     name = f"spherical_{letter}n"
 
     def function(n: Any, z: Any, derivative: bool = False) -> Any:
-        whole = np.asarray(known(name, "n", n), float)  # SciPy's loop is that of float64, too
+        whole = np.asarray(known(name, "n", n), float)  # SciPy's loop takes float64 as well
         if getattr(z, "dtype", np.dtype(float)).kind == "c":
             raise uncovered(f"scipy.special.{name}", " of complex numbers")
         if not derivative:
@@ -114,8 +114,9 @@ h2vp: Callable[..., Any] = _hankel("h2vp", sc.hankel2)
 
 @answers("scipy.special.lmbda")
 def lmbda(v: Any, x: Any) -> tuple[Any, Any]:
-    """``Gamma(v + 1) (2 / x)**v J_v(x)`` and its derivatives, for v, v - 1, … in ascending order
-    (DLMF 10.16.9); v is known.
+    """``Gamma(v + 1) (2 / x)**v J_v(x)`` and its derivatives, for v, v - 1, …, in ascending order.
+
+    The order v must be known (DLMF 10.16.9).
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import lmbda

@@ -1,11 +1,11 @@
-"""Which ufuncs of scipy.special are not covered, and by which arguments no derivative is known.
+"""The ufuncs of scipy.special that are not covered, and the arguments without a derivative.
 
-Both are read by tests, which fail where a list and the declarations do not agree.
+Tests read both, and fail if a list does not agree with the declarations.
 """
 
 from __future__ import annotations
 
-#: The ufuncs that traced arrays are refused by, with the reason.
+#: The ufuncs that refuse traced arrays, with the reason.
 NOT_COVERED: dict[str, str] = {
     "kelvin": "complex results of real numbers: use ber, bei, ker, kei and their derivatives",
     "modfresnelm": "complex results of real numbers: use fresnel",
@@ -14,7 +14,7 @@ NOT_COVERED: dict[str, str] = {
 
 
 def refused() -> dict[str, tuple[int, ...]]:
-    """Of each ufunc, the positions of the arguments by which a derivative is refused.
+    """For each ufunc, the positions of the arguments by which a derivative is refused.
 
     >>> refused()["struve"], refused()["hyperu"]
     ((0,), (0, 1))

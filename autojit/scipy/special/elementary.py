@@ -1,4 +1,4 @@
-"""Functions of ``scipy.special`` that are formulas of elementary ones, or other names."""
+"""Functions of ``scipy.special`` that are elementary formulas, or other names of functions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from autojit.scipy.registry import answers
 
 from .applying import known
 
-#: Where the quotient of two sines is its limit, as in SciPy for float64.
+#: If a sine is below this, the quotient of two sines is its limit, as in SciPy for float64.
 _NEAR = 1e-7
 
 
 @answers("scipy.special.diric")
 def diric(x: Any, n: Any) -> Any:
-    """Dirichlet's kernel, ``sin(n x / 2) / (n sin(x / 2))``, of a known whole number n.
+    """Dirichlet's kernel, ``sin(n x / 2) / (n sin(x / 2))``, for a known integer n.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import diric
@@ -32,7 +32,7 @@ def diric(x: Any, n: Any) -> Any:
     turns = np.round(half / np.pi)
     sign = np.where(turns % 2 == 0, 1.0, np.where(count % 2 == 0, -1.0, 1.0))
     away = np.sin(count * half) / (count * np.where(near, 1.0, sine))
-    # About its limit it is a parabola, so that its derivatives are those of the quotient.
+    # Near the limit, a parabola replaces the quotient, so that the derivatives are right.
     moved = half - turns * np.pi
     limit = sign * (1 - (count**2 - 1) / 6 * moved * moved)
     valid = (count > 0) & (count == np.floor(count))

@@ -1,4 +1,4 @@
-"""Functions that SciPy makes of the gamma and the zeta function, and Lambert's W."""
+"""Functions that SciPy computes from the gamma and zeta functions, and Lambert's W."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
 
 @answers("scipy.special.polygamma")
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of digamma (DLMF 5.15), for known whole numbers n.
+    """The n-th derivative of digamma (DLMF 5.15), for known integers n.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import polygamma
@@ -66,7 +66,7 @@ def _factorial(order: np.ndarray) -> Any:
 def multigammaln(a: Any, d: Any) -> Any:
     """The logarithm of the multivariate gamma function of a known dimension (DLMF 35.3.4).
 
-    A traced a that is not above (d - 1) / 2 gives no error, but NaN or a wrong branch of it.
+    If a traced a is not above (d - 1) / 2, there is no error; the result is NaN or a wrong branch.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import multigammaln

@@ -1,8 +1,8 @@
 """Legendre functions and spherical harmonics of known degrees and orders, by recurrence.
 
-DLMF 14.10.3 (in the degree), 14.7.17 and 14.9.3 (of negative orders), 14.30.1 (spherical
-harmonics).  As SciPy's, they are those of its types of real arguments between -1 and 1, with the
-phase of Condon and Shortley.
+DLMF 14.10.3 (in the degree), 14.7.17 and 14.9.3 (for negative orders), 14.30.1 (spherical
+harmonics). Like SciPy's defaults, they are for real arguments between -1 and 1, with the phase of
+Condon and Shortley.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _degree(name: str, n: Any, diff_n: int) -> int:
 
 
 def _of_order(m: int, degree: int, z: Any, sine: Any) -> list[Any]:
-    """``P_n^m`` for each n to the degree, of an order m >= 0; ``sine`` is ``sqrt(1 - z**2)``."""
+    """``P_n^m`` for n up to the degree and an order m >= 0; ``sine`` is ``sqrt(1 - z**2)``."""
     rows: list[Any] = [0.0 * z] * min(m, degree + 1)
     for n in range(m, degree + 1):
         if n == m:
@@ -53,7 +53,7 @@ def _norm(n: int, m: int) -> float:
 
 
 def _scaled(rows: list[Any], n: int, m: int, kind: str) -> Any:
-    """One of them, for an order of any sign: as it is, or in one of two norms."""
+    """The function of degree n and an order of any sign, as it is or in one of two norms."""
     size = abs(m)
     if size > n:
         return rows[n] * 0.0
@@ -68,7 +68,10 @@ def _one(n: int, m: int, z: Any, sine: Any, kind: str) -> Any:
 
 
 def _table(n: int, m: int, z: Any, sine: Any, kind: str) -> Any:
-    """All degrees to n and orders from 0 to m, then from -m to -1, along the first two axes."""
+    """The functions of all degrees up to n, and of orders from 0 to m, then from -m to -1.
+
+    Degrees are along the first axis, orders along the second one.
+    """
     columns = {k: _of_order(k, n, z, sine) for k in range(m + 1)}
     orders = [*range(m + 1), *range(-m, 0)]
     return np.stack(
@@ -91,7 +94,7 @@ def _check_branch(name: str, branch_cut: Any) -> None:
 
 @answers("scipy.special.legendre_p")
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
-    """Legendre's polynomial, with a first axis of length 1 as SciPy has it.
+    """Legendre's polynomial, with a first axis of length 1, as in SciPy.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import legendre_p
@@ -104,7 +107,7 @@ def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
 
 @answers("scipy.special.legendre_p_all")
 def legendre_p_all(n: Any, z: Any, *, diff_n: int = 0) -> Any:
-    """Those of all degrees to n, along the second axis."""
+    """Legendre's polynomials of all degrees up to n, along the second axis."""
     z = floating(z)
     return np.stack(_of_order(0, _degree("legendre_p_all", n, diff_n), z, z))[None]
 
@@ -113,7 +116,7 @@ def legendre_p_all(n: Any, z: Any, *, diff_n: int = 0) -> Any:
 def assoc_legendre_p(
     n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0
 ) -> Any:
-    """The associated Legendre function, with a first axis of length 1 as SciPy has it.
+    """The associated Legendre function, with a first axis of length 1, as in SciPy.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import assoc_legendre_p
@@ -130,7 +133,10 @@ def assoc_legendre_p(
 def assoc_legendre_p_all(
     n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0
 ) -> Any:
-    """Those of all degrees to n and orders from -m to m, the negative ones last."""
+    """The associated Legendre functions of all degrees up to n and orders from -m to m.
+
+    Negative orders come last.
+    """
     _check_branch("assoc_legendre_p_all", branch_cut)
     z, degree = floating(z), _degree("assoc_legendre_p_all", n, diff_n)
     return _table(degree, abs(_whole("assoc_legendre_p_all", "m", m)), z, _sine(z), _kind(norm))[
@@ -140,7 +146,7 @@ def assoc_legendre_p_all(
 
 @answers("scipy.special.sph_legendre_p")
 def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
-    """The part of a spherical harmonic by the polar angle, with a first axis of length 1.
+    """The factor of a spherical harmonic for the polar angle, with a first axis of length 1.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import sph_legendre_p
@@ -154,7 +160,10 @@ def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
 
 @answers("scipy.special.sph_legendre_p_all")
 def sph_legendre_p_all(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
-    """Those of all degrees to n and orders from -m to m, the negative ones last."""
+    """The functions :func:`sph_legendre_p` of all degrees up to n and orders from -m to m.
+
+    Negative orders come last.
+    """
     t, degree = floating(theta), _degree("sph_legendre_p_all", n, diff_n)
     order = abs(_whole("sph_legendre_p_all", "m", m))
     return _table(degree, order, np.cos(t), np.sin(t), "spherical")[None]
@@ -176,7 +185,10 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
 
 @answers("scipy.special.sph_harm_y_all")
 def sph_harm_y_all(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
-    """Those of all degrees to n and orders from -m to m, the negative ones last."""
+    """The spherical harmonics of all degrees up to n and orders from -m to m.
+
+    Negative orders come last.
+    """
     order = abs(_whole("sph_harm_y_all", "m", m))
     along = sph_legendre_p_all(_degree("sph_harm_y_all", n, diff_n), order, theta)[0]
     angle = floating(phi)

@@ -1,5 +1,8 @@
-"""Nodes and weights of Gauss' quadratures, by their parameters: Golub & Welsch, "Calculation of
-Gauss quadrature rules", Math. Comp. 23 (1969), 221-230.  Counts are known."""
+"""Nodes and weights of Gaussian quadrature rules, with derivatives by their parameters.
+
+Golub & Welsch, "Calculation of Gauss quadrature rules", Math. Comp. 23 (1969), 221-230. The number
+of nodes must be known.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from autojit.scipy.registry import answers
 
 
 def _nodes(diagonal: Any, squares: Any, total: Any, mu: bool) -> Any:
-    """From the coefficients of the recurrence and the integral of the weight."""
+    """Nodes and weights from the coefficients of the recurrence and the weight's integral."""
     size = diagonal.shape[0]
     beside = np.sqrt(squares)
     matrix = diagonal * np.eye(size)
@@ -60,7 +63,7 @@ def roots_jacobi(n: int, alpha: Any, beta: Any, mu: bool = False) -> Any:
 
 @_answers("roots_sh_jacobi", "js_roots")
 def roots_sh_jacobi(n: int, p1: Any, q1: Any, mu: bool = False) -> Any:
-    """The same for ``(1 - x)**(p1 - q1) x**(q1 - 1)`` on [0, 1]."""
+    """``(nodes, weights)`` for ``(1 - x)**(p1 - q1) x**(q1 - 1)`` on [0, 1]."""
     p1, q1 = floating(p1), floating(q1)
     x, weights, total = roots_jacobi(n, p1 - q1, q1 - 1, True)
     made = (x + 1) / 2, weights / 2.0**p1
@@ -69,14 +72,14 @@ def roots_sh_jacobi(n: int, p1: Any, q1: Any, mu: bool = False) -> Any:
 
 @_answers("roots_gegenbauer", "cg_roots")
 def roots_gegenbauer(n: int, alpha: Any, mu: bool = False) -> Any:
-    """The same for ``(1 - x**2)**(alpha - 1/2)`` on [-1, 1]."""
+    """``(nodes, weights)`` for ``(1 - x**2)**(alpha - 1/2)`` on [-1, 1]."""
     power = floating(alpha) - 0.5
     return roots_jacobi(n, power, power, mu)
 
 
 @_answers("roots_genlaguerre", "la_roots")
 def roots_genlaguerre(n: int, alpha: Any, mu: bool = False) -> Any:
-    """The same for ``x**alpha exp(-x)`` on the positive half.
+    """``(nodes, weights)`` for ``x**alpha exp(-x)`` on the positive half line.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import roots_genlaguerre

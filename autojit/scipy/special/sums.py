@@ -20,8 +20,8 @@ def logsumexp(
 ) -> Any:
     """``log(sum(b * exp(a)))`` over axes, without overflow; NaN where the sum is negative.
 
-    With ``return_sign`` it is ``log(abs(sum))`` and the sign of the sum.  The derivative by ``a``
-    is the softmax.
+    With ``return_sign``, the result is ``log(abs(sum))`` and the sign of the sum. The derivative by
+    ``a`` is the softmax.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import logsumexp
@@ -38,13 +38,13 @@ def logsumexp(
     total = np.sum(terms if b is None else b * terms, axis, keepdims=True)
     size, sign = np.log(np.abs(total)) + shift, np.sign(total)
     if not keepdims:
-        size, sign = np.sum(size, axis), np.sum(sign, axis)  # axes of length 1
+        size, sign = np.sum(size, axis), np.sum(sign, axis)  # removes axes of length 1
     return size, sign
 
 
 @answers("scipy.special.softmax")
 def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
-    """``exp(x)`` over its sum along axes (all of them by default), without overflow.
+    """``exp(x)`` divided by its sum along axes (all of them by default), without overflow.
 
     >>> from autojit import jit
     >>> from autojit.scipy.special import softmax

@@ -1,7 +1,7 @@
 """``scipy.stats`` for traced arrays: the methods of its distributions, and its statistics.
 
-They are called by SciPy's own names: ``from scipy.stats import norm; norm.logpdf(x, mu, sigma)``.
-The same names are found here.
+Call them by SciPy's own names: ``from scipy.stats import norm; norm.logpdf(x, mu, sigma)``. This
+module has the same names.
 
 >>> from autojit.scipy.stats import norm
 >>> autojit.grad(norm.logpdf)(0.5)

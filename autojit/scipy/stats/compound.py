@@ -1,6 +1,6 @@
 """More distributions of vectors and matrices: counts from urns, directions, and mixtures.
 
-The formulas are those of SciPy's documentation of each distribution.
+SciPy's documentation of each distribution has its formulas.
 
 >>> from autojit import grad
 >>> from scipy.stats import dirichlet_multinomial
@@ -77,7 +77,7 @@ def mixed_cov(alpha: Any, n: Any) -> Any:
 
 
 def _direction(mu: Any) -> Any:
-    """A unit vector; a known one of another length is refused, as by SciPy."""
+    """A unit vector; a known vector of another length is an error, as in SciPy."""
     here = at_hand(mu)
     if here is not None and not np.allclose(np.linalg.norm(here), 1.0):
         raise ValueError("'mu' must be a unit vector of norm 1.")
@@ -95,7 +95,10 @@ def _log_norm(dim: int, kappa: Any) -> Any:
 
 @answers("scipy.stats.vonmises_fisher.logpdf")
 def fisher_logpdf(x: Any, mu: Any = None, kappa: Any = 1) -> Any:
-    """Of unit vectors along the last axis; the length of traced ones is not checked."""
+    """The logarithm of the density of unit vectors along the last axis.
+
+    The length of traced vectors is not checked.
+    """
     mu, kappa, x = _direction(mu), number(kappa), number(x)
     return _log_norm(np.shape(mu)[0], kappa) + kappa * np.sum(x * mu, axis=-1)
 

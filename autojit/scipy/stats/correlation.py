@@ -20,7 +20,7 @@ from .descriptive import floats, rankdata
 
 
 class Correlation(NamedTuple):
-    """What ``pearsonr`` and ``spearmanr`` return."""
+    """The result of ``pearsonr`` and ``spearmanr``."""
 
     statistic: Any
     pvalue: Any
@@ -47,7 +47,7 @@ def _samples(name: str, x: Any, y: Any, axis: Any) -> tuple[Any, Any]:
 
 
 def _of_tails(alternative: str, below: Any, above: Any) -> Any:
-    """The p-value, given the chances of less and of more."""
+    """The p-value, given the probabilities of a smaller and of a larger statistic."""
     if alternative == "two-sided":
         return 2 * np.minimum(below, above)
     if alternative not in ("less", "greater"):
@@ -75,7 +75,7 @@ def spearmanr(
     a: Any, b: Any = None, axis: Any = 0, nan_policy: str = "propagate",
     alternative: str = "two-sided",
 ) -> Correlation:  # fmt: skip
-    """Pearson's of ranks: the derivative is 0 wherever no two elements are equal."""
+    """Pearson's coefficient of the ranks; its derivative is 0 unless two elements are equal."""
     if b is None or nan_policy != "propagate":
         uncovered("stats", "spearmanr of one array, or with nan_policy=")
     x, y = _samples("spearmanr", a, b, axis)
@@ -88,7 +88,7 @@ def spearmanr(
 def pointbiserialr(
     x: Any, y: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Correlation:
-    """Pearson's coefficient of truth values and numbers."""
+    """Pearson's coefficient of booleans and numbers."""
     if nan_policy != "propagate" or keepdims:
         uncovered("stats", "pointbiserialr with nan_policy= or keepdims=")
     made: Correlation = pearsonr(floats(x), floats(y), axis=axis)
@@ -96,7 +96,7 @@ def pointbiserialr(
 
 
 class LinregressResult(NamedTuple):
-    """What ``linregress`` returns."""
+    """The result of ``linregress``."""
 
     slope: Any
     intercept: Any

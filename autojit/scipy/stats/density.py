@@ -1,4 +1,4 @@
-"""``gaussian_kde`` of traced data, weights or bandwidths, at traced points; statistics of bins.
+"""``gaussian_kde`` of traced data, weights, bandwidths or points, and statistics of bins.
 
 >>> from autojit import grad
 >>> import scipy.stats as st
@@ -32,7 +32,7 @@ def gaussian_kde(dataset: Any, bw_method: Any = None, weights: Any = None) -> Es
 
 
 class Estimate:
-    """What ``gaussian_kde`` makes of traced data; attributes have SciPy's names."""
+    """The result of ``gaussian_kde`` for traced data; its attributes have SciPy's names."""
 
     def __init__(self, dataset: Any, bw_method: Any, weights: Any) -> None:
         data = number(dataset)
@@ -79,7 +79,7 @@ class Estimate:
 
 
 def _log_density(estimate: Any, points: Any) -> Any:
-    """The logarithm of the sum of the kernels, of ours or of SciPy's object."""
+    """The logarithm of the density of an `Estimate` or of SciPy's object."""
     points = number(points)
     dim = estimate.d
     columns = np.reshape(points, (1, -1)) if np.ndim(points) < 2 else points
@@ -147,7 +147,7 @@ _OF_BINS: dict[str, Any] = {
 
 
 def _of_bin(inside: Any, statistic: Any) -> Any:
-    """What a bin with some values has; SciPy's NaN where it is empty."""
+    """The statistic of a bin's values; NaN if the bin is empty, as in SciPy."""
     if isinstance(statistic, str):
         empty = inside.shape[-1] == 0 and statistic not in ("sum", "count")
         if not empty:

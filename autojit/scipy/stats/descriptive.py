@@ -1,6 +1,6 @@
 """Statistics of samples, with SciPy's names, arguments and results.
 
-The formulas are those of SciPy's documentation.  ``nan_policy`` is "propagate" for traced arrays.
+SciPy's documentation has the formulas. For traced arrays, ``nan_policy`` must be "propagate".
 
 >>> from autojit import grad
 >>> from scipy.stats import gmean
@@ -23,7 +23,7 @@ from autojit.scipy.registry import answers
 
 from .families.intervals import expm1_quotient
 
-#: The arguments of SciPy's functions, after which ``axis`` is None for all axes.
+#: The ``axis`` argument of SciPy's functions; None means all axes.
 Axis = Any
 
 
@@ -39,7 +39,7 @@ def propagates(name: str, nan_policy: str) -> None:
 
 
 def count(a: Any, axis: Axis) -> int:
-    """How many elements are taken together."""
+    """The number of elements along an axis, or along all axes."""
     shape = np.shape(a)
     axes = normalize_axes(axis, len(shape))
     return int(np.prod([shape[i] for i in axes]))
@@ -56,7 +56,7 @@ def _average(a: Any, weights: Any, axis: Axis, keepdims: bool) -> Any:
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     weights = floats(weights)
-    np.broadcast_shapes(np.shape(a), np.shape(weights))  # as SciPy's, which are no shorter axis
+    np.broadcast_shapes(np.shape(a), np.shape(weights))  # raises an error, as in SciPy
     above = np.sum(a * weights, axis=axis, keepdims=keepdims)
     below = np.sum(np.broadcast_to(weights, np.shape(a)), axis=axis, keepdims=keepdims)
     return above / below
@@ -89,7 +89,7 @@ def pmean(
     a: Any, p: Any, *, axis: Axis = 0, dtype: Any = None, weights: Any = None,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """The power mean of a power other than 0, whose limit is `gmean`."""
+    """The power mean for a power other than 0; its limit at 0 is `gmean`."""
     propagates("pmean", nan_policy)
     return _average(_as(a, dtype) ** p, weights, axis, keepdims) ** (1 / p)
 
@@ -129,7 +129,7 @@ def moment(
 
 
 def _powers(a: Any, order: int, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
-    """The second central moment, and that of an order."""
+    """The second central moment and the central moment of another order."""
     deviations = _centered(a, axis)
     second = np.mean(np.square(deviations), axis=axis, keepdims=keepdims)
     return second, np.mean(deviations**order, axis=axis, keepdims=keepdims)
@@ -181,7 +181,7 @@ def variation(
 
 
 class DescribeResult(NamedTuple):
-    """What ``describe`` returns."""
+    """The result of ``describe``."""
 
     nobs: int
     minmax: tuple[Any, Any]
@@ -230,7 +230,7 @@ def gzscore(a: Any, *, axis: Axis = 0, ddof: int = 0, nan_policy: str = "propaga
 def rankdata(
     a: Any, method: str = "average", *, axis: Axis = None, nan_policy: str = "propagate"
 ) -> Any:
-    """Ranks of all elements from 1 on, whose derivative is 0 wherever no two are equal."""
+    """The ranks of all elements, from 1 on; their derivative is 0 unless two are equal."""
     if method not in ("average", "min", "max") or axis is not None:
         uncovered("stats", f"rankdata with method={method!r}, axis={axis!r}")
     propagates("rankdata", nan_policy)
@@ -244,7 +244,7 @@ def rankdata(
 
 # -- spread and information ------------------------------------------------------------------
 
-#: The quartiles of a normal distribution are this far apart.
+#: The distance between the quartiles of the standard normal distribution.
 NORMAL_QUARTILES = float(2 * sc.ndtri(0.75))
 
 

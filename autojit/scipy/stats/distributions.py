@@ -28,16 +28,16 @@ from .families.family import FAMILIES, Family
 from .methods import METHODS
 from .samples import check_seed, drawn, samples
 
-_tables = families  # which registers them
+_tables = families  # importing it registers the families
 
-#: Densities by whether they are masses, and the methods that take parameters alone.
+#: The densities of continuous (False) and discrete (True) families, and methods without points.
 _DENSITIES = {False: ("pdf", "logpdf"), True: ("pmf", "logpmf")}
 _OF_PARAMETERS = ("mean", "var", "std", "median", "entropy", "support")
 _KINDS = {False: "rv_continuous", True: "rv_discrete"}
 
 
 def _family_of(distribution: Any, method: str) -> Family:
-    """The family of one of SciPy's distributions, as SciPy has made it."""
+    """The family of a distribution, which must be SciPy's own, with its original support."""
     name = str(distribution.name)
     public: Any = getattr(sys.modules["scipy.stats"], name, None)
     if type(public) is not type(distribution):
@@ -48,7 +48,7 @@ def _family_of(distribution: Any, method: str) -> Family:
 
 
 def _parameters(distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Shape parameters, location and scale of a call, as SciPy reads them."""
+    """The shape parameters, location and scale of a call, read from its arguments as in SciPy."""
     shapes = distribution.shapes.split(", ") if distribution.shapes else []
     is_discrete = FAMILIES[distribution.name].is_discrete
     names = [*shapes, "loc"] if is_discrete else [*shapes, "loc", "scale"]
@@ -75,7 +75,7 @@ def _ask(method: str, distribution: Any, points: Any, args: Any, kwargs: Any) ->
 
 
 def _of_points(method: str, argument: str) -> Callable[..., Any]:
-    """A method of a point, which has SciPy's name in SciPy's signature."""
+    """A method that takes a point, whose argument has the name that SciPy gives it."""
 
     def answer(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if argument in kwargs:
@@ -106,7 +106,7 @@ def _moments(self: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _moment(self: Any, /, order: Any, *args: Any, **kwargs: Any) -> Any:
-    """``moment``: about 0; the first and the second from the mean and the variance."""
+    """``moment``: a moment about 0; the first two come from the mean and the variance."""
     order = known(order, "order", f"scipy.stats.{self.name}.moment")
     if order != np.floor(order) or order < 0:
         raise ValueError("Moment must be an integer." if order > 0 else "Moment must be positive.")
@@ -119,7 +119,7 @@ def _moment(self: Any, /, order: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _samples(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """``rvs`` in a trace, whatever is traced."""
+    """``rvs`` during a trace, whether or not its arguments are traced."""
     size, seed = kwargs.pop("size", None), kwargs.pop("random_state", None)
     seed = check_seed(str(self.name), seed)
     if not is_traced((args, kwargs, size)):
@@ -154,7 +154,7 @@ def _freeze(self: Any, /, *args: Any, **kwargs: Any) -> Frozen:
 
 
 class Frozen:
-    """A distribution with traced parameters: what ``norm(mu, sigma)`` is then."""
+    """A distribution with traced parameters, such as ``norm(mu, sigma)``."""
 
     def __init__(self, dist: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
         self.dist: Any = dist
@@ -176,13 +176,13 @@ class Frozen:
 
 
 def _of_frozen(answer: Callable[..., Any], self: Any, /, *first: Any, **kwargs: Any) -> Any:
-    """A method of a frozen distribution, whose parameters follow those of the call."""
+    """Call a method of a frozen distribution, whose parameters follow the call's arguments."""
     return answer(self.dist, *first, *self.args, **kwargs, **self.kwds)
 
 
-# -- what answers for which method ---------------------------------------------------------
+# -- the functions that answer for SciPy's methods -----------------------------------------
 #
-# The methods of a distribution that SciPy has frozen with plain parameters call these.
+# SciPy's frozen distributions with plain parameters call these methods as well.
 
 
 def _register(kind: str, method: str, answer: Callable[..., Any]) -> None:
@@ -203,9 +203,9 @@ for _is_discrete, _kind in _KINDS.items():
     answers(f"scipy.stats.{_kind}.rvs", always=True)(_samples)
     if not _is_discrete:
         _register(_kind, "fit", _fitted)
-    _register(_kind, "freeze", _freeze)  # which __call__ calls
+    _register(_kind, "freeze", _freeze)  # __call__ calls it
 
-# Some families have a search of their own.
+# Some families have a fit method of their own.
 for _name in FAMILIES:
     _found = original(f"scipy.stats.{_name}")
     if getattr(type(_found), "fit", None) not in (None, original("scipy.stats.rv_continuous.fit")):

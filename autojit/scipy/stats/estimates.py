@@ -19,11 +19,11 @@ from autojit.scipy.registry import answers
 
 from .descriptive import count, floats, propagates
 
-# -- within limits ---------------------------------------------------------------------------
+# -- statistics within limits ----------------------------------------------------------------
 
 
 def _kept(a: Any, limits: Any, inclusive: Any) -> tuple[Any, Any]:
-    """The elements, and 1 for each that lies within the limits, else 0."""
+    """The elements, 0 outside the limits, and a mask, which is 1 within the limits, else 0."""
     a = floats(a)
     if limits is None:
         return a, np.ones(np.shape(a))
@@ -33,12 +33,12 @@ def _kept(a: Any, limits: Any, inclusive: Any) -> tuple[Any, Any]:
         inside = inside & (a >= low if with_low else a > low)
     if high is not None:
         inside = inside & (a <= high if with_high else a < high)
-    inside = inside | (a != a)  # all that is computed with NaN is NaN
+    inside = inside | (a != a)  # keep NaN, so that the results are NaN
     return np.where(inside, a, 0.0), np.where(inside, 1.0, 0.0)
 
 
 def _spread(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any) -> tuple[Any, Any]:
-    """``(variance, how many elements)``."""
+    """``(variance, number of elements)`` within the limits."""
     a, kept = _kept(a, limits, inclusive)
     n = np.sum(kept, axis=axis, keepdims=True)
     off = kept * (a - np.sum(a, axis=axis, keepdims=True) / n)
@@ -118,7 +118,7 @@ def kstat(
     data: Any, n: int = 2, *, axis: Any = None, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """The unbiased estimate of the n-th cumulant (Fisher), by central moments."""
+    """The unbiased estimate of the n-th cumulant (Fisher), from central moments."""
     propagates("kstat", nan_policy)
     order = known_integer(n, "n", "kstat")
     if order not in (1, 2, 3, 4):
@@ -202,7 +202,7 @@ def circstd(
 
 @answers("scipy.stats.boxcox")
 def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) -> Any:
-    """Box and Cox's transformation with a given lambda."""
+    """The transformation of Box and Cox with a given lambda."""
     if lmbda is None:
         uncovered("stats", "boxcox without lmbda")
     return sc.boxcox(floats(x), lmbda)
@@ -210,7 +210,7 @@ def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) 
 
 @answers("scipy.stats.yeojohnson")
 def yeojohnson(x: Any, lmbda: Any = None, *, nan_policy: str = "propagate") -> Any:
-    """Yeo and Johnson's transformation with a given lambda (Biometrika 87 (2000), 954-959)."""
+    """The transformation of Yeo and Johnson with a given lambda (Biometrika 87 (2000), 954-959)."""
     propagates("yeojohnson", nan_policy)
     if lmbda is None:
         uncovered("stats", "yeojohnson without lmbda")
@@ -224,7 +224,7 @@ def yeojohnson(x: Any, lmbda: Any = None, *, nan_policy: str = "propagate") -> A
 def yeojohnson_llf(
     lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Any:
-    """The logarithm of the likelihood of Yeo and Johnson's transformation with a lambda."""
+    """The log-likelihood of the transformation of Yeo and Johnson with a given lambda."""
     x = floats(data)
     spread = np.var(yeojohnson(x, lmb, nan_policy=nan_policy), axis=axis, keepdims=keepdims)
     total = np.sum(np.sign(x) * np.log1p(np.abs(x)), axis=axis, keepdims=keepdims)
@@ -239,8 +239,10 @@ def differential_entropy(
     values: Any, *, window_length: Any = None, base: Any = None, axis: Any = 0,
     method: str = "auto", nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """Vasicek's estimate by spacings (J. R. Stat. Soc. B 38 (1976), 54-59), or van Es',
-    Ebrahimi's or Correa's."""
+    """The estimate of the entropy from spacings, by one of four methods.
+
+    They are by Vasicek (J. R. Stat. Soc. B 38 (1976), 54-59), van Es, Ebrahimi and Correa.
+    """
     propagates("differential_entropy", nan_policy)
     x = floats(values)
     if axis is None:
@@ -294,7 +296,7 @@ _ENTROPIES = {"vasicek": _vasicek, "van es": _van_es, "ebrahimi": _ebrahimi, "co
 
 
 def _between(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
-    """Differences of the distribution functions, and how wide the steps are."""
+    """The differences of the two distribution functions, and the widths of the steps."""
     u, v = np.ravel(floats(u)), np.ravel(floats(v))
     of_u, of_v = (
         np.ones(x.shape[0]) if w is None else floats(w) for x, w in ((u, u_weights), (v, v_weights))
@@ -318,6 +320,6 @@ def wasserstein_distance(
 def energy_distance(
     u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None
 ) -> Any:
-    """The root of twice the squared difference of two distribution functions, integrated."""
+    """The root of twice the integral of the squared difference of two distribution functions."""
     off, widths = _between(u_values, v_values, u_weights, v_weights)
     return np.sqrt(2 * np.sum(off**2 * widths))

@@ -1,12 +1,13 @@
 """Moments and entropies that have no closed form, as integrals over the support.
 
-The support of a continuous family is split at the median (where there is no distribution function,
-at the mean), and both parts are integrated by `double_exponential`. Masses are added up from the
-least integer, or from the mean to both sides, until they vanish. The derivative is that of the sum.
+The support of a continuous family is split at the median, or at the mean if there is no
+distribution function, and both parts are integrated by `double_exponential`. Masses are added up
+from the least integer, or from the mean to both sides, until they vanish. The derivative is that of
+the sum.
 
-Beside the numbers of mpmath the relative error is below 1e-10 for the parameters in the tests. What
-is not that well known is NaN: where the density itself does not integrate to 1 within 1e-8, and
-where the terms have not vanished at the last node, which are integrals that do not exist.
+For the parameters in the tests, the relative error is below 1e-10, compared with mpmath. The result
+is NaN if the density does not integrate to 1 within 1e-8, or if the terms have not vanished at the
+last node, because then the integral does not exist.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from .families.double_exponential import (
 )
 from .families.family import Family, Formula
 
-#: Of the integral of the density, and of the last term beside the sum.
+#: The greatest error of the density's integral, and of the last term relative to the sum.
 OFF, LEFT_OVER = 1e-8, 1e-11
-#: Below that logarithm a density is taken to be 0.
+#: A density whose logarithm is below this counts as 0.
 _LEAST = -700.0
 
-#: What is averaged, given points and the logarithm of the density there.
+#: The quantity to average, as a function of points and of the logarithm of the density there.
 Quantity = Callable[[Any, Any], Any]
 
 
@@ -70,7 +71,7 @@ def _nodes(split: Any, end: Any, side: float) -> tuple[Any, Any]:
     if holds_everywhere(infinite):
         return far
     length = np.where(infinite, 1.0, side * (end - split))
-    # Each node from the end that is nearer, so that no digit of its distance is lost.
+    # Place each node relative to the nearer end, to lose no digit of its distance.
     near = np.where(NEAR < 0.5, split + side * length * NEAR, end - side * length * REST)
     if holds_nowhere(infinite):
         return near, length * NEAR_WEIGHTS
@@ -81,7 +82,8 @@ def _terms(
     log_density: Formula, quantity: Quantity, x: Any, weights: Any, shapes: Any, inside: Any
 ) -> tuple[Any, Any]:
     """The terms of the integral of a quantity, and of the density."""
-    # Where the density vanishes, and at the end of the support itself, the formula is not asked.
+    # Evaluate the formula only where the density neither vanishes nor is infinite, as it may be at
+    # an end of the support.
     known = stop_gradient(log_density(stop_gradient(x), *map(stop_gradient, shapes)))
     counts = (known > _LEAST) & (known < np.inf)
     x = np.where(counts, x, inside)
@@ -91,7 +93,7 @@ def _terms(
 
 
 def _vanished(terms: Any) -> Any:
-    """Whether the terms have become small where they end, which is away from the split."""
+    """Whether the last nonzero terms, those farthest from the split, are small."""
     size = np.abs(terms)
     beyond = np.concatenate([size[..., 1:], np.zeros_like(size[..., :1])], axis=-1)
     last = np.max(np.where(beyond == 0, size, 0.0), axis=-1)
@@ -100,14 +102,14 @@ def _vanished(terms: Any) -> Any:
 
 # -- sums over integers ----------------------------------------------------------------
 
-#: So many masses are added at a time, and so many times at most.
+#: The number of masses added at a time, and the most times that this is done.
 BLOCK, MOST_BLOCKS = 128, 10_000
 
 
 def expectation_of_integers(
     log_mass: Formula, quantity: Quantity, shapes: Sequence[Any], bounds: tuple[Any, Any], mean: Any
 ) -> Any:
-    """The mean of a quantity over a family on the integers whose masses vanish fast.
+    """The mean of a quantity over a family of integers whose masses vanish fast.
 
     >>> from autojit.scipy.stats.families.family import FAMILIES
     >>> mass = FAMILIES["poisson"].log_density
@@ -128,7 +130,7 @@ def expectation_of_integers(
 
 
 def _added(log_mass: Formula, quantity: Quantity, shapes: Sequence[Any], reach: Any) -> Any:
-    """The sums of a quantity and of the masses, from an integer to one side."""
+    """The sums of a quantity and of the masses, from a start to an end on one side of it."""
     start, end, side = reach
     shape = np.broadcast_shapes(*map(np.shape, (start, end, *shapes)), (1,))
     zeros = np.zeros(shape[:-1])
@@ -137,7 +139,7 @@ def _added(log_mass: Formula, quantity: Quantity, shapes: Sequence[Any], reach: 
         _, mass, last, count = state
         first = start + side * BLOCK * count
         inside = np.broadcast_to(side * (end - first) >= 0, shape)[..., 0]
-        # The masses may grow before they vanish: most of them lie behind.
+        # The masses may grow before they vanish, so go on until a quarter of them is added.
         growing = (last > np.finfo(float).eps ** 2) | (mass < 0.25)
         return (count < MOST_BLOCKS) & np.any(inside & growing & (mass == mass))
 

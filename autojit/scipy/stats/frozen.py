@@ -1,7 +1,7 @@
 """Multivariate distributions with parameters: ``multivariate_normal(mu, cov)``.
 
-Where a parameter is traced, the object is ours; where only the point is, it is SciPy's, whose
-methods answer with its parameters.
+If a parameter is traced, the object is a `Frozen`. If only the point is traced, the object is
+SciPy's, and functions of this module answer for its methods.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from autojit.scipy.registry import FUNCTIONS, answers
 
 from . import compound, multivariate
 
-_tables = (multivariate, compound)  # which register the densities
+_tables = (multivariate, compound)  # importing them registers the densities
 
-#: The parameters of each distribution, in SciPy's order, and where SciPy's object has them: the
-#: name of an attribute, or the place among its shapes.
+#: The parameters of each distribution, in SciPy's order, and their place in SciPy's object: the
+#: name of an attribute, or the index among its shapes.
 PARAMETERS: dict[str, dict[str, str | int]] = {
     "multivariate_normal": {"mean": "mean", "cov": "cov"},
     "multivariate_t": {"loc": "loc", "shape": "shape", "df": "df"},
@@ -47,7 +47,7 @@ class Frozen:
             raise TypeError(f"{name} takes {', '.join(known)}; got {', '.join(given)}")
         self.name: str = name
         self.parameters: dict[str, Any] = given
-        #: What methods of points are given besides.
+        #: Further arguments for methods that take points.
         self.settings = {"allow_singular": True} if allowed else {}
 
     def __getattr__(self, method: str) -> Any:
@@ -63,7 +63,7 @@ def _freeze(name: str, /, *args: Any, **kwargs: Any) -> Frozen:
 
 
 def _of_scipys(name: str, method: str) -> Any:
-    """A density of a distribution that SciPy has made with plain parameters."""
+    """A density of a SciPy distribution with plain parameters."""
 
     def answer(self: Any, x: Any, *others: Any) -> Any:
         parameters = {

@@ -21,20 +21,20 @@ from .descriptive import count, floats, kurtosis, propagates, skew
 
 
 class Significance(NamedTuple):
-    """What a test returns."""
+    """The result of a test."""
 
     statistic: Any
     pvalue: Any
 
 
 class TTest(Significance):
-    """What a t-test returns: also its degrees of freedom."""
+    """The result of a t-test, which has its degrees of freedom as well."""
 
     df: Any
 
 
 def _of_tails(alternative: str, below: Any, above: Any) -> Any:
-    """The p-value, given the chances of less and of more."""
+    """The p-value, given the probabilities of a smaller and of a larger statistic."""
     if alternative == "two-sided":
         return 2 * np.minimum(below, above)
     if alternative not in ("less", "greater"):
@@ -101,7 +101,7 @@ def ttest_ind_from_stats(
 
 
 def _of_moments(parts: Any, equal_var: bool, alternative: str) -> TTest:
-    """Student's test, or Welch's, of two means, variances and counts."""
+    """Student's test, or Welch's, from the means, variances and sizes of two samples."""
     (m, v, n), (m2, v2, n2) = parts
     if equal_var:
         df = n + n2 - 2.0
@@ -118,7 +118,7 @@ def f_oneway(
     *samples: Any, axis: Any = 0, equal_var: bool = True, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Significance:  # fmt: skip
-    """The analysis of variance of groups that are not constant."""
+    """The analysis of variance of groups, which must not be constant."""
     propagates("f_oneway", nan_policy)
     if not equal_var or keepdims or axis is None:
         uncovered("stats", "f_oneway with equal_var=False, keepdims= or axis=None")
@@ -141,12 +141,12 @@ _POWERS = {"pearson": 1, "log-likelihood": 0, "freeman-tukey": -0.5, "mod-log-li
            "neyman": -2, "cressie-read": 2 / 3}  # fmt: skip
 
 
-#: How far the sums of frequencies may differ.
+#: The greatest relative difference between the sums of frequencies.
 _SUMS = float(np.finfo(np.float64).eps) ** 0.5
 
 
 def _of_one_sum(seen: Any, expected: Any, axis: Any) -> Any:
-    """The expected frequencies; an error where their sums are not those that were observed."""
+    """The expected frequencies; raise an error if their sums are not those of the observed ones."""
     above, below = np.sum(seen, axis=axis), np.sum(np.broadcast_to(expected, seen.shape), axis=axis)
     close = np.abs(above - below) <= _SUMS * np.minimum(above, below)
     return ensured(expected, np.all(close), ValueError(
@@ -220,7 +220,7 @@ def skewtest(
     a: Any, axis: Any = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
 ) -> Significance:  # fmt: skip
-    """D'Agostino's test of the skewness (Biometrika 57 (1970), 679-681), of 8 elements or more."""
+    """D'Agostino's test of skewness (Biometrika 57 (1970), 679-681), for 8 elements or more."""
     propagates("skewtest", nan_policy)
     n = float(count(a, axis))
     if n < 8:
@@ -237,8 +237,10 @@ def kurtosistest(
     a: Any, axis: Any = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
 ) -> Significance:  # fmt: skip
-    """Anscombe and Glynn's test of the kurtosis (Biometrika 70 (1983), 227-234), of 5 elements or
-    more."""
+    """The kurtosis test of Anscombe and Glynn, for 5 elements or more.
+
+    Biometrika 70 (1983), 227-234.
+    """
     propagates("kurtosistest", nan_policy)
     n = float(count(a, axis))
     if n < 5:
@@ -258,7 +260,7 @@ def kurtosistest(
 def normaltest(
     a: Any, axis: Any = 0, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> Significance:
-    """D'Agostino and Pearson's test: skewness and kurtosis together."""
+    """The test of D'Agostino and Pearson, of skewness and kurtosis together."""
     a = floats(a)
     parts = [f(a, axis, nan_policy, keepdims=keepdims)[0] for f in (skewtest, kurtosistest)]
     found = parts[0] ** 2 + parts[1] ** 2
@@ -276,7 +278,7 @@ def levene(
     *samples: Any, center: str = "median", proportiontocut: float = 0.05, axis: Any = 0,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Significance:  # fmt: skip
-    """The analysis of variance of distances to the center, of samples of one axis."""
+    """The analysis of variance of the distances to the center, for samples of one axis."""
     propagates("levene", nan_policy)
     made: Significance = f_oneway(
         *(_centered(x, center) for x in _lines("levene", samples, axis, keepdims))
@@ -288,7 +290,7 @@ def levene(
 def bartlett(
     *samples: Any, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Significance:
-    """Bartlett's test of equal variances, of samples of one axis."""
+    """Bartlett's test of equal variances, for samples of one axis."""
     propagates("bartlett", nan_policy)
     groups = _lines("bartlett", samples, axis, keepdims)
     sizes = np.array([float(g.shape[0]) for g in groups])

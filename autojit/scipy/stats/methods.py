@@ -1,6 +1,6 @@
-"""The methods that distributions have, from the formulas of their families.
+"""The methods of distributions, computed from the formulas of their families.
 
-Each takes a point or probability, which `Standardized` has checked.
+`Standardized` checks the parameters and brings points to location 0 and scale 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .standardized import Standardized, number
 Method = Callable[..., Any]
 
 
-#: The methods by SciPy's names, each given a family, its shape parameters, location and scale.
+#: The methods by SciPy's names; the last arguments are shape parameters, location and scale.
 METHODS: dict[str, Method] = {}
 
 
@@ -69,7 +69,7 @@ def _exponential(formula: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _at(family: Family, x: Any, shapes: Any, loc: Any, scale: Any) -> tuple[Standardized, Any]:
-    """A point, and whether there is no density: outside of the support, or between integers."""
+    """A point, and whether its density is 0: outside the support, or between integers."""
     s = Standardized(family, x, shapes, loc, scale)
     outside = either(*s.beyond(s.z, family.is_open, family.is_open))
     if family.is_discrete:
@@ -134,7 +134,7 @@ def _distribution(
     formula: Callable[..., Any], ends: tuple[float, float], family: Family, x: Any,
     shapes: Sequence[Any], loc: Any, scale: Any,
 ) -> Any:  # fmt: skip
-    """A function that is constant on both sides of the support."""
+    """Evaluate a distribution function; it is constant on both sides of the support."""
     s = Standardized(family, x, shapes, loc, scale)
     z = np.floor(s.z) if family.is_discrete else s.z
     low, high = s.beyond(z, not family.is_discrete, True)
@@ -143,7 +143,7 @@ def _distribution(
     return s.complete(chosen(low, ends[0], chosen(high, ends[1], result)))
 
 
-# -- their inverses --------------------------------------------------------------------
+# -- inverses of distribution functions ------------------------------------------------
 
 
 @_method("ppf")
@@ -202,7 +202,7 @@ def interval(family: Family, confidence: Any, shapes: Sequence[Any], loc: Any, s
     return tuple(ppf(family, q, shapes, loc, scale) for q in ends)
 
 
-# -- numbers ---------------------------------------------------------------------------
+# -- means, moments and entropy --------------------------------------------------------
 
 
 @_method("mean")
@@ -249,7 +249,7 @@ def kurtosis(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any
 
 @_method("moment")
 def moment(family: Family, order: int, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    """About 0, in the user's terms."""
+    """The moment about 0, with location and scale."""
     s = Standardized(family, None, shapes, loc, scale)
     first, second = along_nodes(s.loc), along_nodes(s.scale)
     return s.complete(_average(family, lambda x, log_density: (first + second * x) ** order, s))
@@ -268,7 +268,7 @@ def _var_of(family: Family, s: Standardized) -> Any:
 
 
 def _central(family: Family, order: int, s: Standardized) -> Any:
-    """A moment about the mean."""
+    """A moment about the mean, at location 0 and scale 1."""
     mean = along_nodes(_mean_of(family, s))
     return _average(family, lambda x, log_density: (x - mean) ** order, s)
 

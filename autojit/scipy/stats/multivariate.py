@@ -1,8 +1,7 @@
 """Distributions of vectors and matrices, with SciPy's names, arguments and shapes of results.
 
-Covariances have to be positive definite (but for `allow_singular`): a traced one that is not gives
-NaN.  The formulas are
-those of SciPy's documentation of each distribution.
+Covariances must be positive definite, except with `allow_singular`; a traced one that is not gives
+NaN. SciPy's documentation of each distribution has its formulas.
 
 >>> from autojit import grad
 >>> from scipy.stats import multivariate_normal
@@ -35,12 +34,12 @@ LOG_2PI = float(np.log(2 * np.pi))
 
 
 def squeezed(result: Any) -> Any:
-    """A result as SciPy returns it: without axes of length 1."""
+    """A result without axes of length 1, as SciPy returns it."""
     return np.squeeze(result)
 
 
 class Scatter:
-    """A positive definite matrix, by its Cholesky factor."""
+    """A positive definite matrix and its Cholesky factor."""
 
     def __init__(self, matrix: Any, dim: int, what: str) -> None:
         matrix = number(matrix)
@@ -68,18 +67,18 @@ class Scatter:
         return 2 * np.sum(np.log(np.diagonal(self.factor)))
 
     def whitened(self, columns: Any) -> Any:
-        """Columns times the inverse of the factor."""
+        """The inverse of the factor times columns."""
         return solve_triangular(self.factor, columns, lower=True)
 
     def distances(self, deviations: Any) -> Any:
-        """Squared Mahalanobis distances of deviations, whose last axis is that of the vectors."""
+        """The squared Mahalanobis distances of deviations, which are vectors on the last axis."""
         rows = np.reshape(deviations, (-1, self.dim))
         squares = np.sum(np.square(self.whitened(rows.T)), axis=0)
         return np.reshape(squares, np.shape(deviations)[:-1])
 
 
 def dimension(center: Any, matrix: Any) -> int:
-    """The number of dimensions, as SciPy finds it."""
+    """The number of dimensions, determined as in SciPy."""
     shape = np.shape(matrix)
     if len(shape) == 2:
         return int(shape[0])
@@ -87,7 +86,7 @@ def dimension(center: Any, matrix: Any) -> int:
 
 
 def vectors(x: Any, dim: int) -> Any:
-    """Points, whose last axis is that of the vectors."""
+    """Points as vectors on the last axis."""
     x = number(x)
     if np.ndim(x) == 0:
         return np.reshape(x, (1,))
@@ -99,12 +98,12 @@ def vectors(x: Any, dim: int) -> Any:
 # -- normal and t ----------------------------------------------------------------------------
 
 
-#: Eigenvalues below this share of the greatest are 0, as in SciPy.
+#: Eigenvalues below this share of the greatest one count as 0, as in SciPy.
 SINGULAR = 1e6 * np.finfo(float).eps
 
 
 def _singular_logpdf(deviations: Any, covariance: Any) -> Any:
-    """The density on the space that a positive semidefinite matrix spans, by its pseudoinverse."""
+    """The log-density on the span of a positive semidefinite matrix, by its pseudoinverse."""
     s: Any
     s, vectors = np.linalg.eigh(as_tracer(covariance))
     limit = SINGULAR * np.max(np.abs(s))
@@ -189,12 +188,12 @@ def matrix_pdf(X: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> An
     return np.exp(matrix_logpdf(X, mean, rowcov, colcov))
 
 
-# -- on the simplex, and counts --------------------------------------------------------------
+# -- points of the simplex, and counts -------------------------------------------------------
 
 
 @answers("scipy.stats.dirichlet.logpdf")
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
-    """Points of the simplex along the first axis; that they lie in it is not checked."""
+    """The log-density at points of the simplex, on the first axis, which are not checked."""
     x, alpha = number(x), number(alpha)
     if np.shape(x)[0] + 1 == np.shape(alpha)[0]:
         x = np.concatenate([x, 1 - np.sum(x, axis=0, keepdims=True)])
@@ -242,7 +241,7 @@ def multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 def _summing_to_one(p: Any) -> Any:
-    """Probabilities whose last one is adjusted where they do not sum up to 1, as SciPy does it."""
+    """The probabilities; if they do not sum to 1, the last one is adjusted, as in SciPy."""
     others = np.sum(p[..., :-1], axis=-1)
     adjusted = np.abs(1 - np.sum(p, axis=-1)) > 10 * np.finfo(np.float64).eps
     last = np.where(adjusted, 1 - others, p[..., -1])
@@ -258,7 +257,7 @@ def multinomial_pmf(x: Any, n: Any, p: Any) -> Any:
 
 
 def _matrices(x: Any, dim: int) -> Any:
-    """Matrices along the first axis, which SciPy has along the last one."""
+    """The matrices stacked along the first axis; SciPy stacks them along the last one."""
     x = number(x)
     if np.ndim(x) == 0:
         x = x * np.eye(dim)

@@ -1,4 +1,4 @@
-"""Statistics of samples in order, of several p-values, and of directions.
+"""Order statistics, and statistics of several p-values, tables and directions.
 
 >>> from autojit import grad
 >>> import scipy.stats as st
@@ -23,14 +23,14 @@ from autojit.scipy.registry import answers
 from .descriptive import Axis, count, floats, propagates
 from .hypotheses import Significance, power_divergence
 
-#: Whether `obrientransform` returns its samples one by one.
+#: Whether `obrientransform` returns a tuple of samples.
 _GIVES_TUPLES = "nan_policy" in inspect.signature(st.obrientransform).parameters
 
 # -- parts of a sample -----------------------------------------------------------------------
 
 
 def _kept(a: Any, low: int, high: int, axis: int) -> Any:
-    """The elements of some ranks, in order."""
+    """The elements of ranks from low to high (excluded), in ascending order."""
     return np.moveaxis(np.moveaxis(np.sort(a, axis=axis), axis, 0)[low:high], 0, axis)
 
 
@@ -40,8 +40,9 @@ def _flat(a: Any, axis: Axis) -> tuple[Any, int]:
 
 @answers("scipy.stats.trimboth")
 def trimboth(a: Any, proportiontocut: Any, axis: Axis = 0) -> Any:
-    """Without a share of the least and of the largest elements; the others in ascending order,
-    where SciPy leaves them in any.
+    """The sample without a share of its least and of its largest elements.
+
+    The others are in ascending order, which SciPy does not promise.
 
     >>> from autojit import jit
     >>> jit(lambda x: trimboth(x, 0.25))(np.array([3.0, 1.0, 2.0, 9.0]))
@@ -57,7 +58,7 @@ def trimboth(a: Any, proportiontocut: Any, axis: Axis = 0) -> Any:
 
 @answers("scipy.stats.trim1")
 def trim1(a: Any, proportiontocut: Any, tail: str = "right", axis: Axis = 0) -> Any:
-    """The same at one end."""
+    """The sample without a share of its least or of its largest elements: see :func:`trimboth`."""
     a, axis = _flat(a, axis)
     size = np.shape(a)[axis]
     cut = int(known(proportiontocut, "proportiontocut", "trim1") * size)
@@ -73,7 +74,10 @@ _INTERPOLATIONS = {"fraction": "linear", "lower": "lower", "higher": "higher"}
 def scoreatpercentile(
     a: Any, per: Any, limit: Any = (), interpolation_method: str = "fraction", axis: Axis = None
 ) -> Any:
-    """A percentile, as of ``np.percentile``; not between limits, whose number is not known."""
+    """A percentile, as in ``np.percentile``.
+
+    Limits are refused, because the number of elements between them is not known.
+    """
     if limit:
         uncovered("stats", "scoreatpercentile with limit=")
     if interpolation_method not in _INTERPOLATIONS:
@@ -86,8 +90,10 @@ def scoreatpercentile(
 
 
 def _legendre_weights(n: int, order: int) -> np.ndarray:
-    """What each element in order counts for in an L-moment: Hosking, "L-moments", J. R. Statist.
-    Soc. B 52 (1990), 105-124, equations 2.4 and 3.1."""
+    """The weight of each element of a sorted sample in an L-moment.
+
+    Hosking, "L-moments", J. R. Statist. Soc. B 52 (1990), 105-124, equations 2.4 and 3.1.
+    """
     ranks = np.arange(n, dtype=float)
     total = np.zeros(n)
     for k in range(order):
@@ -102,7 +108,7 @@ def lmoment(
     sample: Any, order: Any = None, *, axis: Axis = 0, nan_policy: str = "propagate",
     keepdims: bool = False, sorted: bool = False, standardize: bool = True,
 ) -> Any:  # fmt: skip
-    """L-moments; from the third on, as ratios to the second with ``standardize``."""
+    """L-moments; with ``standardize``, those from the third on are divided by the second."""
     propagates("lmoment", nan_policy)
     if keepdims:
         uncovered("stats", "lmoment with keepdims=True")
@@ -133,7 +139,7 @@ def quantile(
     x: Any, p: Any, *, method: str = "linear", axis: Axis = 0, nan_policy: str = "propagate",
     keepdims: Any = None, weights: Any = None,
 ) -> Any:  # fmt: skip
-    """The quantile at one level, or at a row of them of a sample in one dimension."""
+    """The quantile at one level, or, for a sample of one axis, at several levels."""
     propagates("quantile", nan_policy)
     if method not in _HYNDMAN or weights is not None:
         uncovered("stats", f"quantile with method={method!r} or weights=")
@@ -147,8 +153,8 @@ def quantile(
 def expectile(a: Any, alpha: Any = 0.5, *, weights: Any = None) -> Any:
     """The number t at which ``alpha * sum(max(a - t, 0)) == (1 - alpha) * sum(max(t - a, 0))``.
 
-    The equation is linear between elements, and rises: t is the greatest (for alpha of 1/2 and
-    more) or least (below) of the solutions for each number of elements on the left.
+    The equation is linear between elements. Each number of elements on the left gives a solution;
+    t is the greatest of them if alpha is at least 1/2, and the least one otherwise.
     """
     x = np.ravel(floats(a))
     w = floats(np.ones(x.shape)) if weights is None else np.ravel(
@@ -167,7 +173,10 @@ def expectile(a: Any, alpha: Any = 0.5, *, weights: Any = None) -> Any:
 
 @answers("scipy.stats.obrientransform")
 def obrientransform(*samples: Any) -> Any:
-    """Samples, so transformed that their means are variances: rows, or from SciPy 1.18 a tuple."""
+    """Transform samples so that their means are the variances.
+
+    The result has a row per sample, or is a tuple from SciPy 1.18 on.
+    """
     made = []
     for sample in samples:
         a = floats(sample)
@@ -214,7 +223,7 @@ def combine_pvalues(
     pvalues: Any, method: str = "fisher", weights: Any = None, *, axis: Axis = 0,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Significance:  # fmt: skip
-    """One p-value from those of independent tests."""
+    """The combined p-value of independent tests."""
     propagates("combine_pvalues", nan_policy)
     if keepdims:
         uncovered("stats", "combine_pvalues with keepdims=True")
@@ -232,7 +241,7 @@ def combine_pvalues(
 
 @answers("scipy.stats.false_discovery_control")
 def false_discovery_control(ps: Any, *, axis: Axis = 0, method: str = "bh") -> Any:
-    """P-values adjusted after Benjamini and Hochberg, or Yekutieli (``"by"``)."""
+    """P-values adjusted by the method of Benjamini and Hochberg, or Yekutieli (``"by"``)."""
     if method.lower() not in ("bh", "by"):
         raise ValueError(f"Unrecognized `method` '{method}'. Method must be 'bh' or 'by'.")
     p, axis = _flat(floats(ps), axis)
@@ -251,7 +260,7 @@ def false_discovery_control(ps: Any, *, axis: Axis = 0, method: str = "bh") -> A
 
 
 class Contingency(NamedTuple):
-    """What a test of independence returns."""
+    """The result of a test of independence."""
 
     statistic: Any
     pvalue: Any
@@ -263,7 +272,7 @@ class Contingency(NamedTuple):
 def chi2_contingency(
     observed: Any, correction: bool = True, lambda_: Any = None, *, method: Any = None
 ) -> Any:
-    """The test of independence of a table's factors."""
+    """The test of independence of the factors of a contingency table."""
     if method is not None:
         uncovered("stats", "chi2_contingency with method=")
     table = floats(observed)
@@ -279,7 +288,7 @@ def chi2_contingency(
 
 
 def _expected(table: Any) -> Any:
-    """Frequencies without dependence: the product of the margins."""
+    """The frequencies expected of independent factors: the product of the margins."""
     made: Any = 1.0
     for axis in range(table.ndim):
         others = tuple(i for i in range(table.ndim) if i != axis)
@@ -291,7 +300,7 @@ def _expected(table: Any) -> Any:
 
 
 class Directions(NamedTuple):
-    """What `directional_stats` returns."""
+    """The result of `directional_stats`."""
 
     mean_direction: Any
     mean_resultant_length: Any

@@ -1,6 +1,6 @@
-"""Quantiles of families whose distribution function has a formula and its inverse has none.
+"""Quantiles of families that have a formula for the distribution function, but not for its inverse.
 
-They are found by bisection, as far as float64 goes; the derivatives come from the equation
+They are found by bisection, to the precision of float64. Their derivatives come from the equation
 ``cdf(x, shapes) = q``.
 """
 
@@ -16,12 +16,12 @@ from autojit.solvers.implicit import custom_root
 from autojit.transformations.derivatives import stop_gradient
 
 Function = Callable[[Any], Any]
-#: Halvings of an interval from the greatest number to the smallest; a search ends far sooner.
+#: The most halvings of an interval; this many lead from the greatest number to the smallest.
 MOST = 2200
 
 
 def quantile(cdf: Callable[..., Any], bounds: tuple[Any, Any], q: Any, shapes: Any) -> Any:
-    """The x with ``cdf(x, *shapes) = q``, between two ends of which each may be infinite.
+    """The x with ``cdf(x, *shapes) = q`` between two ends, either of which may be infinite.
 
     >>> from autojit import grad
     >>> found = lambda k: quantile(lambda x, k: 1 - np.exp(-k * x), (0.0, np.inf), 0.5, (k,))
@@ -46,7 +46,11 @@ def quantile(cdf: Callable[..., Any], bounds: tuple[Any, Any], q: Any, shapes: A
 
 
 def _beyond(f: Function, x: Any, end: Any, side: float) -> Any:
-    """A point on a side of the root: the end of the support, or powers of two from 0."""
+    """A point beyond the root on one side.
+
+    It is the end of the support or, if that is infinite, the first such point that steps of
+    doubling length reach from 0.
+    """
     at_end = x + stop_gradient(end)
     steps = np.where(np.isfinite(at_end), 0.0, side)
 
@@ -64,7 +68,7 @@ def _beyond(f: Function, x: Any, end: Any, side: float) -> Any:
 
 
 def _bisected(f: Function, low: Any, high: Any) -> Any:
-    """The root between two points, to neighbouring numbers."""
+    """The root between two points, by bisection down to neighbouring floating-point numbers."""
 
     def middle(state: Any) -> Any:
         return state[0] + (state[1] - state[0]) / 2

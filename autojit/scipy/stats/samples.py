@@ -1,8 +1,8 @@
-"""Draws of distributions with traced parameters, from a generator whose numbers are known.
+"""Draws from distributions with traced parameters, by a generator whose numbers are known.
 
-They are SciPy's own numbers. By location and scale a draw is ``loc + scale * z``; by shape
-parameters its derivative is that of the quantile which it is (Figurnov, Mohamed and Mnih, "Implicit
-Reparameterization Gradients", 2018).
+The numbers are SciPy's own. A draw is ``loc + scale * z``, which gives the derivatives by location
+and scale. The derivative by a shape parameter is that of the quantile at the level of the draw
+(Figurnov, Mohamed and Mnih, "Implicit Reparameterization Gradients", 2018).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .standardized import Standardized
 
 
 def check_seed(name: str, seed: Any) -> Any:
-    """A seed, or a generator whose draws are the same in each call of a compiled function."""
+    """The seed or the generator; raise an error if its draws would become constants."""
     seed = known(seed, "random_state", f"scipy.stats.{name}.rvs")
     trace = current_trace()
     own = trace is not None and any(seed is made for made in trace.generators)
@@ -84,7 +84,7 @@ def samples(
 
 
 def _fits(shape: tuple[int, ...], size: tuple[int, ...]) -> bool:
-    """Whether parameters of a shape broadcast to a size."""
+    """Whether parameters of this shape broadcast to a size."""
     last = size[len(size) - len(shape) :]
     return len(shape) <= len(size) and all(m in (1, n) for m, n in zip(shape, last, strict=True))
 

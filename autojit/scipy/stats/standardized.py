@@ -1,10 +1,10 @@
-"""A point in the terms of a family, with the checks of SciPy's methods.
+"""A point relative to a family's location and scale, with the checks of SciPy's methods.
 
-What SciPy checks in each call is checked where it is not known beforehand.  Where a parameter is
-not valid, the scale (or the point) becomes NaN, and with it the result and its derivatives: a
-check of a parameter that is a number stays outside of loops over data.  Points outside of the
-support are replaced by one inside before a formula sees them, so that their derivative is 0 and
-not NaN.
+SciPy checks parameters in each call; here, only checks whose result is not known beforehand are
+compiled. If a parameter is not valid, the scale (or the point) becomes NaN, and so do the result
+and its derivatives. Thus the check of a scalar parameter stays outside loops over data. A point
+outside the support is replaced by one inside before it reaches a formula, so its derivative is 0
+instead of NaN.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOAT = np.dtype(np.float64)
 
 
 def number(x: Any) -> Any:
-    """An argument in double precision, in which SciPy computes."""
+    """An argument in double precision, the precision in which SciPy computes."""
     x = bare(x)
     if isinstance(x, Tracer):
         return tracer(to_dtype(as_value(x), _FLOAT))
@@ -34,7 +34,7 @@ def number(x: Any) -> Any:
 
 
 class Standardized:
-    """A point, or the lack of one, in the terms of a family: its shapes, location and scale."""
+    """The parameters of a call, and the point (if any) relative to location and scale."""
 
     def __init__(self, family: Family, x: Any, shapes: Any, loc: Any, scale: Any) -> None:
         self.family = family
@@ -43,7 +43,7 @@ class Standardized:
         self.scale: Any = number(scale)
         valid = self._valid()
         known = holds_everywhere(valid)
-        #: 0 where the parameters are valid, else NaN; None where they are known to be.
+        #: 0 where the parameters are valid, else NaN; None if they are known to be valid.
         self.fault: Any = None if known else np.where(valid, 0.0, np.nan)
         in_scale = isinstance(self.scale, Tracer) and not known
         if in_scale:
@@ -78,7 +78,7 @@ class Standardized:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether points may lie outside of the support."""
+        """Whether points may lie outside the support."""
         return self.family.bounds is not REAL
 
     @property
@@ -87,12 +87,12 @@ class Standardized:
         return _is(self.scale, 1.0)
 
     def _moved(self) -> Any:
-        #: The point relative to the location, which lies at a bound of 0 whatever the scale is.
+        #: The point relative to the location; it can be compared with a bound of 0 at any scale.
         self.shifted: Any = self.x if _is(self.loc, 0.0) else self.x - self.loc
         return self.shifted if self.has_unit_scale else self.shifted / self.scale
 
     def beyond(self, z: Any, at_low: bool, at_high: bool) -> tuple[Any, Any]:
-        """Whether points lie below and above the support, or at its ends where these count."""
+        """Whether points lie below and above the support; ``at_low``, ``at_high`` add its ends."""
         low, high = (
             self.shifted if z is self.z and _is(bound, 0.0) else z
             for bound in (self.lower, self.upper)
@@ -104,23 +104,25 @@ class Standardized:
         )
 
     def scaled(self, z: Any) -> Any:
-        """A point in the user's terms."""
+        """A point multiplied by the scale and moved by the location."""
         z = z if self.has_unit_scale else z * self.scale
         z = z if _is(self.loc, 0.0) else z + self.loc
         return self.complete(z)
 
     def complete(self, result: Any) -> Any:
-        """A result with the shape of all arguments together."""
+        """A result in the common shape of all arguments, NaN where a parameter is not valid."""
         if self.fault is not None and (self.x is None or self.shapes or self.is_bounded):
-            result = result + self.fault  # a power to 0 is 1, of NaN too
+            result = result + self.fault  # because NaN to the power 0 is 1
         if np.shape(result) != self.result_shape:
             return np.broadcast_to(result, self.result_shape)
         return result
 
 
 def below(z: Any, lower: Any, closed: bool, finite: bool) -> Any:
-    """``z < lower``, or ``z <= lower``; known where a support has no lower end.  With ``finite``
-    a point at infinity lies below an end at infinity."""
+    """``z < lower``, or ``z <= lower`` if ``closed``; False if the support has no lower end.
+
+    With ``finite``, a point at infinity lies below an end at infinity.
+    """
     if _is(lower, -np.inf) and not finite:
         return np.False_
     beyond = z <= lower if closed else z < lower
@@ -128,8 +130,10 @@ def below(z: Any, lower: Any, closed: bool, finite: bool) -> Any:
 
 
 def above(z: Any, upper: Any, closed: bool, finite: bool) -> Any:
-    """``z > upper``, or ``z >= upper``; known where a support has no upper end.  With ``finite``
-    a point at infinity lies above an end at infinity."""
+    """``z > upper``, or ``z >= upper`` if ``closed``; False if the support has no upper end.
+
+    With ``finite``, a point at infinity lies above an end at infinity.
+    """
     if _is(upper, np.inf) and not finite:
         return np.False_
     beyond = z >= upper if closed else z > upper
@@ -137,5 +141,5 @@ def above(z: Any, upper: Any, closed: bool, finite: bool) -> Any:
 
 
 def _is(x: Any, value: float) -> bool:
-    """Whether something is known to be a number."""
+    """Whether x is known to equal a value."""
     return not isinstance(x, Tracer) and bool(np.all(np.asarray(x) == value))

@@ -1,5 +1,8 @@
-"""The formulas of SciPy's univariate distributions, by what they are on: the real line, its
-positive half, an interval, the integers.  `family` says what a row is."""
+"""The formulas of SciPy's univariate distributions, grouped by their support.
+
+The support is the real line, its positive half, an interval, or a set of integers. `family` defines
+the entries.
+"""
 
 from . import (
     bounded,

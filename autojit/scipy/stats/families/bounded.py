@@ -1,4 +1,4 @@
-"""More families on a known interval: sines, powers and polygons, and those on a circle."""
+"""More families on a known interval: sines, powers, polygons, and families on a circle."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _argus_mean(chi: Any) -> Any:
 
 
 def _argus_second(chi: Any) -> Any:
-    """The second moment; for small chi by its Taylor series, to 1e-15."""
+    """The second moment; for small chi, by its Taylor series, to 1e-15."""
     small = chi <= 0.1
     c, near = np.where(small, 1.0, chi), np.where(small, chi, 0.1)
     away = 1 - 3 / c**2 + c * np.exp(-c * c / 2 - LOG_ROOT) / _argus_mass(c)
@@ -147,8 +147,10 @@ semicircular: Family = family(
 
 
 def _pieces(z: Any, c: Any, d: Any, rising: Any, level: Any, falling: Any) -> Any:
-    """One formula up to c, one from c to d, one beyond; the first and the last divide by the
-    width of their part."""
+    """One formula up to c, one from c to d, and one beyond.
+
+    The first and the last one divide by the width of their part.
+    """
     left, right = z < c, z > d
     first = rising(np.where(left, z, 0.0), np.where(left, c, 1.0))
     final = falling(np.where(right, 1 - z, 0.0), np.where(right, 1 - d, 1.0))
@@ -195,7 +197,7 @@ trapezoid: Family = family(
     var=lambda c, d: _trapezoid_moment(2, c, d) - _trapezoid_moment(1, c, d) ** 2,
 )  # fmt: skip
 
-# -- distances of Kolmogorov and Smirnov ---------------------------------------------------
+# -- the one-sided statistic of Kolmogorov and Smirnov -------------------------------------
 
 ksone: Family = family(
     "ksone", UNIT, None, inside=0.5, valid=lambda n: n >= 1, whole=(0,),
@@ -207,7 +209,7 @@ ksone: Family = family(
 
 
 def _behind_sine(y: Any) -> Any:
-    """``y - sin(y)``; near 0 by its series, to 1e-16."""
+    """``y - sin(y)``; near 0, by its series, to 1e-16."""
     near = y < 0.5
     s = np.where(near, y * y, 0.25)
     series = 1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110 * (1 - s / 156))))
@@ -240,7 +242,7 @@ vonmises_line: Family = family(
 
 
 def _wrapped(angle: Any, factor: Any) -> Any:
-    """The angle, from 0 to pi, whose tangent is that of another times a factor."""
+    """The angle from 0 to pi whose tangent is a factor times that of the given angle."""
     return np.arctan2(factor * np.sin(angle), np.cos(angle))
 
 

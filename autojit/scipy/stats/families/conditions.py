@@ -1,4 +1,4 @@
-"""Conditions on values that may be known, so that checks of plain numbers leave no trace."""
+"""Conditions on values that may be known, so that checks of plain numbers add no operations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autojit.tracing.tracer import Tracer
 
 
 class Uncovered(Exception):
-    """A family has no formula for a method."""
+    """Raised if a family has no formula for a method."""
 
 
 def holds_everywhere(condition: Any) -> bool:
@@ -24,12 +24,12 @@ def holds_nowhere(condition: Any) -> bool:
 
 
 def either(a: Any, b: Any) -> Any:
-    """Whether one of two conditions holds, of which one may be known to hold nowhere."""
+    """``np.logical_or``; left out if one of the conditions is known to hold nowhere."""
     if holds_nowhere(a):
         return b
     return a if holds_nowhere(b) else np.logical_or(a, b)
 
 
 def chosen(condition: Any, a: Any, b: Any) -> Any:
-    """``np.where``, which is left out if the condition is known to hold nowhere."""
+    """``np.where``; left out if the condition is known to hold nowhere."""
     return b if holds_nowhere(condition) else np.where(condition, a, b)

@@ -1,4 +1,4 @@
-"""More families on the integers: geometric ones, power laws, and what is drawn from urns."""
+"""More families on the integers: geometric families, power laws, and draws from urns."""
 
 from __future__ import annotations
 
@@ -76,8 +76,10 @@ nhypergeom = discrete(
 
 
 def _skellam_cdf(k: Any, a: Any, b: Any) -> Any:
-    """By noncentral chi-squared ones: Johnson, Kemp & Kotz, "Univariate discrete distributions",
-    4.12."""
+    """The distribution function, from those of noncentral chi-squared distributions.
+
+    Johnson, Kemp & Kotz, "Univariate discrete distributions", 4.12.
+    """
     low = k < 0
     below = sc.chndtr(2 * b, np.where(low, -2 * k, 2.0), 2 * a)
     above = sc.chndtr(2 * a, np.where(low, 2.0, 2 * (k + 1)), 2 * b)
@@ -98,12 +100,12 @@ skellam = discrete(
 
 # -- sums over a known number of counts ------------------------------------------------------
 
-#: The longest sum that is taken.
+#: The greatest number of terms of a sum.
 _MOST = 100_000
 
 
 def _counts(n: Any) -> np.ndarray:
-    """The whole numbers to the greatest of known ones; a traced one decides the length."""
+    """The integers from 0 to the greatest element of n, which must be known."""
     most = np.inf if isinstance(n, Tracer) else np.max(n, initial=0.0)
     if not most <= _MOST:
         raise Uncovered
@@ -111,12 +113,12 @@ def _counts(n: Any) -> np.ndarray:
 
 
 def _harmonic(a: Any, low: Any, high: Any, n: Any) -> Any:
-    """The sum of ``j**-a`` for j from ``low`` to ``high``, which is at most n."""
+    """The sum of ``j**-a`` for j from ``low`` to ``high``, where ``high`` is at most n."""
     j = _counts(n)[1:]
     low, high, a = (np.asarray(x)[..., None] if not isinstance(x, Tracer) else x[..., None]
                     for x in (low, high, a))  # fmt: skip
     terms = np.where((j >= low) & (j <= high), np.exp(-a * np.log(j)), 0.0)
-    return np.sum(terms + 0.0 * (low + high), axis=-1)  # NaN stays NaN
+    return np.sum(terms + 0.0 * (low + high), axis=-1)  # keeps NaN
 
 
 def _zipfian_moment(power: int, a: Any, n: Any) -> Any:
@@ -143,7 +145,7 @@ def _fisher_bounds(total: Any, good: Any, drawn: Any, odds: Any) -> Any:
 
 
 def _fisher_sum(weight: Any, total: Any, good: Any, drawn: Any, odds: Any) -> Any:
-    """The logarithm of the sum of all terms; or their mean of a weight of each count."""
+    """The logarithm of the sum of all terms or, with a weight, the mean of the weight."""
     shapes = [x[..., None] if np.ndim(x) or isinstance(x, Tracer) else x
               for x in (total, good, drawn, odds)]  # fmt: skip
     low, high = _fisher_bounds(*shapes)

@@ -1,7 +1,8 @@
-"""Integrals by double-exponential formulas (Takahasi and Mori, "Double Exponential Formulas for
-Numerical Integration", 1974): nodes at distances in geometric progression from both ends.
+"""Integrals by double-exponential formulas.
 
-Densities of any width are met, and points where a density is infinite do no harm.
+Takahasi and Mori, "Double Exponential Formulas for Numerical Integration", 1974. The nodes crowd
+together at both ends, and their distances from an end cover many orders of magnitude. Thus they
+resolve densities of any width, and a density may be infinite at an end.
 """
 
 from __future__ import annotations
@@ -11,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-#: The step between nodes in the variable of the formulas, and how many there are on each side.
+#: The step between nodes in the variable of the formulas, and the number of nodes on each side.
 STEP, SIDE = 1.0 / 24, 134
 
 _T = STEP * np.arange(-SIDE, SIDE + 1)
-#: On an infinite part: the distances from its end, and their weights.
+#: For an infinite interval: the distances of the nodes from its finite end, and their weights.
 FAR = np.exp(np.pi / 2 * np.sinh(_T))
 FAR_WEIGHTS = STEP * np.pi / 2 * np.cosh(_T) * FAR
-#: On a part of length 1: the distances from one end and from the other, and the weights.
+#: For an interval of length 1: the distances of the nodes from either end, and their weights.
 NEAR = 1 / (1 + np.exp(-np.pi * np.sinh(_T)))
 REST = NEAR[::-1]
 NEAR_WEIGHTS = STEP * np.pi * np.cosh(_T) * NEAR * REST
 
 
 def over_half(f: Callable[[Any], Any]) -> Any:
-    """The integral of a function, which is given nodes along a new last axis, from 0 to 1/2.
+    """The integral of a function from 0 to 1/2; the function gets nodes along the last axis.
 
     >>> float(over_half(lambda p: 1 / np.sqrt(p)).round(12))
     1.414213562373
@@ -34,5 +35,5 @@ def over_half(f: Callable[[Any], Any]) -> Any:
 
 
 def along_nodes(x: Any) -> Any:
-    """With a new last axis, for nodes."""
+    """An array with a new last axis for the nodes; a scalar stays as it is."""
     return x[..., None] if np.ndim(x) else x

@@ -1,8 +1,7 @@
-"""What a family of distributions is: its formulas at location 0 and scale 1.
+"""A family of distributions: its formulas at location 0 and scale 1.
 
-The families stand in the tables beside this module, by SciPy's names, with SciPy's shape
-parameters in SciPy's order.  The formulas are those that SciPy's documentation
-of each distribution states.
+The other modules of this folder define the families, with SciPy's names, and with SciPy's shape
+parameters in SciPy's order. SciPy's documentation of each distribution has its formulas.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ UNIT: Bounds = (0.0, 1.0)
 
 
 def always(*shapes: Any) -> Any:
-    """No shape parameters, or none that could be wrong."""
+    """True: there are no shape parameters, or each value of them is valid."""
     return True
 
 
 def positive(*shapes: Any) -> Any:
-    """All shape parameters are greater than 0."""
+    """Whether all shape parameters are greater than 0."""
     valid = shapes[0] > 0
     for shape in shapes[1:]:
         valid = valid & (shape > 0)
@@ -36,24 +35,25 @@ def positive(*shapes: Any) -> Any:
 
 @dataclass(frozen=True)
 class Family:
-    """The formulas of one family, each given a point, or a probability, and the shape parameters.
+    """The formulas of one family, as functions of a point or probability and of shape parameters.
 
-    ``bounds`` is the support, or gives it for shape parameters; ``inside`` is a point in it,
-    likewise, at which every formula is finite.  ``valid`` says which shape parameters there are.
-    ``is_open``: whether the density is 0 at the ends of the support, where the formula is not.
-    ``is_finite``: whether the formulas hold at finite points alone, in an infinite support.
-    ``whole`` are the positions of those that are integers, by which there is no derivative.
-    ``kink`` is a point inside of the support near which the density changes abruptly.
-    ``period`` are the ends of one period of a density on a circle.  ``has_long_tail``: whether the
-    masses of a discrete family vanish so slowly that they are not added up.
+    ``bounds`` is the support, and ``inside`` is a point of it at which every formula is finite.
+    Both may be functions of the shape parameters. ``valid`` tells which shape parameters are
+    allowed, and ``whole`` has the positions of integer parameters, which have no derivatives.
+    ``is_open``: whether the density is 0 at the ends of the support although its formula is not.
+    ``is_finite``: whether the support is infinite but the formulas hold only at finite points.
+    ``kink`` is a point of the support near which the density changes abruptly. ``period`` has the
+    ends of one period of a density on a circle. ``has_long_tail``: whether the masses of a discrete
+    family vanish so slowly that they cannot be added up.
 
-    A formula is asked at points of the support alone.  Missing ones follow from others: ``pdf``
-    from ``logpdf``, ``sf`` and the logarithms from ``cdf``, ``isf`` and ``median`` from ``ppf``.
+    Formulas are evaluated only at points of the support. Missing formulas follow from others:
+    ``pdf`` from ``logpdf``, ``sf`` and the logarithms from ``cdf``, ``isf`` and ``median`` from
+    ``ppf``.
     """
 
     name: str
     bounds: Bounds | Formula
-    #: None where the density is the derivative of the others alone.
+    #: None if there is no formula for the density, only for the distribution function.
     log_density: Formula | None
     inside: float | Formula = 0.0
     valid: Formula = always
@@ -74,7 +74,7 @@ class Family:
     kink: Formula | None = None
     period: Bounds | None = None
     has_long_tail: bool = False
-    #: Whether ``cdf`` is a step function of the integers.
+    #: Whether the family is on the integers, so that ``cdf`` is a step function.
     is_discrete: bool = False
 
 
@@ -85,11 +85,11 @@ FAMILIES: dict[str, Family] = {}
 def family(
     name: str, bounds: Bounds | Formula, log_density: Formula | None, **formulas: Any
 ) -> Family:
-    """Enter a family into the table."""
+    """Add a family to the table."""
     made = FAMILIES[name] = Family(name, bounds, log_density, **formulas)
     return made
 
 
 def discrete(name: str, bounds: Bounds | Formula, log_mass: Formula, **formulas: Any) -> Family:
-    """Enter a family on the integers."""
+    """Add a family on the integers to the table."""
     return family(name, bounds, log_mass, is_discrete=True, **formulas)

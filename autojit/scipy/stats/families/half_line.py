@@ -12,7 +12,7 @@ from .real_line import EULER, LOG_2, LOG_PI, LOG_ROOT, half_tangent, scaled_exp1
 
 
 def above_or(limit: Any, a: Any, formula: Any, otherwise: Any) -> Any:
-    """A formula of a parameter that is greater than a limit; else a number."""
+    """The value of a formula where the parameter exceeds a limit, else a given number."""
     holds = a > limit
     return np.where(holds, formula(np.where(holds, a, limit + 1)), otherwise)
 
@@ -198,7 +198,7 @@ lomax: Family = family(
 
 
 def _beta_prime_entropy(a: Any, b: Any) -> Any:
-    """By the means of log(z) and log(1 + z), which are psi(a) - psi(b) and psi(a + b) - psi(b)."""
+    """The entropy; log(z) has the mean psi(a) - psi(b), and log(1 + z) psi(a + b) - psi(b)."""
     of_log = sc.digamma(a) - sc.digamma(b)
     of_sum = sc.digamma(a + b) - sc.digamma(b)
     return sc.betaln(a, b) - (a - 1) * of_log + (a + b) * of_sum
@@ -219,7 +219,7 @@ f: Family = family(
     var=lambda n, m: above_or(
         4, m, lambda m: 2 * m * m * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)), np.inf
     ),
-    # of log((n/m) z), which is that of betaprime(n/2, m/2)
+    # (n/m) z has the distribution betaprime(n/2, m/2)
     entropy=lambda n, m: np.log(m) - np.log(n) + _beta_prime_entropy(n / 2, m / 2),
 )  # fmt: skip
 
@@ -230,8 +230,10 @@ def _second_wave(z: Any, mu: Any) -> Any:
 
 
 def _wave_entropy(mu: Any) -> Any:
-    """By the mean of log(z), which is log(mu) - exp(2 / mu) exp1(2 / mu) (Johnson, Kotz and
-    Balakrishnan, "Continuous Univariate Distributions", 1994, 15.7)."""
+    """The entropy, from the mean of log(z), which is log(mu) - exp(2 / mu) exp1(2 / mu).
+
+    Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions", 1994, 15.7.
+    """
     return 0.5 + LOG_ROOT + 1.5 * (np.log(mu) - scaled_exp1(2 / mu))
 
 
@@ -311,8 +313,10 @@ def _nakagami_mean(nu: Any) -> Any:
 
 
 def _nakagami_entropy(nu: Any) -> Any:
-    """By the mean of log(z), which is (psi(nu) - log(nu)) / 2; for large nu the terms cancel, and
-    Stirling's series (DLMF 5.11.1, 5.11.2) stands for them."""
+    """The entropy, from the mean of log(z), which is (psi(nu) - log(nu)) / 2.
+
+    For large nu the terms cancel, so Stirling's series (DLMF 5.11.1, 5.11.2) replaces them.
+    """
     large = nu > 1e3
     small, r = np.where(large, 1.0, nu), 1 / np.where(large, nu, 1e3)
     exact = sc.gammaln(small) + small - (small - 0.5) * sc.digamma(small)
@@ -349,7 +353,7 @@ betaprime: Family = family(
 
 
 def _burr12_moment(n: int, c: Any, d: Any) -> Any:
-    """Of order n, where c d > n."""
+    """The moment of order n, which exists if c d > n."""
     holds = c * d > n
     safe = np.where(holds, d, (n + 1) / c)
     return np.where(holds, d * sc.beta(1 + n / c, safe - n / c), np.nan)

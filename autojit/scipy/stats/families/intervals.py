@@ -1,4 +1,4 @@
-"""Families whose support has an end that is a number or depends on a shape parameter."""
+"""Families whose support has a finite end, which may depend on a shape parameter."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ beta: Family = family(
 
 
 def _sides(z: Any, c: Any, rising: Any, falling: Any) -> Any:
-    """One formula left of the mode c, and another right of it, each with its own divisor."""
+    """One formula to the left of the mode c and another to its right, each with its own divisor."""
     left = z < c
     return np.where(left, rising(np.where(left, c, 1.0)), falling(np.where(left, 1.0, 1 - c)))
 
@@ -104,15 +104,17 @@ reciprocal: Any = _loguniform("reciprocal")
 
 
 def _log_mass(a: Any, b: Any) -> Any:
-    """The logarithm of the mass of a normal distribution between two points: in the left tail,
-    where it is small without cancellation."""
+    """The logarithm of the mass of a normal distribution between two points.
+
+    It is computed in the left tail, where nothing cancels.
+    """
     turned = a + b > 0
     low, high = np.where(turned, -b, a), np.where(turned, -a, b)
     return sc.log_ndtr(high) + np.log1p(-np.exp(sc.log_ndtr(low) - sc.log_ndtr(high)))
 
 
 def _edge(x: Any, mass: Any, times: Any = 1.0) -> Any:
-    """The density of the truncated distribution at an end, times a number; 0 at infinity."""
+    """A number times the density of the truncated distribution at an end; 0 at infinity."""
     finite = np.isfinite(x)
     safe = np.where(finite, x, 0.0)
     by = safe if times is x else times
@@ -130,7 +132,7 @@ def _moment_at_ends(a: Any, b: Any) -> Any:
 
 
 def _point_of_mass(a: Any, b: Any, log_below: Any, log_above: Any) -> Any:
-    """The point with a share of the mass below it: by the tail that the interval lies in."""
+    """The point with a given share of the mass below it, from the tail that has the interval."""
     mass = _log_mass(a, b)
     left = np.logaddexp(sc.log_ndtr(a), log_below + mass)
     right = np.logaddexp(sc.log_ndtr(-b), log_above + mass)
@@ -169,7 +171,7 @@ weibull_max: Family = family(
     var=lambda c: np.exp(sc.gammaln(1 + 2 / c)) - np.exp(2 * sc.gammaln(1 + 1 / c)),
 )  # fmt: skip
 
-#: Where a quotient that is 0/0 at 0 is taken from its series: its last term is below rounding.
+#: Below this, a quotient that is 0/0 at 0 comes from its series, to within rounding.
 NEAR_ZERO = 1e-3
 
 
@@ -210,12 +212,12 @@ def _log_density_of_excesses(z: Any, c: Any) -> Any:
     return np.where(level, 0.0, -(c + 1) * log1p_quotient(c, np.where(level, 0.0, z)))
 
 
-#: Below that shape the closed forms of the moments lose digits.
+#: For shape parameters below this, the closed forms of the moments lose digits.
 _FLAT = 0.05
 
 
 def _extremes_by_quantiles(c: Any, power: int) -> Any:
-    """The mean of a power for shapes near 0, as an integral over probabilities."""
+    """The mean of a power for shape parameters near 0, as an integral over probabilities."""
     small = along_nodes(np.where(np.abs(c) < _FLAT, c, 0.0))
     below = over_half(lambda q: (-expm1_quotient(small, np.log(-np.log(q)))) ** power)
     return below + over_half(lambda q: (-expm1_quotient(small, np.log(-np.log1p(-q)))) ** power)

@@ -1,4 +1,4 @@
-"""More families on the positive half: lifetimes, incomes, powers of others, and folded ones."""
+"""More families on the positive half: lifetimes, incomes, powers, and folded families."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ alpha: Family = family(
     inside=1.0, is_open=True, valid=positive,
     cdf=lambda z, a: sc.ndtr(a - 1 / z) / sc.ndtr(a),
     logcdf=lambda z, a: sc.log_ndtr(a - 1 / z) - sc.log_ndtr(a),
-    ppf=lambda q, a: np.where(  # at 1 the difference is not quite 0
+    ppf=lambda q, a: np.where(  # at q = 1, the difference is not exactly 0
         q == 1, np.inf, 1 / (a - sc.ndtri(np.where(q == 1, 0.5, q) * sc.ndtr(a)))
     ),
     mean=lambda a: np.inf + 0.0 * a, var=lambda a: np.inf + 0.0 * a,
@@ -134,7 +134,7 @@ genexpon: Family = family(
     logsf=_genexpon_log_sf,
 )  # fmt: skip
 
-# -- of a logarithm ------------------------------------------------------------------------
+# -- variables whose logarithm has a known distribution ------------------------------------
 
 gibrat: Family = family(
     "gibrat", POSITIVE, lambda z: lognorm_log_density(z, 1.0), inside=1.0, is_open=True,
@@ -223,7 +223,7 @@ dpareto_lognorm: Family = family(
     ),
 )  # fmt: skip
 
-# -- with powers in both tails -------------------------------------------------------------
+# -- power laws in both tails --------------------------------------------------------------
 
 
 def _burr_moment(n: int, c: Any, d: Any) -> Any:
@@ -231,7 +231,7 @@ def _burr_moment(n: int, c: Any, d: Any) -> Any:
 
 
 def _burr_entropy(c: Any, d: Any) -> Any:
-    """``z**c`` has the distribution betaprime(d, 1), whose mean logarithms are known."""
+    """The entropy: ``z**c`` has the distribution betaprime(d, 1) with known mean logarithms."""
     of_log = (EULER + sc.digamma(d)) / c
     return (d + 1) * (EULER + sc.digamma(d + 1)) - np.log(c) - np.log(d) - (c * d - 1) * of_log
 
@@ -308,7 +308,7 @@ foldnorm: Family = family(
     mean=_foldnorm_mean, var=lambda c: c * c + 1 - _foldnorm_mean(c) ** 2,
 )  # fmt: skip
 
-# -- near an inverse Gaussian variable -----------------------------------------------------
+# -- relatives of the inverse Gaussian distribution ----------------------------------------
 
 
 def _waves(z: Any, c: Any) -> Any:
@@ -361,11 +361,11 @@ geninvgauss: Family = family(
     var=lambda p, b: sc.kve(p + 2, b) / sc.kve(p, b) - (sc.kve(p + 1, b) / sc.kve(p, b)) ** 2,
 )  # fmt: skip
 
-# -- the distance of Kolmogorov and Smirnov -------------------------------------------------
+# -- the limit of the two-sided statistic of Kolmogorov and Smirnov -------------------------
 
 
 def _kolmogorov_density(z: Any) -> Any:
-    """By the two series of DLMF 20.7.30, each where it converges fast: to 1e-15."""
+    """The density to 1e-15, by the two series of DLMF 20.7.30, each where it converges fast."""
     low = z < 1
     small, large = np.where(low, np.maximum(z, 0.03), 1.0), np.where(low, 1.0, z)
     odd = np.arange(1, 8, 2) ** 2 * np.pi**2 / 8

@@ -1,7 +1,6 @@
-"""Noncentral chi-squared, F and t distributions, and that of Rice.
+"""Noncentral chi-squared, F and t distributions, and the Rice distribution.
 
-Their functions are integrals by the degrees of freedom, by which there is no derivative where
-`scipy.special` has none.
+There is no derivative by the degrees of freedom if the function of `scipy.special` has none.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .real_line import LOG_2
 
 
 def _ncx2(z: Any, df: Any, nc: Any) -> Any:
-    """Of a noncentrality above 0 by a Bessel function; at 0 that of ``chi2``."""
+    """The log-density, by a Bessel function; at noncentrality 0, that of ``chi2``."""
     central = nc == 0
     mean, order = np.where(central, 1.0, nc), df / 2 - 1
     x, y = np.sqrt(z), np.sqrt(mean)
@@ -68,7 +67,7 @@ def _ncf_var(n: Any, m: Any, nc: Any) -> Any:
 nct: Family = family(
     "nct", REAL, None, valid=lambda df, nc: (df > 0) & (nc == nc),
     cdf=lambda z, df, nc: sc.nctdtr(df, nc, z),
-    ppf=lambda q, df, nc: np.where(  # SciPy's function has inf at both ends
+    ppf=lambda q, df, nc: np.where(  # SciPy's function is inf at both ends
         q == 0, -np.inf, sc.nctdtrit(df, nc, np.where(q == 0, 0.5, q))
     ),
     mean=lambda df, nc: above_or(1, df, lambda df: _nct_mean(df, nc), np.nan),

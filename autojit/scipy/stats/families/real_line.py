@@ -14,7 +14,7 @@ LOG_2 = float(np.log(2.0))
 LOG_PI = float(np.log(np.pi))
 #: log(sqrt(2 pi))
 LOG_ROOT = float(np.log(2 * np.pi)) / 2
-#: Powers below this one change no distribution function, and have no finite derivatives.
+#: A power below this does not change the distribution function, and its derivative is infinite.
 TINY = 1e-290
 EULER = float(np.euler_gamma)
 
@@ -34,12 +34,12 @@ norm: Family = family(
 )  # fmt: skip
 
 
-#: Where the asymptotic series of the exponential integral is exact.
+#: Above this, the asymptotic series of the exponential integral is exact.
 _LARGE = 40.0
 
 
 def scaled_exp1(c: Any) -> Any:
-    """``exp(c) * exp1(c)``; for large c by the asymptotic series of DLMF 6.12.1, to 1e-15."""
+    """``exp(c) * exp1(c)``; for large c, by the asymptotic series of DLMF 6.12.1, to 1e-15."""
     large = c > _LARGE
     small, r = np.where(large, 1.0, c), 1 / np.where(large, c, _LARGE)
     series = 1.0 + 0.0 * r
@@ -49,14 +49,14 @@ def scaled_exp1(c: Any) -> Any:
 
 
 def _cotangent(q: Any) -> Any:
-    """``1 / tan(pi q)`` from 0 to 1, to the last digits at both ends."""
+    """``1 / tan(pi q)`` for q from 0 to 1, accurate to the last digits at both ends."""
     right = q > 0.5
     cotangent = 1 / np.tan(np.pi * np.where(right, 1 - q, q))
     return np.where(right, -cotangent, cotangent)
 
 
 def half_tangent(q: Any) -> Any:
-    """``tan(pi q / 2)`` from 0 to 1, to the last digits at both ends."""
+    """``tan(pi q / 2)`` for q from 0 to 1, accurate to the last digits at both ends."""
     right = q > 0.5
     tangent = np.tan(np.pi / 2 * np.where(right, 1 - q, q))
     return np.where(right, 1 / np.where(right, tangent, 1.0), tangent)
@@ -78,8 +78,7 @@ cauchy: Family = family(
 
 
 def folded(z: Any) -> Any:
-    """``|z|``, with a derivative at 0 that is not 0: that of the left side, where ``z > 0`` does
-    not hold."""
+    """``|z|`` with the derivative -1 at 0, that of the left side, because ``z > 0`` is false."""
     return np.where(z > 0, z, -z)
 
 
@@ -147,7 +146,7 @@ gumbel_l: Family = family(
 
 
 def _or_normal(df: Any, of_t: Any, normal: Any) -> Any:
-    """A formula of finite degrees of freedom, and that of the normal distribution at infinity."""
+    """A formula for finite degrees of freedom, and the normal distribution's for infinite ones."""
     infinite = np.isinf(df)
     if holds_nowhere(infinite):
         return of_t(df)
@@ -160,7 +159,7 @@ def _t_logpdf(z: Any, df: Any) -> Any:
 
 
 def _t_ppf(q: Any, df: Any) -> Any:
-    lowest = q == 0  # for which stdtrit has the other sign
+    lowest = q == 0  # where stdtrit has the wrong sign
     return np.where(lowest, -np.inf, sc.stdtrit(df, np.where(lowest, 0.5, q)))
 
 
@@ -187,9 +186,9 @@ t: Family = family(
     ), lambda: 1.0),
 )  # fmt: skip
 
-#: Nodes and weights on the positive half, for integrands that fall like exp(-y).
+#: Nodes and weights on the positive half line, for integrands that fall like exp(-y).
 _NODES, _WEIGHTS = np.polynomial.laguerre.laggauss(40)
-#: The square of a z from which on the difference of the skew normal's terms loses digits.
+#: If (a z)**2 exceeds this, the difference of the skew normal's terms loses digits.
 _FAR = 8.0
 
 
@@ -200,8 +199,9 @@ def _in_the_tail(z: Any, a: Any) -> Any:
 def _skew_tail(z: Any, a: Any) -> Any:
     """The logarithm of the mass below z < 0 for a > 0.
 
-    It is that of Owen's integral from a to infinity (Owen, Annals of Mathematical Statistics 27
-    (1956), 1075-1090), by Gauss-Laguerre quadrature with 40 nodes: to 1e-13 for (a z)**2 > 8.
+    The mass is Owen's integral from a to infinity (Owen, Annals of Mathematical Statistics 27
+    (1956), 1075-1090). Gauss-Laguerre quadrature with 40 nodes gives it to 1e-13 for
+    (a z)**2 > 8.
     """
     square = np.where(z == -np.inf, 1.0, z * z)[..., None]
     slopes = np.sqrt(a[..., None] ** 2 + 2 * _NODES / square)
@@ -252,7 +252,10 @@ def _gennorm_peak(beta: Any) -> Any:
 
 
 def _gennorm_cdf(z: Any, beta: Any) -> Any:
-    """By the tail that z lies in; at 0, where that has no derivative, by the density."""
+    """The distribution function, from the tail of z.
+
+    Near 0, where that has no finite derivative, it comes from the density.
+    """
     power = np.abs(z) ** beta
     middle = power < TINY
     tail = sc.gammaincc(1 / beta, np.where(middle, 1.0, power)) / 2

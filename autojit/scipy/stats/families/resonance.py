@@ -1,4 +1,4 @@
-"""The energies of a resonance: the relativistic distribution of Breit and Wigner."""
+"""The relativistic Breit-Wigner distribution of the energies of a resonance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .family import POSITIVE, Family, family, positive
 
 
 def _resonance(rho: Any) -> Any:
-    """``1 + 1 / rho**2``, and its root plus 1."""
+    """``1 + 1 / rho**2``, and 1 plus its root."""
     return 1 + rho**-2, 1 + np.sqrt(1 + rho**-2)
 
 

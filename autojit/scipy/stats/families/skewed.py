@@ -1,4 +1,4 @@
-"""More families on the whole real line, whose tails differ."""
+"""More families on the whole real line, with different tails."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ powernorm: Family = family(
     isf=lambda q, c: -sc.ndtri_exp(np.log(q) / c),
 )  # fmt: skip
 
-# -- Johnson's, and normal ones mixed over their variance ----------------------------------
+# -- Johnson's family, and mixtures of normal distributions over the variance --------------
 
 
 def _johnson(z: Any, a: Any, b: Any) -> Any:
@@ -118,9 +118,9 @@ genhyperbolic: Family = family(
     mean=_hyperbolic_mean, var=_hyperbolic_var,
 )  # fmt: skip
 
-# -- the logarithm of a gamma variable, and Pearson's third ---------------------------------
+# -- the logarithm of a gamma variable, and Pearson's type III ------------------------------
 
-#: Below it exp(z) loses digits, and the first term of the series of gammainc is all of it.
+#: Below this z, exp(z) loses digits, and the first term of the series of gammainc is exact.
 _LOWEST = -708.0
 
 
@@ -137,7 +137,7 @@ def _log_of_quantile(g: Any, log_q: Any, c: Any) -> Any:
 
 
 def _loggamma_entropy(c: Any) -> Any:
-    """By the series of DLMF 5.11.1 and 5.11.2 for large c, to 1e-13."""
+    """The entropy; for large c, by the series of DLMF 5.11.1 and 5.11.2, to 1e-13."""
     large = c >= 45
     small, r = np.where(large, 1.0, c), 1 / np.where(large, c, 45.0)
     regular = sc.gammaln(small) - small * sc.digamma(small) + small
@@ -158,12 +158,12 @@ loggamma: Family = family(
     var=lambda c: sc.zeta(2.0, c),
 )  # fmt: skip
 
-#: A skewness for which the distribution is normal but for the first term in it.
+#: Below this skewness, the distribution is the normal one plus a term linear in the skewness.
 _NORMAL = 0.000016
 
 
 def _pearson(skew: Any) -> tuple[Any, Any, Any]:
-    """Whether it is nearly normal, and the rate and shape of the gamma distribution otherwise."""
+    """Whether the distribution is nearly normal; else, the gamma distribution's rate and shape."""
     normal = np.abs(skew) < _NORMAL
     rate = 2 / np.where(normal, 1.0, skew)
     return normal, rate, rate * rate
@@ -207,7 +207,7 @@ def _pearson_quantile(q: Any, skew: Any, upper: bool) -> Any:
 
 
 def _pearson_entropy(skew: Any) -> Any:
-    """That of the gamma distribution, for which see `half_line`, or of the normal one."""
+    """The entropy of the gamma distribution (see `half_line`), or of the normal distribution."""
     normal, rate, shape = _pearson(skew)
     gamma = shape + sc.gammaln(shape) + (1 - shape) * sc.psi(shape) - np.log(np.abs(rate))
     return np.where(normal, 0.5 + LOG_ROOT, gamma)

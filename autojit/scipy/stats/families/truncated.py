@@ -1,4 +1,4 @@
-"""Families whose support ends where a shape parameter says."""
+"""Families whose support ends at a point given by a shape parameter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ levy_l: Family = family(
 
 
 def _exponential_moment(n: int, b: Any) -> Any:
-    """The first or second moment of an exponential variable below b."""
+    """The first or second moment of an exponential variable truncated at b."""
     if n == 1:
         return (1 - (b + 1) * np.exp(-b)) / -np.expm1(-b)
     return (2 - (b * b + 2 * b + 2) * np.exp(-b)) / -np.expm1(-b)
@@ -43,7 +43,7 @@ truncexpon: Family = family(
     var=lambda b: _exponential_moment(2, b) - _exponential_moment(1, b) ** 2,
 )  # fmt: skip
 
-# -- of a power ----------------------------------------------------------------------------
+# -- truncated Pareto and Weibull distributions --------------------------------------------
 
 
 def _pareto_share(z: Any, b: Any) -> Any:
@@ -72,7 +72,7 @@ truncpareto: Family = family(
 
 
 def _power(x: Any, c: Any) -> Any:
-    """``x**c``, whose derivatives at infinity are 0."""
+    """``x**c`` with derivatives of 0 at infinity."""
     finite = np.isfinite(x)
     return np.where(finite, np.where(finite, x, 1.0) ** c, x)
 
@@ -140,7 +140,7 @@ genhalflogistic: Family = family(
 
 
 def _kappa_bounds(h: Any, k: Any) -> Any:
-    """Where both powers are of positive numbers."""
+    """The bounds between which the bases of both powers are positive."""
     has_low, has_high = h > 0, k > 0
     start = -expm1_quotient(k, -np.log(np.where(has_low, h, 1.0)))
     end = 1 / np.where(k == 0, 1.0, k)
@@ -183,7 +183,10 @@ def _lambda_density(z: Any, lam: Any) -> Any:
 
 
 def _lambda_var(lam: Any) -> Any:
-    """In closed form, and the mean of squared quantiles near 0, where that loses digits."""
+    """The variance in closed form.
+
+    Near 0, where that loses digits, it is the mean of the squared quantiles.
+    """
     near = np.abs(lam) < 0.05
     small = along_nodes(np.where(near, lam, 0.01))
     squares = over_half(lambda p: (sc.boxcox(p, small) - sc.boxcox1p(-p, small)) ** 2)

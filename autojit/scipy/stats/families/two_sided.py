@@ -1,4 +1,4 @@
-"""Families on the whole real line with another formula on each side of a point."""
+"""Families on the whole real line with a different formula on each side of a point."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .real_line import LOG_2, LOG_PI, LOG_ROOT, folded
 
 
 def _sides(z: Any) -> tuple[Any, Any, Any]:
-    """Whether a point lies to the right of 0 or there, and its part on either side."""
+    """Whether a point is at least 0, and its positive and negative parts."""
     right = z >= 0
     return right, np.where(right, z, 0.0), np.where(right, 0.0, z)
 
@@ -66,12 +66,12 @@ skewcauchy: Family = family(
     sf=lambda z, a: _skewcauchy_cdf(-z, -a),
     ppf=_skewcauchy_ppf,
     mean=lambda a: np.nan * a, var=lambda a: np.nan * a,
-    entropy=lambda a: LOG_PI + 2 * LOG_2 + 0.0 * a,  # each half is one of a Cauchy distribution
+    entropy=lambda a: LOG_PI + 2 * LOG_2 + 0.0 * a,  # each half is that of a Cauchy distribution
 )  # fmt: skip
 
 
 def _ball_parts(beta: Any, m: Any) -> tuple[Any, Any, Any]:
-    """Where the power law begins (m / beta), the mass below -beta, and that of all."""
+    """The ratio m / beta of the power law, the mass below -beta, and the total mass."""
     ratio = m / beta
     tail = ratio / (m - 1) * np.exp(-beta * beta / 2)
     return ratio, tail, tail + np.exp(LOG_ROOT) * sc.ndtr(beta)
@@ -129,12 +129,14 @@ crystalball: Family = family(
     var=lambda beta, m: above_or(3, m, lambda m: _ball_var(beta, m), np.inf),
 )  # fmt: skip
 
-# -- Jones and Faddy's: Student's t with another tail on each side -------------------------
+# -- Jones and Faddy's: Student's t with different tails -----------------------------------
 
 
 def _tails(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """``(1 + w) / 2`` and ``(1 - w) / 2`` for ``w = z / sqrt(a + b + z**2)``, each to its last
-    digit."""
+    """``(1 + w) / 2`` and ``(1 - w) / 2`` for ``w = z / sqrt(a + b + z**2)``.
+
+    Nothing cancels, so both are accurate to the last digit.
+    """
     size = folded(z)
     s = np.sqrt(a + b + size * size)
     large, small = (1 + size / s) / 2, (a + b) / (2 * s * (s + size))
@@ -176,7 +178,7 @@ jf_skew_t: Family = family(
         np.where(a > 1, a, 2.0), np.where(b > 1, b, 2.0)), np.nan),
 )  # fmt: skip
 
-# -- on both sides of 0, by the side's own variable ----------------------------------------
+# -- families mirrored at 0 ----------------------------------------------------------------
 
 
 def _dgamma_side(z: Any, a: Any) -> Any:
