@@ -15,9 +15,9 @@ Draw = Callable[[np.random.Generator], Any]
 class Sample:
     """One row.
 
-        ``torch``        the same function of torch tensors, given the module: ``lambda t, x: t.exp(x)``
-        ``holomorphic``  NumPy evaluates it for complex arguments too, so a complex step differentiates
-        ``order``        how often it is differentiable (0: the results are integers or bools)
+    ``torch``        the same function of torch tensors, given the module: ``lambda t, x: t.exp(x)``
+    ``holomorphic``  NumPy evaluates it for complex arguments too, so a complex step differentiates
+    ``order``        how often it is differentiable (0: the results are integers or bools)
     """
 
     name: str

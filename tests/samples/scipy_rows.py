@@ -17,10 +17,10 @@ import numpy as np
 class Row:
     """One row; the other fields describe its accuracy.
 
-        ``rtol``, ``atol``  how far values may differ from SciPy's
-        ``dtol``            how far forward derivatives may differ from differences
-        ``compiled``        whether it is compiled as well
-        ``flat``            its differences are no derivatives, because it has jumps
+    ``rtol``, ``atol``  how far values may differ from SciPy's
+    ``dtol``            how far forward derivatives may differ from differences
+    ``compiled``        whether it is compiled as well
+    ``flat``            its differences are no derivatives, because it has jumps
     """
 
     name: str
