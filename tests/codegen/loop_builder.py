@@ -33,7 +33,7 @@ def buffer(name: str, size: int, kind: str = "temp") -> Buffer:
 
 
 def at(*terms: Any) -> Affine:
-    """An index: variables, pairs of a factor and a variable, and numbers, summed."""
+    """An index: the sum of variables, of pairs of a factor and a variable, and of numbers."""
     total = Affine(0)
     for t in terms:
         total = total + (affine.of(t[1]) * t[0] if isinstance(t, tuple) else affine.of(t))
@@ -46,7 +46,7 @@ def copied(source: Buffer, here: Affine, target: Buffer, there: Affine) -> list[
 
 
 def mapped(name: str, source: Buffer, here: Affine, target: Buffer, there: Affine) -> list[Any]:
-    """The elementary function of a number, stored."""
+    """Load a number, apply an elementary function, and store the result."""
     x, y = scalar(), scalar()
     return [Load(x, source, here, None), Compute(y, name, (x,)), Store(target, there, y)]
 

@@ -1,4 +1,4 @@
-"""Random computations on the rows of a matrix, of steps as networks and statistics have them."""
+"""Random computations on the rows of a matrix, with steps as in networks and statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit.ir.tools.interpreter import interpret
 
 
 def agrees(f: Any, *arguments: Any, rtol: float = 1e-10) -> LoopProgram:
-    """Compiled code gives what the interpreter gives; the loops of it."""
+    """Check that compiled code agrees with the interpreter; return its loops."""
     program = trace(f)(*arguments)
     everything = [*arguments, *program.captured]
     executable = Executable(program)
@@ -24,7 +24,7 @@ def agrees(f: Any, *arguments: Any, rtol: float = 1e-10) -> LoopProgram:
     return executable.loops
 
 
-#: h is of so many rows and 16 columns; w is a matrix and v a row.
+#: h has a number of rows and 16 columns; w is a matrix and v a row.
 STEPS = (
     lambda h, w, v: h @ w,
     lambda h, w, v: np.tanh(h) + v,
@@ -34,8 +34,8 @@ STEPS = (
         (h - np.mean(h, axis=1, keepdims=True)) / np.sqrt(np.var(h, axis=1) + 1.0)[:, None]
     ),
     lambda h, w, v: h * np.sum(h * v, axis=1, keepdims=True) / 16.0,
-    lambda h, w, v: h - np.mean(h, axis=0),  # waits for all rows
-    lambda h, w, v: h + (h.T @ np.tanh(h))[:, :1].T / len(h),  # so does this
+    lambda h, w, v: h - np.mean(h, axis=0),  # needs all rows
+    lambda h, w, v: h + (h.T @ np.tanh(h))[:, :1].T / len(h),  # this too
     lambda h, w, v: np.where(h > 0, h, 0.1 * h) @ w.T,
     lambda h, w, v: h[::-1] + v,  # other rows
     lambda h, w, v: np.concatenate([h[1:], h[:1]]) * v,
@@ -45,7 +45,7 @@ STEPS = (
 
 
 def random_chain(seed: int, rows: tuple[int, ...] = (96, 97, 128, 130, 251)) -> Any:
-    """A function of (x, w, v), arguments for it, and how exact it is."""
+    """A function of (x, w, v), its arguments, and its relative accuracy."""
     rng = np.random.default_rng(seed)
     chosen = [0, *rng.integers(0, len(STEPS), int(rng.integers(2, 6)))]
     count = int(rng.choice(rows))

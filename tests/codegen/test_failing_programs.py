@@ -1,7 +1,7 @@
-"""Random programs in which ``eigh`` fails: compiled code fails where the interpreter does.
+"""Random programs in which ``eigh`` fails: compiled code must fail where the interpreter does.
 
-Which matrices LAPACK fails on depends on the library, so here it fails on every one, and so does
-NumPy's function, by which the interpreter computes.
+The matrices on which LAPACK fails depend on the library. So in these tests it fails on all, and so
+does NumPy's function, which the interpreter uses.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _POINTERS = [ctypes.c_void_p] * 11
 
 @ctypes.CFUNCTYPE(None, *_POINTERS)
 def _syevd(*arguments: Any) -> None:
-    """LAPACK's routine where its iteration does not end; its last argument says so."""
+    """LAPACK's routine if its iteration does not converge; its last argument reports this."""
     ctypes.cast(arguments[-1], ctypes.POINTER(ctypes.c_int32))[0] = 1
 
 
@@ -68,7 +68,7 @@ MESSAGE = r"(?m)^Eigenvalues did not converge$"
 
 
 def fails(program: Program, arguments: list[Any]) -> bool:
-    """Whether a program fails, what no result depends on left out."""
+    """Whether a program fails, ignoring ops that no result depends on."""
     try:
         interpret(optimize(program), arguments)
     except np.linalg.LinAlgError:
@@ -83,7 +83,7 @@ def test_compiled_code_fails_where_the_interpreter_does(program: Program, seed: 
     arrays = [np.asarray(a, t.dtype) for a, t in zip(arguments, program.in_types, strict=True)]
     executable, expected = Executable(program), fails(program, arguments)
     event(f"fails: {expected}")
-    for _ in range(2):  # the call after a failed one starts anew
+    for _ in range(2):  # a call after a failure starts afresh
         if expected:
             with pytest.raises(np.linalg.LinAlgError, match=MESSAGE):
                 executable.call(arrays)

@@ -1,4 +1,4 @@
-"""Passes over loops leave alone what they may not change, whatever the thresholds are."""
+"""Passes over loops leave illegal cases unchanged, whatever the thresholds are."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ from tests.thresholds import Thresholds
 ROW, COLUMN = Var(64), Var(20)
 X, Y = buffer("x", 64 * 20, "input"), buffer("y", 64 * 20, "output")
 T, LOCAL = buffer("t", 64 * 20), buffer("local", 16, "local")
-#: Small enough for tasks to have copies.
+#: Small enough that tasks get copies.
 ONE, RESULT = buffer("one", 1), buffer("result", 1, "output")
 
-#: All passes are worth it.
+#: With these, every pass is considered worthwhile.
 EAGER = Thresholds(
     {
         "codegen.loop_passes.strip_mine.BLOCK": 2,
@@ -211,7 +211,7 @@ def divided(**settings: Any) -> Kernel:
 
 
 def parts(*ends: tuple[int, int], **settings: Any) -> Kernel:
-    """A row in parts that are computed in different ways."""
+    """A row in parts, with a different computation for each."""
     names = ("sin", "exp", "cos")
     settings.setdefault("role", "map")
     target = settings.pop("target", Y)
@@ -224,8 +224,8 @@ def parts(*ends: tuple[int, int], **settings: Any) -> Kernel:
 
 
 def parts_of_rows(row: int, first: int, second: int) -> Kernel:
-    """Rows of sums of neighbours, of what each iteration has computed at a row and two columns
-    before; the ends of a row are copied."""
+    """Rows of T, each followed by a row of sums of two of its elements, at offsets ``first`` and
+    ``second``. The ends of a row are copied; ``row`` is the first row."""
     k, x, y, z = Var(20), scalar(), scalar(), scalar()
     ends = [loop(k, copied(T, at((20, ROW), k), Y, at((20, ROW), k))) for _ in range(2)]
     ends = [replace(ends[0], start=0, stop=2), replace(ends[1], start=19, stop=20)]
@@ -273,7 +273,7 @@ def bounded(*more: Any, outside: float = 0.0, combine: str = "add", inner: bool 
     return kernel(*(() if inner else bound), loop(ROW, body, **settings))
 
 
-#: By pass: what it changes, and what it leaves alone.
+#: By pass: a kernel that it changes, and kernels that it leaves alone.
 TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, Any]]] = {
     strip_mined: (rows, ROWS),
     parallelize: (lambda: before_and_after([], copied(X, at(ROW), Y, at(ROW))), TASKS),
@@ -360,7 +360,7 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
 
 
 def regression(*more: Any, read: Any = X, **settings: Any) -> Kernel:
-    """Functions of elements, added where indices say."""
+    """Functions of elements, added at computed indices."""
     place, x, value = scalar("i64"), scalar(), scalar()
     body = [
         IndexValue(place, at(ROW)), Load(x, read, at(ROW), None), Compute(value, "exp", (x,)),
@@ -427,7 +427,7 @@ def test_what_other_steps_read_is_no_scratch_of_tasks() -> None:
 
 
 def straight(*middle: Any) -> Kernel:
-    """Statements without a loop, the given ones in the middle of them."""
+    """Statements without a loop, with the given ones in the middle."""
     return kernel(*copied(X, at(0), Y, at(0)), *middle, *copied(X, at(1), Y, at(1)))
 
 
@@ -446,7 +446,7 @@ def in_a_task(local: Any) -> list[Any]:
     ("middle", "parts"),
     [
         (lambda: copied(X, at(2), Y, at(2)), 3),
-        (summed_up, 3),  # two of copies, and the whole sum
+        (summed_up, 3),  # two for copies, and one for the whole sum
         (lambda: copied(X, at(0), LOCAL, at(0)), 3),
         (lambda: in_a_task(buffer("own", 16, "local")), 1),
         (lambda: [Swap(T, buffer("other", 64 * 20))], 1),
@@ -467,7 +467,7 @@ def test_tiles_are_of_real_numbers_in_rows_and_columns() -> None:
     legal = MatrixProduct("f64", (), 16, 16, 16, a, a, T, Affine(0))
     assert chosen(legal).tiled
     assert not chosen(replace(legal, dtype="c128")).tiled
-    batched = Operand(X, Affine(0), (9, 7, 3, 16, 1))  # no two of three axes are one
+    batched = Operand(X, Affine(0), (9, 7, 3, 16, 1))  # no two of three axes can be merged
     assert not chosen(replace(legal, batch=(2, 2, 2), a=batched, b=batched)).tiled
     left = parallelize_product(replace(chosen(legal), tiled=False))
     assert isinstance(left, MatrixProduct)
@@ -520,7 +520,7 @@ def test_functions_of_their_own_take_no_locals_and_no_sums_from_outside() -> Non
 
 
 def test_llvm_is_told_of_iterations_that_are_apart() -> None:
-    """Of a buffer that moves from step to step."""
+    """For a buffer whose memory changes from step to step."""
     moving, i = buffer("moving", 64), Var(32)
 
     def told(*body: Any, **settings: Any) -> bool:
@@ -529,11 +529,11 @@ def test_llvm_is_told_of_iterations_that_are_apart() -> None:
     reads, own = copied(X, at(i), moving, at(i)), copied(moving, at(i), Y, at(i))
     assert told(*reads)
     assert told(*own)
-    assert told(*copied(moving, at(i, 32), moving, at(i)))  # halves of it
+    assert told(*copied(moving, at(i, 32), moving, at(i)))  # its two halves
     assert not told(*copied(moving, at(i), moving, at(i, 1)))  # the next iteration writes it
-    assert not told(*copied(X, at(i), moving, at(0)))  # all write one element
+    assert not told(*copied(X, at(i), moving, at(0)))  # all iterations write the same element
     assert not told(*reads, role="sequence")
-    assert not told(*copied(X, at(i), Y, at(i)))  # LLVM sees arguments itself
+    assert not told(*copied(X, at(i), Y, at(i)))  # LLVM checks arguments itself
     assert not told(*reads, loop(COLUMN, copied(X, at(COLUMN), T, at(COLUMN))))
 
 
@@ -559,7 +559,7 @@ def test_rows_of_one_team_lie_in_shared_memory() -> None:
 
 # -- what the documents say -----------------------------------------------------------------
 
-#: Of which this file has an illegal case.
+#: The modules that have an illegal case in this file.
 HERE = {run.__module__ for run in TABLE} | {
     function.__module__
     for function in (
@@ -574,7 +574,7 @@ HERE = {run.__module__ for run in TABLE} | {
 }
 
 
-#: What other files have illegal cases of, and the tests.
+#: The modules whose illegal cases are in other files, and the tests there.
 ELSEWHERE = {
     "analysis.task_border": "analysis/test_task_border.py:"
     "test_scalars_of_earlier_reductions_are_handed_to_tasks",
@@ -596,7 +596,7 @@ ELSEWHERE = {
     "scheduling.selected": "scheduling/test_selected.py:test_otherwise_all_are_sorted",
 }
 
-#: Held by the results of many programs alone: no test shows a program that they leave.
+#: Checked only by the results of many programs: no test has a program that they leave unchanged.
 UNBROKEN = {"cuda.mapping.passes", "loop_passes.rows.block_stages"}
 
 

@@ -1,8 +1,8 @@
-"""Schedules, buffers and tapes: what each choice does, and what it leaves alone where it would be
+"""Schedules, buffers and tapes: the effect of each choice, and the cases in which it would be
 wrong.
 
 A row is a function for which the choice is made, and one that breaks its condition in one point.
-Compiled code of both computes what the interpreter does.
+Compiled code of both agrees with the interpreter.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ X, W = RNG.uniform(0.5, 1.0, (24, 20)), RNG.uniform(0.5, 1.0, (20, 20))
 LONG, WIDE = RNG.uniform(0.5, 1.0, 40), RNG.uniform(0.5, 1.0, (256, 20))
 FLOATS = [0.5, -1.5, 2.0, 0.25]
 
-#: All choices are worth it.
+#: With these, every choice is considered worthwhile.
 EAGER = Thresholds(
     {
         "codegen.cpu.entry_point.alike.LEAST": 2,
@@ -171,7 +171,7 @@ def until_large(x: Any, bound: float = 4.0) -> Any:
 
 
 def two_loops(bound: float) -> Callable[[Any], Any]:
-    """The reverse runs the loop to 4 again, if no other one is like it."""
+    """The reverse runs the loop up to 4 again, unless another loop is equal to it."""
     return lambda x: (np.floor(until_large(x, bound)), grad(lambda x: np.sum(until_large(x)))(x))
 
 
@@ -276,7 +276,7 @@ def test_numbers_of_other_types_are_not_packed() -> None:
     assert packing.packing(program(np.ones(1), np.ones(1))) is None
     total = jit(lambda *p: sum(p))
     assert total(*FLOATS) == sum(FLOATS)
-    assert total(*FLOATS[:3], 1) == sum(FLOATS[:3]) + 1  # the code for four floats does not take it
+    assert total(*FLOATS[:3], 1) == sum(FLOATS[:3]) + 1  # the code for four floats must not take it
 
 
 def shrinking(factor: Callable[[int], float]) -> Callable[[Any], Any]:

@@ -1,8 +1,7 @@
 """Random programs, compiled and interpreted.
 
-Rounding differs between the two, so results are held to what noise does to them (see
-``tests/ir/noise.py``).
-Programs of exact operations on small dyadic numbers are held to equality.
+Rounding differs between the two, so differences are compared with the effect of noise (see
+``tests/ir/noise.py``). Programs of exact operations on small dyadic numbers must agree exactly.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def examples(count: int) -> Any:
     )
 
 
-#: What only large arrays get: loops that are not unrolled, splits, blocks, library calls, threads.
+#: Treatments of large arrays: loops that are not unrolled, splits, blocks, library calls, threads.
 LARGE = {
     "codegen.lowering.nests.UNROLL": 0,
     "codegen.lowering.nests.WORTH_SPLITTING": 1,
@@ -79,7 +78,7 @@ PIECES = THREADED | {
     "codegen.loop_passes.fission.MOST": 4,
 }
 
-#: For a seed, the thresholds that a program is compiled with.
+#: For a seed, the thresholds with which a program is compiled.
 Choices = Callable[[int], AbstractContextManager[Any]]
 CHOICES: dict[str, Choices] = {
     "usual": lambda seed: nullcontext(),
@@ -91,7 +90,7 @@ CHOICES: dict[str, Choices] = {
 
 @pytest.fixture(params=CHOICES)
 def choices(request: pytest.FixtureRequest) -> Choices:
-    """The compiler's choices: as they are, as they would be for large arrays, or drawn."""
+    """The compiler's choices: the usual ones, those for large arrays, or random ones."""
     return CHOICES[request.param]
 
 
@@ -106,7 +105,7 @@ def compiled(
 
 def is_exact(kind: Declaration) -> bool:
     exact = not isinstance(kind, (Elementwise, Matrices)) or kind.name in EXACT
-    return exact and kind.name not in ("linear_solve", "root")  # which divide by constants
+    return exact and kind.name not in ("linear_solve", "root")  # these divide by constants
 
 
 def is_on_every_target(kind: Declaration) -> bool:
@@ -156,7 +155,7 @@ EXACTLY_ON_CUDA = programs(kinds=lambda k: is_exact(k) and is_on_every_target(k)
 INEXACT = tuple(map(np.dtype, ("f8", "c16")))
 SMOOTH = programs(dtypes=INEXACT, inexact_outputs=True)
 
-#: Without what only the CPU has.
+#: Without ops that only the CPU supports.
 ALL_ON_CUDA = programs(kinds=is_on_every_target)
 SMOOTH_ON_CUDA = programs(kinds=is_on_every_target, dtypes=INEXACT, inexact_outputs=True)
 
@@ -218,7 +217,7 @@ def test_choices_reach_the_code(name: str) -> None:
         text, rounded = (str(lower(parse(program))) for program in (ROWS, ROUNDED))
     assert ("unrolled" in text) == (name == "usual")
     assert ("task" in text) == (name != "usual")
-    assert ("\n  temp " in rounded) == (name == "pieces")  # what parts of a loop hand on
+    assert ("\n  temp " in rounded) == (name == "pieces")  # values between parts of a loop
 
 
 ROUNDED = """
@@ -237,7 +236,7 @@ def test_noise_leaves_out_what_jumps_and_nothing_else() -> None:
     moved = [noisy(program, [x], np.random.default_rng(seed), 1) for seed in range(3)]
     (z, f), (zs, fs) = want, zip(*moved, strict=True)
     wrong = f + np.array([0.0, 1.0, 1.0])
-    _check_part(0, f, wrong, fs, 1e-12)  # the floors of 1 and 2 may fall to either side
+    _check_part(0, f, wrong, fs, 1e-12)  # the floors of 1 and 2 may be rounded either way
     with pytest.raises(AssertionError, match="output 0"):
         _check_part(0, f, f + np.array([1.0, 0.0, 0.0]), fs, 1e-12)
     with pytest.raises(AssertionError, match="output 0"):

@@ -1,4 +1,4 @@
-"""Programs that were once compiled wrongly, or not at all."""
+"""Programs that were once compiled wrongly, or could not be compiled."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_borders_whose_reads_have_several_conditions(shape: tuple[int, ...]) -> 
 @pytest.mark.parametrize("n", [7, 28, 1000])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 def test_every_second_element_backwards(n: int, dtype: Any) -> None:
-    """LLVM's vectoriser ended the process, two of whose ways to count costs differed."""
+    """LLVM's vectoriser computed two different costs, and ended the process."""
     x = np.random.default_rng(0).normal(size=2 * n).astype(dtype)
     for f in (
         lambda x: x[::2] + x[1::2] + x[::-2] + x[-2::-2],
@@ -122,7 +122,7 @@ def test_every_second_element_backwards(n: int, dtype: Any) -> None:
 @pytest.mark.parametrize("shape", [(40, 64, 17), (12, 64, 17), (5, 3, 17)])
 @pytest.mark.parametrize("extreme", [np.max, np.min])
 def test_what_equals_its_largest_is_rounded_as_it_was(shape: Any, extreme: Any) -> None:
-    """A product and a sum are rounded once in one loop, and twice in another."""
+    """A product and a sum are rounded once in one loop, and twice in the other."""
 
     def f(x: Any) -> Any:
         h = np.pad(x, ((0, 0), (0, 0), (1, 1)))
@@ -146,7 +146,7 @@ def test_branches_that_factorise_and_that_copy() -> None:
 
 
 def test_second_derivatives_of_quantiles_of_tapes_in_loops() -> None:
-    """A step of the reverse reads, where a condition holds, what the same step has written."""
+    """Under a condition, a step of the reverse reads memory that the same step has written."""
 
     def f(x: Any) -> Any:
         def step(_: Any, state: Any) -> Any:

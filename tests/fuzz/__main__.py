@@ -31,7 +31,7 @@ def main() -> int:
         "--limit", type=float, default=120.0, help="seconds of processor time that a case may take"
     )
     given = parser.parse_args()
-    warnings.simplefilter("ignore")  # NumPy's, as functions are written; workers have their own
+    warnings.simplefilter("ignore")  # for the writer; workers have their own filters
     only = [name for name in given.only.split(",") if name]
     if unknown := [name for name in only if name not in GENERATORS]:
         parser.error(f"no generator {unknown[0]}; there are {', '.join(GENERATORS)}")
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def _replay(log: Path) -> int:
-    """Check the shrunk cases of a log again; the status says whether one still fails."""
+    """Check the shrunk cases of a log again; the status tells whether one still fails."""
     worker, failed = Worker(), 0
     for line in log.read_text().splitlines():
         case = Case.from_json(json.dumps(json.loads(line)["shrunk"]))

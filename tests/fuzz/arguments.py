@@ -1,4 +1,4 @@
-"""Arguments as texts: literals where they are few, seeds of random numbers where they are many."""
+"""Arguments as texts: literals for small arrays, seeds of random numbers for large ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = (1, 2, 2, 3, 3, 4, 5)
 
 
 def drawn(rng: random.Random, sizes: Sequence[int] = SMALL, empty: float = 0.03) -> dict[str, int]:
-    """The extents n and m."""
+    """Draw the extents n and m."""
     extents = {axis: rng.choice(list(sizes)) for axis in "nm"}
     if rng.random() < empty:
         extents[rng.choice("nm")] = 0
@@ -48,7 +48,7 @@ def text(rng: random.Random, shape: tuple[int, ...], kind: str) -> str:
 
 
 def literal(rng: np.random.Generator, size: int, kind: str) -> np.ndarray:
-    """Numbers of two digits that differ, so that few of them are at a kink."""
+    """Distinct numbers of two digits, so that few of them are at a kink."""
     if kind == "bool":
         return rng.integers(0, 2, size).astype(bool)
     if kind == "int64":

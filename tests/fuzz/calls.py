@@ -1,6 +1,6 @@
 """Calls: transformations of ``f`` nested at random, applied to its arguments.
 
-In a template ``{x}`` is the argument by which derivatives are taken, ``{all}`` are all arguments,
+In a template, derivatives are taken with respect to ``{x}``, ``{all}`` stands for all arguments,
 ``{i}`` is ``f`` as a function of ``{x}`` alone, and ``J(...)`` is compiled or not, at random.
 """
 
@@ -19,7 +19,7 @@ jit(f)({all})
 jit(lambda {x}: f({all}))({x})
 jit(jit(f))({all})
 """)
-#: Where every argument has an axis: over a new one.
+#: For functions all of whose arguments have an axis: calls over a new axis.
 BATCHES = templates("""
 vmap(f)({stacked})
 jit(vmap(f))({stacked})
@@ -28,7 +28,7 @@ vmap(f, in_axes={axes})({some})
 jit(vmap({i}))(np.stack([{x}, {x} * 2]))
 vmap({i}, out_axes=-1)(np.stack([{x}, {x} * 2, {x}]))
 """)
-#: Of a function whose result is a number.
+#: For functions whose result is a number.
 FIRST = templates("""
 J(grad(f, argnums={number}))({all})
 J(value_and_grad(f, argnums={numbers}))({all})
@@ -54,7 +54,7 @@ J(grad(lambda {x}: jvp({i}, ({x},), (np.sin({x}),))[1]))({x})
 J(jacfwd(jacfwd({i})))({x})
 J(jacrev(jacrev(checkpoint({i}))))({x})
 """)
-#: Of a function whose result is an array.
+#: For functions whose result is an array.
 JACOBIANS = templates("""
 J(jacfwd({i}))({x})
 J(jacrev({i}))({x})
@@ -85,7 +85,7 @@ def _filled(w: Writer, template: str, names: Sequence[str], floats: Sequence[str
 
 
 def value_call(w: Writer, names: Sequence[str], batched: bool) -> str:
-    """``f`` as it is, compiled, or mapped over a new axis."""
+    """``f`` itself, compiled, or mapped over a new axis."""
     table = BATCHES if batched and w.maybe(0.25) else VALUES
     return _filled(w, w.pick(table), names, ())
 

@@ -1,4 +1,4 @@
-"""A case: the text of a NumPy function, of its arguments and of a call, and how it is run."""
+"""A case: the text of a NumPy function, of its arguments and of a call, and functions to run it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _serial = 0
 
 @dataclass(frozen=True)
 class Case:
-    """``source`` defines ``f``, ``call`` applies it to names of ``arguments``, which are texts.
+    """``source`` defines ``f``; ``call`` applies it to names of ``arguments``, which are texts.
 
-    ``checks`` names the oracles. ``thresholds`` are those of the compiler that are changed, and
-    ``threads`` says how many threads there are, None for the machine's number.
+    ``checks`` names the oracles. ``thresholds`` are the compiler thresholds that are changed.
+    ``threads`` is the number of threads, None for the machine's number.
     """
 
     generator: str
@@ -46,11 +46,11 @@ class Case:
         return Case(**{**made, "checks": tuple(made["checks"])})
 
     def values(self) -> dict[str, Any]:
-        """The arguments by name, made anew."""
+        """The arguments by name, created again at each call."""
         return {name: eval(text, {"np": np}) for name, text in self.arguments.items()}
 
     def run(self, names: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-        """The result of the call, with these meanings of ``np`` and autojit's names."""
+        """The result of the call, if ``np`` and autojit's names have the given meanings."""
         return self.function(names)(*values.values())
 
     def function(self, names: Mapping[str, Any]) -> Any:
@@ -62,7 +62,7 @@ class Case:
         return space["call"]
 
     def text(self) -> str:
-        """Python that runs the case when it is pasted into a file."""
+        """A Python file that runs the case."""
         whole = f"{self.source}\n{self.call}"
         used = [n for n in NAMES if re.search(rf"(?<!\.)\b{n}\(", whole)]
         lines = ["import numpy as np"]
@@ -81,7 +81,7 @@ class Case:
 
 
 def _remembered(text: str) -> str:
-    """A file name by which tracebacks and autojit find the lines of a text."""
+    """Register a text under a file name, by which tracebacks and autojit find its lines."""
     global _serial
     _serial += 1
     name = f"<case {_serial}>"
@@ -91,7 +91,7 @@ def _remembered(text: str) -> str:
 
 
 def autojit_names() -> dict[str, Any]:
-    """What a case sees when autojit runs it."""
+    """The names of a case when autojit runs it."""
     import autojit
 
     return {"np": np, **{name: getattr(autojit, name) for name in NAMES}}
@@ -107,7 +107,7 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def mapped(function: Any, *trees: Any) -> Any:
-    """The tree of a function's results for the leaves of trees of one structure."""
+    """Apply a function to the leaves of trees of one structure; return the tree of results."""
     first = trees[0]
     if isinstance(first, dict):
         return {key: mapped(function, *(t[key] for t in trees)) for key in first}

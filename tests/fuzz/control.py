@@ -1,4 +1,4 @@
-"""Control flow as values, and functions of functions inside of a function."""
+"""Control flow as values, and functions that take functions, inside of a function."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.fuzz import expressions as e
 from tests.fuzz.statements import BASIC, Statement, write_some
 from tests.fuzz.writer import Writer
 
-#: Functions within functions, at most.
+#: The most levels of nested functions.
 DEEPEST = 2
 
 
 def _body(w: Writer, parameters: dict[str, Any], count: int | None = None) -> Writer:
-    """The lines of a body, of ordinary statements and, not too deep, of loops in it."""
+    """The lines of a body: ordinary statements and, up to some depth, nested loops."""
     inner = w.inner(parameters)
     table = [*BASIC, *(CONTROL if inner.depth < DEEPEST else [])]
     write_some(inner, table, w.rng.randint(0, 2) if count is None else count)
@@ -28,7 +28,7 @@ def _zero(value: Any) -> Any:
 
 
 def _next(inner: Writer, c: str) -> str:
-    """An expression of the type of a carry, that does not grow without bound."""
+    """An expression of a carry's type that does not grow without bound."""
     value = np.asarray(inner.value(c))
     if value.dtype.kind in "iub":
         return f"{c} + 1" if value.dtype.kind in "iu" else f"~{c}"
@@ -43,7 +43,7 @@ def _next(inner: Writer, c: str) -> str:
 
 
 def _start(w: Writer) -> str | None:
-    """A float that a carry can start with."""
+    """A float that can be the initial value of a carry."""
     known = [n for n in w.arrays("f") if isinstance(w.value(n), (np.ndarray, np.generic))]
     known = [n for n in known if np.size(w.value(n)) <= w.most // 4]
     return w.pick(known) if known else None
@@ -107,7 +107,7 @@ def scan(w: Writer) -> bool:
 
 
 def _unpack(w: Writer, name: str, count: int) -> bool:
-    """Names for the parts of a tree."""
+    """Bind names to the parts of a tree."""
     if count == 0:
         return True
     if count == 1:
@@ -138,7 +138,7 @@ def fori(w: Writer) -> bool:
     made = nexts[0] if len(nexts) == 1 else f"({', '.join(nexts)})"
     begin = starts[0] if len(starts) == 1 else f"({', '.join(starts)})"
     low, high = w.pick([("0", "3"), ("1", "4"), ("0", "0"), ("0", "12"), ("2", "1"), ("0", "1")])
-    if w.maybe(0.3):  # a bound that is known only as the function runs
+    if w.maybe(0.3):  # a bound that is known only at run time
         known = w.arrays("f", 1)
         high = f"np.sum({w.pick(known)} > 0.0) % 5" if known else high
     lines = [f"def {f}({index}, state):", f"    {tree} = state", *inner.lines, f"    return {made}"]
@@ -232,7 +232,7 @@ def mapped(w: Writer) -> bool:
 
 
 def with_rule(w: Writer) -> bool:
-    """A function with a rule of its own, which says what its derivative is anyway."""
+    """A function with a user-defined rule, which gives the derivative that it has anyway."""
     start = _start(w)
     if start is None:
         return False

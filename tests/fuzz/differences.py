@@ -1,9 +1,9 @@
 """Derivatives of plain functions by central differences in long double.
 
-A derivative is known only where differences of the fourth and the sixth order agree, and those to
-the left and to the right: elsewhere, as at a kink, it is NaN. Of large arrays some elements are
-taken, as many as time allows. Derivatives of derivatives are differences of differences, with
-wider steps.
+A derivative is known only if differences of the fourth and sixth order agree, and also the
+differences to the left and to the right. Elsewhere, as at a kink, it is NaN. For large arrays, only
+some elements are varied, as many as time allows. Second derivatives are differences of differences,
+with wider steps.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from tests.fuzz.plain import widened
 
 Function = Callable[..., Any]
 
-#: The steps of a derivative, of one of derivatives, and so on.
+#: The steps of first derivatives, of second derivatives, and so on.
 STEPS = (1e-3, 4e-3, 1e-2, 2e-2)
-#: How far differences of two orders, and one-sided ones, may lie apart.
+#: How far differences of two orders, and one-sided ones, may differ.
 CLOSE, ONE_SIDED = 1e-7, 1e-3
 #: How many elements of an array are varied.
 MOST = 12
-#: Seconds of the processor's time for the differences of a case.
+#: Seconds of processor time for the differences of a case.
 LONGEST = 20.0
 
-#: How many derivatives are being taken, and the most inside of the last one that was.
+#: The depth of derivatives being taken, and the largest depth inside the last one.
 _around = 0
 _inside = 0
-#: When the processor's time is over.
+#: The processor time at which time is up.
 _end = inf
 
 
 class TooLong(Exception):
-    """There is no time left for a derivative."""
+    """No time is left for a derivative."""
 
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Take derivatives as long as there is time."""
+    """Take derivatives in the block as long as there is time."""
     global _end
     _end = time.process_time() + LONGEST
     try:
@@ -96,7 +96,7 @@ def _chosen(size: int) -> list[int]:
 
 
 def partials(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
-    """``f(x)`` and its derivatives by the elements of ``x``, along new last axes of the results."""
+    """``f(x)`` and its derivatives with respect to the elements of ``x``, along new last axes."""
     x = np.asarray(x)
     if x.dtype.kind not in "fc":
         raise TypeError("no derivative by integers")
@@ -111,14 +111,14 @@ def partials(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
         except TooLong:
             if _around:
                 raise
-            break  # the others stay unknown
+            break  # the others remain unknown
         for whole, part in zip(leaves(found), leaves(column), strict=True):
             whole[..., k] = part
     return value, mapped(lambda v: np.reshape(v, (*v.shape[:-1], *x.shape)), found)
 
 
 def _by_element(f: Callable[[Any], Any], x: Any, k: int) -> Any:
-    """The derivatives of ``f(x)`` by one element."""
+    """The derivatives of ``f(x)`` with respect to one element."""
     column = slope(lambda t: f(_moved(x, k, t)))[1]
     if x.dtype.kind == "c":
         other = slope(lambda t: f(_moved(x, k, 1j * t)))[1]
@@ -131,7 +131,7 @@ def _inexact(v: Any) -> np.dtype:
 
 
 def _by_each(f: Function, args: Sequence[Any], argnums: Any) -> tuple[Any, Any]:
-    """The value, and the derivatives by one argument, or by each of a tuple of them."""
+    """The value, and the derivatives with respect to one argument, or to each of a tuple."""
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     value, found = f(*args), []
     for n in numbers:
@@ -201,5 +201,5 @@ DERIVATIVES = {
 
 
 def deepest() -> int:
-    """How many derivatives were inside of each other when one was last taken."""
+    """The depth of derivatives when one was last taken."""
     return max(_inside, 1)

@@ -1,4 +1,4 @@
-"""Expressions: templates with holes, filled at random and kept where NumPy takes them.
+"""Expressions: templates with holes, filled at random and kept if NumPy accepts them.
 
 ``{a}`` and ``{b}`` are floats, ``{i}`` integers, ``{m}`` bools, ``{c}`` a constant, ``{n}`` the
 name of a float array, ``{x}`` an axis and ``{k}`` a small integer.
@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.fuzz.writer import Writer
 
-#: What makes squares of the number of elements, and the most of them.
+#: Expressions that square the number of elements, and the most elements for them.
 SQUARES = re.compile(r"outer|eye|kron|meshgrid|tri[lu]|diag|ij|@|dot|inner|matmul|\{[sp]\}|volve")
 MOST_SQUARED = 2000
 
@@ -20,7 +20,7 @@ HOLE = re.compile(r"\{([abimcnxk])\}")
 
 
 def templates(text: str) -> list[str]:
-    """Texts that stand apart by semicolons and ends of lines."""
+    """Split a text at semicolons and ends of lines."""
     return [part for line in text.split("\n") for part in line.split(" ; ") if part]
 
 
@@ -96,8 +96,8 @@ MASKS = templates("""
 {i} % 2 == 0 ; np.logical_or({a} > 0, {b} > 0) ; np.abs({a}) < 0.7 ; {i} > 0 ; np.any({n} > 1.0)
 """)
 
-#: Of matrices whose symmetric part is positive, for vectors and for rows of matrices; {p} is
-#: symmetric itself, as the derivative of its factor wants it.
+#: For matrices whose symmetric part is positive, with vectors and rows of matrices; {p} is itself
+#: symmetric, as the derivative of its factor requires.
 MATRICES = templates("""
 np.linalg.inv({s}) ; np.linalg.det({s}) ; np.linalg.cholesky({p}) ; np.linalg.slogdet({s})[1]
 np.linalg.solve({s}, {n}) ; np.linalg.solve({s}, {n}.T[0]) ; np.linalg.inv({s}) @ {n}
@@ -118,7 +118,7 @@ def constant(w: Writer) -> str:
 
 
 def floats(w: Writer, depth: int = 2) -> str:
-    """A float expression that NumPy takes."""
+    """A float expression that NumPy accepts."""
     known = w.arrays("f")
     if depth <= 0 or not known or w.maybe(0.15):
         return w.pick(known) if known else constant(w)
@@ -171,7 +171,7 @@ def _taken(w: Writer, templates: list[str], depth: int, kinds: str) -> str | Non
 
 
 def filled(w: Writer, template: str, depth: int) -> str:
-    """A template with its holes filled; all names of one template are one array more often."""
+    """A template with its holes filled; more often, all names of a template are the same array."""
     arrays = w.arrays("f", 1) or w.arrays("f") or ["0.5"]
     name = w.pick(arrays)
     ndim = np.ndim(w.space.get(name, 0.0))
@@ -201,7 +201,7 @@ def _grouped(text: str) -> str:
 
 
 def scalar(w: Writer, depth: int = 2) -> str:
-    """A float expression without axes."""
+    """A float expression that is a number."""
     text = floats(w, depth)
     value = w.evaluate(text)
     return text if np.ndim(value) == 0 else f"np.{w.pick(['sum', 'mean', 'max'])}({text})"

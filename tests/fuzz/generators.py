@@ -1,4 +1,4 @@
-"""The generators: each makes a case from random numbers, and from nothing else."""
+"""The generators: each makes a case from random numbers only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.fuzz.statements import BASIC, Statement, write_some
 from tests.fuzz.writer import Writer, fresh_space
 from tests.threshold_values import CODEGEN, PASSES
 
-#: Bytes that the values of a function may take as it is written.
+#: The most bytes of a function's values while it is being written.
 MEMORY = 1 << 30
 
 Table = list[tuple[Statement, int]]
@@ -29,7 +29,7 @@ def seeded(name: str, seed: int, number: int) -> random.Random:
 
 
 class Draft:
-    """A case being made: its arguments, and a writer of its function."""
+    """A case in progress: its arguments, and the writer of its function."""
 
     def __init__(
         self, rng: random.Random, sizes: Sequence[int] = arguments.SMALL, *,
@@ -55,7 +55,7 @@ class Draft:
         return Case(name, "\n".join(lines), call, dict(self.texts), checks)
 
     def number(self) -> str:
-        """A float number of what was computed last."""
+        """A float number computed from the last values."""
         w = self.writer
         recent = list(dict.fromkeys(reversed(w.arrays("f"))))[: w.rng.randint(1, 3)]
         recent = list(dict.fromkeys([*w.unused()[:4], *recent]))
@@ -64,7 +64,7 @@ class Draft:
         return " + ".join(a + b for a, b in zip(weights, parts, strict=True))
 
     def several(self) -> str:
-        """A tree of what was computed last."""
+        """A tree of the last values."""
         w = self.writer
         recent = list(dict.fromkeys(reversed(w.arrays("fciub"))))[: w.rng.randint(1, 4)]
         recent = list(dict.fromkeys([*w.unused()[:4], *recent]))
@@ -76,7 +76,7 @@ class Draft:
 
 
 def _count(rng: random.Random, most: int) -> int:
-    """How many statements; now and then many more."""
+    """The number of statements; now and then many more."""
     return rng.randint(1, most) * (3 if rng.random() < 0.15 else 1)
 
 
@@ -117,7 +117,7 @@ def _differentiated(rng: random.Random, name: str, table: Table, count: int, **o
 
 
 def _of_a_tree(draft: Draft, name: str) -> Case:
-    """The arguments as one tree."""
+    """Combine the arguments into one tree."""
     rng, names = draft.rng, list(draft.texts)
     form = rng.choice(["tuple", "list", "dict"])
     texts = list(draft.texts.values())
@@ -141,12 +141,12 @@ def mixed_values(rng: random.Random) -> Case:
 
 
 def mixed_gradients(rng: random.Random) -> Case:
-    """Derivatives of these."""
+    """Derivatives of such functions."""
     return _differentiated(rng, "mixed_gradients", [*BASIC, *LOOPS, *control.CONTROL], 4)
 
 
 def thresholds(rng: random.Random) -> Case:
-    """Any of these, with the compiler's thresholds drawn: small arrays take every path."""
+    """Any of the cases above, with random compiler thresholds: small arrays reach every path."""
     return _base(rng, "thresholds").with_(thresholds=_drawn(rng))
 
 
@@ -162,13 +162,13 @@ def _drawn(rng: random.Random, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -
 
 
 def passes(rng: random.Random) -> Case:
-    """Functions with loops, with the thresholds of tracing and of passes drawn."""
+    """Functions with loops, with random thresholds for tracing and passes."""
     made = rng.choice([numpy_values, numpy_gradients, mixed_gradients, loops, rolled])
     return made(rng).with_(generator="passes", thresholds=_drawn(rng, PASSES))
 
 
 def rolled(rng: random.Random) -> Case:
-    """Loops of Python, and little else."""
+    """Mostly Python loops."""
     if rng.random() < 0.4:
         draft = Draft(rng, (1, 2, 3, 8, 20), kinds=("int64",))
         write_some(draft.writer, [*LOOPS, *BASIC[:1]], rng.randint(1, 3))
@@ -200,12 +200,12 @@ def loops(rng: random.Random) -> Case:
 
 
 def memory(rng: random.Random) -> Case:
-    """Guard pages, garbage and odd layouts around any of these."""
+    """Any of the cases above, with guard pages, garbage and odd layouts."""
     drawn = _drawn(rng) if rng.random() < 0.5 else {}
     return _base(rng, "memory").with_(checks=("memory",), thresholds=drawn)
 
 
-#: Every loop that can be cut into tasks is, and is tried on threads.
+#: With these, every loop that can be divided into tasks is, and is tried on threads.
 THREADED = {
     "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
     "codegen.loop_passes.tasks.task_cost.WORK_OF_TASK": 1e-6,
@@ -215,7 +215,7 @@ THREADED = {
 
 
 def threads(rng: random.Random) -> Case:
-    """Callers at once, and loops on threads."""
+    """Simultaneous callers, and loops on threads."""
     if rng.random() < 0.3:
         return large(rng).with_(generator="threads", checks=("threads",))
     drawn = _drawn(rng) if rng.random() < 0.5 else {}
@@ -223,7 +223,7 @@ def threads(rng: random.Random) -> Case:
 
 
 def round_trips(rng: random.Random) -> Case:
-    """Texts, pickles and code on disk of any of these."""
+    """Any of the cases above, with texts, pickles and code on disk."""
     return _base(rng, "round_trips").with_(checks=("round_trips",))
 
 

@@ -1,7 +1,7 @@
-"""Memory that ends where a page begins that nobody may touch.
+"""Memory that ends at a page that may not be accessed.
 
-``Region`` is such memory for arguments and results; ``installed()`` has compiled code take its
-temporaries and tapes from native functions that give such memory too, filled with a byte.
+``Region`` is such memory for arguments and results. ``installed()`` makes compiled code take its
+temporaries and tapes from native functions that also return such memory, filled with a byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from autojit.codegen.cpu.host import engine
 from autojit.staging import execute
 
 PAGE = 4096
-#: So many blocks of compiled code may be alive.
+#: The most simultaneous blocks of compiled code.
 SLOTS = 1 << 16
 SUPPORTED = sys.platform == "linux"
 
@@ -41,7 +41,7 @@ def _functions() -> dict[str, Any]:
 
 
 class Region:
-    """So many bytes, of which the last one is the last that may be touched."""
+    """A number of bytes, the last of which is the last accessible byte."""
 
     def __init__(self, size: int) -> None:
         self.functions = _functions()
@@ -57,7 +57,7 @@ class Region:
 
 
 def placed(array: Any, shift: int = 0) -> np.ndarray:
-    """A copy of an array whose end is the end of a region, or ``shift`` bytes before it."""
+    """A copy of an array that ends at the end of a region, or ``shift`` bytes before it."""
     array = np.asarray(array)
     region = Region(array.nbytes + shift)
     bytes_ = (ctypes.c_char * (array.nbytes + shift)).from_address(region.address)
@@ -69,8 +69,8 @@ def placed(array: Any, shift: int = 0) -> np.ndarray:
 
 # -- what compiled code asks for ------------------------------------------------
 
-#: A block begins with a page that says how long it is and which slot has its address; its last
-#: bytes are the last of a page.  A freed block is no longer mapped.
+#: A block begins with a page that contains its length and the slot with its address; its last bytes
+#: are the last of a page. A freed block is unmapped.
 _TEXT = """
 @slots = global [{slots} x i64] zeroinitializer
 @count = global i64 0
@@ -148,7 +148,7 @@ define ptr @parts() {{
 
 
 class _Native:
-    """The functions for compiled code, compiled once a process."""
+    """The functions for compiled code, compiled once per process."""
 
     def __init__(self) -> None:
         from autojit.codegen.cpu.host.engine import Compiled
@@ -157,7 +157,8 @@ class _Native:
         addresses = {n: ctypes.cast(f, ctypes.c_void_p).value for n, f in functions.items()}
         text = _TEXT.format(slots=SLOTS, page=PAGE, below=PAGE - 1, two=2 * PAGE, **addresses)
         self.compiled = Compiled([text])
-        # Each symbol is loaded with globals of its own, so one gives all the others.
+        # Each symbol is loaded with its own globals, so one function returns the addresses of all
+        # others.
         parts = ctypes.CFUNCTYPE(ctypes.c_int64)(self.compiled.address("parts"))()
         self.malloc, self.free, slots, fill, count = (ctypes.c_int64 * 5).from_address(parts)
         self.slots = np.frombuffer((ctypes.c_int64 * SLOTS).from_address(slots), np.int64)
@@ -166,13 +167,13 @@ class _Native:
         self._release = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self.free)
 
     def count(self) -> int:
-        """How many blocks there have been."""
+        """The number of blocks allocated so far."""
         return self._count.value
 
     def fill(self, byte: int) -> None:
-        """Fill new blocks, and the idle ones that calls have left, with a byte.
+        """Fill new blocks, and the idle ones left by calls, with a byte.
 
-        An idle block of tapes keeps the word that says how long its tapes are.
+        An idle block of tapes keeps the word with the length of its tapes.
         """
         self._fill.value = byte
         for address in self.slots[self.slots != 0].tolist():
@@ -182,7 +183,8 @@ class _Native:
             ctypes.memset(address + kept, byte, header[2] - kept)
 
     def release(self, address: int, usual: Any = abi._free) -> None:
-        """Free what a call left, whoever it came from; also when the interpreter ends."""
+        """Free memory left by a call, whichever allocator it came from; also when the interpreter
+        ends."""
         if (self.slots == address).any():
             self._release(address)
         else:
@@ -198,7 +200,7 @@ def native() -> _Native:
     return made
 
 
-#: With these, every temporary and every result is memory that is guarded.
+#: With these, every temporary and every result is guarded memory.
 THRESHOLDS = {
     "codegen.cpu.abi.results.POOLED": 0,
     "codegen.cpu.entry_point.entry.STACK_ARENA": 0,
@@ -207,14 +209,15 @@ THRESHOLDS = {
 
 
 class _Filled:
-    """The byte that memory of results is filled with before it is lent."""
+    """The byte with which memory of results is filled before it is used."""
 
     byte = 255
 
 
 @contextmanager
 def installed() -> Iterator[Any]:
-    """Code compiled inside takes guarded memory. Gives a function that fills it with a byte."""
+    """Make code compiled in the block take guarded memory. Yield a function that fills it with a
+    byte."""
     functions = native()
     table = list(abi.fixed_table())
     table[abi.SLOTS["malloc"]], table[abi.SLOTS["free"]] = functions.malloc, functions.free
@@ -235,7 +238,7 @@ def installed() -> Iterator[Any]:
         functions.fill(byte)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "POISON", False)  # which fills the same memory, always with NaN
+        patch.setattr(engine, "POISON", False)  # it fills the same memory, always with NaN
         patch.setattr(abi, "fixed_table", lambda: tuple(table))
         patch.setattr(execute, "_executables", OrderedDict())
         patch.setattr(results.Block, "__init__", make)

@@ -1,6 +1,7 @@
-"""Bounds for the memory of a process and for the processor time of a block.
+"""Limits for the memory of a process and for the processor time of a block.
 
-What asks for more memory gets a MemoryError; what takes more time gets :class:`TooSlow`.
+Code that exceeds the memory limit gets a MemoryError, code that exceeds the time limit
+:class:`TooSlow`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: Limits are those of the process, so one thread sets them at a time.
+#: Limits belong to the process, so only one thread sets them at a time.
 _lock = threading.Lock()
 
 
 def limit_memory(more: int) -> None:
-    """Let the process take so many bytes beside what it has."""
+    """Let the process take this many bytes in addition to its present memory."""
     if sys.platform == "linux":
         import resource
 
@@ -29,7 +30,7 @@ def limit_memory(more: int) -> None:
 
 @contextmanager
 def limited_memory(more: int) -> Iterator[None]:
-    """The same for a block."""
+    """The same limit, for a block."""
     if sys.platform != "linux":
         yield
         return
@@ -45,15 +46,15 @@ def limited_memory(more: int) -> Iterator[None]:
 
 
 class TooSlow(Exception):
-    """A block has taken all of its processor time."""
+    """A block has used all its processor time."""
 
 
 @contextmanager
 def limited_time(seconds: float) -> Iterator[None]:
-    """Raise TooSlow in the block once the process has computed for so many seconds in it.
+    """Raise TooSlow in the block when the process has used this much processor time in it.
 
-    Only Python code is interrupted, and only in the main thread. There is no bound in other
-    threads, on Windows, and in a block within another one, which keeps the bound around it.
+    Only Python code is interrupted, and only in the main thread. There is no limit in other threads
+    and on Windows. A block within another one keeps the outer limit.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_PROF)[0]:
@@ -73,7 +74,7 @@ def limited_time(seconds: float) -> Iterator[None]:
 
 
 def processor_time(pid: int) -> float | None:
-    """Seconds that a process has computed so far; None where the system does not tell."""
+    """Seconds of processor time used by a process; None if the system does not provide it."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

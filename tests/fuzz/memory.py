@@ -1,4 +1,4 @@
-"""What calls may do to memory: read their arguments, write their results, and nothing else."""
+"""Calls may read their arguments and write their results, and touch no other memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.thresholds import Thresholds
 
 
 def same_bits(kind: str, got: list[Any], wanted: list[Any]) -> None:
-    """Raise unless results are the same bits; NaN is NaN."""
+    """Raise unless results have the same bits; all NaN are equal."""
     for position, (g, w) in enumerate(zip(got, wanted, strict=True)):
         g, w = np.asarray(g), np.asarray(w)
         same = g.dtype == w.dtype and g.shape == w.shape and _equal(g, w)
@@ -79,7 +79,7 @@ def laid_out(values: dict[str, Any], layout: Callable[[np.ndarray], np.ndarray])
 
 
 def check_memory(run: Run) -> None:
-    """Guard pages around everything, garbage in all that is not initialised, odd layouts."""
+    """Guard pages around all memory, garbage in all uninitialised memory, and odd layouts."""
     if not guarded.SUPPORTED:
         raise Skip("guard pages are made on Linux only")
     with Thresholds({**guarded.THRESHOLDS, **run.case.thresholds}), guarded.installed() as fill:
@@ -104,7 +104,7 @@ def _check(run: Run, fill: Callable[[int], None]) -> None:
     fill(255)
     for name, layout in LAYOUTS.items():
         moved = laid_out(run.values, layout)
-        # What is not traced NumPy computes itself, in an order that follows the layout.
+        # NumPy itself computes parts that are not traced, in an order that follows the layout.
         compare(run, f"by layout, {name} and contiguous", call(moved), kept, ROUNDING)
     other = laid_out(run.values, lambda x: x * 0 + x[..., ::-1])
     if taken_by_numpy(run.case, other):

@@ -1,8 +1,8 @@
-"""What a case is held to: each oracle raises :class:`Fault`, or :class:`Skip` where it cannot say.
+"""The checks of a case: each oracle raises :class:`Fault`, or :class:`Skip` if it cannot decide.
 
-- ``values``: compiled code against the interpreter, and the interpreter against plain NumPy.
-- ``derivatives``: the same, with differences in long double in the place of plain NumPy.
-- Others are in ``memory.py``, ``repeated.py`` and ``round_trips.py``.
+- ``values``: compiled code against the interpreter, and the interpreter against plain NumPy. -
+``derivatives``: the same, with differences in long double instead of plain NumPy. - Other oracles
+are in ``memory.py``, ``repeated.py`` and ``round_trips.py``.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tests.fuzz.case import Case, autojit_names, leaves
 from tests.fuzz.limits import TooSlow, limited_time
 from tests.thresholds import Thresholds
 
-#: What makes a call one that only differences can check.
+#: Calls that only differences can check.
 DERIVATIVES = re.compile(
     r"\b(grad|value_and_grad|hessian|jacfwd|jacrev|jvp|linearize|vjp|hvp)\("
 )  # fmt: skip
-#: How much of the size of a result rounding may be, before noise is asked, in double and single.
+#: The relative difference allowed for rounding before noise is tried, in double and single.
 ROUNDING = {8: 1e-11, 4: 1e-5}
-#: Seconds of processor time for a run by NumPy, or by the interpreter.
+#: Seconds of processor time for a run of NumPy or of the interpreter.
 LONGEST = 40.0
-#: How exact differences are: of first derivatives, of second ones, and so on.
+#: The accuracy of differences for first derivatives, second ones, and so on.
 DIFFERENCES = (1e-6, 1e-5, 1e-3, 1e-2)
 
 
@@ -47,15 +47,15 @@ class Fault(Exception):
 
 
 class Refused(Exception):
-    """autojit says that it does not cover the function."""
+    """autojit reports that it does not support the function."""
 
 
 class Skip(Exception):
-    """The oracle cannot say."""
+    """The oracle cannot decide."""
 
 
 class Run:
-    """One case being checked: results by each way, each computed once."""
+    """One case being checked, with the results of each method, computed at most once."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -88,7 +88,7 @@ class Run:
         return [np.asarray(a, t.dtype) for a, t in zip(arrays, self.program.in_types, strict=True)]
 
     def noise(self) -> list[list[Any]]:
-        """The interpreter's results with noise on every rounded one, a few times."""
+        """The interpreter's results with noise in every rounded result, a few times."""
         inputs = self.inputs()
         rng = np.random.default_rng(0)
         return [noisy(self.program, inputs, rng, sign) for sign in (1, -1, 1, -1)]
@@ -96,13 +96,13 @@ class Run:
 
 @contextmanager
 def faults(way: str) -> Iterator[None]:
-    """What is raised as autojit runs: a refusal, or a fault."""
+    """Convert an exception raised while autojit runs to a refusal or a fault."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for harmless in (RetraceWarning, UnrolledLoopWarning):
                 warnings.simplefilter("ignore", harmless)
-            # NumPy's own words about the mean of an array in which nothing is traced.
+            # NumPy warns about the mean of an array in which nothing is traced.
             for words in ("Mean of empty slice", "invalid value encountered in scalar divide"):
                 warnings.filterwarnings("ignore", words, RuntimeWarning)
             yield
@@ -113,7 +113,7 @@ def faults(way: str) -> Iterator[None]:
     except TooSlow as error:
         raise Skip(str(error)) from None
     except Exception as error:
-        if str(error).startswith("np."):  # said on purpose, in the words of NumPy's own class
+        if str(error).startswith("np."):  # raised on purpose, as NumPy's own error class
             raise Refused(f"{type(error).__name__}: {error}") from None
         words = re.sub(r"[\d'\"%\n].*", "", str(error), flags=re.DOTALL)[:40].strip()
         raised = f"{type(error).__name__} ({words})"
@@ -151,7 +151,7 @@ def check_values(run: Run) -> None:
 
 
 def check_derivatives(run: Run) -> None:
-    """Compiled derivatives are those of the interpreter, and these are those by differences."""
+    """Compiled derivatives agree with the interpreter's, and these with differences."""
     from tests.fuzz import differences
 
     interpreted = run.interpreted()
@@ -176,8 +176,8 @@ def check_derivatives(run: Run) -> None:
 
 
 def _check_long_double(case: Case) -> None:
-    """Skip where the function itself has other values in long double: where numbers that are too
-    small become 0, say, and a branch hangs on that."""
+    """Skip the case if the function itself has other values in long double, for instance if a
+    branch depends on small numbers that underflow to 0."""
     alone = case.with_(call=f"f({', '.join(case.arguments)})")
     if DERIVATIVES.search(case.source):
         return
@@ -208,7 +208,7 @@ def compare(
     run: Run, kind: str, got: Sequence[Any], wanted: Sequence[Any], close: dict[int, float],
     *, types: bool = True,
 ) -> None:  # fmt: skip
-    """Raise unless results agree: as far as rounding usually allows, or as noise allows."""
+    """Raise unless results agree up to the usual rounding, or up to the effect of noise."""
     if len(got) != len(wanted):
         raise Fault(f"{kind} have other trees", f"{len(got)} results and {len(wanted)}")
     doubtful = []
@@ -245,7 +245,7 @@ def _judge(
     run: Run, kind: str, positions: Sequence[int], got: Sequence[Any], wanted: Sequence[Any],
     close: dict[int, float],
 ) -> None:  # fmt: skip
-    """Raise for elements that are further apart than what noise does to them."""
+    """Raise if elements differ by more than the effect of noise."""
     with faults("traced"):
         noise = run.noise()
         exact = interpret(run.program, run.inputs())
@@ -279,7 +279,7 @@ def _difference(position: int, g: Any, w: Any, wrong: Any) -> str:
 
 @dataclass
 class Outcome:
-    """What came of a case: ok, refused, skipped or failed, in which way, and in which words."""
+    """The outcome of a case: ok, refused, skipped or failed, with its kind and the message."""
 
     status: str
     kind: str = ""
@@ -300,7 +300,7 @@ def oracles() -> dict[str, Callable[[Run], None]]:
 
 
 def check(case: Case) -> Outcome:
-    """Hold a case to all of its oracles."""
+    """Check a case with all its oracles."""
     run, skips = Run(case), []
     table = oracles()
     try:
@@ -324,7 +324,7 @@ def check(case: Case) -> Outcome:
 
 
 def taken_by_numpy(case: Case, values: dict[str, Any]) -> bool:
-    """Whether NumPy runs the function itself, and its call where that takes no derivatives."""
+    """Whether NumPy accepts the function itself, and its call if that takes no derivatives."""
     inside = bool(DERIVATIVES.search(case.source))
     runs = [case.with_(call=f"f({', '.join(case.arguments)})")]
     if not DERIVATIVES.search(case.call):

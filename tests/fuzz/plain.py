@@ -1,6 +1,6 @@
-"""autojit's names in plain NumPy, as simply as they can be said; no code is shared with autojit.
+"""autojit's names in plain NumPy, as simple as possible, without code of autojit.
 
-``names()`` computes in the precision of the arguments and knows no derivatives. ``wide_names()``
+``names()`` computes in the precision of the arguments and has no derivatives. ``wide_names()``
 computes in long double and takes derivatives by differences (``differences.py``).
 """
 
@@ -29,7 +29,7 @@ def scan(
         row = mapped(lambda x, k=k: x[k], xs) if xs is not None else None
         carry, ys[k] = f(carry, row)
         carry = mapped(_typed, carry, types)
-    if not ys:  # the type of a result needs a row; a row of zeros has it
+    if not ys:  # the type of a result needs a row, so use a row of zeros
         row = mapped(lambda x: np.zeros(np.shape(x)[1:], x.dtype), xs)
         empty = mapped(lambda y: np.zeros((0, *np.shape(y)), _dtype(y)), f(init, row)[1])
         return carry, empty
@@ -37,7 +37,8 @@ def scan(
 
 
 def values(tree: Any) -> Any:
-    """What a loop or branch takes and gives: values, which share no memory with arrays around."""
+    """The values that a loop or branch takes and returns, which share no memory with outer
+    arrays."""
     return mapped(lambda x: np.array(x)[()], tree)
 
 
@@ -46,7 +47,7 @@ def _dtype(x: Any) -> np.dtype:
 
 
 def _typed(x: Any, dtype: np.dtype) -> Any:
-    """A carry keeps its type: Python's numbers become NumPy's."""
+    """A carry keeps its type: Python numbers become NumPy numbers."""
     if np.result_type(np.asarray(x), dtype) != dtype:
         raise TypeError("a carry changes its type")
     return np.array(x, dtype)[()]
@@ -115,7 +116,7 @@ def unchanged(f: Function | None = None, **settings: Any) -> Any:
 
 
 class WithRules:
-    """``custom_vjp`` and ``custom_jvp``: the function itself; its rules are not asked."""
+    """``custom_vjp`` and ``custom_jvp``: the function itself, ignoring its rules."""
 
     def __init__(self, f: Function) -> None:
         self.f = f
@@ -149,7 +150,7 @@ _WIDER = {"f": np.longdouble, "c": np.clongdouble}
 
 
 def widened(x: Any) -> Any:
-    """An array or number with its floats in long double."""
+    """An array or number with its floats converted to long double."""
     if isinstance(x, (bool, int)) or np.asarray(x).dtype.kind not in _WIDER:
         return x
     return np.asarray(x).astype(_WIDER[np.asarray(x).dtype.kind])[()]
@@ -163,7 +164,7 @@ def _wide(name: str) -> Function:
 
 
 class WideLinalg:
-    """``np.linalg`` in long double: elimination with pivots, of one matrix at a time."""
+    """``np.linalg`` in long double: elimination with pivots, one matrix at a time."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np.linalg, name)
@@ -196,7 +197,7 @@ class WideLinalg:
         return made
 
     def det(self, a: Any) -> Any:
-        """Of a matrix whose symmetric part is positive: no pivots are needed."""
+        """The determinant of a matrix whose symmetric part is positive: no pivots are needed."""
         a, found = np.array(a), np.longdouble(1)
         for k in range(len(a)):
             found = found * a[k, k]
@@ -209,7 +210,7 @@ class WideLinalg:
 
 
 def _interp(x: Any, xp: Any, fp: Any) -> Any:
-    """``np.interp``, which is for double precision."""
+    """``np.interp``, which NumPy has only in double precision."""
     xp, fp = widened(np.asarray(xp)), widened(np.asarray(fp))
     right = np.clip(np.searchsorted(xp, x), 1, len(xp) - 1)
     share = np.clip((x - xp[right - 1]) / (xp[right] - xp[right - 1]), 0, 1)
@@ -217,7 +218,7 @@ def _interp(x: Any, xp: Any, fp: Any) -> Any:
 
 
 class _Wide(SimpleNamespace):
-    """``numpy``, whose floats are long double."""
+    """``numpy`` with long double floats."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)

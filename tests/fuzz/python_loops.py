@@ -7,7 +7,7 @@ import numpy as np
 from tests.fuzz import expressions as e
 from tests.fuzz.writer import Writer
 
-#: How many steps a loop may have: few, and as many as are rolled up.
+#: Numbers of steps: few, and enough to be rerolled.
 STEPS = (0, 1, 2, 3, 5, 8, 12, 24, 30, 64)
 
 
@@ -24,7 +24,7 @@ def _whole(w: Writer, *lines: str, binds: tuple[str, ...]) -> bool:
 
 
 def accumulate(w: Writer) -> bool:
-    """``c = step(c, x)``, so many times; the step is equal each time."""
+    """``c = step(c, x)``, repeated; all steps are equal."""
     known = w.arrays("f")
     if not known:
         return False
@@ -47,7 +47,7 @@ def accumulate(w: Writer) -> bool:
 
 
 def several(w: Writer) -> bool:
-    """Two carries, of which each reads the other."""
+    """Two carries that read each other."""
     known = w.arrays("f")
     if not known:
         return False
@@ -66,7 +66,7 @@ def several(w: Writer) -> bool:
 
 
 def indexed(w: Writer) -> bool:
-    """Rows read by a running index, forwards or backwards."""
+    """Rows read at a running index, forwards or backwards."""
     arrays = [n for n in w.arrays("f", 1) if 1 <= len(w.value(n)) <= 80]
     if not arrays:
         return False
@@ -110,7 +110,7 @@ def indexed(w: Writer) -> bool:
 
 
 def filling(w: Writer) -> bool:
-    """An array that is filled element by element, perhaps from those before."""
+    """An array filled element by element, perhaps from earlier elements."""
     arrays = [n for n in w.arrays("f", 1) if 2 <= len(w.value(n)) <= 80]
     if not arrays:
         return False
@@ -143,7 +143,7 @@ def filling(w: Writer) -> bool:
 
 
 def sweeps(w: Writer) -> bool:
-    """Slices changed in place again and again, as solvers of equations do."""
+    """Slices changed in place repeatedly, as in equation solvers."""
     arrays = [n for n in w.arrays("f", 1) if w.value(n).shape[0] >= 3]
     if not arrays:
         return False
@@ -167,7 +167,7 @@ def sweeps(w: Writer) -> bool:
 
 
 def nested(w: Writer) -> bool:
-    """A loop in a loop, over elements of a matrix or pairs of elements."""
+    """Nested loops, over elements of a matrix or pairs of elements."""
     matrices = [n for n in w.arrays("f", 2) if w.value(n).shape[0] * w.value(n).shape[1] <= 150]
     vectors = [n for n in w.arrays("f", 1) if len(w.value(n)) <= 12]
     s = w.new("s")
@@ -254,7 +254,7 @@ def over_data(w: Writer) -> bool:
 
 
 def leaving(w: Writer) -> bool:
-    """Loops in which values decide: how many steps there are, and which of them do something."""
+    """Loops in which values decide: the number of steps, and which of them have an effect."""
     arrays = [n for n in w.arrays("f", 1) if np.ndim(w.value(n)) == 1 and len(w.value(n)) <= 64]
     if not arrays:
         return False

@@ -9,12 +9,12 @@ from tests.fuzz.python_loops import STEPS
 from tests.fuzz.statements import BASIC, write_some
 from tests.fuzz.writer import Writer
 
-#: Index expressions, of the loop's index and of an array.
+#: Index expressions, from the loop's index and an array.
 PLACES = ("{i} % len({x})", "-1 - {i} % len({x})", "({i} + 1) % len({x})", "(3 * {i}) % len({x})")
 
 
 def random_loop(w: Writer) -> bool:
-    """Statements written for one index, then run for every one."""
+    """Statements generated for one index, then run for each index."""
     if w.depth > 0 or w.indent > 2:
         return False
     i = w.new("i")
@@ -47,7 +47,7 @@ def random_loop(w: Writer) -> bool:
 
 
 def _carries(w: Writer) -> tuple[list[str], list[str]]:
-    """Names that each step changes, and the lines that make them."""
+    """Names that each step changes, and the lines that initialise them."""
     known = [n for n in w.arrays("f") if np.size(w.value(n)) <= 200]
     if not known:
         return [], []
@@ -56,7 +56,7 @@ def _carries(w: Writer) -> tuple[list[str], list[str]]:
 
 
 def _body(w: Writer, i: str, carries: list[str]) -> None:
-    """Statements that read at the index, write at it, and change the carries."""
+    """Statements that read and write at the index, and change the carries."""
     for _ in range(w.rng.randint(0, 2)):
         w.pick([_read, _write])(w, i)
     write_some(w, BASIC, w.rng.randint(0, 2))

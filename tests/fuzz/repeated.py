@@ -1,4 +1,4 @@
-"""The same bits again: on one thread and on several, and for several callers at once."""
+"""The same bits again: on one thread and on several, and with several simultaneous callers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.fuzz.case import autojit_names, leaves
 from tests.fuzz.memory import laid_out, owned, same_bits
 from tests.fuzz.oracles import Fault, Run, faults, taken_by_numpy
 
-#: Calls until both ways to run a loop were tried, and callers at a time.
+#: Calls until both ways to run a loop have been tried, and simultaneous callers.
 CALLS, CALLERS = 8, 4
 
 
 def check_threads(run: Run) -> None:
-    """Whatever the number of threads, and whoever else calls, results are the same bits."""
+    """Results have the same bits, whatever the number of threads and of other callers."""
     compiled = jit(run.case.function(autojit_names()))
     others = [laid_out(run.values, layout) for layout in (_last_reversed, _reversed, np.copy)]
     taken = [given if taken_by_numpy(run.case, given) else run.values for given in others]

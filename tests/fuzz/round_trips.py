@@ -1,4 +1,4 @@
-"""What is written and read again is the same: texts, pickles, and code on disk."""
+"""Data that is written and read again is the same: texts, pickles, and code on disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.fuzz.oracles import Fault, Run, faults
 
 
 def check_round_trips(run: Run) -> None:
-    """Programs as texts and as pickles; functions as pickles; code that comes from disk."""
+    """Programs as texts and as pickles; functions as pickles; code loaded from disk."""
     with faults("optimized"):
         programs = {"traced": run.program, "optimized": optimize(run.program)}
     for name, program in programs.items():
@@ -60,7 +60,7 @@ def _check_function(run: Run) -> None:
 
 
 def _check_disk(run: Run) -> None:
-    """Code is kept in a folder and loaded by what is compiled next."""
+    """Code is stored in a folder and loaded by the next compilation."""
     results = []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "AUTOJIT_CACHE_DIR", folder)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Runs generators for a time, shrinks what fails, and says what came of it all."""
+"""Runs generators for some time, shrinks failures, and reports the outcomes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.fuzz.worker import Worker
 class Options:
     seed: int = 0
     minutes: float = 1.0
-    #: So many cases of each generator, whatever the time.
+    #: The number of cases per generator, whatever the time; None if time decides.
     cases: int | None = None
     only: Sequence[str] = ()
     jobs: int = 1
@@ -36,7 +36,7 @@ class Options:
 
 @dataclass
 class Report:
-    """Cases counted by generator and by what came of them, and the failures."""
+    """The numbers of cases by generator and outcome, and the failures."""
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     compared: Counter[str] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ class Report:
 
 
 class Session:
-    """A run with these options."""
+    """A run with given options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -94,7 +94,7 @@ class Session:
         return self.report
 
     def stop(self) -> None:
-        """End after the cases that are being checked; the report is of those until then."""
+        """Stop after the cases being checked; the report covers the cases until then."""
         self._stopped = True
 
     def _work(self) -> None:
@@ -112,7 +112,7 @@ class Session:
             worker.stop()
 
     def _unmade(self, name: str, number: int, words: str) -> None:
-        """A generator that raises is a failure of its own."""
+        """A generator that raises is also a failure."""
         with self._lock:
             self.report.counts[name, "failed"] += 1
             self.report.failures.append({
@@ -147,7 +147,7 @@ class Session:
             outcome = worker.check(candidate)
             return outcome["status"] == "failed" and outcome["kind"] == found["kind"]
 
-        # Shrunk for a shorter time where many failed in this way.
+        # Shrink for a shorter time if many cases failed in this way.
         alike = sum(f["kind"] == found["kind"] for f in self.report.failures)
         small = shrink(case, fails, self.options.shrinking / (1 + alike // 3))
         last = worker.check(small)

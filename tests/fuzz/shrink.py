@@ -1,6 +1,6 @@
 """Makes a failing case small: fewer statements, smaller expressions, arrays and transformations.
 
-A smaller case counts if it fails in the same way. What NumPy itself does not take never fails.
+A smaller case counts if it fails in the same way. A case that NumPy itself refuses never fails.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tests.fuzz.case import Case
 
 Fails = Callable[[Case], bool]
 
-#: Constants that an expression is replaced by.
+#: Constants that may replace an expression.
 LEAVES = ("0.5", "2.0", "1", "0")
 
 
 def shrink(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
-    """The smallest case found in so many seconds; the case itself where none is."""
+    """The smallest case found in this many seconds; the case itself if there is none."""
     until = time.monotonic() + seconds
     progress, seen = True, {case.to_json()}
     while progress and time.monotonic() < until:
@@ -37,7 +37,7 @@ def shrink(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
 def _first(
     step: Callable[[Case], Iterator[Case]], case: Case, fails: Fails, until: float, seen: set[str]
 ) -> Case | None:
-    """The case after as many changes of one kind as there are."""
+    """The case after as many changes of one kind as possible."""
     changed = None
     while True:
         for candidate in step(case):
@@ -87,7 +87,7 @@ def _statements(case: Case) -> Iterator[Case]:
 
 
 def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
-    """Where statements stand: a list of them, and a place in it."""
+    """The positions of statements: a list of statements, and an index in it."""
     for node in ast.walk(tree):
         for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
             if isinstance(body, list):
@@ -95,7 +95,7 @@ def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
 
 
 def _inlined(given: Case) -> Iterator[Case]:
-    """Names replaced by what they are bound to; fewer names of those bound at once."""
+    """Replace names by the values bound to them; bind fewer names at once."""
     tree = ast.parse(given.source)
     for at in range(len(list(_places(tree)))):
         changed = copy.deepcopy(tree)
@@ -154,7 +154,7 @@ def _smaller_expressions(text: str, names: list[str]) -> Iterator[str]:
 
 
 def _holes(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
-    """Where expressions stand, outer ones first: a node, its field and a place in a list."""
+    """The positions of expressions, outer ones first: a node, its field and an index in a list."""
     for node in ast.walk(tree):
         for name, value in ast.iter_fields(node):
             if name in ("func", "slice", "target", "targets", "annotation", "decorator_list"):
@@ -226,7 +226,7 @@ def _smaller(value: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _resized(case: Case, values: dict[str, Any], extent: int, less: int) -> Case:
-    """Every axis of one extent is made shorter."""
+    """The case with every axis of one extent shortened."""
     made = case
     for name, value in values.items():
         if extent in np.shape(value):
@@ -236,7 +236,7 @@ def _resized(case: Case, values: dict[str, Any], extent: int, less: int) -> Case
 
 
 def _without(case: Case, name: str) -> Case | None:
-    """Without an argument that is not used."""
+    """The case without an unused argument; None if it is used."""
     tree = ast.parse(case.source)
     used = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
     if used or len(case.arguments) == 1:
@@ -257,7 +257,7 @@ def _with_value(case: Case, name: str, value: Any) -> Case:
 
 
 def value_text(old: str, value: Any) -> str:
-    """An array as text: a literal, or random numbers of its shape where they are many."""
+    """An array as text: a literal, or random numbers of its shape if it is large."""
     array = np.asarray(value)
     if array.size > 24 and "default_rng" in old:
         shape = array.shape

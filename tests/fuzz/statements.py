@@ -25,7 +25,7 @@ def assign_other(w: Writer) -> bool:
 
 
 def rebind(w: Writer) -> bool:
-    """A name that is bound anew, by ``x = …`` or ``x += …`` of a scalar."""
+    """Bind a name again, by ``x = …`` or ``x += …`` of a scalar."""
     own = [n for n in w.names if n in w.writable]
     if not own:
         return False
@@ -34,7 +34,7 @@ def rebind(w: Writer) -> bool:
 
 
 def make(w: Writer) -> bool:
-    """An array to write into."""
+    """Make an array to write into."""
     arrays = w.arrays("f", 1)
     if not arrays:
         return False
@@ -56,13 +56,13 @@ def make(w: Writer) -> bool:
             f"{e.floats(w, 1)} + 0.0",
         ]
     )
-    if text.startswith("np.empty"):  # its contents are nobody's promise until they are written
+    if text.startswith("np.empty"):  # its contents are undefined until they are written
         return w.write(f"{name} = {text}", f"{name}[...] = {e.constant(w)}", binds=(name,))
     return w.write(f"{name} = {text}", binds=(name,))
 
 
 def view(w: Writer) -> bool:
-    """Another name for a part of an array that may be written into."""
+    """Another name for a part of a writable array."""
     own = [n for n in w.names if n in w.writable]
     if not own:
         return False
@@ -124,7 +124,7 @@ def store_into(w: Writer, name: str) -> bool:
         return False
     index = w.pick(INDICES)
     sign = w.pick(["=", "=", "+=", "*=", "-="])
-    if index == "{m}":  # a mask of the array itself, with one value for all
+    if index == "{m}":  # a mask of the array itself, with one value for all elements
         mask = w.pick([f"{name} > 0.2", f"np.abs({name}) < 0.5", f"{name} < {e.constant(w)}"])
         return w.write(f"{name}[{mask}] = {e.constant(w)}", binds=(name,))
     if w.maybe(0.06):
@@ -150,7 +150,7 @@ def in_place(w: Writer) -> bool:
 
 
 def pair(w: Writer) -> bool:
-    """Tuples: two names at once, or two that change places."""
+    """Tuples: two names bound at once, or two swapped."""
     a, b = w.new("a"), w.new("b")
     if not w.write(f"{a}, {b} = {e.floats(w, 1)}, {e.floats(w, 1)}", binds=(a, b)):
         return False
@@ -158,7 +158,7 @@ def pair(w: Writer) -> bool:
 
 
 def of_list(w: Writer) -> bool:
-    """A list that is joined, stacked or added up."""
+    """A list that is joined, stacked or summed."""
     known = w.arrays("f")
     if not known:
         return False
@@ -218,7 +218,7 @@ BASIC: list[tuple[Statement, int]] = [
 
 
 def write_some(w: Writer, table: list[tuple[Statement, int]], count: int) -> None:
-    """So many statements, or fewer where they are not found."""
+    """Write a number of statements, or fewer if no more are found."""
     written = 0
     for _ in range(4 * count):
         statement = w.rng.choices([s for s, _ in table], [weight for _, weight in table])[0]

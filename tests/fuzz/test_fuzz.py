@@ -1,4 +1,4 @@
-"""The fuzzer: a share of its cases at every run, and what it does with faults that are planted."""
+"""The fuzzer: a few of its cases at every run, and tests that it finds planted bugs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.fuzz.shrink import shrink
 from tests.fuzz.worker import Worker
 from tests.thresholds import Thresholds
 
-#: Cases of each generator at every run: a second or so.
+#: The number of cases of each generator at every run: they take a second or so.
 SHARE = 3
 
 
@@ -52,7 +52,7 @@ def test_cases_follow_from_their_seed(name: str) -> None:
 
 
 def test_thresholds_of_passes_change_what_they_do() -> None:
-    """A loop of ten steps stays as it is, and rolls up where less is enough."""
+    """A loop of ten steps stays unrolled, and is rerolled if the limit is lower."""
     source = "def f(x):\n    for _ in range(10):\n        x = np.sin(x)\n    return x"
     case = Case("", source, "f(x)", {"x": "np.ones(3)"})
     few = {"staging.unrolled.LEAST_OPS": 2, "staging.unrolled.LEAST_LOOP": 2}
@@ -68,7 +68,7 @@ def test_thresholds_of_passes_change_what_they_do() -> None:
 
 
 def _found(name: str, kind: str, most: int = 60) -> tuple[Case, Outcome]:
-    """The first case of a generator that fails in this way, made small."""
+    """The first case of a generator that fails in this way, shrunk."""
     for number in range(most):
         case = make(name, 0, number)
         found = check(case)
@@ -92,7 +92,7 @@ def test_a_wrong_derivative_is_found_and_made_small(monkeypatch: pytest.MonkeyPa
 
 
 def _without_last(kernel: Kernel) -> Kernel:
-    """Longer loops lose their last iteration."""
+    """Remove the last iteration of longer loops."""
     for step in kernel.body:
         if isinstance(step, Loop) and step.role == "map" and step.stop > 3:
             step.stop -= 1
@@ -101,7 +101,7 @@ def _without_last(kernel: Kernel) -> Kernel:
 
 @pytest.fixture
 def short_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A pass over loops that is wrong, and that no verifier stops."""
+    """A wrong pass over loops, which no verifier stops."""
 
     def run(program: LoopProgram) -> LoopProgram:
         program.steps = [_without_last(s) if isinstance(s, Kernel) else s for s in program.steps]
@@ -122,7 +122,7 @@ def test_a_wrong_pass_over_loops_is_found_and_made_small(short_loops: None) -> N
 
 
 def test_memory_that_is_not_initialised_is_found(short_loops: None) -> None:
-    """The same planted fault leaves the last element of a result as it was."""
+    """The same planted bug leaves the last element of a result unwritten."""
     case = Case(
         "", "def f(x):\n    return np.sin(x)", "jit(f)(x)", {"x": "np.ones(5)"}, ("memory",)
     )
@@ -191,7 +191,7 @@ def test_temporaries_are_guarded() -> None:
 
 @pytest.mark.skipif(not guarded.SUPPORTED, reason="guard pages are made on Linux only")
 def test_idle_tapes_keep_their_length() -> None:
-    """Both loops take the block that the call before left, which says how long it is."""
+    """Both loops take the block left by the previous call, which contains its length."""
     source = """
 def f(x):
     def step(state):
@@ -210,7 +210,7 @@ def test_guarded_memory_that_runs_out_is_null() -> None:
 
 
 def test_sums_of_plain_arrays_may_follow_their_layout() -> None:
-    """NumPy itself sums what is not traced."""
+    """NumPy itself sums arrays that are not traced."""
     x = "np.array([[1.211, -1.978], [-1.332, 0.355], [1.84, 1.431]])"
     case = Case("", "def f(x, y):\n    return np.sum(y)", "jvp(lambda x: f(x, y), (x,), (x,))",
                 {"x": "1.5", "y": x}, ("memory",))  # fmt: skip
@@ -219,7 +219,7 @@ def test_sums_of_plain_arrays_may_follow_their_layout() -> None:
 
 @pytest.mark.parametrize("oracle", ["memory", "threads", "round_trips"])
 def test_numbers_that_numpy_refuses_are_not_tried(oracle: str) -> None:
-    """Of the array the other way round the index is out of bounds."""
+    """In the reversed array the index is out of bounds."""
     source = "def f(x):\n    return x[np.argmax(x) + 1] * np.ones(3)"
     case = Case("", source, "jit(f)(x)", {"x": "np.array([2.0, 1.0])"}, (oracle,))
     assert check(case).status == "ok"
@@ -283,7 +283,7 @@ def test_plain_control_flow() -> None:
 
 
 def test_factors_of_symmetric_matrices_only() -> None:
-    """The derivative takes the matrix as symmetric, so differences of others say nothing."""
+    """The derivative assumes a symmetric matrix, so differences of other matrices say nothing."""
     source = "def f(x):\n    return np.linalg.cholesky(2.0 * np.eye(2) + 0.1 * np.outer(x, {}))"
     kinds = {
         other: check(Case("", source.format(other), "jacfwd(f)(x)", {"x": "np.array([0.3, 0.9])"}))

@@ -1,6 +1,6 @@
-"""A process that checks cases: one a line of its input, one outcome a line of its output.
+"""A process that checks cases: one per line of its input, one outcome per line of its output.
 
-It may crash or hang; whoever started it knows by which case.
+It may crash or hang; the parent process knows which case caused it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from tests.fuzz.limits import limit_memory, processor_time
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: No code on disk, and three threads, so that parts of the work are uneven.
+#: No code on disk, and three threads, so that the work is divided unevenly.
 ENVIRONMENT = {
     "AUTOJIT_CACHE_SIZE": "0", "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "3",
     "PYTHONWARNINGS": "ignore",
 }  # fmt: skip
-#: Bytes that a process may take beside what it has at first.
+#: Bytes that a process may take in addition to its initial memory.
 MEMORY = 4 << 30
-#: How many times its processor time a case may run.
+#: The elapsed time that a case may take, in multiples of its limit of processor time.
 PATIENCE = 10.0
-#: A process checks at most so many cases: what it compiled stays in memory.
+#: The most cases per process, since everything it compiles stays in memory.
 MOST_CASES = 400
 
 
 class Worker:
-    """A checking process, started again where it ended."""
+    """A checking process, which is restarted when it ends."""
 
     def __init__(self, limit: float = 120.0) -> None:
         #: Seconds of processor time that a case may take. On a machine that others use a case may
@@ -48,7 +48,7 @@ class Worker:
         self._checked = 0
 
     def check(self, case: Case) -> dict[str, Any]:
-        """The outcome of a case; a crash and a hang are failures like others."""
+        """The outcome of a case; crashes and hangs are also failures."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -74,7 +74,7 @@ class Worker:
         return found
 
     def _line(self, process: subprocess.Popen[str]) -> str | None:
-        """What the process answers; None if it takes too long."""
+        """The answer of the process; None if it takes too long."""
         begun, start = processor_time(process.pid), time.monotonic()
         with selectors.DefaultSelector() as selector:
             assert process.stdout is not None
@@ -122,7 +122,7 @@ def serve() -> None:
     faulthandler.enable()
     limit_memory(MEMORY)
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a case prints is no answer
+    os.dup2(2, 1)  # output printed by a case is not an answer
     from autojit.codegen.cpu.host import engine
     from autojit.ir.pass_manager import passes
     from tests.fuzz.oracles import check

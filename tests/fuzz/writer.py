@@ -1,7 +1,7 @@
-"""A function being written: its lines, and the values that its names have as it runs.
+"""A function being written: its lines, and the values of its names at run time.
 
-Each line is run as it is written, in plain NumPy, on the arguments: a line that raises, or whose
-values grow too large, is not written.
+Each line runs as it is written, in plain NumPy, on the arguments. A line is dropped if it raises,
+or if its values become too large.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ MOST = 4096
 
 
 class Writer:
-    """The body of a function as it grows. ``space`` holds what its names are bound to."""
+    """The body of a growing function. ``space`` holds the values of its names."""
 
     def __init__(self, rng: random.Random, space: dict[str, Any], names: list[str]) -> None:
         self.rng = rng
         self.space = space
         #: The names that may be read, oldest first.
         self.names = list(names)
-        #: Arrays that the function made, and views of them.
+        #: Arrays made by the function, and views of them.
         self.writable: set[str] = set()
         self.lines: list[str] = []
         self.indent = 1
         self.depth = 0
-        #: Whether derivatives are taken: then loops and steps stay smooth where they can.
+        #: Whether derivatives are taken: loops and steps are then smooth if possible.
         self.smooth = False
-        #: Whether functions with bodies may be called, and derivatives be taken inside.
+        #: Whether functions with bodies may be called, and derivatives taken, inside the function.
         self.control = True
         self.arguments = [v for v in space.values() if isinstance(v, np.ndarray)]
         self.most = max(MOST, 4 * max([v.size for v in self.arguments], default=0))
@@ -45,7 +45,7 @@ class Writer:
     # -- names -----------------------------------------------------------------------
 
     def new(self, stem: str = "v") -> str:
-        """A name that is not taken."""
+        """An unused name."""
         k = 0
         while f"{stem}{k}" in self.space:
             k += 1
@@ -55,7 +55,7 @@ class Writer:
         return self.space[name]
 
     def arrays(self, kinds: str = "fc", min_ndim: int = 0) -> list[str]:
-        """Names of arrays and numbers of these kinds, those made last more often."""
+        """Names of arrays and numbers of these kinds; the latest ones more often."""
         found = [
             name
             for name in self.names
@@ -66,7 +66,7 @@ class Writer:
         return found + found[-4:]
 
     def unused(self) -> list[str]:
-        """Names of floats that no line reads, those made last first."""
+        """Names of floats that no line reads, the latest first."""
         text = "\n".join(self.lines)
         found = [n for n in self.arrays("f") if len(re.findall(rf"\b{n}\b", text)) == 1]
         return list(dict.fromkeys(reversed(found)))
@@ -80,7 +80,7 @@ class Writer:
     # -- running -----------------------------------------------------------------------
 
     def evaluate(self, text: str) -> Any:
-        """The value of an expression, or None where it has none, or an unsuitable one."""
+        """The value of an expression; None if it fails or is unsuitable."""
         try:
             with np.errstate(all="ignore"):
                 value = eval(text, self.space)
@@ -89,7 +89,7 @@ class Writer:
         return value if self.suitable(value) else None
 
     def suitable(self, value: Any) -> bool:
-        """Whether numbers are finite and neither too large nor too many."""
+        """Whether numbers are finite, and neither too large nor too many."""
         for leaf in leaves(value):
             if callable(leaf) or isinstance(leaf, (str, range, slice)):
                 continue
@@ -104,7 +104,8 @@ class Writer:
 
     @contextmanager
     def undone(self) -> Iterator[Callable[[], None]]:
-        """A function that takes back what was run: names, and what was written into arrays."""
+        """Yield a function that undoes the lines run in the block: names, and writes into
+        arrays."""
         space = dict(self.space)
         names, writable = list(self.names), set(self.writable)
         kept = [(v, v.copy()) for v in space.values() if isinstance(v, np.ndarray)]
@@ -123,7 +124,7 @@ class Writer:
         yield undo
 
     def run(self, text: str) -> bool:
-        """Run lines; where that fails, or values become unsuitable, all is as it was."""
+        """Run lines; if they fail, or values become unsuitable, undo everything."""
         with self.undone() as undo:
             try:
                 with np.errstate(all="ignore"):
@@ -141,7 +142,7 @@ class Writer:
         return {k for k, v in self.space.items() if isinstance(v, (np.ndarray, np.generic, list))}
 
     def write(self, *lines: str, binds: tuple[str, ...] = ()) -> bool:
-        """Run lines and keep them, with the names that they bind; False where they fail."""
+        """Run lines and keep them, with the names that they bind; return False if they fail."""
         if not self.run("\n".join(lines)):
             return False
         self.lines += ["    " * self.indent + line for line in lines]
@@ -169,13 +170,13 @@ class Writer:
     # -- functions inside ----------------------------------------------------------------
 
     def inner(self, parameters: dict[str, Any]) -> Writer:
-        """A writer of a function in this one, which reads names of this one."""
+        """The writer of an inner function, which may read names of this one."""
         space = {**self.space, **parameters}
         made = Writer(self.rng, space, [*self.names, *parameters])
         made.arguments = [v for v in space.values() if isinstance(v, np.ndarray)]
         made.depth, made.most, made.smooth = self.depth + 1, self.most, self.smooth
         made.control = self.control
-        # What it was given is used more often than what is around it.
+        # Parameters are used more often than outer names.
         made.names = [*self.names[-3:], *parameters, *parameters]
         return made
 

@@ -1,4 +1,4 @@
-"""A program being grown: its inputs, its values so far, and how to get more."""
+"""A growing random program: its inputs, its values so far, and functions that get more values."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MAX_SIZE = 200
 
 
 class Grower:
-    """A program being grown.
+    """A program that is being generated.
 
-    ``kinds`` are the ops that the bodies of ops may hold, ``depth`` how many bodies are around,
-    ``index`` the index of the innermost loop.
+    ``kinds`` are the ops allowed in the bodies of ops, ``depth`` is the number of surrounding
+    bodies, ``index`` is the index of the innermost loop.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Grower:
         return tuple(self.draw(st.lists(self.extents, max_size=max_ndim)))
 
     def fresh(self, type: Type) -> Value:
-        """A new input, or now and then a constant, of a type."""
+        """A new input of a type, or now and then a constant."""
         if self.integer(0, 2):
             value = Value(type)
             self.inputs.append(value)
@@ -82,7 +82,7 @@ class Grower:
         return complex(*parts) if dtype.kind == "c" else parts[0]
 
     def value(self, kinds: str = "biufc", min_ndim: int = 0) -> Value | None:
-        """A value whose dtype is of one of the kinds; None if no dtype is."""
+        """A value whose dtype is of one of the kinds; None if there is no such dtype."""
         kinds = kinds.replace("?", "b")
         known = [v for v in self.values if v.dtype.kind in kinds and v.type.ndim >= min_ndim]
         if known and self.integer(0, 4):
@@ -99,5 +99,5 @@ class Grower:
         return self.pick(known[-6:]) if known and self.integer(0, 4) else self.fresh(type)
 
     def keep(self, *values: Value | None) -> None:
-        """Let what follows use these values."""
+        """Let later ops use these values."""
         self.values += [v for v in values if v is not None and v.type.size <= MAX_SIZE]

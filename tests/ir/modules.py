@@ -11,7 +11,7 @@ from autojit.ir.core.program import Program
 
 FOLDER = Path(autojit.ir.__file__).parent
 
-#: Modules that rewrite nothing by themselves.
+#: Modules that rewrite nothing on their own.
 MACHINERY = {
     "autodiff.preparing",
     "autodiff.scalar_ranges",
@@ -22,12 +22,12 @@ MACHINERY = {
     "rewriting.update_chains",
     "simplification.simplified",
 }
-#: Packages of the parts that passes are made of.
+#: Packages with parts of passes.
 PARTS = ("passes.loops.steps.",)
 
 
 def in_folder(folder: str) -> set[str]:
-    """The modules of a folder and of those in it, without packages and machinery."""
+    """The modules of a folder and its subfolders, without packages and machinery."""
     found = {
         ".".join(path.relative_to(FOLDER).with_suffix("").parts)
         for path in (FOLDER / folder).rglob("*.py")
@@ -41,7 +41,7 @@ REWRITES = in_folder("rewriting") | in_folder("simplification") | in_folder("pas
 REWRITES |= {"autodiff.indexed_scans", "autodiff.zero_cotangents"}
 REWRITES |= {"autodiff.branch_elements", "autodiff.branch_stores"}
 
-#: Transformations of programs, and ops whose bodies are transformed with them.
+#: Transformations of programs, and the ops whose bodies they transform.
 TRANSFORMATIONS = in_folder("autodiff") | in_folder("transforms")
 TRANSFORMATIONS |= in_folder("regions")
 
@@ -55,7 +55,7 @@ def _is_pass(module: str) -> bool:
     return "\ndef run(" in (FOLDER / (module.replace(".", "/") + ".py")).read_text("utf-8")
 
 
-#: The passes that run by themselves, by the last part of their module's name.
+#: The passes that can run alone, by the last part of the module's name.
 PASSES = {module.split(".")[-1]: module for module in sorted(REWRITES) if _is_pass(module)}
 
 

@@ -1,8 +1,8 @@
-"""Programs that differ in a few points from one that a pass is made for.
+"""Programs that differ in a few points from a program that a pass is made for.
 
-Random programs seldom have what a pass looks for, and nearly never all of it but one thing.  In a
-mutation an op reads another value, is another op, has another parameter, or its result is returned
-as well; in bodies too.
+Random programs seldom have the form that a pass looks for, and nearly never all of it except one
+condition. In a mutation an op reads another value, is another op, has another parameter, or its
+result is returned as well. Mutations also occur in bodies.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Rng = np.random.Generator
 
 NUMBERS = {"f": (0.0, -0.0, 1.0, -2.0, 0.3, 3.0), "i": (-1, 0, 1, 2, 5), "u": (0, 1, 5),
            "b": (False, True), "c": (0j, 1j, -0.5 + 2j)}  # fmt: skip
-#: They turn rounding errors into other numbers, or fail for what is of no interest here.
+#: These turn rounding errors into different numbers, or fail in ways that do not matter here.
 STEPS = {"floor", "ceil", "trunc", "rint", "sign", "floor_divide", "remainder", "fmod", "copysign",
          "shift_left", "shift_right"}  # fmt: skip
 
 
 def mutated(program: Program, rng: Rng, times: int) -> Program:
-    """The program with so many mutations, which is well formed."""
+    """The program with a number of mutations, which is well formed."""
     for _ in range(times):
         program = _once(program, rng)
     return program
@@ -81,7 +81,7 @@ def _inside(value: Any, rng: Rng, change: Callable[..., Op]) -> Any:
 
 
 def _operand(program: Program, rng: Rng) -> Program:
-    """An op reads another value of the type."""
+    """Let an op read another value of the same type."""
 
     def change(op: Op, before: Sequence[Value], rng: Rng) -> Op:
         if not op.operands:
@@ -98,7 +98,7 @@ def _operand(program: Program, rng: Rng) -> Program:
 
 
 def _kind(program: Program, rng: Rng) -> Program:
-    """An elementwise op is another one."""
+    """Replace an elementwise op by another one."""
 
     def change(op: Op, before: Sequence[Value], rng: Rng) -> Op:
         if not isinstance(op.kind, Elementwise) or op.params:
@@ -111,7 +111,7 @@ def _kind(program: Program, rng: Rng) -> Program:
 
 
 def _parameter(program: Program, rng: Rng) -> Program:
-    """A number, or an order, among the parameters is another one."""
+    """Change a number, or an order, among the parameters."""
 
     def change(op: Op, before: Sequence[Value], rng: Rng) -> Op:
         names = [name for name, value in op.params.items() if not _programs(value)]
@@ -143,7 +143,7 @@ def _other(value: Any, rng: Rng) -> Any:
 
 
 def _output(program: Program, rng: Rng) -> Program:
-    """A value is returned as well."""
+    """Return one more value."""
     values = [v for op in program.ops for v in op.results]
     if not values:
         raise _Nothing
@@ -151,13 +151,13 @@ def _output(program: Program, rng: Rng) -> Program:
 
 
 def _dtype(program: Program, rng: Rng) -> Program:
-    """All float64 are of another dtype."""
+    """Change all float64 to another dtype."""
     text = program.text().replace("f64", str(rng.choice(["f32", "i64", "u8", "c128", "bool"])))
     return parse(text)
 
 
 def results_of(program: Program, arguments: Sequence[Any]) -> list[Any] | type[Exception]:
-    """What the program returns, or raises as it runs."""
+    """The results of the program, or the class of the exception that it raises."""
     try:
         return interpret(program, [*arguments, *program.captured])
     except (IndexError, ValueError) as error:

@@ -1,6 +1,6 @@
-"""How ops with bodies are drawn: bodies are grown like programs, and close over values around.
+"""Samplers of ops with bodies: bodies are generated like programs, and close over outer values.
 
-``bodies(sampler)`` makes the table, given how the ops in a body are drawn.
+``bodies(sampler)`` makes the table, given the sampler of the ops in a body.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autojit.ir.regions.switch import Switch
 from autojit.ir.regions.while_ import While
 from tests.ir.grower import MAX_SIZE, Grower
 
-#: Bodies within bodies, at most.
+#: The most levels of nested bodies.
 DEEPEST = 2
 MOST_OPS = 4
 WITH_BODIES = (BodyOp, CustomJVP)
@@ -30,14 +30,15 @@ FindSampler = Callable[[Declaration], Any]
 
 
 class Inner(Grower):
-    """A body being grown. New values of it are constants, or values around that it closes over."""
+    """A body that is being generated. Its new values are constants, or outer values that it closes
+    over."""
 
     def __init__(self, outer: Grower, inputs: Sequence[Value]) -> None:
         super().__init__(outer.draw, outer.dtypes, outer.min_extent, outer.kinds)
         self.outer = outer
         self.depth = outer.depth + 1
         self.values = list(inputs)
-        self.bound: list[Value] = []  # inputs of the body, for …
+        self.bound: list[Value] = []  # inputs of the body, bound to …
         self.captured: list[Value] = []  # … values around it
         if self.depth == DEEPEST:
             self.kinds = [kind for kind in self.kinds if not isinstance(kind, WITH_BODIES)]
@@ -68,7 +69,7 @@ class Inner(Grower):
 
 
 def _type(grow: Grower, ndim: int = 2) -> Type:
-    """The type of a carry, a row or a result: that of something known, or any."""
+    """The type of a carry, a row or a result: that of a known value, or a random one."""
     known = [v.type for v in grow.values if v.type.ndim <= ndim]
     if known and grow.integer(0, 2):
         return grow.pick(known[-6:])
@@ -108,14 +109,14 @@ def _scan(grow: Grower, kind: Scan, find: FindSampler) -> Value | None:
 
 
 def _while(grow: Grower, kind: While, find: FindSampler) -> Value | None:
-    """It counts to a small number, and may stop earlier."""
+    """The loop counts to a small number, and may stop earlier."""
     types = _types(grow, 2)
     at = grow.integer(0, len(types))
     types.insert(at, INDEX)
     test = Inner(grow, ins := [Value(t) for t in types])
     with building(test.builder):
         most = full(grow.integer(0, 3), INDEX)
-        if grow.flag():  # another number for each element of a batch
+        if grow.flag():  # a different bound for each element of a batch
             most = arithmetic.minimum(test.close_over(INDEX), most)
         held = arithmetic.lt(ins[at], most)
         if arithmetic.lt in test.kinds:
@@ -139,7 +140,7 @@ def _while(grow: Grower, kind: While, find: FindSampler) -> Value | None:
 
 
 def _bound(own: int, *bodies: Inner) -> list[Value]:
-    """The inputs of one body for what all of them close over."""
+    """The inputs of one body for the values that all bodies close over."""
     return [
         v if k == own else Value(v.type) for k, body in enumerate(bodies) for v in body.bound
     ]  # fmt: skip
@@ -172,7 +173,7 @@ def _emit(grow: Grower, kind: Declaration, operands: list[Value], params: dict[s
 
 
 def bodies(find: FindSampler) -> dict[type[Declaration], Any]:
-    """How ops with bodies are drawn, given how the others are."""
+    """Samplers of ops with bodies, given the sampler of the other ops."""
     table: dict[type[Declaration], Any] = {
         Scan: _scan, While: _while, Switch: _switch,
     }  # fmt: skip
@@ -182,11 +183,11 @@ def bodies(find: FindSampler) -> dict[type[Declaration], Any]:
     }
 
 
-#: What an index can be made of.
+#: The type of indices.
 PLACE = Type(np.dtype(np.int64), ())
 
 
 def loop_index(grow: Grower, extent: int) -> Value:
-    """A place along an axis that depends on the index of the loop around."""
+    """An index along an axis that depends on the index of the surrounding loop."""
     assert grow.index is not None
     return arithmetic.remainder(grow.index, full(extent, PLACE))

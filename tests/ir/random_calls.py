@@ -1,6 +1,6 @@
-"""How ops that stand for a program are drawn: bodies like those of loops.
+"""Samplers of ops that stand for a program: bodies like those of loops.
 
-A ``custom_jvp`` has the derivative of its body for a rule, so every test of derivatives applies.
+The rule of a ``custom_jvp`` is the derivative of its body, so every test of derivatives applies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.ir.random_bodies import FindSampler, Inner
 
 
 def _body(grow: Grower, find: FindSampler) -> tuple[Program, list[Value]]:
-    """A body that closes over values, and takes some of those around; and the operands."""
+    """A body that closes over values and takes other outer values as operands; and the operands."""
     operands = [v for v in grow.values if grow.flag()][-2:]
     inputs = [Value(v.type) for v in operands]
     inner = Inner(grow, inputs)
@@ -45,7 +45,7 @@ def _custom_jvp(grow: Grower, kind: CustomJVP, find: FindSampler) -> Value:
 
 
 def _derivative(body: Program) -> Program:
-    """The rule that the body has anyway."""
+    """The derivative that the body has without a rule."""
     wrt = [i for i, t in enumerate(body.in_types) if t.is_inexact]
     made, active = forward(body, wrt)
     n = len(body.outputs)
@@ -67,7 +67,7 @@ def _program(types: list[Any], formula: Any) -> Program:
 
 
 def _regular(c: Value) -> Value:
-    """A number that is far from 0."""
+    """A number that is not close to 0."""
     return c * c + full(2, c.type) if c.dtype.kind == "f" else full(3 + 1j, c.type)
 
 
@@ -103,7 +103,7 @@ def _emit(grow: Grower, kind: Declaration, operands: list[Value], params: dict[s
 
 
 def calls(find: FindSampler) -> dict[type[Declaration], Any]:
-    """How they are drawn, given how the ops in their bodies are."""
+    """Samplers of these ops, given the sampler of the ops in their bodies."""
     table: dict[type[Declaration], Any] = {
         Checkpoint: _checkpoint, CustomJVP: _custom_jvp, LinearSolve: _linear_solve, Root: _root,
     }  # fmt: skip

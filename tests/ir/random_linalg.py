@@ -1,6 +1,6 @@
-"""How the linear algebra ops of random programs are drawn: on matrices that are far from singular.
+"""Samplers of the linear algebra ops of random programs: on matrices that are far from singular.
 
-The functions take a `Grower` (see `random_programs`), which gets values and numbers.
+The functions take a `Grower` (see `random_programs`), from which they get values and numbers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from autojit.ir.ops.linear import iota
 
 
 def regular(grow: Any, *, graded: bool = False) -> Any:
-    """Matrices far from singular: bounded elements, none of them NaN, and a large diagonal.
+    """Matrices far from singular: bounded elements without NaN, and a large diagonal.
 
-    If graded, the diagonal's elements differ, and so do eigenvalues and singular values.
+    If graded, the elements of the diagonal are distinct, and so are eigenvalues and singular
+    values.
     """
     x = grow.value("f", min_ndim=2)
     if x is None:
@@ -37,7 +38,7 @@ def regular(grow: Any, *, graded: bool = False) -> Any:
 
 
 def tall(grow: Any, a: Any) -> Any:
-    """Perhaps with more rows."""
+    """The matrix, perhaps with more rows."""
     return move.concatenate(a, a * 0.5, axis=a.type.ndim - 2) if a and grow.flag() else a
 
 
@@ -46,7 +47,7 @@ def eigh(grow: Any, kind: spectral.Eigh) -> Any:
     if a is None:
         return None
     values, vectors = kind(factorizations.symmetrised(a), lower=grow.flag())
-    # The sign of a vector is nobody's promise.
+    # The sign of a vector is unspecified.
     return values if grow.flag() else vectors * vectors
 
 
@@ -107,7 +108,7 @@ def permutation(grow: Any, kind: factorizations.Permutation) -> Any:
 
 
 def argsort(grow: Any, kind: Any) -> Any:
-    """Of numbers that are known exactly: what is nearly equal may be rounded in either order."""
+    """Sort numbers that are known exactly: rounding could change the order of nearly equal ones."""
     shape = (*grow.shape()[:1], grow.integer(1, 3))
     dtype = np.dtype(np.float64 if grow.flag() else np.int64)
     numbers = iota(axis=len(shape) - 1, dtype=dtype, shape=shape)
@@ -121,7 +122,8 @@ def order_statistics(grow: Any, kind: order.OrderStatistics) -> Any:
 
 
 def eig(grow: Any, kind: spectral.Eig) -> Any:
-    """The values alone, real parts: vectors have signs, and pairs an order, of their own."""
+    """Only the real parts of the values: the signs of vectors, and the order of pairs, are
+    unspecified."""
     a = regular(grow, graded=True)
     if a is None:
         return None

@@ -1,8 +1,8 @@
-"""Random programs, grown from the declarations: a hypothesis strategy.
+"""Random programs, generated from the declarations: a hypothesis strategy.
 
-`programs()` draws an op, finds or makes operands that it takes, draws its parameters, and goes on.
-How parameters are drawn is said once for each family (`SAMPLERS`), so that an op of a known family
-takes part without being named here, and `test_every_op_is_sampled` finds a family that is missing.
+`programs()` draws an op, finds or makes operands for it, draws its parameters, and repeats this.
+The sampler of parameters is given once per family (`SAMPLERS`). So an op of a known family takes
+part without being named here, and `test_every_op_is_sampled` finds missing families.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from tests.sampling import share
 
 __all__ = ["DTYPES", "Grower", "arguments_for", "assert_same_results", "programs", "sampler"]
 
-#: Where a difference of rounding can be seen as one of values: at a step, in the derivative at a
-#: kink, and by the sign of a zero on a branch cut (of complex numbers, but for arctan2).
+#: Ops that can turn a rounding difference into a different value: at a step, in the derivative at a
+#: kink, and by the sign of a zero on a branch cut (of complex numbers, except for arctan2).
 STEPS = {"floor", "ceil", "trunc", "rint", "sign", "floor_divide", "remainder", "fmod", "copysign"}
 KINKS = {"abs", "maximum", "minimum", "fmax", "fmin", "max", "min"}
 CUTS = {"arctan2", "sqrt", "log", "power"}
 
 Sampler = Callable[[Grower, Any], Value | None]
 
-#: How many random programs a test runs, always the same ones; and what else is random in it.
+#: The number of random programs per test, which are always the same, and other random choices.
 EXAMPLES = settings(
     max_examples=share(150),
     derandomize=True,
@@ -58,7 +58,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def elementwise(grow: Grower, kind: Elementwise) -> Value | None:
-    # Integers to negative powers raise, and shifts by more than the width are undefined.
+    # Negative integer powers raise, and shifts by more than the width are undefined.
     kinds = kind.kinds if kind is not arithmetic.power else "fc"
     first = grow.value(kinds)
     if first is None:
@@ -77,7 +77,7 @@ def select(grow: Grower, kind: Select) -> Value | None:
 def convert(grow: Grower, kind: Convert) -> Value | None:
     x = grow.value()
     assert x is not None
-    # A float outside of an integer's range converts to whatever the machine gives.
+    # The conversion of a float outside of an integer's range depends on the machine.
     dtypes = [d for d in grow.dtypes if not x.type.is_inexact or d.kind not in "iu"]
     return kind(x, dtype=grow.pick(dtypes)) if dtypes else None
 
@@ -93,7 +93,7 @@ def ensure(grow: Grower, kind: Ensure) -> Value | None:
     x = grow.value(kind.kinds)
     if x is None:
         return None
-    holds = arithmetic.bitwise_or(arithmetic.eq(x, x), arithmetic.ne(x, x))  # of NaN too
+    holds = arithmetic.bitwise_or(arithmetic.eq(x, x), arithmetic.ne(x, x))  # also for NaN
     return kind(x, holds, failure="overflow")
 
 
@@ -189,7 +189,7 @@ def dot(grow: Grower, kind: Dot) -> Value | None:
     axes = grow.permutation(range(a.type.ndim))
     cut = sorted((grow.integer(0, len(axes)), grow.integer(0, len(axes))))
     ca, ba = axes[: cut[0]], axes[cut[0] : cut[1]]
-    # The axes of b: those that it shares with a, and perhaps one of its own, in any order.
+    # The axes of b: the axes shared with a, and perhaps one more, in any order.
     shared: list[int | None] = [*ca, *ba, *([None] if grow.flag() else [])]
     order = [shared[i] for i in grow.permutation(range(len(shared)))]
     b = grow.like(a.type.with_shape(tuple(2 if i is None else a.shape[i] for i in order)))
@@ -200,7 +200,7 @@ def dot(grow: Grower, kind: Dot) -> Value | None:
 
 
 def indices(grow: Grower, extents: Sequence[int]) -> list[Value]:
-    """Index arrays of one shape, one an extent, within bounds."""
+    """Index arrays of one shape, one per extent, within bounds."""
     if grow.index is not None and grow.flag():
         return [loop_index(grow, n) for n in extents]
     shape = (grow.integer(0, 3), *([2] if grow.flag() else []))
@@ -257,7 +257,7 @@ def at_indices(grow: Grower, kind: Scatter | AddAt) -> Value | None:
     return kind(x, updates, *places, axes=axes)
 
 
-#: How an op of a family is drawn; the nearest base class of a declaration counts.
+#: The samplers of families; the nearest base class of a declaration counts.
 SAMPLERS: dict[type[Declaration], Sampler] = {
     Elementwise: elementwise,
     Select: select,
@@ -287,8 +287,9 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
 
 
 def sampler(kind: Declaration) -> Sampler | None:
-    """How an op is drawn.  Special functions are not: they have rows in tests/samples/special.py,
-    some derivatives of theirs are refused, and so are all of them on a GPU."""
+    """The sampler of an op. Special functions have none: they have rows in
+    tests/samples/special.py, some of their derivatives are refused, and on a GPU all of them
+    are."""
     if isinstance(kind, External) or kind is whole_number:
         return None
     return next((SAMPLERS[c] for c in type(kind).__mro__ if c in SAMPLERS), None)
@@ -309,9 +310,10 @@ def programs(
     min_extent: int = 0,
     inexact_outputs: bool = False,
 ) -> Program:
-    """Programs of ops that `kinds` accepts, on inputs of those dtypes; at least one output.
+    """Programs of ops that `kinds` accepts, with inputs of the given dtypes and at least one
+    output.
 
-    The bodies of ops hold what `inside` accepts, by default the same ops.
+    The bodies of ops contain ops that `inside` accepts, by default the same ops.
     """
     sampled = [kind for kind in REGISTRY.values() if kinds(kind) and sampler(kind)]
     inner = [kind for kind in REGISTRY.values() if (inside or kinds)(kind) and sampler(kind)]
@@ -335,7 +337,7 @@ def arguments_for(
     high: float = 2,
     special: float = 0,
 ) -> list[Any]:
-    """Random arrays for the inputs; a share of the floats are zeros, ones, infinities, NaN."""
+    """Random arrays for the inputs; a share of the floats are zeros, ones, infinities and NaN."""
     return [_array(type, rng, low, high, special) for type in program.in_types]
 
 
@@ -361,7 +363,7 @@ def _array(type: Type, rng: np.random.Generator, low: float, high: float, specia
 
 
 def assert_same_results(before: Program, after: Program, arguments: Sequence[Any]) -> None:
-    """Both programs give the same, to rounding, with the same NaN and infinities."""
+    """Both programs give the same results up to rounding, with the same NaN and infinities."""
     assert after.out_types == before.out_types
     results = zip(interpret(before, arguments), interpret(after, arguments), strict=True)
     for position, (want, got) in enumerate(results):

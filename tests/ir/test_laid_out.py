@@ -1,4 +1,5 @@
-"""Programs for arrays whose axes lie in another order: the same values, and no transposes."""
+"""Programs for arrays whose axes are stored in another order: the same values, and no
+transposes."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ X = np.arange(24.0).reshape(2, 3, 4) + 1.0
 
 
 def results(f: Any, arrays: list[np.ndarray], orders: tuple[Order | None, ...]) -> tuple[Any, Any]:
-    """What a function gives, and what its program does for transposes of the arrays."""
+    """The results of a function, and those of its program for transposed arrays."""
     program = autojit.trace(f)(*arrays)
     return program, compared(program, arrays, orders)
 
@@ -65,7 +66,7 @@ def test_operations_follow_the_order(name: str, order: Order) -> None:
     assert all(op.result.type.size < 24 for op in moves)
 
 
-#: Not the same function of places: they know where an element is.
+#: Operations that depend on the order of the axes, so they read the transpose.
 PLACED = {
     "reshape": lambda x: x.reshape(6, 4) * 2.0,
     "cumulative sum": lambda x: np.cumsum(x, axis=1),

@@ -29,7 +29,7 @@ def test_every_op_is_sampled() -> None:
         for kind in REGISTRY.values()
         if sampler(kind) is None and not isinstance(kind, External) and kind is not whole_number
     ]
-    # What has no forward mode would fail most tests; a callback calls Python.
+    # Ops without forward mode would fail most tests, and a callback calls Python.
     never = ["callback", "custom_linear", "custom_vjp"]
     assert sorted(missing) == never, "say in SAMPLERS how they are drawn"
 

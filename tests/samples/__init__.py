@@ -1,10 +1,10 @@
-"""The table of samples: every NumPy function and op that is covered, with arguments.
+"""The table of samples: every covered NumPy function and op, with arguments.
 
-A row holds a function in plain NumPy and how its arguments are drawn.  Tests take from it values,
-first and second derivatives, both modes, batching, and every target; whoever adds an op or a
-function adds a row here, and `test_ops.py` says so if it is forgotten.
+A row holds a function in plain NumPy, and how its arguments are drawn. Tests use it for values,
+first and second derivatives, both modes, batching, and every target. Whoever adds an op or a
+function adds a row here; `test_ops.py` reports a missing row.
 
-Domains keep away from kinks and poles, so that central differences mean something.
+Domains exclude kinks and poles, so that central differences are meaningful.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.samples.kinds import Draw, Sample, flags, moved, real, whole
 
 
 def item(name: str, index: Any, *arguments: Draw) -> Sample:
-    """``x[index] = v`` in a copy of x; what comes after x and v are indices."""
+    """``x[index] = v`` in a copy of x; the arguments after x and v are indices."""
 
     def function(x: Any, v: Any, *places: Any) -> Any:
         y = np.copy(x)
@@ -22,7 +22,7 @@ def item(name: str, index: Any, *arguments: Draw) -> Sample:
 
 
 def written(name: str, write: Callable[..., Any], *arguments: Draw) -> Sample:
-    """Something written into a copy of x."""
+    """A function that writes into a copy of x."""
 
     def function(x: Any, *others: Any) -> Any:
         y = np.copy(x)

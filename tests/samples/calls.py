@@ -1,4 +1,4 @@
-"""Functions with rules of the user's, and solutions of equations."""
+"""Functions with user-defined rules, and solutions of equations."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ CALLS = [
     Sample("checkpoint", checkpoint(lambda x: np.sin(np.exp(x))), (real(3),)),
     Sample("linear_solve", _diagonal_system, (positive(3), real(3))),
     Sample("root", _square_root, (positive(3),)),
-    # A derivative by it is refused.
+    # Its derivative is refused.
     Sample("whole number", without_derivative, (real(3),), order=0),
 ]

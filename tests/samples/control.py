@@ -17,7 +17,7 @@ def _recurrence(x: Any, rows: Any) -> Any:
 
 
 def _stack_of_carries(x: Any, rows: Any) -> Any:
-    """A carry that passes through, two that change places, an integer and a result of each."""
+    """A carry that is unchanged, two that are swapped, an integer carry, and a result of each."""
 
     def body(state: Any, row: Any) -> Any:
         a, b, count, fixed = state
@@ -39,7 +39,7 @@ def _powers(x: Any) -> Any:
 
 
 def _until_small(x: Any) -> Any:
-    """The number of steps depends on the argument, and so does what they divide by."""
+    """The argument determines the number of steps and the divisor."""
     return while_loop(lambda c: np.sum(c * c) > 0.3, lambda c: c / (1.3 + x * x), x)
 
 

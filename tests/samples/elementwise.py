@@ -1,4 +1,4 @@
-"""Functions that compute element by element."""
+"""Functions that compute each element separately."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.samples.kinds import Draw, Sample, complexes, real
 
 
 def parts(z: Any) -> Any:
-    """Complex numbers as real ones, which differences take."""
+    """Complex numbers as real ones, for differences."""
     return z.real, z.imag
 
 

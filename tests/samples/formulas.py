@@ -1,4 +1,4 @@
-"""Functions that are formulas of others."""
+"""Functions that are formulas of other functions."""
 
 from __future__ import annotations
 

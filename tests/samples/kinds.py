@@ -1,4 +1,4 @@
-"""What a row of the table is, how arguments are drawn, and kinds of rows."""
+"""Rows of the table, samplers of arguments, and kinds of rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Sample:
 
     ``torch``        the same function of torch tensors, given the module: ``lambda t, x: t.exp(x)``
     ``holomorphic``  NumPy evaluates it for complex arguments too, so a complex step differentiates
-    ``order``        how often it is differentiable (0: its result is whole or a truth value)
+    ``order``        how often it is differentiable (0: the results are integers or bools)
     """
 
     name: str
@@ -36,7 +36,7 @@ class Sample:
 
 
 def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Draw:
-    """Floats at least 0.05 away from whole numbers, where much has its kinks."""
+    """Floats at least 0.05 away from integers, where many functions have kinks."""
 
     def draw(rng: np.random.Generator) -> Any:
         x = rng.uniform(low, high, shape)
@@ -55,7 +55,7 @@ def unit(*shape: int) -> Draw:
 
 
 def distinct(*shape: int) -> Draw:
-    """Floats at least 0.2 apart, so that extremes are settled."""
+    """Floats at least 0.2 apart, so that extremes are unambiguous."""
     size = int(np.prod(shape))
     return lambda rng: (rng.permutation(size) * 0.3 - 1 + rng.uniform(0, 0.1, size)).reshape(shape)
 
@@ -97,17 +97,17 @@ def binary(
 
 
 def step(name: str, function: Any, *arguments: Draw) -> Sample:
-    """A function whose results are whole numbers or truth values."""
+    """A function whose results are integers or bools."""
     return Sample(name, function, arguments, order=0)
 
 
 def moved(name: str, function: Any, *arguments: Draw) -> Sample:
-    """Elements that change place: linear, and the same for complex numbers."""
+    """A function that moves elements: linear, and the same for complex numbers."""
     return Sample(name, function, arguments or (real(3, 4),), holomorphic=True)
 
 
 H = {"holomorphic": True}
-#: Its value is a step but its type is a float: the derivative is zero.
+#: A step function whose result is a float: the derivative is zero.
 FLAT = {"order": 1}
 
 

@@ -54,7 +54,7 @@ def graded(*shape: int) -> Draw:
 
 
 def _even(values: Any, vectors: Any) -> Any:
-    """What does not change with the signs of the vectors."""
+    """A combination that does not change with the signs of the vectors."""
     return values, vectors * vectors, vectors[..., :1, :] * vectors
 
 
@@ -68,22 +68,22 @@ def _logarithm(a: Any) -> Any:
 
 
 def both(*shape: int) -> tuple[Draw, Draw]:
-    """The parts of complex matrices far from singular."""
+    """The real and imaginary parts of complex matrices far from singular."""
     return graded(*shape), real(*shape, low=-0.5, high=0.5)
 
 
 def _parts(*arrays: Any) -> tuple[Any, ...]:
-    """Complex results as real ones, which differences take."""
+    """Complex results as real ones, for differences."""
     return tuple(part for a in arrays for part in (np.real(a), np.imag(a)))
 
 
 def _projectors(v: Any) -> Any:
-    """What does not change with the phases of columns."""
+    """A combination that does not change with the phases of columns."""
     return v[..., :, None, :] * np.conj(v)[..., None, :, :]
 
 
 def _complex(name: str, function: Any, *shape: int, **kwargs: Any) -> Sample:
-    """A function of complex matrices, by their parts."""
+    """A function of complex matrices, given by their parts."""
     return Sample(f"{name}, complex", lambda a, b: _parts(*function(a + 1j * b)),
                   both(*(shape or (3, 3))), **kwargs)  # fmt: skip
 
@@ -254,6 +254,6 @@ FACTORS = [
         ("vector_norm of rows", lambda a: np.linalg.vector_norm(a, axis=1, ord=3)),
     )),
     Sample("scipy inv", linalg.inv, (regular(3, 3),)),
-    # SciPy's is in double precision.
+    # SciPy's result is in double precision.
     Sample("scipy det", lambda a: linalg.det(a).astype(a.dtype), (regular(3, 3),)),
 ]  # fmt: skip

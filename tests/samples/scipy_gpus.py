@@ -1,4 +1,4 @@
-"""A sample call of each covered function of SciPy's that no row of the other tables is named for.
+"""A sample call of each covered SciPy function that no row of the other tables is named after.
 
 The names are those of `autojit.cli.coverage.evidence.ARGUMENTS`.
 """

@@ -20,7 +20,7 @@ SPARSE = sparse.csr_array(np.where(abs(N) > 0.1, N, 0) + 2 * np.eye(12))
 BIG = _rng.standard_normal(12)
 
 
-#: Two pairs of complex eigenvalues; a symmetric matrix whose factors have a block of two rows.
+#: Two pairs of complex eigenvalues; a symmetric matrix with a 2 x 2 block in its factors.
 TURNING = np.array([[1, 2, 0.5, 0.3], [-3, 1.2, 0.7, 0.2], [0.4, 0.1, -2, 1.5], [0.6, 0.8, -1, -2]])
 SADDLE = np.array([[0.1, 3, 0.5, 0.2], [3, 0.2, 0.4, 1], [0.5, 0.4, 2, 0.3], [0.2, 1, 0.3, -1]])
 
@@ -32,7 +32,7 @@ def _riccati(solve, **more):
     return lambda a, b, q, r: solve(a, b, q + q.T, r + r.T, **{k: v * b for k, v in more.items()})
 
 
-#: What is summed is a number that does not depend on the signs of eigenvectors.
+#: The summed numbers do not depend on the signs of eigenvectors.
 def _pairs(result):
     return [result[0], np.abs(result[1])]
 
@@ -41,7 +41,7 @@ def _ordered(aa, bb, alpha, beta, q, z):
     return (*map(np.abs, (aa, bb)), alpha / beta, *map(np.abs, (q, z)))
 
 
-#: What is fixed of factors: the first columns of q, and the space of the others.
+#: The unique parts of factors: the first columns of q, and the space of the others.
 def _fixed(factors):
     q, r = factors
     k = min(r.shape)

@@ -1,7 +1,7 @@
-"""What a row of the tables of SciPy's functions is.
+"""The rows of the tables of SciPy's functions.
 
-Its function is plain SciPy, by SciPy's own names: with plain arguments it is the witness, and with
-traced ones autojit answers.
+The function of a row is plain SciPy, by SciPy's own names: with plain arguments it gives the
+reference, and with traced ones autojit's result.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Row:
-    """One row; the other fields say what is known of its accuracy.
+    """One row; the other fields describe its accuracy.
 
     ``rtol``, ``atol``  how far values may differ from SciPy's
     ``dtol``            how far forward derivatives may differ from differences
     ``compiled``        whether it is compiled as well
-    ``flat``            its differences are no derivatives: it has jumps
+    ``flat``            its differences are no derivatives, because it has jumps
     """
 
     name: str
@@ -34,7 +34,7 @@ class Row:
 
 
 def row(name: str, function: Callable[..., Any], *arguments: Any, **settings: Any) -> Row:
-    """A row of arrays; whole numbers become floats."""
+    """A row of arrays; integers become floats."""
     arrays = [np.asarray(a) for a in arguments]
     floats = tuple(a if a.dtype.kind == "c" else a.astype(float) for a in arrays)
     return Row(name, function, floats, **settings)

@@ -126,7 +126,7 @@ _COMB = [[-1.0, 0.3], [0.2, -0.4]]
 
 
 def _parts(f):
-    """Real and imaginary parts of roots, in an order that does not depend on how they are found."""
+    """The real and imaginary parts of roots, in an order that does not depend on the algorithm."""
     return lambda *a: [np.poly(r).real if np.ndim(r) else r for r in f(*a)]
 
 
@@ -214,7 +214,7 @@ DESIGNS = [
     row("order_filter", lambda x: signal.order_filter(x, np.ones((3, 3)), 2), IMAGE),
 ]  # fmt: skip
 
-#: What needs ``np.fft``.
+#: Functions that need ``np.fft``.
 FOURIER = [
     *(row(f"{f.__name__} {n}", lambda a, d, m, o, b, f=f: f(a, d, m, o, b), X[:n], 0.13, 0.7, 0.1,
           0.2) for f in (fft.fht, fft.ifht) for n in (8, 9)),

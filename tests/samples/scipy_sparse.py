@@ -1,4 +1,4 @@
-"""Rows of sparse matrices: known ones with traced operands, and those made of traced values."""
+"""Rows of sparse matrices: known ones with traced operands, and ones built from traced values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ D = np.abs(X) + 1
 FULL = _rng.standard_normal((8, 8)) * (_rng.random((8, 8)) < 0.4) + 3 * np.eye(8)
 MATRIX, ARRAY = sparse.csr_matrix(FULL), sparse.csr_array(FULL)
 PLACES = np.array([0, 0, 1, 1, 2, 2, 0, 1])
-#: More rows than are solved as a full matrix.
+#: More rows than are solved as a dense matrix.
 LARGE = sparse.diags_array([1.0, 4.0, -1.5], offsets=[-3, 0, 1], shape=(70, 70)).tocsc()
 FACTORS, SOLVE = solvers.splu(LARGE), solvers.factorized(LARGE)
 RIGHT = _rng.standard_normal(70)

@@ -1,5 +1,5 @@
-"""Rows of what ``scipy.special`` writes in Python: derivatives of Bessel functions, Legendre's
-functions, quadratures."""
+"""Rows of the functions that ``scipy.special`` writes in Python: derivatives of Bessel functions,
+Legendre's functions, quadratures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorted values, medians and quantiles, places in tables, sums by label."""
+"""Sorted values, medians and quantiles, searches in tables, sums by label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of scipy.special, at the points of `special_points`, a family in each row."""
+"""Functions of scipy.special, at the points of `special_points`, one family per row."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from autojit.ir.special.external import EXTERNALS, unknown
 from tests.samples.kinds import Draw, Sample, complexes, constant, positive, real
 from tests.samples.special_points import POINTS
 
-#: Functions that have a first derivative only, and those that are constant between steps.
+#: Functions that have only a first derivative, and functions that are constant between steps.
 ONCE = {"nctdtr", "nctdtrit", "ncfdtr", "ncfdtri", "smirnov", "smirnovi"}
-#: SciPy's values of these have but some seven digits, so differences say nothing.
+#: SciPy's values of these are accurate to only seven digits, so differences are useless.
 ROUGH = {"itairy", "fdtridfd", "chndtrinc", "stdtridf", "nctdtrinc", "ncfdtrinc"}
-#: Of real numbers, whose derivative is 0 or refused.
+#: Functions of real numbers whose derivative is 0 or refused.
 FLAT = {"gammasgn", "round"}
 
 _REFUSED = {
@@ -31,13 +31,13 @@ def several(result: Any) -> list[Any]:
 
 
 def differentiable(name: str) -> list[int]:
-    """The positions of the arguments that a function is differentiated by."""
+    """The positions of the arguments with respect to which a function is differentiated."""
     refused = _REFUSED.get(name, set())
     return [i for i, a in enumerate(POINTS[name]) if type(a[0]) is float and i not in refused]
 
 
 def family(name: str, members: list[str], order: int = 2) -> Sample:
-    """One function of all that the members are differentiated by, with all of their results."""
+    """A function of all differentiable arguments of the members, with all their results."""
     draws: list[Draw] = []
     for member in members:
         draws += [constant(*POINTS[member][i]) for i in differentiable(member)]
@@ -65,7 +65,7 @@ def _families() -> list[Sample]:
 
 
 def _values_only(x: Any) -> Any:
-    """The functions that have no derivative, and those that are rough, as steps."""
+    """The functions without a derivative, and the inaccurate ones, as step functions."""
     from autojit.scipy import special as ours
 
     results = []
@@ -105,7 +105,7 @@ def _of_gamma(z: Any) -> Any:
 def _of_several(x: Any) -> Any:
     from autojit.scipy import special as ours
 
-    x = x * np.ones(2)  # float64: where an order is an integer, SciPy's dtypes are a mixture
+    x = x * np.ones(2)  # float64: with integer orders, SciPy's result dtypes vary
     return (
         ours.zeta(x + 1), ours.zeta(x + 1, x), ours.polygamma(np.array([1, 3]), x),
         ours.spherical_jn(2, x), ours.spherical_yn(0, x), ours.spherical_in(1, x),

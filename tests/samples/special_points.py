@@ -1,14 +1,14 @@
-"""Where functions of scipy.special are tested: arguments by name, away from poles and kinks.
+"""The points at which functions of scipy.special are tested, by name, away from poles and kinks.
 
-Whole numbers are orders, by which nothing is differentiated; ``None`` in the place of a number is
-not meant, each argument has as many values as the first one.
+Integers are orders, by which nothing is differentiated. Each argument has as many values as the
+first one.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-#: The arguments of each function: a list of values each; lists of ints are orders.
+#: The arguments of each function, each a list of values; lists of ints are orders.
 POINTS: dict[str, list[Any]] = {
     # gamma and beta
     "gammaln": [[0.7, 3.4]], "loggamma": [[0.7, 3.4]], "gamma": [[0.7, -1.4]],

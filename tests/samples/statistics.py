@@ -133,7 +133,7 @@ PARTS = [
            (complexes(4),), **H),
 ]  # fmt: skip
 
-#: Functions that are formulas of others, which may not be covered.
+#: Functions that are formulas of other functions, which may not be covered.
 NEEDS = {np.roots: np.linalg.eigvals, np.i0: scipy.special.i0}
 
 

@@ -1,4 +1,4 @@
-"""Functions whose results are whole numbers or truth values."""
+"""Functions whose results are integers or bools."""
 
 from __future__ import annotations
 

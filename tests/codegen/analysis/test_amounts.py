@@ -54,17 +54,17 @@ def amounts(f: Any, *args: Any) -> tuple[int, int, int]:
         # each multiply-add is two operations
         (lambda a, b: a @ b, (A, np.ones((400, 50))), 2 * 300 * 400 * 50,
          8 * (300 * 400 + 400 * 50), 8 * 300 * 50),
-        # 20 columns of the one, 20 rows of the other
+        # 20 columns of one operand, 20 rows of the other
         (lambda a, b: a[:, :20] @ b[::2], (A, B), 2 * 300 * 20 * 50,
          8 * (300 * 20 + 20 * 50), 8 * 300 * 50),
-        # a complex product is four products, and two sums, and two more that add it up
+        # a complex product is four products and two sums, and two more sums to accumulate it
         (lambda a, b: a @ b, (B + 0j, B.T + 0j), 8 * 40 * 50 * 40, 16 * 2 * 40 * 50, 16 * 40 * 40),
-        # a quotient of each element by one that lies elsewhere: the array is read once
+        # a quotient of two elements at different places: the array is read once
         (lambda a: a / a.T, (np.ones((50, 50)),), 50 * 50, 8 * 50 * 50, 8 * 50 * 50),
-        # numbers that are moved, and whole numbers, are no operations on floats
+        # moves, and operations on integers, are not floating-point operations
         (lambda x: x[::-1], (X,), 0, 8000, 8000),
         (lambda n: n + 1, (np.arange(10),), 0, 80, 80),
-        # a product and a sum a step
+        # a product and a sum per step
         (scanned, (X,), 2 * 1000, 8000, 8000),
     ],
 )  # fmt: skip
@@ -73,7 +73,7 @@ def test_counted_by_hand(f: Any, args: Any, flops: int, read: int, written: int)
 
 
 def test_tasks_are_no_work() -> None:
-    """Cut into tasks, a loop has the same operations, but for the sums of tasks' results."""
+    """A loop divided into tasks has the same operations, except for combining the tasks' sums."""
     flops, read, written = amounts(lambda x: np.exp(x) * 2, np.ones(10**6))
     assert (flops, read, written) == (2 * 10**6, 8 * 10**6, 8 * 10**6)
 

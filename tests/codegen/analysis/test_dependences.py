@@ -1,4 +1,5 @@
-"""Dependences against brute force: small loops are run element by element, and orders compared."""
+"""Compares dependences with brute force: runs small loops element by element and compares
+orders."""
 
 from __future__ import annotations
 
@@ -37,15 +38,15 @@ from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import at, buffer, copied, loop, scalar
 
 X, Y = buffer("x", 99), buffer("y", 99)
-#: In the memory of y.
+#: Shares the memory of y.
 OVER = Buffer("over", "f64", 99, "temp", over=Y)
 SEEDS = range(1500)
-#: Of the transformations of plain loops that are right, this part at least is found to be.
+#: At least this share of the legal transformations of plain loops is recognised as legal.
 SHARE = 0.6
 
 
 class Event(NamedTuple):
-    """Elements that a statement may touch where variables have some values."""
+    """The elements that a statement may touch for given values of the variables."""
 
     name: tuple[Any, ...]
     memory: str
@@ -56,7 +57,8 @@ class Event(NamedTuple):
 
 
 def run(body: list[Any], values: Mapping[Var, int], names: Mapping[Var, str]) -> Iterator[Event]:
-    """What statements do, in their order.  A computed place may be any, and a guard may hold."""
+    """Yield the events of statements in their order. Computed places may be anywhere; guards may
+    hold."""
     for s in body:
         if isinstance(s, Loop):
             for value in range(s.start, s.stop):
@@ -84,7 +86,7 @@ def conflicts(a: Event, b: Event) -> bool:
 
 
 def keeps_order(before: list[Event], after: list[Event]) -> bool:
-    """Whether events that conflict come in one order in both lists."""
+    """Whether conflicting events have the same order in both lists."""
     place = {e.name: k for k, e in enumerate(after)}
     assert len(place) == len(before) == len(after)
     return all(
@@ -96,12 +98,12 @@ def keeps_order(before: list[Event], after: list[Event]) -> bool:
 
 
 class Draw:
-    """Loops drawn at random; ``plain`` ones have linear indices of single elements."""
+    """Random loops; ``plain`` ones have linear indices of single elements."""
 
     def __init__(self, seed: int, *, plain: bool = False) -> None:
         self.random = Random(seed)
         self.plain = plain
-        #: A variable of a loop around, and those of the loops that are drawn.
+        #: A variable of an outer loop, and the variables of the random loops.
         self.outside = Var(3)
 
     def index(self, variables: list[Var]) -> Affine:
@@ -151,7 +153,7 @@ class Draw:
 
 
 def names_of(*loops: Loop) -> dict[Var, str]:
-    """Names for variables, by their depth."""
+    """Names for variables, by their nesting depth."""
     found = {}
     for s in loops:
         depth, inner = 0, [s]
@@ -188,7 +190,7 @@ def id_of(event: Event) -> int:
 def _pairs(
     drawn: Loop, values: dict[Var, int], names: dict[Var, str]
 ) -> Iterator[tuple[Event, Event, int]]:
-    """Events of different iterations that touch one element, the earlier one first."""
+    """Events of different iterations that touch the same element, the earlier one first."""
     each = [
         list(run(drawn.body, {**values, drawn.var: n}, names))
         for n in range(drawn.start, drawn.stop)
@@ -231,7 +233,7 @@ def test_loops_that_are_split_keep_the_order() -> None:
     for number in SEEDS:
         draw = Draw(number, plain=number % 2 == 0)
         drawn = draw.loop([], number % 2, 4)
-        if number % 3:  # at a place, or any statements apart from the others
+        if number % 3:  # split at one place; else separate arbitrary statements
             cut = draw.random.randrange(len(drawn.body) + 1)
             parts = drawn.body[:cut], drawn.body[cut:]
         else:

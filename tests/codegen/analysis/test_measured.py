@@ -1,4 +1,4 @@
-"""The parts of a loop program whose time can be taken."""
+"""The parts of a loop program that can be timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of scalars where conditions are false."""
+"""Known values of scalars when conditions are false."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.traversal import defined, ranges, walk
 from autojit.codegen.loop_text.parse import parse_loops
 
-#: The task computes s1 again; "{again}" is what it is there.
+#: The task computes s1 again, by the statement "{again}".
 TEXT = """loops tasks:
   input x: f64[20]
   output y: f64[20]

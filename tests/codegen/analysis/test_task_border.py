@@ -1,4 +1,4 @@
-"""Tasks and what is around them: nothing is taken from memory that another function has."""
+"""Tasks and the code around them: no task uses memory that belongs to another function."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def weighed(y: Any) -> Any:
-    """A number to which every element contributes in its own way."""
+    """A number to which every element contributes differently."""
     weights = np.sin(1.7 * np.arange(np.size(y))).reshape(np.shape(y))
     return np.sum(np.sin(3.0 * y + weights) * weights)
 
 
-#: A checkpoint by itself, with reductions before and after it, and for each of several arrays.
+#: A checkpoint alone, with reductions before and after it, and mapped over several arrays.
 USES: dict[str, Callable[[Function], Function]] = {
     "alone": lambda f: lambda x: weighed(checkpoint(f)(x)),
     "between reductions": lambda f: (
@@ -109,7 +109,7 @@ CASES = [
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize(("name", "use"), CASES)
 def test_checkpoints_of_small_arrays_in_tasks(name: str, use: str) -> None:
-    """Whatever is cut, blocked and kept where: small arrays show what large ones do."""
+    """Small arrays, with all loops divided and blocked, cover the cases that large arrays have."""
     f = USES[use](FUNCTIONS[name])
     with Thresholds(
         {
@@ -123,8 +123,8 @@ def test_checkpoints_of_small_arrays_in_tasks(name: str, use: str) -> None:
         agrees(grad(f), array(*rng.integers(2, 12, 2)))
 
 
-#: Where usual thresholds cut loops.  Without a border, memory of other functions was read: results
-#: were NaN, infinite or wrong, or a scalar was not known there.
+#: Cases that the usual thresholds divide into tasks. Without an analysis of task borders, tasks
+#: read memory of other functions: results were NaN, infinite or wrong, or a scalar was undefined.
 LARGE: list[tuple[str, tuple[int, int]]] = [
     ("maxima of columns", (2050, 8)),
     ("batch norm", (3000, 16)),
@@ -162,7 +162,7 @@ def test_scalars_of_earlier_reductions_are_handed_to_tasks() -> None:
 
 
 def test_a_loop_that_is_written_out_is_counted_as_tasks_share_it() -> None:
-    """Each task would have summed all of it."""
+    """Otherwise each task would have summed the whole loop."""
     thresholds = {
         "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
         "codegen.loop_passes.tasks.task_cost.WORK_OF_TASK": 1e-6,

@@ -1,4 +1,4 @@
-"""The verifier of loops: each kind of mistake is found, and told with the text."""
+"""The verifier of loops finds each kind of mistake, and reports it with the text."""
 
 from __future__ import annotations
 
@@ -237,13 +237,14 @@ def test_temporaries_are_written_by_an_earlier_step() -> None:
 
 
 def guarded(source: Buffer) -> list[Any]:
-    """A read of the first element where a condition holds, which nobody knows."""
+    """Read the first element under a condition whose value is unknown."""
     test, x = scalar("bool"), scalar()
     return [number(True, test), Load(x, source, at(0), test), Store(Y, at(0), x)]
 
 
 def test_guarded_reads_of_what_is_written_in_the_same_step_of_a_loop_are_right() -> None:
-    """A loop with a condition may run no step, and what it writes is not written afterwards."""
+    """A loop with a condition may run no step, so its writes do not count as writes after the
+    loop."""
 
     def repeated(body: list[Any]) -> Kernel:
         test = scalar("bool")
@@ -290,7 +291,7 @@ def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_elements_that_are_written_are_found_in_any_form() -> None:
-    """The diagonal of rows, every other element, and what several loops have written together."""
+    """The diagonal of rows, every other element, and elements that several loops write together."""
     t = buffer("t", 32)
     row = loop(COLUMN, copied(X, at(COLUMN), t, at((4, ROW), COLUMN)))
     diagonal = loop(Var(4), [])

@@ -1,10 +1,11 @@
-"""The table of samples on a GPU, values and gradients, twice in memory that holds NaN before.
+"""Runs the table of samples on a GPU, values and gradients, twice, in memory that contains NaN
+before.
 
     python -m tests.codegen.cuda.check_samples [SECONDS]
 
-For a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs in the simulator. It begins no new
-sample after so many seconds (400). What is refused is counted; the exit status is 1 if a result is
-wrong.
+This is for a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs in the simulator. It begins
+no new sample after that many seconds (400). Refused programs are counted; the exit status is 1 if a
+result is wrong.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tests.samples import SAMPLES, Sample
 
 
 def programs(sample: Sample) -> list[tuple[str, Callable[[], Program], list[Any]]]:
-    """The value of a sample, and the gradient of its sum by the first argument."""
+    """The value of a sample, and the gradient of its sum with respect to the first argument."""
     arguments = sample.draw()
     made: list[tuple[str, Callable[[], Program], list[Any]]] = [
         (sample.name, lambda: autojit.trace(sample.function)(*arguments), arguments)
@@ -48,7 +49,7 @@ def programs(sample: Sample) -> list[tuple[str, Callable[[], Program], list[Any]
 
 
 def outcome(make: Callable[[], Program], arguments: list[Any]) -> str:
-    """``right``, ``refused`` (by autojit, with an error of its own), or what is wrong."""
+    """``right``, ``refused`` (by an error of autojit's own), or a description of the mistake."""
     try:
         program = make()
         card = card_of()
@@ -71,7 +72,7 @@ def outcome(make: Callable[[], Program], arguments: list[Any]) -> str:
 
 
 def main(limit: float, samples: list[Sample] = SAMPLES) -> int:
-    """Print what is wrong, and how many of each there are; the exit status."""
+    """Print the mistakes and the number of each outcome; return the exit status."""
     begun, counts = time.perf_counter(), Counter[str]()
     for sample in samples:
         if time.perf_counter() - begun > limit:

@@ -1,11 +1,12 @@
-"""What NVIDIA's headers declare of what is called: those of CUDA 12.9 and of CUDA 13 agree.
+"""The declarations of NVIDIA's headers for the functions called: CUDA 12.9 and CUDA 13 agree on
+them.
 
-``headers.py`` reads headers and compares them with this table.
+``headers.py`` reads the headers and compares them with this table.
 """
 
 from __future__ import annotations
 
-#: The types of parameters without names and ``const``, by the name in the library.
+#: The types of parameters, without names and ``const``, by the function's name in the library.
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "cuInit": ("unsigned int",),
     "cuDriverGetVersion": ("int *",),
@@ -214,7 +215,7 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: Functions that the oldest CUDA 12 lacks.
 NEWER = ("cusolverDnXgeev_bufferSize", "cusolverDnXgeev")
-#: What types are that stand for others.
+#: The types behind typedefs.
 KINDS = {
     "CUcontext": "pointer",
     "CUdevice": "int",

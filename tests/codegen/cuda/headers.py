@@ -1,8 +1,8 @@
-"""NVIDIA's headers, read: functions, kinds of types, enumerators, and structures.
+"""Reads functions, kinds of types, enumerators and structures from NVIDIA's headers.
 
     python -m tests.codegen.cuda.headers FOLDER...
 
-compares the headers below each folder with ``declared.py``, and prints what differs.
+compares the headers below each folder with ``declared.py``, and prints the differences.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILES = (
 
 
 def read(folders: Iterable[Path]) -> str | None:
-    """The headers below folders, without comments; None where one is missing."""
+    """The headers below the folders, without comments; None if one is missing."""
     found: dict[str, str] = {}
     for folder in folders:
         for path in sorted(folder.glob("**/include/*.h")):
@@ -39,7 +39,7 @@ def function(text: str, name: str) -> tuple[str, ...]:
     >>> function("CUresult CUDAAPI cuF(const char *name, int a[], CUstream);", "cuF")
     ('char *', 'int *', 'CUstream')
     """
-    # The name in the library: the header may say that another stands for it.
+    # The name in the library: a macro in the header may replace the name by another.
     alias = re.search(rf"#define (\w+)\s+(?:__CUDA_API_PT[SD][ZS]\()?{name}\b", text)
     plain = alias[1] if alias and name.startswith("cu") and not name.startswith("cub") else name
     found = re.search(rf"\b{plain}\s*\(([^;{{()]*)\)\s*;", text, flags=re.S)
@@ -116,7 +116,7 @@ def structure(text: str, name: str) -> tuple[str, ...]:
 
 
 def differences(text: str) -> list[str]:
-    """What of ``declared.py`` the headers have otherwise."""
+    """The entries of ``declared.py`` that differ from the headers."""
     found = []
     for name, types in declared.FUNCTIONS.items():
         if name in declared.NEWER and not re.search(rf"\b{name}\s*\(", text):
@@ -136,7 +136,7 @@ def differences(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Compare the folders that the command names."""
+    """Compare the folders given on the command line."""
     wrong = 0
     for folder in sys.argv[1:]:
         text = read([Path(folder)])

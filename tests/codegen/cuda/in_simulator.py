@@ -1,6 +1,6 @@
-"""What runs in numba's CUDA simulator, which has to be chosen before numba is imported.
+"""Tests in numba's CUDA simulator, which must be selected before numba is imported.
 
-`test_simulator.py` runs this file in a process of its own; to look at a failure, run it as
+`test_simulator.py` runs this file in a separate process; to examine a failure, run it as
 
     NUMBA_ENABLE_CUDASIM=1 python -m pytest tests/codegen/cuda/in_simulator.py
 """
@@ -55,7 +55,7 @@ def on_gpu(f: Callable[..., Any], *arguments: Any) -> Any:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
-    """The text means what the device program means, of which the executor runs many more."""
+    """The text computes the same as the device program; the executor runs many more programs."""
     f, shapes, _ = PROGRAMS[name]
     x = arguments(shapes)
     with np.errstate(all="ignore"):
@@ -109,7 +109,7 @@ def test_errors_of_the_user_and_of_matrices() -> None:
 
 
 def test_a_loop_ends_where_an_index_is_out_of_bounds() -> None:
-    """With the element that is made up its condition would hold for ever."""
+    """With the element used in its place, the loop's condition would always hold."""
     x = np.ones(5)
     with pytest.raises(IndexError, match="out of bounds"):
         on_gpu(lambda x: while_loop(lambda i: x[i] > 0, lambda i: i + 1, 0), x)
@@ -118,7 +118,7 @@ def test_a_loop_ends_where_an_index_is_out_of_bounds() -> None:
 
 
 def test_tapes_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop with more steps than its tapes have room for runs again, with longer ones."""
+    """A loop with more steps than its tapes have room for runs again with longer tapes."""
     monkeypatch.setattr(tapes, "STEPS_OF_TAPES", 1)
     f, shapes, _ = PROGRAMS["a loop until"]
     (x,) = arguments(shapes)
@@ -160,7 +160,7 @@ def test_nan_infinities_and_signed_zeros() -> None:
         want = f(x, y)
     got = on_gpu(f, x, y)
     assert_same(got, want)
-    for a, b in zip(got[2:], want[2:], strict=True):  # which zero is the larger is nobody's matter
+    for a, b in zip(got[2:], want[2:], strict=True):  # which of two zeros is larger is unspecified
         real = ~np.isnan(b)
         np.testing.assert_array_equal(np.signbit(np.asarray(a))[real], np.signbit(b)[real])
 

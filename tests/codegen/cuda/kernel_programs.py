@@ -70,7 +70,7 @@ def placed(x: Any, v: Any) -> Any:
     return y
 
 
-#: Functions and the shapes of their arguments: small ones, which the simulator can run, and large.
+#: Functions and the shapes of their arguments: small ones for the simulator, and large ones.
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[int, ...]]]] = {
     "elements": (black_scholes, [(40,)], [(10**8,)]),
     "special functions": (grad(special), [(9,)], [(10**6,)]),
@@ -102,12 +102,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
 
 
 def arguments(shapes: list[tuple[int, ...]], dtype: str = "f8") -> list[Any]:
-    """Arrays for the small ones."""
+    """Arrays for the small programs."""
     rng = np.random.default_rng(0)
     made = [rng.uniform(1, 2, shape).astype(dtype) for shape in shapes]
     return [a + 4 * np.eye(4) if a.shape == (4, 4) else a for a in made]
 
 
 def like(shapes: list[tuple[int, ...]], dtype: str = "f8") -> list[Any]:
-    """Arrays of one number for the large ones, which are only compiled."""
+    """Arrays of a single repeated number for the large programs, which are only compiled."""
     return [np.broadcast_to(np.array(1, dtype), shape) for shape in shapes]

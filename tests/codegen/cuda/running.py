@@ -1,4 +1,4 @@
-"""Programs run by the executor of device programs, and compared with the interpreter."""
+"""Runs programs with the executor of device programs, and compares them with the interpreter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autojit.ir.core.program import Program
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
 
-#: A card so small that arrays of a few elements take every way through it.
+#: A card so small that arrays of a few elements reach every path.
 SMALL = Machine(threads=8, processors=2, resident=16, warp=4, tile=4, row=2, few=6)
 
 
@@ -28,7 +28,7 @@ def mapped(program: Program, machine: Machine = SMALL) -> DeviceProgram:
 
 
 def arguments_of(program: Program, arguments: Sequence[Any]) -> list[np.ndarray]:
-    """Arrays of the program's types, with those that it closed over."""
+    """Arrays of the program's types, including those that it closed over."""
     every = (*arguments, *program.captured)
     return [np.asarray(a, t.dtype) for a, t in zip(every, program.in_types, strict=True)]
 
@@ -40,7 +40,7 @@ def run(device: DeviceProgram, like: Program, arrays: list[Any]) -> list[Any]:
 
 
 def assert_same(found: Sequence[Any], wanted: Sequence[Any]) -> None:
-    """As close as other orders of sums allow."""
+    """Check that results agree, up to the order of sums."""
     for got, want in zip(found, wanted, strict=True):
         got, want = np.asarray(got), np.asarray(want)
         assert got.dtype == want.dtype
@@ -49,7 +49,7 @@ def assert_same(found: Sequence[Any], wanted: Sequence[Any]) -> None:
 
 
 def check(program: Program, arguments: Sequence[Any], machine: Machine = SMALL) -> DeviceProgram:
-    """The executor gives what the interpreter gives."""
+    """Check that the executor gives the interpreter's results."""
     arrays = arguments_of(program, arguments)
     device = mapped(program, machine)
     assert_same(run(device, program, arrays), interpret(program, arrays))

@@ -1,4 +1,4 @@
-"""What is called of NVIDIA's driver and libraries, against what their headers declare."""
+"""Our calls of NVIDIA's driver and libraries, compared with the declarations in their headers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBERS: dict[str, Any] = {
 
 
 def c_type(word: str) -> Any:
-    """The type of ctypes that is passed where a header has this one."""
+    """The ctypes type for a parameter type of a header."""
     word = declared.KINDS.get(word, word)
     return ctypes.c_void_p if word == "pointer" or word.endswith("*") else _NUMBERS[word]
 
@@ -49,7 +49,7 @@ def test_words_of_the_drivers_prototypes_are_the_headers(name: str) -> None:
 
 
 _TRANSFORMS = libraries.TRANSFORMS
-#: Numbers in the code, by the names in the headers.
+#: Numbers in the code, by their names in the headers.
 NUMBERS: dict[str, int] = {
     "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": driver.MAJOR,
     "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": driver.MINOR,
@@ -106,7 +106,7 @@ NUMBERS: dict[str, int] = {
     "CUFFT_FORWARD": libraries.FORWARD,
     "CUFFT_INVERSE": libraries.INVERSE,
 }
-#: Statuses that have words; the others are named by the library's own number.
+#: Statuses that have our own wording; others are shown by the library's number.
 _WORDS = {
     "CUBLAS_STATUS_NOT_INITIALIZED": "not initialized", "CUBLAS_STATUS_ALLOC_FAILED": "no memory",
     "CUBLAS_STATUS_INVALID_VALUE": "invalid value",

@@ -1,4 +1,4 @@
-"""A handful of generated sources, run by numba's simulator; all others run in the executor."""
+"""A few generated sources, run by numba's simulator; all others run in the executor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.mark.slow
 def test_in_simulator() -> None:
-    """In a process of its own, as numba has to be told before it is imported."""
+    """Runs in a separate process, since numba must be configured before it is imported."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
     done = subprocess.run(

@@ -90,7 +90,7 @@ def test_source_of_a_fused_row() -> None:
 
 
 def test_equal_kernels_are_one_function() -> None:
-    """A loop that Python has run: each step's kernels differ in the arrays that they are given."""
+    """A loop that Python unrolled: the kernels of its steps differ only in their arrays."""
 
     def f(a: Any, x: Any) -> Any:
         for _ in range(12):
@@ -131,7 +131,7 @@ def test_an_unknown_statement_is_named() -> None:
 
 @pytest.mark.slow
 def test_source_needs_no_numba_cuda() -> None:
-    """Both stages where the extra is not installed: the text, and an error with the remedy."""
+    """Both stages without the optional dependency: the text, and an error with the remedy."""
     code = """
 import sys
 from importlib.abc import MetaPathFinder
@@ -218,7 +218,7 @@ def elementwise_program(dtype: str, leave_out: tuple[str, ...] = ()) -> Program:
             letter = type.dtype.kind.replace("b", "?")
             if not isinstance(kind, Elementwise) or letter not in kind.kinds or name in leave_out:
                 continue
-            if isinstance(kind, (Ensure, External)):  # errors, and what is refused
+            if isinstance(kind, (Ensure, External)):  # errors and refused functions
                 continue
             first = [Value(type.with_dtype(bool))] if isinstance(kind, Select) else []
             operands = first + [Value(type) for _ in kind.rules[len(first) :]]

@@ -1,4 +1,4 @@
-"""The folder of entries: what is found again, what is refused, what goes wrong around it."""
+"""The folder of entries: lookups, refused entries, and failures of the file system."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_folder_that_others_may_write_to_is_not_used(mode: int, cache: Cache) ->
     fresh = Cache(cache.folder)
     with pytest.warns(CacheWarning, match=f"others may write to it: chmod 700 {cache.folder}"):
         assert fresh.load(KEY) is None
-    assert fresh.load(KEY) is None  # said once
+    assert fresh.load(KEY) is None  # reported only once
     fresh.store({}, ABOUT, CODE)
     assert files(cache) == [f"{digest(KEY)}.entry"]
 
@@ -139,7 +139,7 @@ def test_file_that_others_may_write_to_is_not_used(cache: Cache) -> None:
     path.chmod(0o620)
     with pytest.warns(CacheWarning, match=f"{path.name} is not used: others may write to it"):
         assert cache.load(KEY) is None
-    cache.store(KEY, ABOUT, CODE)  # our own takes its place
+    cache.store(KEY, ABOUT, CODE)  # our own entry replaces it
     assert cache.load(KEY) is not None
 
 

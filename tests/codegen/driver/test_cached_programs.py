@@ -1,4 +1,4 @@
-"""Compiled code from disk: which program finds which, in this process and in others."""
+"""Compiled code from disk: which program finds which entry, in this process and in others."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_key_is_the_structure_of_the_program() -> None:
         assert digest(key_of(other, X)) != digest(key)
     assert key_of(named, X[:, None]) != key
     assert key_of(lambda x: x * 0.0, 1.0) != key_of(lambda x: x * -0.0, 1.0)
-    assert key_of(np.sin, 1.0) != key_of(np.sin, np.float64(1.0))  # another way of calling
+    assert key_of(np.sin, 1.0) != key_of(np.sin, np.float64(1.0))  # another calling convention
 
 
 def test_key_is_the_machine_and_the_translators(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_nothing_is_kept_when_sources_changed_under_a_running_process(
 
 
 def both_ways(cache: Cache, f: Callable[..., Any], *args: Any) -> tuple[Any, Any]:
-    """The results of code compiled here, and of the same code from disk."""
+    """The results of code compiled here, and of the same code loaded from disk."""
     program = autojit.trace(f)(*args)
     arrays = [*args, *program.captured]
     compiled = Executable(program, cache).call(arrays)
@@ -316,7 +316,7 @@ def test_killed_writer_leaves_no_entry_and_its_rest_is_removed(tmp_path: Path) -
     assert list(cache.entries()) == []
     done = in_a_process(cache.folder)
     assert (done.stdout, done.stderr) == ("[1. 1. 1.] 0 False\n", "")
-    assert rest in files(cache.folder)  # it could be somebody's who is writing now
+    assert rest in files(cache.folder)  # another process may still be writing it
     long_ago = time.time() - 7200
     os.utime(cache.folder / rest, (long_ago, long_ago))
     Cache(cache.folder).store({}, {}, b"code")
@@ -393,7 +393,7 @@ def test_numbas_settings_of_the_processor_hold(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="x86 only")
 def test_settings_that_change_within_a_process_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key of an entry and the code in it go by the same ones."""
+    """The key of an entry and its code use the same settings."""
     monkeypatch.setenv("NUMBA_CPU_NAME", "nocona")
     monkeypatch.setenv("NUMBA_CPU_FEATURES", "+sse2")
     lowered = autojit.jit(lambda x: x * 2.625).lower(np.ones(1000))

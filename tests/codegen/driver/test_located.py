@@ -1,4 +1,4 @@
-"""Code that is shown with the statements that it is for: it is the code that runs, line by line."""
+"""Displayed code with its statements: it is the code that runs, line by line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def settled(w: Any) -> Any:
 
 
 def tree(up: Any) -> Any:
-    """Levels that get shorter: a kernel a step, all of one function."""
+    """Levels that shrink: one kernel per step, all sharing one function."""
     p = (1.001 - 1 / up) / (up - 1 / up)
     v = np.maximum(105 - 100 * up ** np.arange(24, -25, -2.0), 0.0)
     for i in range(23, -1, -1):
@@ -73,7 +73,7 @@ def both(name: str) -> tuple[Executable, LocatedExecutable]:
 
 
 def bare(text: str) -> list[str]:
-    """Lines without what unwinds the stack, and the serial number of the entry."""
+    """Lines without stack-unwinding information, and without the serial number of the entry."""
     words = re.sub(r"autojit_entry_\d+", "entry", text)
     return [x for x in words.split("\n") if x.strip() and not x.startswith("\t.cfi_")]
 
@@ -91,7 +91,7 @@ def test_it_is_the_code_that_runs(name: str) -> None:
 
 
 def statements(located: LocatedExecutable, lines: list[Located], words: str) -> list[Any]:
-    """The statements of the lines in which some words stand."""
+    """The statements of the lines that contain some words."""
     return [
         located.statements[n - 1] for line in lines if re.search(words, line.text)
         for n in line.numbers
@@ -103,7 +103,7 @@ def test_instructions_have_their_statements() -> None:
     lines = located.llvm_lines()
     divided = statements(located, lines, r"= fdiv .*contract")
     assert {s.name for s in divided if isinstance(s, Compute)} == {"div"}
-    # What is written out of a function has the statement that calls it.
+    # Code inlined from a function has the statement that calls it.
     functions = [s.name for s in statements(located, lines, "fmuladd") if isinstance(s, Compute)]
     assert {"exp"} <= set(functions) <= {"exp", "mul", "add", "sub"}
     code = located.assembly_lines()

@@ -1,4 +1,4 @@
-"""Many numbers that travel as one array."""
+"""Many numbers that are passed as one array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machine reaches: measured once, kept on disk, and only ever replaced by more."""
+"""Peak rates of the machine: measured once, stored on disk, and replaced only by higher ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from autojit.ir.core.machine import current, using
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known, in memory or on disk."""
+    """No rates are known, in memory or on disk."""
     monkeypatch.setenv("AUTOJIT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(peaks, "_known", {})
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Figures without measurement: the numbers of processors that were asked for."""
+    """Return figures without measuring; record the requested numbers of processors."""
     asked: list[int] = []
 
     def measured(processors: int) -> Peaks:
@@ -42,7 +42,7 @@ def test_a_measurement() -> None:
 
 
 def test_a_machine_of_another_width_has_its_own_loops() -> None:
-    """They read blocks of vectors of its width, and nothing beyond their array."""
+    """They read blocks of vectors of that machine's width, and stay within their array."""
     made = {lanes: peaks._functions(lanes)[1] for lanes in (2, 4, 8)}
     for lanes, read in made.items():
         blocks = 3
@@ -79,5 +79,5 @@ def test_only_better_figures_replace_others(quick: list[int], monkeypatch: Any) 
 def test_where_arrays_lie() -> None:
     figures = Peaks(1e9, (4e9, 3e9, 2e9, 1e9), 2, "told")
     with using(replace(current(), caches=(1000, 10_000, 100_000))):
-        sizes = (1000, 1001, 10_001, 200_000, 200_001)  # two processors have twice the last level
+        sizes = (1000, 1001, 10_001, 200_000, 200_001)  # two processors: twice the last level
         assert [figures.bandwidth(size) for size in sizes] == [4e9, 3e9, 2e9, 2e9, 1e9]

@@ -1,4 +1,4 @@
-"""The times of parts: all of them are taken, none changes a result, and they add up."""
+"""The times of parts: all are taken, none changes a result, and they add up."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_an_error_leaves_no_times_behind() -> None:
 
 @pytest.fixture
 def no_counter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine whose processor does not count cycles for programs."""
+    """A machine whose cycle counter programs cannot read."""
     monkeypatch.setattr(timed_code, "has_cycle_counter", lambda: False)
     for known in (timed_driver._clock, timed_driver.costs):
         known.cache_clear()

@@ -31,14 +31,14 @@ def _transforms(n: int) -> dict[str, Case]:
 
 
 def _orders(n: int) -> dict[str, Case]:
-    """With equal numbers, of which the first comes first."""
+    """With equal numbers, of which the first must come first."""
     return {
         f"order of {n}": (np.argsort, [np.round(2 * _normal(2, n))]),
         f"order of {n} integers": (partial(np.argsort, axis=0), [_RNG.integers(-3, 4, (n, 2))]),
     }
 
 
-#: What C and Numba have.
+#: Supported by C and Numba.
 CASES: dict[str, Case] = {
     name: case for n in (1, 2, 5, 12, 49) for name, case in {**_transforms(n), **_orders(n)}.items()
 }
@@ -49,7 +49,7 @@ CASES |= {
     "a median": (np.median, [_normal(7)]),
     "bytes": (np.argsort, [np.array([3, 200, 0, 3], np.uint8)]),
 }
-#: What C has besides.
+#: Supported only by C.
 OF_C: dict[str, Case] = {
     "gammaln": (scipy.special.gammaln, [np.array([0.5, 3.25, -1.5, 0.0, -2.0, np.inf])]),
 }
@@ -63,14 +63,15 @@ def _exponential(a: Any) -> Any:
 
 
 def _together(a: Any, full: bool) -> Any:
-    """A matrix put together again, its singular values, and what u and vh make of themselves."""
+    """The product of the factors, the singular values, and the products of u and vh with
+    themselves."""
     u, values, vh = np.linalg.svd(a, full_matrices=full)
     size = values.shape[-1]
     again = (u[..., :size] * values[..., None, :]) @ vh[..., :size, :]
     return again, values, np.swapaxes(u, -1, -2) @ u, vh @ np.swapaxes(vh, -1, -2)
 
 
-#: Results that do not depend on the signs of vectors, which Jacobi's rotations choose otherwise.
+#: Results that do not depend on the signs of vectors, which Jacobi's rotations choose differently.
 WITHOUT_SIGNS: dict[str, Case] = {
     "exponential": (_exponential, [_SQUARE]),
     "its gradient": (autojit.grad(lambda a: np.sum(_exponential(a)[0] ** 2)), [_SQUARE / 9]),
@@ -87,7 +88,7 @@ WITHOUT_SIGNS: dict[str, Case] = {
     "pinv": (np.linalg.pinv, [np.swapaxes(_MATRIX, 1, 2)]),
     "lstsq": (lambda a, b: np.linalg.lstsq(a, b)[0], [_MATRIX[0], _normal(4)]),
 }
-#: What Numba has of LAPACK.
+#: The functions of LAPACK that Numba supports.
 OF_LAPACK: dict[str, Case] = {
     "eigh": (np.linalg.eigh, [_SQUARE]),
     "svd": (np.linalg.svd, [_MATRIX]),

@@ -1,4 +1,4 @@
-"""Modules are run where autojit cannot be imported, and compared with the interpreter."""
+"""Runs modules where autojit cannot be imported, and compares them with the interpreter."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def _import(name: str, *more: Any) -> Any:
 
 
 def defined(text: str) -> Any:
-    """The function that a module defines; it imports NumPy and SciPy alone."""
+    """The function that a module defines; it may import only NumPy and SciPy."""
     space: dict[str, Any] = {"__builtins__": {**vars(builtins), "__import__": _import}}
     exec(compile(text, "<module>", "exec"), space)
     return space
 
 
 def call(function: Callable[..., Any], program: Program, arrays: Sequence[Any]) -> Any:
-    """The results; large arrays of the closure are arguments."""
+    """Return the results; large arrays of the closure are passed as arguments."""
     more = len(inspect.signature(function).parameters) - len(arrays)
     large = [a for a in program.captured if np.size(a) > 200]
     return function(*arrays, *large[len(large) - more :])
 
 
 def assert_agrees(name: str, program: Program, made: Sequence[Any], arrays: Sequence[Any]) -> None:
-    """Results in shape, dtype and values as the interpreter's."""
+    """Check that results agree with the interpreter's in shape, dtype and values."""
     want = interpret(program, [*arrays, *program.captured])
     for got, expected, type in zip(made, want, program.out_types, strict=True):
         assert np.shape(got) == type.shape, name

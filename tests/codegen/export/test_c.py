@@ -1,6 +1,6 @@
-"""Loop programs as C: the text, and what it computes.
+"""Loop programs as C: the text, and its results.
 
-Functions are compiled together, where there is a C compiler, and compared with the interpreter.
+If there is a C compiler, functions are compiled together and compared with the interpreter.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from tests.samples import SAMPLES, Sample
 from tests.test_programs import programs
 
 COMPILER = shutil.which("cc")
-#: A parameter that is not used is one that the function does not need.
+#: A function may have parameters that it does not use.
 STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 
@@ -85,7 +85,7 @@ def call(function: Any, loops: LoopProgram, arrays: Sequence[Any]) -> tuple[list
 
 
 def loops(text: str) -> LoopProgram:
-    """A loop program from the lines of its statements, behind the declarations."""
+    """A loop program from the lines of its statements, which follow the declarations."""
     return parse_loops("loops f:\n" + textwrap.indent(textwrap.dedent(text).strip("\n"), "  "))
 
 
@@ -230,7 +230,7 @@ def test_text(text: str) -> None:
 # -- the tables -------------------------------------------------------------------
 
 
-#: Those of loop programs; targets have others of their own.
+#: The statements of loop programs; targets have further ones.
 STATEMENTS = {kind for kind in EFFECTS if kind.__module__.startswith("autojit.codegen.loop_ir")}
 
 
@@ -281,7 +281,7 @@ class Case(NamedTuple):
 
 
 def cases(sample: Sample) -> Iterator[Case]:
-    """The function and its gradient, as this target wants the loops, and with tasks and tiles."""
+    """The function and its gradient, lowered as this target requires, also with tasks and tiles."""
     for program in programs(sample):
         optimized = optimize(program)
         for traits in (C, CPU):
@@ -309,11 +309,13 @@ def assert_same(case: Case, outputs: list[Any], want: Sequence[Any]) -> None:
 
 
 def programs_of_all_kinds() -> Iterator[Case]:
-    """Tapes, branches, complex products, tasks, rows in turn: what few samples have."""
+    """Tapes, branches, complex products, tasks, sequential rows: constructs that are rare in
+    samples."""
     for name, (f, x) in PROGRAMS.items():
         program = autojit.trace(f)(x)
         for traits in (C, CPU):
-            # It cannot tell that loops over real and imaginary parts write all of an array.
+            # The verifier cannot tell that loops over real and imaginary parts write the whole
+            # array.
             with EAGER, verify_each(name != "complex products"):
                 lowered = lower(optimize(program), traits)
             yield Case(name, program, lowered, [x])
@@ -322,7 +324,7 @@ def programs_of_all_kinds() -> Iterator[Case]:
 @pytest.mark.slow
 @needs_compiler
 def test_results(tmp_path: Path) -> None:
-    """A spread of the samples, and programs of all kinds: every class of statements is run."""
+    """A selection of samples, and programs of all kinds: every class of statements runs."""
     every = [case for sample in SAMPLES[5::11] for case in cases(sample)]
     every += programs_of_all_kinds()
     assert {type(s) for case in every for s in statements(case.loops)} == STATEMENTS - {Callback}
@@ -383,7 +385,7 @@ FLOATS = [-_INF, -7.5, -2.0, -1.0, -0.4, -0.0, 0.0, 0.3, 1.0, 2.5, 8.0, _INF, _N
 
 
 def edges(dtype: str, word: str) -> Any:
-    """Numbers that a word may go wrong for."""
+    """Numbers that are edge cases for a word."""
     if dtype == "bool":
         return np.array([False, True])
     kind = dtype_from_name(dtype)
@@ -396,7 +398,7 @@ def edges(dtype: str, word: str) -> Any:
 
 
 def of_words(dtype: str) -> tuple[LoopProgram, list[Any]]:
-    """Each word of a dtype, applied to pairs of numbers: an output a word."""
+    """A program that applies each word of a dtype to pairs of numbers, with one output per word."""
     words = WORDS[dtype[0]]
     lines, outputs, inputs = [], [], []
     for n, (word, count) in enumerate(words.items()):
@@ -431,7 +433,8 @@ def test_every_word(tmp_path: Path) -> None:
 
 
 def test_a_file_stands_by_itself(tmp_path: Path) -> None:
-    """The function with all that it calls, without a warning; its header says what it takes."""
+    """The function with everything it calls, without warnings; its header documents the
+    parameters."""
 
     def f(x: Any, i: Any) -> Any:
         return np.sum(np.maximum(x[i], 0.5) ** 2)

@@ -1,6 +1,6 @@
 """Loop programs as Python that Numba compiles.
 
-Most modules are run by Python itself, which is quicker than their compilation; a few by Numba.
+Most modules are run by Python itself, which is faster than compiling them; a few by Numba.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def not_compiled(text: str) -> Any:
 
 
 def check(name: str, program: Program, arguments: list[Any], run: Callable[[str], Any]) -> bool:
-    """Whether a program can be written; what it computes is compared."""
+    """Whether a program can be written; if it can, compare its results."""
     arrays = [np.asarray(a, t.dtype) for a, t in zip(arguments, program.in_types, strict=False)]
     try:
         text = module(program)
@@ -67,7 +67,7 @@ def test_samples_by_python() -> None:
 
 
 def test_programs_of_all_kinds_by_python() -> None:
-    """Tapes, branches, complex products, rows in turn: what few samples have."""
+    """Tapes, branches, complex products, sequential rows: constructs that are rare in samples."""
     for name, (f, x) in PROGRAMS.items():
         assert check(name, autojit.trace(f)(x), [x], not_compiled), name
 
@@ -133,7 +133,7 @@ def test_what_needs_a_library_is_refused(f: Any, words: str) -> None:
 
 
 def test_names_of_parameters_are_kept_apart() -> None:
-    """A leaf of a tree may be called as another parameter is."""
+    """A leaf of a tree may have the same name as another parameter."""
 
     def f(x: Any, x_0: Any) -> Any:
         return x[0] * 10 + x_0

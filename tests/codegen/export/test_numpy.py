@@ -1,4 +1,4 @@
-"""Programs as modules of NumPy: what they compute, and how they read."""
+"""Programs as NumPy modules: their results, and their text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_op_is_written_or_refused() -> None:
 @pytest.mark.sampled(18)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_samples(share: int) -> None:
-    """Every function, as it is traced and optimized, and the gradients of a sixth of them."""
+    """Every function, as traced and optimized, and the gradients of a sixth of them."""
     for number, sample in enumerate(SAMPLES[share::SHARES]):
         every = programs(sample)
         for program in every if number % 6 == 0 else [next(every)]:
@@ -90,7 +90,7 @@ def test_negative_indices_are_numpys() -> None:
 
 
 def test_computed_places_are_checked() -> None:
-    """A place that is out of bounds is no other element, also where NumPy would count back."""
+    """An index out of bounds is an error, even if NumPy would count from the end."""
     text = """program p(%0: f64[4], %1: i64[2]) {
   %2: f64[2] = gather %0, %1 {axes=(0,)}
   return %2
@@ -141,7 +141,7 @@ def test_a_callback_is_refused_with_the_line() -> None:
 
 
 def test_helpers_need_nothing_else() -> None:
-    """Their text is copied, so they may use each other, NumPy and SciPy alone."""
+    """Their text is copied, so they may only use each other, NumPy and SciPy."""
     found = vars(helpers).items()
     own = {n for n, f in found if getattr(f, "__module__", "") == helpers.__name__}
     assert own

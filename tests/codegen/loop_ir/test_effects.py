@@ -1,4 +1,4 @@
-"""Each class of statements declares all that it does."""
+"""Each class of statements declares all its effects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autojit.codegen.loop_ir.values import Accumulator, Buffer, Operand, Place, 
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-#: Where classes of statements are, and those there that are no statements.
+#: The modules with classes of statements, and the classes there that are not statements.
 MODULES = (nodes, sequences, matrices)
 PARTS = {"Tasks"}
 
@@ -38,7 +38,7 @@ def statements() -> list[type]:
 
 
 class Marked:
-    """Makes a value for a field of a statement, and knows all that is in it."""
+    """Makes a value for each field of a statement, and records everything in it."""
 
     def __init__(self) -> None:
         self.marks: list[Any] = []
@@ -46,7 +46,7 @@ class Marked:
     def of(self, hint: Any, name: str) -> Any:
         if typing.get_origin(hint) is tuple:
             return (self.of(typing.get_args(hint)[0], name),) * (3 if name == "strides" else 1)
-        if name == "buffers":  # of a function: they follow from its statements
+        if name == "buffers":  # buffers of a function follow from its statements
             return []
         if typing.get_origin(hint) is list:
             return [self.of(typing.get_args(hint)[0], name)]
@@ -81,7 +81,7 @@ class Marked:
 
 
 def declared(s: Any) -> Iterator[Any]:
-    """All that a statement declares."""
+    """Everything that a statement declares."""
     e = EFFECTS[type(s)]
     yield from (e.defines(s), e.begins(s), e.adds_to(s), e.finishes(s), e.counts(s), e.share(s))
     yield from (e.needs_count(s), *e.uses(s), *e.uses_of_bodies(s), *e.variables(s))
@@ -99,7 +99,7 @@ def test_everything_in_a_statement_is_declared(kind: type) -> None:
     s = marked.statement(kind)
     found = list(declared(s))
     missing = [m for m in marked.marks if not any(_is(m, x) for x in found)]
-    unused = {"value"} & {f.name for f in dataclasses.fields(kind)}  # a number
+    unused = {"value"} & {f.name for f in dataclasses.fields(kind)}  # a plain number
     assert not [m for m in missing if not (unused and m == {})]
     touched = [a.buffer for a in accesses(s)] + list(EFFECTS[kind].moves(s))
     assert set(touched) == set(EFFECTS[kind].buffers(s))

@@ -1,4 +1,4 @@
-"""What the machine tells of itself, and code for other machines."""
+"""The description of the machine, and code for other machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autojit.codegen.loop_ir.caches import Cache, Caches
 from autojit.ir.core.machine import Costs, current, using
 from tests.thresholds import Thresholds
 
-#: A small machine: caches of a few kilobytes, two float64 in a vector, one processor.
+#: A small machine: caches of a few kilobytes, vectors of two float64, one processor.
 SMALL = replace(
     current(), caches=(1024, 4096, 16384), vector_bytes=16, vector_registers=16, processors=1
 )
@@ -33,7 +33,7 @@ def test_this_machine_is_asked_once_and_says_the_same() -> None:
 
 
 def index(folder: Path, name: str, *facts: str) -> None:
-    """A folder as Linux has one for each cache."""
+    """Write a folder like the one that Linux has for each cache."""
     names = ("level", "type", "size", "coherency_line_size", "shared_cpu_list")
     (folder / name).mkdir()
     for fact, value in zip(names, facts, strict=True):
@@ -58,7 +58,7 @@ def test_caches_of_macos() -> None:
 
 
 def record(level: int, size: int, kind: int, mask: int) -> bytes:
-    """A record as Windows has one for each cache, and of 56 bytes."""
+    """A record of 56 bytes, like the one that Windows has for each cache."""
     cache = struct.pack("<BBHIi", level, 8, 64, size, kind)
     return struct.pack("<II", 2, 56) + cache + bytes(20) + struct.pack("<QQ", mask, 0)
 

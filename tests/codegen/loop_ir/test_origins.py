@@ -1,4 +1,4 @@
-"""Every step of a loop program knows the ops, and so the user's lines, that it computes."""
+"""Every step of a loop program knows its ops, and through them the user's lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def ops_in(program: Program) -> Iterator[Op]:
 
 
 def lines_of(f: Any, *args: Any) -> list[list[int]]:
-    """By step: the lines in the function, counted from its first one; those backwards negative."""
+    """By step: line numbers within the function, counted from its first line; negative for
+    backward."""
     first = inspect.getsourcelines(f)[1]
     _, loops = lowered(autojit.grad(f), *args)
     return [
@@ -45,7 +46,8 @@ def lines_of(f: Any, *args: Any) -> list[list[int]]:
 
 
 def check(f: Any, *args: Any) -> None:
-    """Each step has lines of the user's, and each line of the program is in a step."""
+    """Check that each step has lines of the user, and that each line of the program is in a
+    step."""
     program, loops = lowered(f, *args)
     found = [sources_of(step) for step in loops.steps]
     for step, sources in zip(loops.steps, found, strict=True):
@@ -71,7 +73,7 @@ def test_every_step_has_lines(program):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_loop_passes_keep_origins(seed):
-    """Whichever passes change the loops."""
+    """This holds whichever passes change the loops."""
     for program in EVERY[seed::16]:
         f, args = program.at(program.tiny, autojit)
         with thresholds.drawn(np.random.default_rng(seed)) as chosen:

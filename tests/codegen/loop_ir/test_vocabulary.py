@@ -1,4 +1,4 @@
-"""Every word of the vocabulary is one of every target's, and of the interpreter's."""
+"""Every target, and the interpreter, supports every word of the vocabulary."""
 
 from __future__ import annotations
 

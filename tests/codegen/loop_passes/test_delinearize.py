@@ -28,7 +28,7 @@ def divides(text: str) -> bool:
 
 
 def layer(p: Any, x: Any) -> Any:
-    """Weights and a shift, row by row, and then others."""
+    """Weights and a shift, row by row, followed by others."""
     rows = p[5 : 5 + N * WIDTH].reshape(N, WIDTH)
     return np.sum(np.tanh(rows[:, :-1] @ x + rows[:, -1])) + np.sum(p**2)
 
@@ -68,7 +68,7 @@ def test_conditions_on_columns_divide_rows() -> None:
 
 
 def test_infinite_elements_outside_do_not_matter() -> None:
-    """Where a condition does not hold, 0 is read and nothing else."""
+    """If a condition does not hold, the value is 0 and the element is not read."""
     a = np.full((N, WIDTH - 1), np.inf)
 
     def f(a: Any) -> Any:

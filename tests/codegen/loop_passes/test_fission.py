@@ -26,8 +26,8 @@ RNG = np.random.default_rng(0)
 
 
 def chain(x: Any, steps: int = 40) -> Any:
-    """Steps that use what came a few and many steps before, of all dtypes, in no order that
-    could be rolled up."""
+    """Steps that use values from a few and from many steps before, of all dtypes, in an order that
+    cannot be rerolled."""
     seen, draw = [x, 1.0 + x * x], random.Random(0)
     for k in range(steps):
         a, b, c = seen[-1], seen[-2], seen[(7 * k) % len(seen)]
@@ -124,7 +124,7 @@ def test_short_loops_stay_whole() -> None:
 @pytest.mark.parametrize("count", [3, 20])
 @pytest.mark.parametrize("steps", [600, 1200])
 def test_no_loop_is_long(steps: int, count: int) -> None:
-    """What LLVM gets as one function has a bound."""
+    """Each function that LLVM gets has bounded length."""
     x = RNG.normal(size=count)
     loops = lower(optimize(trace(grad(lambda x: np.sum(chain(x, steps))))(x)))
     sizes = [

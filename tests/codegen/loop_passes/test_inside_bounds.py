@@ -1,4 +1,4 @@
-"""What holds between the bounds of loops: places that need no check, and empty loops."""
+"""Facts that hold between the bounds of loops: indices that need no check, and empty loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_passes.narrow_loops import loops_narrowed
 from autojit.codegen.loop_text.parse import parse_loops
 
-#: Reads x backwards from j, up to ``below``; ``place`` is where.
+#: Reads x backwards from j, in iterations ``{below}`` it, at the index ``{place}``.
 TEXT = """loops backwards:
   input x: f64[20]
   output y: f64[20]
@@ -37,7 +37,7 @@ TEXT = """loops backwards:
 
 
 def line(below: str, place: str) -> Any:
-    """The form of the place that is read, if it is known to be within the range."""
+    """The form of the index that is read, if it is known to be within the range."""
     kernel: Any = parse_loops(TEXT.format(below=below, place=place)).steps[0]
     loops_narrowed(kernel)
     (found,) = (s.places[0].line for s in walk(kernel.body) if hasattr(s, "places"))
@@ -59,7 +59,7 @@ def test_a_place_is_known_where_the_bounds_keep_it_inside(
 
 
 def both_ways(x, w):
-    """Slices of every length from none to all, read and written forwards and backwards."""
+    """Slices of every length from empty to whole, read and written forwards and backwards."""
     y = np.zeros_like(x)
     s = 0.0
     for k in range(x.shape[0] + 1):

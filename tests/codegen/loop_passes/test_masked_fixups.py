@@ -26,7 +26,7 @@ X = np.random.default_rng(0).uniform(1.0, 2.0, N)
 
 
 def masks_in_rows(f: Callable[..., Any], *arguments: Any) -> int:
-    """How many comparisons long loops make, once compiled and interpreted results agreed."""
+    """Check that compiled and interpreted results agree; count the comparisons in long loops."""
     program = autojit.trace(f)(*arguments)
     arrays = [*arguments, *program.captured]
     with np.errstate(all="ignore"):
@@ -39,7 +39,8 @@ def masks_in_rows(f: Callable[..., Any], *arguments: Any) -> int:
 
 
 def diagonal(x: Any, k: int) -> Any:
-    """The matrix that shifts x by k places, as a Jacobian is made: of rows of the unit matrix."""
+    """The matrix that shifts x by k places, made like a Jacobian: from rows of the identity
+    matrix."""
     return jacfwd(lambda y: np.roll(y, k))(x)
 
 
@@ -63,7 +64,7 @@ def test_a_jacobian_has_no_masks_in_its_rows() -> None:
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_spreads_along_its_row(number: float) -> None:
-    """0 times infinity is not a number, off the diagonal as well."""
+    """0 times infinity is NaN, also off the diagonal."""
     x = X.copy()
     x[[0, 7]] = number
     assert masks_in_rows(jacfwd(lambda x: np.exp(x) * x), x) == 0
@@ -71,7 +72,7 @@ def test_what_is_no_number_spreads_along_its_row(number: float) -> None:
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "uint64", "float32"])
 def test_indices_of_other_dtypes_may_wrap_around(dtype: str) -> None:
-    """As numbers of eight bits, 0 and 256 are one."""
+    """As eight-bit numbers, 0 and 256 are equal."""
     shape, builder = (20, 600), Builder()
     x = Value(Type(np.dtype(np.float64), shape))
     with building(builder):
@@ -86,7 +87,7 @@ def test_rows_that_are_short_keep_their_masks() -> None:
 
 
 def test_a_matrix_changed_in_place() -> None:
-    """A row that is read where it is written is not run again."""
+    """If a row is both read and written, it cannot be run again."""
 
     def f(a: Any, x: Any) -> Any:
         return fori_loop(0, 5, lambda i, a: a * 0.5 + diagonal(x, 0) * a * x, a)

@@ -26,7 +26,7 @@ ROWS, WIDTH, COLUMNS = 203, 21, 6
 
 @pytest.fixture(params=[False, True], ids=["alone", "tasks"])
 def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops as they are, and cut into tasks and tiles."""
+    """Loops as they are, and divided into tasks and tiles."""
     if request.param:
         monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
         monkeypatch.setattr(task_cost, "WORK_OF_TASK", 0.016)
@@ -40,7 +40,7 @@ def loops_of(f: Any, *arguments: Any) -> LoopProgram:
 
 
 def alone(program: LoopProgram) -> int:
-    """How many loops may run for one element only."""
+    """How many loops may run for a single element."""
     return sum(isinstance(s, Loop) and s.only is not None for s in statements(program))
 
 
@@ -55,7 +55,7 @@ def margins(w: Any, x: Any, g: Any) -> Any:
 
 
 def unit(w: Any, x: Any) -> Any:
-    """The largest of several linear functions, as a layer; what comes back has its signs."""
+    """The largest of several linear functions, as a layer; its cotangent has both signs."""
     return np.sum(np.tanh(np.max(x @ w, axis=-1)) ** 2)
 
 
@@ -108,7 +108,7 @@ def test_the_same_as_with_all_elements(kind: str, dtype: str) -> None:
 
 
 def test_products_with_shares_are_done_by_the_loop() -> None:
-    """One product is left: what the minima are of."""
+    """Only the product remains whose rows the minima are taken of."""
     centers, points = points_of("numbers", "float64")
     for which in (0, 1, (0, 1)):
         loops = loops_of(grad(nearest, argnums=which), centers, points)
@@ -118,7 +118,7 @@ def test_products_with_shares_are_done_by_the_loop() -> None:
 
 @pytest.mark.usefixtures("tasks")
 def test_counts_alone() -> None:
-    """The product of the Hessian of k-means with a direction needs the sizes of the clusters."""
+    """The Hessian-vector product of k-means needs only the sizes of the clusters."""
     centers, points = points_of("numbers", "float64")
     direction = np.ones_like(centers)
 
@@ -133,7 +133,7 @@ def test_counts_alone() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_in_strip_mined_rows(kind: str) -> None:
-    """Functions of the extremes are computed for many rows at once, and what is picked is kept."""
+    """Functions of the extremes are computed for many rows at once, and the indices are kept."""
 
     def bumps(w: Any, x: Any) -> Any:
         height = np.max(x @ w, axis=1)
@@ -148,7 +148,7 @@ def test_in_strip_mined_rows(kind: str) -> None:
 
 
 def test_what_is_read_elsewhere_is_stored() -> None:
-    """The shares themselves are a result, too."""
+    """The one-hot rows are also a result."""
     w, x = points_of("numbers", "float64")
 
     def f(scores: Any) -> Any:

@@ -23,7 +23,7 @@ FIELD = RNG.uniform(1.0, 2.0, size=(40, 32))
 
 
 def check(f: Callable[..., Any], *arguments: Any) -> tuple[LoopProgram, str]:
-    """The loops and the LLVM IR of f, after compiled and interpreted results agreed."""
+    """Check that compiled and interpreted results agree; return the loops and the LLVM IR."""
     program = autojit.trace(f)(*arguments)
     executable = Executable(program)
     with np.errstate(all="ignore"):
@@ -34,7 +34,7 @@ def check(f: Callable[..., Any], *arguments: Any) -> tuple[LoopProgram, str]:
 
 
 def longest_row(program: LoopProgram) -> tuple[int, int]:
-    """The range of the longest loop that computes."""
+    """The range of the longest loop with arithmetic."""
     rows = [s for s in statements(program) if isinstance(s, Loop)]
     computing = [s for s in rows if any(isinstance(x, Compute) for x in s.body)]
     longest = max(computing, key=lambda s: s.stop - s.start)
@@ -66,7 +66,7 @@ def test_the_reverse_of_a_stencil_runs_over_whole_rows() -> None:
 
 
 def test_meaningless_values_at_the_ends_are_overwritten() -> None:
-    """There the logarithm is of a negative number."""
+    """There the logarithm gets a negative number."""
     field = FIELD.copy()
     field[:, [0, -1]] = -1.0
     loops, _ = check(inner(lambda u: np.log(u[1:-1, 1:-1])), field)
@@ -93,7 +93,7 @@ def test_a_middle_that_would_read_outside_of_the_array_stays() -> None:
 
 
 def test_integers_stay() -> None:
-    """Division by what lies at the ends may not be tried."""
+    """Division by the elements at the ends could fail."""
     numbers = RNG.integers(1, 9, size=(40, 32))
     numbers[:, 0] = 0
     loops, _ = check(inner(lambda u: 100 // u[1:-1, 1:-1]), numbers)
@@ -101,7 +101,7 @@ def test_integers_stay() -> None:
 
 
 def test_rows_changed_in_place_stay() -> None:
-    """A step that writes over what it reads."""
+    """A step that overwrites its own operands."""
 
     def rows(u: np.ndarray) -> np.ndarray:
         def step(carry: np.ndarray, _: None) -> tuple[np.ndarray, None]:
@@ -126,7 +126,7 @@ def test_widths_that_fit_no_vector(width: int) -> None:
 
 def test_elements_are_carried_in_registers() -> None:
     _, llvm = check(inner(lambda u: u[1:-1, 1:-1] + 0.1 * five_points(u)), FIELD)
-    assert "vector.recur" in llvm  # the vectoriser knew it
+    assert "vector.recur" in llvm  # the vectoriser recognised it
 
 
 def test_elements_of_arrays_beyond_the_cache_are_loaded() -> None:
@@ -136,7 +136,7 @@ def test_elements_of_arrays_beyond_the_cache_are_loaded() -> None:
 
 
 def test_zeros_keep_their_sign() -> None:
-    """What lies around padding is a zero as any other: -0.0 + 0.0 is 0.0."""
+    """Zeros next to padding behave like all others: -0.0 + 0.0 is 0.0."""
 
     def emptied(x: np.ndarray, v: np.ndarray) -> np.ndarray:
         x = x.copy()

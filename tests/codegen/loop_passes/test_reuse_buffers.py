@@ -1,4 +1,4 @@
-"""Results in the buffers of their operands, and where that would be wrong."""
+"""Results in the buffers of their operands, and cases in which that would be wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ W = RNG.standard_normal((30, 30))
 
 @pytest.fixture(autouse=True)
 def _everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small arrays too, and in tasks."""
+    """Include small arrays, also in tasks."""
     monkeypatch.setattr(reuse_buffers, "LEAST", 0)
     monkeypatch.setattr(strip_mine, "WORTH_BLOCKS", 0)
     monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
@@ -27,7 +27,7 @@ def _everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken(function: Callable[..., Any], *arguments: Any) -> set[str]:
-    """Which temporaries lie in which buffers, after the results are compared with NumPy's."""
+    """Which temporaries share which buffers; results are first compared with NumPy's."""
     for _ in range(3):
         np.testing.assert_allclose(
             jit(function)(*arguments), function(*arguments), rtol=1e-11, atol=1e-11
@@ -68,9 +68,9 @@ def test_rows_that_are_read_twice_before() -> None:
     ],
 )
 def test_what_is_read_elsewhere_is_kept(read: Callable[[Any], Any]) -> None:
-    """Results are right, whatever is done; where elements move, nothing is reused."""
+    """Results are right in any case; if elements move, no buffer is reused."""
     found = taken(lambda x, w: read(x @ w), X, W)
-    # Rows are complete before they are written where only their own elements are read.
+    # A row is complete before it is written if only its own elements are read.
     assert found <= {"out0"}
 
 

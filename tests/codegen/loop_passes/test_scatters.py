@@ -65,7 +65,7 @@ def test_of_float32(likelihood: Any) -> None:
 
 @pytest.mark.skipif(not has_masks(), reason="gathers need instructions of their own")
 def test_the_arithmetic_is_vector_code() -> None:
-    """All but the additions and the few iterations that are left over."""
+    """All but the additions and the few remaining iterations."""
     group, x, y, a, b = data(1280)
     f = grad(total(softplus, group, x, y))
     assert sorted(lanes(f, a, b))[:2] == [1, 8]
@@ -111,7 +111,7 @@ def test_places_out_of_range_raise(n: int, place: int) -> None:
 
 
 def test_in_the_steps_of_a_loop() -> None:
-    """As leapfrog steps of a sampler take it; the arithmetic of each step is apart."""
+    """Like the leapfrog steps of a sampler; each step's arithmetic is split off."""
     group, x, y, a, b = data(300)
     gradient = grad(total(softplus, group, x, y))
 
@@ -130,7 +130,7 @@ def test_in_the_steps_of_a_loop() -> None:
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_groups_in_short_blocks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks too: their number is that of a loop of blocks."""
+    """Also in tasks, which divide the loop over blocks."""
     monkeypatch.setattr(scatters, "BLOCK", 16)
     monkeypatch.setattr(scatters, "LEAST", 2)
     monkeypatch.setattr("autojit.codegen.loop_passes.tasks.task_cost.WORTH_TRYING", 0)

@@ -1,4 +1,4 @@
-"""Long straight-line kernels, split: the same results, and compile time in proportion."""
+"""Splitting long straight-line kernels: the same results, and linear compile time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def determinant(a: Any, row: int = 0, columns: tuple[int, ...] = tuple(range(5))
 
 
 def tangled(a: Any) -> Any:
-    """Scalars of every dtype and reductions that are used far from where they are made."""
+    """Scalars of every dtype, and reductions, that are used far from where they are computed."""
     flags, numbers, sums = [], [], []
     for i in range(5):
         for j in range(5):
@@ -91,7 +91,7 @@ def test_no_part_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyPa
 def test_private_memory_of_iterations_is_not_shared(
     monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
 ) -> None:
-    """Borders make a kernel long; its middle is in tasks, with what they compute again."""
+    """Borders make a kernel long; its middle is in tasks, which recompute some values."""
     for module, name, value in (
         (split_blocks, "STATEMENTS", 100),
         (task_cost, "WORTH_TRYING", 0),

@@ -16,7 +16,7 @@ X = np.random.default_rng(0).normal(size=(300, 16)) / 4.0
 
 
 def centred(x: Any) -> Any:
-    """What is summed first, and then shifts what is summed next."""
+    """A sum that shifts the operands of the next sum."""
     mean = np.sin(0.1 * np.sum(x, axis=1))
     squares = np.sum((x - mean[:, None]) ** 2, axis=1)
     return np.exp(0.1 * squares) + np.sqrt(squares)

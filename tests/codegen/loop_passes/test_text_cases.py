@@ -1,10 +1,10 @@
 """Exact-text tests of the passes over loops, from the `.loops` files beside this module.
 
-A file begins with `# pass: NAME`, and with `# set: module.NAME=value …` where thresholds keep the
-pass from small loops.  Cases stand between lines `// ====`; each has comments, a program, a line
-`// ----` and the text that must come out.
+A file begins with `# pass: NAME`, and with `# set: module.NAME=value …` if thresholds exclude small
+loops. Cases are separated by lines `// ====`; each has comments, a program, a line `// ----` and
+the expected text.
 
-    python -m tests.codegen.loop_passes.test_text_cases     # writes the texts anew
+    python -m tests.codegen.loop_passes.test_text_cases     # rewrites the expected texts
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.thresholds import Thresholds
 pytestmark = pytest.mark.usefixtures("one_machine")
 
 HERE = Path(__file__).parent
-#: The passes of the pipeline that change loops, by the names of their modules.
+#: The passes of the pipeline that change loops, by module name.
 PASSES = {place.run.name: place.run for place in SHAPE.places if place.run.name != "arena"}
 
 
@@ -104,7 +104,7 @@ def test_each_pass_changes_one_case_and_leaves_one_alone() -> None:
 
 
 def rewrite() -> None:
-    """Write what comes out into the files."""
+    """Write the actual results into the files."""
     for path in sorted(HERE.glob("*.loops")):
         text = path.read_text(encoding="utf-8")
         header = text.partition("\n\n")[0]

@@ -26,7 +26,7 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles of two kilobytes, of matrices of eight kilobytes and more, which count as far."""
+    """Tiles of two kilobytes; matrices of eight kilobytes or more count as being in memory."""
     far_matrices(monkeypatch)
     monkeypatch.setattr(row_groups, "LEAST", share(L2, 1 << 13))
     monkeypatch.setattr(tile_cost, "TILE", share(L2, 1 << 11))
@@ -103,8 +103,8 @@ def test_most_chains_are_tiled() -> None:
 def test_tiles_have_to_save_more_than_they_cost(
     rows: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the last level of the caches the matrices are near enough; from memory they are not, but
-    the sums of so few rows would go through all of their results each time."""
+    """Matrices in the last-level cache are fast enough without tiles. From memory they are not, but
+    for few rows the sums would go through their whole results once per tile."""
     monkeypatch.undo()
 
     def f(w: Any, scale: Any, u: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The interpreter of loop programs gives what that of SSA programs gives, and compiled code."""
+"""The interpreter of loop programs agrees with that of SSA programs, and with compiled code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.thresholds import Thresholds
 
 #: Without the passes over loops.
 LOWERED = replace(CPU, tasks=False, split_blocks=False)
-#: Small arrays take every path.
+#: With these, small arrays reach every path.
 EAGER = Thresholds(
     {
         "codegen.loop_passes.strip_mine.BLOCK": 3,
@@ -151,7 +151,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
 def test_programs_in_any_order(name: str) -> None:
     f, x = PROGRAMS[name]
     program = autojit.trace(f)(x)
-    # The verifier cannot tell that loops over real and imaginary parts write all of an array.
+    # The verifier cannot tell that loops over real and imaginary parts write the whole array.
     with EAGER, verify_each(name != "complex products"):
         loops = check(program, [x], compiled=True)
     if name in ("sums of rows", "a sum", "float32"):

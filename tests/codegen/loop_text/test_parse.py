@@ -1,4 +1,4 @@
-"""The text of loop programs reads back, and says what is wrong with it."""
+"""The text of loop programs reads back, and mistakes in it are reported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def newton(a: Any) -> Any:
     return np.sum(found)
 
 
-#: Programs that are long enough for threads, tiles, tapes, and notes between loops.
+#: Programs long enough for threads, tiles, tapes, and values passed between loops.
 LARGE = {
     "tasks": (grad(lambda x: np.sum(np.log(x) * np.sum(x, axis=1)[:, None])), (300, 900)),
     "tiles": (lambda x: np.tanh(x @ x.T) @ x, (200, 300)),

@@ -1,4 +1,4 @@
-"""Loops that change an array in few places: in place, with small tapes, and right."""
+"""Loops that change an array in few places: updates in place, small tapes, and right results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ X = RNG.normal(size=N)
 
 
 def agrees(f: Any, *arguments: Any) -> LoopProgram:
-    """The loops of a function; compiled as it is, and interpreted as traced, it gives the same."""
+    """Check that compiled and interpreted results agree; return the loops."""
     program = trace(f)(*arguments)
     everything = [*arguments, *program.captured]
     wanted = interpret(program, everything)
@@ -47,7 +47,7 @@ def forward_substitution(L: Any, b: Any) -> Any:
 
 def test_tape_of_a_substitution_holds_what_was_replaced() -> None:
     loops = agrees(grad(lambda L: np.sum(forward_substitution(L, X))), np.tril(MATRIX))
-    assert memory(loops) < 10 * N  # an array for each step would be N * N
+    assert memory(loops) < 10 * N  # one array per step would be N * N
     agrees(grad(lambda b: np.sum(forward_substitution(np.tril(MATRIX), b) ** 2)), X)
     agrees(vmap(grad(lambda b: np.sum(forward_substitution(np.tril(MATRIX), b) ** 2))), MATRIX)
 
@@ -93,7 +93,7 @@ def test_steps_that_go_the_other_way_and_nested_loops() -> None:
     agrees(grad(lambda x: np.sum(outer(x) ** 2)), 0.1 * X)
 
 
-# What a statement of a random step does to x in step i, with a place k and a factor c.
+# A random step's change of x in step i, with a place k and a factor c.
 
 
 def set_to_sum(x: Any, i: Any, k: int, c: float) -> Any:

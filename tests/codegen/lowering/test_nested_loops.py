@@ -1,4 +1,4 @@
-"""Loops inside of loops update a carry where it lies, and only where nothing reads the old one."""
+"""Nested loops update a carry in place, but only if nothing reads the old one."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ IN_PLACE = [sweep, triangle, one_after_the_other, in_a_while, two]
 
 
 def turned(x: Any) -> Any:
-    """The inner loop's carries are the outer one's, changed over."""
+    """The inner loop's carries are the outer loop's, swapped."""
 
     def step(i: Any, state: Any) -> Any:
         a, b = state
@@ -132,7 +132,7 @@ def twice(x: Any) -> Any:
 
 
 def read_after_a_step(x: Any) -> Any:
-    """A result of the outer body is the carry as it was."""
+    """The outer body returns the carry as it was before the step."""
     return autojit.scan(
         lambda a, i: (fori_loop(1, M, lambda j, b: put(b, j, b[j] * b[j - 1]), a), a * 1.0),
         x[0],
@@ -166,7 +166,7 @@ def test_results(f: Callable[..., Any]) -> None:
 
 
 def whole_copies(f: Callable[..., Any]) -> int:
-    """Loops over (nearly) all elements of a carry, inside of a loop whose steps run in turn."""
+    """Loops over (nearly) all elements of a carry, inside a sequential loop."""
     found = 0
     for s in statements(lower(optimize(autojit.trace(f)(X)), CPU)):
         if isinstance(s, (Repeat, Steps)) or (isinstance(s, Loop) and s.role == "sequence"):

@@ -1,4 +1,4 @@
-"""What compiled loops look like: where carries are, what a step does, and what it does not."""
+"""The form of compiled loops: where carries are stored, and which work a step does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MATRIX = RNG.normal(size=(N, N)) / N
 
 
 def check(f: Callable[..., Any], *arguments: Any) -> LoopProgram:
-    """The loops of f, once compiled and interpreted results have been seen to agree."""
+    """Check that compiled and interpreted results agree; return the loops."""
     program = autojit.trace(f)(*arguments)
     everything = [np.asarray(a) for a in (*arguments, *program.captured)]
     want = interpret(program, everything)
@@ -42,7 +42,7 @@ def check(f: Callable[..., Any], *arguments: Any) -> LoopProgram:
 
 
 def sequences(program: LoopProgram) -> list[Any]:
-    """The loops whose steps run in turn."""
+    """The loops whose steps run in order."""
     return [
         s
         for s in statements(program)
@@ -73,7 +73,7 @@ def swaps(program: LoopProgram) -> int:
 
 
 def arrays_of_steps(program: LoopProgram) -> set[Buffer]:
-    """The arrays that the program made for itself and that steps use."""
+    """The program's own arrays that steps use."""
     found = (b for s in in_steps(program) for b in buffers_named(s))
     return {b for b in found if b.kind == "temp"}
 
@@ -179,7 +179,7 @@ def leaves(tree: Any) -> list[Any]:
 # -- elements and slices ------------------------------------------------------
 
 
-#: What a loop over i reads of a matrix, the same element or row more than once.
+#: Expressions that read a matrix in a loop over i, the same element or row more than once.
 READS: dict[str, Callable[[Any, Any], Any]] = {
     "x[i]": lambda a, i: a[i],
     "x[i, 0]": lambda a, i: a[i, 0],
@@ -269,7 +269,7 @@ def test_places_that_are_computed() -> None:
 
 
 def test_the_program_does_not_depend_on_the_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Whether what is around the loop runs on threads does.
+    # Ignore whether the code around the loop runs on threads.
     monkeypatch.setattr(task_cost, "WORTH_TRYING", 10**12)
 
     def f(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Sheets compute what code computes, read back as text, and are refused where they cannot."""
+"""Sheets compute the same results as code, read back as text, and are refused if impossible."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pieces(x: Any) -> Any:
 
 
 def shared(x: Any) -> Any:
-    """A number with an array, and cells that are used again."""
+    """A number combined with an array, and cells that are reused."""
     s = x[1] * x[2]
     for k in range(4):
         x = np.sin(x * s) + k * x
@@ -125,13 +125,13 @@ def assert_no_result_is_read_as_it_is_written(loops: LoopProgram) -> None:
             assert read.stop <= s.cells.size
 
 
-#: Numbers of all kinds, and where functions change.
+#: Numbers of all kinds, and points where functions change.
 EDGES = [0.0, -0.0, 0.5, -1.5, 3.0, 1e300, -1e300, 1e-310, np.inf, -np.inf, np.nan]
 ALL_WORDS = sorted({*WORDS["f"], *PREDICATES, *OWN} - {"sum"})
 
 
 def rows_of(words: list[str], extents: tuple[int, ...]) -> LoopProgram:
-    """A sheet of each word, of several extents; the operands go through the numbers."""
+    """A sheet of each word, with several extents; the operands run through the numbers."""
     pairs = [(word, n) for n in extents for word in words]
     given = Buffer("x", "f64", 3 * len(EDGES), "input")
     size = sum(n for _, n in pairs)

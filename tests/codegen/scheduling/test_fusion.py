@@ -1,4 +1,4 @@
-"""What the loops of known programs must look like, and that they compute the right thing."""
+"""The expected loops of known programs, and their results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def loops_of(f: Callable[..., Any], *arguments: Any) -> LoopProgram:
 
 
 def check(f: Callable[..., Any], *arguments: Any) -> LoopProgram:
-    """The loops of f, once compiled and interpreted results have been seen to agree."""
+    """Check that compiled and interpreted results agree; return the loops."""
     program = autojit.trace(f)(*arguments)
     everything = [np.asarray(a) for a in (*arguments, *program.captured)]
     want = interpret(program, everything)
@@ -57,7 +57,7 @@ def outer_loops(program: LoopProgram) -> list[Loop]:
 
 
 def repeats(program: LoopProgram, name: str) -> int:
-    """How often a word is computed in one run."""
+    """How often one run computes a word."""
 
     def count(body: list[Any], times: int) -> int:
         total = 0
@@ -224,7 +224,8 @@ def test_a_cheap_value_that_is_broadcast_is_computed_again() -> None:
 
 @pytest.mark.parametrize("times", [MANY - 1, MANY])
 def test_what_is_read_with_steps_many_times_is_stored_without(times: int) -> None:
-    """A column of a matrix that a product, or a broadcast, reads once a row."""
+    """A strided value, such as a column of a matrix, that a product or a broadcast reads once per
+    row."""
     rng = np.random.default_rng(1)
     table, weights = rng.standard_normal((40, 11)), rng.standard_normal((times, 40))
 
@@ -245,7 +246,8 @@ def test_an_expensive_value_that_is_shifted_is_computed_once() -> None:
 
 
 def test_invariants_of_a_loop_are_work_once() -> None:
-    """The Hessian of a chain is zero off its diagonals, by many steps that do not change."""
+    """The Hessian of a chain is zero off its diagonals; it is computed in many loop-invariant
+    steps."""
 
     def chain(x: Any) -> Any:
         return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
@@ -377,7 +379,7 @@ def test_many_dimensions() -> None:
 
 
 def test_equal_loops_are_written_once() -> None:
-    """Layers of one size, which differ only in what they read and write."""
+    """Layers of the same size, which differ only in the arrays that they read and write."""
 
     def network(x: Any, ws: Any) -> Any:
         for w in ws:

@@ -1,4 +1,4 @@
-"""Updates: in the buffer of what nothing else reads, in a copy otherwise, and in order."""
+"""Updates: in place if nothing else reads the buffer, in a copy otherwise, and in order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def program_of(function: Callable[..., Any], *arguments: Any) -> Program:
 
 
 def check(function: Callable[..., Any], *arguments: Any) -> LoopProgram:
-    """The loops of a function, once they have been seen to give what the interpreter gives."""
+    """Check that the loops give the interpreter's results; return them."""
     program = program_of(function, *arguments)
     results = Executable(program).call(list(arguments))
     for got, want in zip(results, interpret(program, arguments), strict=True):
@@ -62,7 +62,7 @@ def test_what_nothing_else_reads_is_updated_in_place(op: Any) -> None:
 
     program = check(f, X, V, AT)
     assert not program.temps
-    assert stores(program) == 1  # x * 2, where it is updated
+    assert stores(program) == 1  # x * 2, in the buffer that is updated
 
 
 @EACH
@@ -117,7 +117,7 @@ def test_windows_with_strides_and_without_elements() -> None:
 
 
 def chain(n: int) -> Callable[..., Any]:
-    """n rows of an array replaced one after the other, each by an expression of its own."""
+    """Replace n rows of an array one after the other, each by a different expression."""
 
     def f(x: Any, v: Any) -> Any:
         y = x + x
@@ -134,7 +134,7 @@ def test_long_chains_are_written_window_by_window() -> None:
         program = check(chain(n), X, V)
         assert not program.temps
         assert "select" not in str(program)
-        assert (stores(program) == 1 + n) == (n > 8)  # below, the loop over rows is split
+        assert (stores(program) == 1 + n) == (n > 8)  # otherwise the loop over rows is split
     read_twice = check(lambda x, v: [y := chain(12)(x, v), chain(12)(y * y, v) + y], X, V)
     assert "select" not in str(read_twice)
     check(lambda x, v: chain(12)(chain(12)(x, v), v), X, V)
@@ -152,7 +152,8 @@ def test_long_chains_of_elements_are_one_kernel() -> None:
 
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks add to copies of their own; what is set in order is not cut into tasks."""
+    """Tasks add to their own copies; a loop that sets elements in order is not divided into
+    tasks."""
     monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
     monkeypatch.setattr(task_cost, "WORK_OF_TASK", 1e-6)
     x, v, i = RNG.normal(size=7), RNG.normal(size=5000), RNG.integers(0, 7, 5000)
@@ -183,7 +184,8 @@ def test_operands_that_do_not_fit(function: Callable[..., Any], words: str) -> N
 
 
 def agrees(function: Callable[..., Any], *arguments: Any) -> LoopProgram:
-    """The loops of an optimised program; compiled and interpreted results agree."""
+    """Check that compiled and interpreted results agree; return the loops of the optimised
+    program."""
     program = trace(function)(*arguments)
     for got, wanted in zip(
         Executable(program).call(arguments), interpret(program, arguments), strict=True
@@ -248,7 +250,7 @@ def test_outputs_that_are_reshaped_are_written_where_they_go() -> None:
 
 
 def test_what_a_tape_keeps_is_not_overwritten_by_the_next_carry() -> None:
-    """The gradient reads the array as it was updated, and the next one is computed from it."""
+    """The gradient reads the array after the update, and the next array is computed from it."""
 
     def f(x: Any) -> Any:
         v, c = sum(x), x * 2.0

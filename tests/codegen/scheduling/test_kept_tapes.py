@@ -1,4 +1,4 @@
-"""Loops of unknown length run once: the first run keeps what the reverse needs."""
+"""Loops of unknown length run once: the first run keeps the values that the reverse needs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ X = np.array([0.3, 0.5, 0.8])
 
 
 def runs(f: Callable[..., Any], *arguments: Any) -> int:
-    """How many loops with a condition f compiles to, after its results were compared."""
+    """Compare results; return how many loops with a condition f compiles to."""
     program = autojit.trace(f)(*arguments)
     everything = [np.asarray(a) for a in (*arguments, *program.captured)]
     want = interpret(program, everything)
     executable = Executable(program)
-    for _ in range(3):  # the second and third call find tapes of the one before
+    for _ in range(3):  # the second and third call reuse tapes of the previous one
         for g, w in zip(executable.call(everything), want, strict=True):
             np.testing.assert_allclose(g, w, rtol=1e-12)
     return sum(isinstance(s, Repeat) for s in statements(lower(optimize(program))))
@@ -51,13 +51,13 @@ def test_a_loop_that_ends_at_once() -> None:
 
 
 def test_a_reverse_that_needs_nothing_of_the_steps() -> None:
-    """Their number alone is kept."""
+    """Only their number is kept."""
     assert runs(grad(lambda x: np.sum(until_large(x, lambda y: 2.0 * y) ** 2)), X) == 1
 
 
 @pytest.mark.slow
 def test_tapes_of_many_steps() -> None:
-    """Far more than there is room for at first."""
+    """Far more than the tapes have room for at first."""
 
     def loss(x: Any) -> Any:
         return (
@@ -68,7 +68,7 @@ def test_tapes_of_many_steps() -> None:
 
 
 def test_results_that_the_derivative_does_not_need() -> None:
-    """A count beside what is differentiated, which the reverse leaves out."""
+    """A counter beside the differentiated value, which the reverse omits."""
 
     def loss(x: Any) -> tuple[Any, Any]:
         more = lambda s: np.max(s[1]) < 4.0  # noqa: E731
@@ -140,7 +140,8 @@ def test_second_derivatives() -> None:
 
 
 def test_results_that_both_loops_have_are_not_updated_in_place() -> None:
-    """The later loop's come from the first one's, which nothing else reads after the update."""
+    """The later loop's results come from the first loop, whose results nothing else reads after the
+    update."""
 
     def f(x: Any) -> Any:
         y = until_large(x).copy()
@@ -176,13 +177,13 @@ def test_threads_share_no_tapes() -> None:
 
 
 def once(x: Any) -> Any:
-    """A loop whose step reads what it closes over, so that directions of x are its constants."""
+    """A loop whose step reads closed-over values, so directions of x are constants of the loop."""
     step = lambda state: (state[0] + 1, np.sin(x))  # noqa: E731
     return while_loop(lambda state: state[0] < 1, step, (0, x))[1]
 
 
 def test_what_the_reverse_reads_is_computed_before_the_first_run() -> None:
-    """A batch's directions are made between the two loops."""
+    """The directions of a batch are computed between the two loops."""
     spread = vmap(hessian(lambda x: np.ptp(once(x), axis=1)))
     assert runs(spread, np.array([[[-2.198, 0.369]]])) == 1
 

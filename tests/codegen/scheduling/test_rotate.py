@@ -1,4 +1,4 @@
-"""What a loop's condition and its body both compute is computed once."""
+"""Values that both a loop's condition and its body compute are computed once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ X, E = np.linspace(0.1, 3.0, 200), np.linspace(0.0, 0.9, 200)
 
 
 def within(f: Callable[..., Any], *arguments: Any, rtol: float = 1e-10) -> Counter[str]:
-    """What the loops of f compute in a step, once compiled and interpreted results agreed."""
+    """Check that compiled and interpreted results agree; count the operations in a step of f's
+    loops."""
     program = autojit.trace(f)(*arguments)
     arrays = [*arguments, *program.captured]
     executable = Executable(program)
@@ -59,7 +60,7 @@ def test_in_the_loop_that_keeps_tapes() -> None:
 
 
 def test_products_of_matrices() -> None:
-    """Gradient descent: the residual of the condition is what the step is taken from."""
+    """Gradient descent: the condition and the step both use the residual."""
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(40, 20)) / 10.0, rng.normal(size=40)
 
@@ -82,7 +83,7 @@ def test_products_of_matrices() -> None:
 
 
 def test_what_is_cheap_is_computed_again() -> None:
-    """A loop whose condition shares nothing dear stays as it was written."""
+    """A loop whose condition shares only cheap values is unchanged."""
 
     def f(x: Any) -> Any:
         return while_loop(lambda y: np.max(y * y) < 4.0, lambda y: y * y + np.exp(-y), x)
@@ -130,7 +131,7 @@ def test_other_functions(function: Any) -> None:
     np.testing.assert_allclose(jit(f)(X), autojit.trace(f)(X)(X), rtol=1e-12)
 
 
-#: A condition and a step of two carries, both of which compute a sine of a small number.
+#: A condition and a step with two carries that both compute a sine of a small number.
 SINES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "another carry": (lambda x, y: x, lambda x, y: (x - 0.1 * np.sin(y), y)),
     "carries that change places": (lambda x, y: x, lambda x, y: (y - 0.1 * np.sin(y), x)),

@@ -1,4 +1,4 @@
-"""A few of sorted values, found without the order of the others."""
+"""A few of the sorted values, found without sorting the others."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_windows_cover_the_places_in_order() -> None:
 
 @pytest.fixture(params=[{}, {"SAMPLE": 2, "DEVIATIONS": 0.0, "MOST_KEPT": 10.0}], ids=["", "wrong"])
 def samples(request: Any) -> Iterator[None]:
-    """Samples as they are, and such as are wrong about nearly all places."""
+    """Samples as they are, and samples that are wrong about nearly all places."""
     module = "codegen.scheduling.selected"
     drawn = {f"{module}.{name}": value for name, value in request.param.items()}
     with thresholds.Thresholds({f"{module}.LEAST": 5, **drawn}):
@@ -86,7 +86,8 @@ def samples(request: Any) -> Iterator[None]:
 
 
 def rows(dtype: Any, n: int) -> Any:
-    """Random, in order, backwards, all equal, few different, and with what misleads a sample."""
+    """Random, ascending, descending, all equal, few different values, and values that mislead a
+    sample."""
     x = np.random.default_rng(0).normal(size=(6, n)) * 50
     x[1], x[2], x[3], x[4] = np.sort(x[1]), -np.sort(-x[2]), 7, np.round(x[4] / 50)
     x[5, :: n // selecting.sample_size(n)] = 100

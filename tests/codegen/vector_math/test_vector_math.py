@@ -1,4 +1,4 @@
-"""The vector math is accurate, right at every special value, and vectorises."""
+"""Vector math is accurate, right at every special value, and vectorised."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def compiled(name: str, bits: int) -> measure.Loop:
 
 @functools.cache
 def compiled_without_fma(name: str, bits: int) -> measure.Loop:
-    """The same for the oldest x86-64 that has rounding instructions, and no fused ones."""
+    """The same for the oldest x86-64 processors with rounding instructions and without fused
+    ones."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     written = measure.loop_module(name, bits, "loop")
@@ -100,7 +101,7 @@ def test_error_is_within_the_bound(name: str, bits: int) -> None:
 def test_error_is_within_the_bound_without_fused_instructions(name: str, bits: int) -> None:
     loop = compiled_without_fma(name, bits)
     bound = accuracy.CASES[name].bound[bits]
-    # Every product in a polynomial is then rounded once more.
+    # Without fused instructions, each product in a polynomial is rounded once more.
     assert accuracy.largest_error(name, loop, measure.DTYPES[bits], COUNT) <= bound + 0.5
 
 
@@ -123,7 +124,7 @@ def test_loop_is_packed_and_calls_nothing_but_packed_code(name: str, bits: int) 
 @pytest.mark.skipif(not has_fused(), reason="has no fused instruction")
 @each_function
 def test_fused_products_are_the_same_as_halves(name: str, bits: int) -> None:
-    """A product and its rounding error are exact, either way."""
+    """In both cases a product and its rounding error are exact."""
     fused, halves = (measure.compile_loop(name, bits, fused=is_fused) for is_fused in (True, False))
     rng = np.random.default_rng(7)
     dtype = measure.DTYPES[bits]
@@ -146,8 +147,8 @@ def test_ulp_error_sees_errors() -> None:
     assert accuracy.ulp_error(0.0, mpf(2) ** -1074, mpf(2) ** -1074, info) == 1
 
 
-# Value by value, equal with the sign of zero. A function that is odd, or continuous and monotone,
-# has its ends here; whatever NumPy has too is compared with it further down.
+# Exact values, including the sign of zero. For odd, or continuous and monotone functions, the
+# values at the ends of their range; functions that NumPy has are also compared further down.
 HALF_PI, PI = math.pi / 2, math.pi
 ODD = ("expm1", "log1p", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt")
 SPECIAL: list[tuple[str, tuple[float, ...], float]] = [
@@ -226,7 +227,7 @@ SINGLE_ARGUMENT = [name for name in NAMES if TABLE[name].arity == 1]
 def test_special_value(name: str, operands: tuple[float, ...], expected: float, bits: int) -> None:
     loop = compiled(name, bits)
     dtype = measure.DTYPES[bits]
-    # Twenty copies, so that the packed part of the loop is what runs.
+    # Twenty copies, so that the vectorised part of the loop runs.
     got = loop(*(np.full(20, operand, dtype) for operand in operands))
     np.testing.assert_array_equal(got, np.full(20, expected, dtype))
     if expected == 0:
@@ -260,7 +261,7 @@ def test_pairs_of_edges_are_as_in_numpy(name: str, bits: int) -> None:
     np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(expected[zero]))
 
 
-# The ends of the ranges, at one float each: x, exact or nearly so.
+# The ends of the ranges, to within one float: x is exact or nearly so.
 ENDS = [
     ("exp", 64, 709.782712893384, 1.7976931348622732e308),
     ("exp", 64, 709.7827128933841, INF),
@@ -301,7 +302,7 @@ def test_reduction_where_it_cancels_most(name: str, bits: int) -> None:
     info = np.finfo(measure.DTYPES[bits])
     bound = accuracy.CASES[name].bound[bits]
     right = accuracy.ulp_error(got, exact, exact, info) <= bound
-    # Beyond 2**52 the reduced argument is known to 2**-98 only, which these few arguments notice.
+    # Beyond 2**52 the reduced argument is known only to 2**-98, which matters for these arguments.
     assert right or abs(got - exact) < 2.0**-98 or abs(1 / got - 1 / exact) < 2.0**-98
 
 
@@ -354,7 +355,8 @@ def test_coefficients_are_what_remez_finds(name: str, bits: int) -> None:
 @pytest.mark.parametrize("bits", WIDTHS)
 @pytest.mark.parametrize("name", sorted(vector_math.CALLED))
 def test_a_large_argument_says_nothing_about_its_neighbours(name: str, bits: int) -> None:
-    """Each element of a vector is what it is alone, though vectors take one of two ways."""
+    """Each element of a vector is the same as if computed alone, though vectors take one of two
+    paths."""
     dtype, rng = measure.DTYPES[bits], np.random.default_rng(5)
     x = rng.uniform(-5, 5, 3000).astype(dtype)
     large = rng.random(3000) < 0.1
@@ -367,7 +369,7 @@ def test_a_large_argument_says_nothing_about_its_neighbours(name: str, bits: int
 @pytest.mark.parametrize("register", [16, 32, 64])
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_forms_for_vectors_of_all_widths_agree(bits: int, register: int) -> None:
-    """Two lanes up to two registers, whichever is written from the formula."""
+    """From two lanes up to two registers, whichever variant is written from the formula."""
     from autojit.codegen.cpu.host.engine import AS_WRITTEN, Compiled
     from autojit.codegen.vector_math import called
 
@@ -378,7 +380,7 @@ def test_forms_for_vectors_of_all_widths_agree(bits: int, register: int) -> None
     assert all(f'@"{form}"' in declared for form in forms)
     widths = [1, *(int(form.rsplit(".v")[1]) for form in forms)]
     assert widths[-1] == 2 * register * 8 // bits
-    for lanes in widths:  # void of_LANES(pointer): a vector in place
+    for lanes in widths:  # void of_LANES(pointer), which works in place
         vector = FORMATS[bits].in_vectors(lanes).float_type
         kind = ir.FunctionType(ir.VoidType(), [number.as_pointer()])
         function = ir.Function(module, kind, f"of_{lanes}")

@@ -16,8 +16,8 @@ from autojit.ir.simplification.simplified import simplified
 
 @dataclass(frozen=True)
 class Split:
-    """A program, its linear inputs and outputs, its parts, and the inputs of the first part that
-    the second one has at no cost."""
+    """A program, its linear inputs and outputs, its two parts, and the inputs of the first part
+    that the second part gets for free."""
 
     whole: Program
     linear: Sequence[bool]
@@ -43,7 +43,7 @@ class Split:
         return primal.outputs[len(primal.outputs) - self.parts.residuals :]
 
     def bytes(self) -> int:
-        """What the residuals take that are not free."""
+        """The bytes of the residuals that are not free."""
         free = chosen(self.parts.primal.inputs, self.free)
         return sum(v.type.nbytes for v in self.residuals() if v not in free)
 
@@ -51,8 +51,8 @@ class Split:
         return replace(self, parts=choose_residuals(self.parts, self.free, may_repeat))
 
     def fewest_bytes(self, may_repeat: Callable[[Op], bool] = repeatable) -> int:
-        """The least that any set of values takes from which the residuals can be computed, all
-        sets tried."""
+        """The fewest bytes of any set of values from which the residuals can be computed; tries all
+        sets."""
         primal = simplified(self.parts.primal)
         needed = set(primal.outputs[len(primal.outputs) - self.parts.residuals :])
         free = set(chosen(primal.inputs, self.free))
@@ -68,7 +68,7 @@ class Split:
 
 
 def _computed(ops: Iterable[Op], known: set[Value]) -> set[Value]:
-    """What the ops make of known values, and those."""
+    """The values that the ops compute from known values, together with the known ones."""
     found = set(known)
     for op in ops:
         if found.issuperset(op.operands):
@@ -77,7 +77,7 @@ def _computed(ops: Iterable[Op], known: set[Value]) -> set[Value]:
 
 
 def separated(program: Program, linear: Sequence[bool], free: Sequence[bool]) -> Split:
-    """What depends on the marked inputs, and what does not."""
+    """Separate the ops that depend on the marked inputs from the others."""
     nonlinear, moving, _ = separate(program, linear)
     moved = depends(program, linear)
     parts = Linearized(nonlinear, moving, _places(linear), _places(moved))
@@ -85,7 +85,8 @@ def separated(program: Program, linear: Sequence[bool], free: Sequence[bool]) ->
 
 
 def linearized(program: Program, by: Sequence[bool], free: Sequence[bool]) -> Split:
-    """Values and derivatives by the marked inputs; the whole computes them together."""
+    """Values and derivatives with respect to the marked inputs; the original computes them
+    together."""
     whole, active = forward(program, _places(by))
     linear = [False] * len(by) + [True] * by.count(True)
     moved = [False] * len(program.outputs) + [True] * len(active)

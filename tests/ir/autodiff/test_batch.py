@@ -1,4 +1,4 @@
-"""Batched programs against a loop over the batch, on random programs."""
+"""Batched programs compared with a loop over the batch, on random programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Branches over elements of arrays: their derivatives are those of elements, and fail alike."""
+"""Branches over array elements: their derivatives are those of elements, and fail in the same
+cases."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def clipped(x: Any) -> Any:
 
 
 def smoothed(x: Any) -> Any:
-    """In place, at one of two places, or nowhere."""
+    """An update in place, at one of two indices or not at all."""
 
     def step(i: Any, y: Any) -> Any:
         def down(y: Any) -> Any:
@@ -58,7 +59,7 @@ def smoothed(x: Any) -> Any:
 
 
 def roots(x: Any) -> Any:
-    """The branch that is not taken is not a number, nor is its derivative."""
+    """The branch that is not taken gives NaN, and so does its derivative."""
 
     def step(i: Any, s: Any) -> Any:
         return cond(x[i] > 0, lambda s: s + np.sqrt(x[i]), lambda s: s - x[i], s)

@@ -1,8 +1,8 @@
-"""Derivatives of random programs, against what needs no derivative rule.
+"""Derivatives of random programs, compared with methods that need no derivative rules.
 
-Forward mode is compared with central differences.  Reverse mode is compared with forward mode by
-the identity <u, J v> = <J^T u, v>, over the reals: a complex number is a pair of them, and the
-pairing is the real part of the product.
+Forward mode is compared with central differences. Reverse mode is compared with forward mode by the
+identity <u, J v> = <J^T u, v>, over the reals: a complex number is a pair of reals, and the pairing
+is the real part of the product.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tests.ir.random_programs import (
 
 INEXACT = tuple(np.dtype(d) for d in ("f8", "c16"))
 
-#: Not defined, or beyond all bounds, for most numbers.
+#: Undefined or unbounded for most numbers.
 NARROW = {"arcsin", "arccos", "arccosh", "arctanh"}
 
 
@@ -50,7 +50,7 @@ def is_bounded(kind: Declaration) -> bool:
 
 
 def has_partials(kind: Declaration) -> bool:
-    """Ops that are differentiable almost everywhere and without steps."""
+    """Ops that are differentiable almost everywhere and are not step functions."""
     steps = {"fmod", "remainder", "copysign"}
     without = isinstance(kind, Elementwise) and None in kind.rules and kind.name != "select"
     return not without and kind.name not in NARROW | steps
@@ -127,7 +127,7 @@ def check_forward(program: Program, seed: int) -> None:
     for value, got, fine, coarse in zip(
         values, answers, difference(1e-5), difference(2e-5), strict=True
     ):
-        # Where the two steps disagree there is a kink, a pole or cancellation within reach.
+        # If the two step sizes disagree, there is a kink, a pole or cancellation nearby.
         with np.errstate(all="ignore"):
             noise = 1e-9 * (1 + np.abs(value)) + 1e-6 * np.abs(fine)
             settled = np.isfinite(fine) & (np.abs(fine - coarse) < noise)

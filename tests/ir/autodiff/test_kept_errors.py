@@ -1,4 +1,4 @@
-"""What a function raises, its derivatives raise, also where they do not read what fails."""
+"""A derivative raises the errors of its function, even if it does not read the failing values."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_batch_of_gradients_raises_it():
     [
         lambda x, i: x[i] * 2.0,  # the scatter of the cotangent fails with the gather
         lambda x, i: TABLE[i] * x[0],  # the gradient reads the element
-        lambda x, i: np.sum(x) + (i + 1),  # an overflow of an integer is none of Python's errors
+        lambda x, i: np.sum(x) + (i + 1),  # an integer overflow is not a Python error
         lambda x, i: np.linalg.inv(x[0] * np.eye(2))[0, 0],
     ],
 )

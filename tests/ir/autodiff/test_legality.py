@@ -1,4 +1,5 @@
-"""Transformations refuse what their conditions leave out, or go another way that is right."""
+"""Transformations refuse programs that break their conditions, or handle them in another right
+way."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def entry(i: Any) -> Any:
 
 
 def total_from(i: Any) -> Any:
-    """The sum of the entries from one on."""
+    """The sum of the entries from a given one on."""
     return while_loop(
         lambda s: s[0] < 4, lambda s: (s[0] + 1, s[1] + np.take(TABLE, s[0])), (i, 0.0)
     )[1]
@@ -73,7 +74,7 @@ def test_gradients_of_such_batches() -> None:
 
 
 def root(a: Any) -> Any:
-    """The sum of a matrix's Cholesky factor; no other operand makes it succeed where it fails."""
+    """The sum of a matrix's Cholesky factor; it fails for exactly the matrices that have none."""
     return cond(a[0, 0] > 0, lambda: np.sum(np.linalg.cholesky(a)), lambda: 0.0)
 
 
@@ -219,14 +220,14 @@ def test_ops_with_programs_may_fail_as_these_do() -> None:
 
 
 def test_every_op_that_is_seen_to_raise_is_listed() -> None:
-    """By the sources: ops whose evaluation raises, or calls what does."""
+    """Found in the sources: ops whose evaluation raises, or calls a function that does."""
     words = ("check_bounds", "check_pivots", "LinAlgError", "np.linalg.")
     found = {
         kind.name
         for kind in REGISTRY.values()
         if any(word in inspect.getsource(type(kind).evaluate) for word in words)
     }
-    # LAPACK's QR has no failure; which matrices its eigh fails on depends on the library.
+    # LAPACK's QR cannot fail; the matrices on which its eigh fails depend on the library.
     assert found - {"qr", "eigh"} <= FAILING.keys()
 
 
@@ -291,7 +292,7 @@ BROKEN = {
     "transforms.layouts": ("tests/ir/test_laid_out.py",
                            "test_operations_on_places_read_the_transpose"),
 }  # fmt: skip
-#: Nothing is rewritten there.
+#: These modules rewrite nothing.
 READ_ONLY = {"transforms.memory"}
 
 

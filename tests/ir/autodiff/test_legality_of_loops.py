@@ -1,4 +1,4 @@
-"""Loops whose transformations have conditions of their own, with programs that break them."""
+"""Loop transformations with their own conditions, and programs that break them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = """program main(%w: f64[128,128], %x: f64[4,128], %k: f64[128]) {
   }, carries=1, constants=1, length=4, reverse=False}
   return %r
 }"""
-#: Each step has a result that is stacked.
+#: Each step has a stacked result.
 STACKED = (
     ("%r: f64[128,128]", "%r: f64[128,128], %s: f64[4,128,128]"),
     ("return %r", "return %r, %s"),
@@ -46,7 +46,7 @@ def edited(text: str, *edits: tuple[str, str]) -> str:
 
 
 def agreeing(program: Program) -> Program:
-    """The optimized program, which computes what the given one does."""
+    """The optimized program, after checking that it computes the same as the given one."""
     verify(program)
     made = optimize(program)
     rng = np.random.default_rng(0)
@@ -86,7 +86,7 @@ def test_products_that_stay_in_a_loop(text: str, edits: list[tuple[str, str]]) -
 
 
 def counting(*, carry: str, condition: str) -> Program:
-    """A loop of three steps that carries two more numbers, of which the first is read."""
+    """A loop of three steps that carries two more numbers; the first of them is read."""
     return parse(
         "program main(%x: f64[], %y: f64[]) {\n"
         "%i: i64[] = constant {dtype=i64, shape=(), value=0}\n"
@@ -104,7 +104,7 @@ def counting(*, carry: str, condition: str) -> Program:
     ("carry", "condition", "left"),
     [
         ("cos %1", "return %4\n", 2),
-        ("add %1, %2", "return %4\n", 3),  # a carry that is read needs the second number
+        ("add %1, %2", "return %4\n", 3),  # a carry that is read depends on the second number
         ("cos %1", "%5: f64[] = constant {dtype=f64, shape=(), value=9.0}\n"
                    "%6: bool[] = lt %2, %5\n%7: bool[] = and %4, %6\nreturn %7\n", 3),
     ],

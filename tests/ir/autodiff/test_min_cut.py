@@ -29,7 +29,7 @@ def test_random_graphs(seed: int) -> None:
         for a, b in ends
         if a != b and (a, b) != (0, n - 1)
     ]
-    # Of two edges between the same nodes networkx keeps one.
+    # networkx keeps only one of several edges between the same nodes.
     edges = [(a, b, c) for (a, b), c in {(a, b): c for a, b, c in edges}.items()]
     graph = networkx.DiGraph()
     graph.add_nodes_from((0, n - 1))
@@ -55,7 +55,7 @@ def test_nothing_between() -> None:
 
 
 def test_long_chains_of_many_paths() -> None:
-    """Not by recursion, and not path by path through everything."""
+    """The search must be neither recursive nor path by path."""
     edges: Edges = []
     for k in range(200):
         edges += [("s", (k, 0), None), ((k, 50), "t", None)]

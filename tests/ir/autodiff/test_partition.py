@@ -1,4 +1,4 @@
-"""The pieces that `separate` is made of, by themselves and on random programs."""
+"""The parts of `separate`, alone and on random programs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ program main(%x: f64[2], %t: i64[3]) {
 
 
 def only_op(text: str) -> tuple[Op, Value]:
-    """The op of a program and the input that moves, which is the last one."""
+    """The op of a program, and its linear input, which is the last one."""
     program = parse(text)
     (op,) = program.ops
     return op, program.inputs[-1]
@@ -74,7 +74,7 @@ def test_each_result_of_an_op_in_both_halves_is_defined_by_one() -> None:
     (zero, fixed), (moving,) = halves(op, {t})
     assert zero.kind.name == "constant"
     assert zero.params["value"] == 0
-    assert fixed.results == op.results[:1]  # the other one is not computed at all
+    assert fixed.results == op.results[:1]  # the other result is not computed at all
     assert op.results[0] not in moving.results
     assert op.results[1] in moving.results
     assert moving.operands == op.operands
@@ -125,7 +125,7 @@ def marks_of(program: Program, rng: np.random.Generator) -> list[bool]:
 @EXAMPLES
 @given(programs(), st.integers(0, 2**32 - 1))
 def test_parts_of_random_programs_make_the_whole(program: Program, seed: int) -> None:
-    """Whether they are linear in what is marked or not."""
+    """Whether or not they are linear in the marked inputs."""
     rng = np.random.default_rng(seed)
     made = separated(program, marks_of(program, rng), [False] * len(program.inputs))
     verify(made.parts.primal)

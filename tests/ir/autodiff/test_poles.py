@@ -1,4 +1,4 @@
-"""Elements that a function does not read have derivative 0, also where that of a part is
+"""Unread elements have derivative 0, even if the derivative of an intermediate value is
 infinite."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recorded rules make the programs that the rules make, with the same places."""
+"""Recorded rules make the same programs as the rules themselves, with the same source places."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PLACES = [
 
 
 def often(program: Program) -> Program:
-    """The program three times, one after the other and side by side, from places of all sorts."""
+    """The program three times, in sequence and in parallel, from places of all kinds."""
     inputs = [Value(t) for t in program.in_types]
     builder = Builder()
     outputs: list[Value] = []
@@ -69,7 +69,7 @@ def test_recordings_change_nothing(program: Program) -> None:
             with Thresholds({LEAST: least}):
                 try:
                     made.append(transformed(program, wrt))
-                except Exception as error:  # no derivative: the same words
+                except Exception as error:  # no derivative: the same error message
                     made.append(str(error))
         without, recorded = made
         if isinstance(without, str):
@@ -83,7 +83,7 @@ NUMBER = Type(np.dtype("f8"), ())
 
 
 class Recorded:
-    """A rule as it is run for several ops, and what was emitted."""
+    """A rule that is run for several ops, and the ops that it emitted."""
 
     def __init__(self, rule: Callable[[Sequence[Value]], Sequence[MaybeValue]]) -> None:
         self.builder, self.rules, self.rule, self.calls = Builder(), RecordedRules(), rule, 0
@@ -108,14 +108,14 @@ def test_one_op_of_a_form_runs_the_rule() -> None:
     (again,) = recorded(arithmetic.mul, (y, z))
     assert recorded.calls == 1
     assert again.operands == (y, z)
-    recorded(arithmetic.mul, (x, x))  # one value twice
+    recorded(arithmetic.mul, (x, x))  # the same value twice
     recorded(arithmetic.mul, (row, row))  # of another type
     recorded(arithmetic.add, (x, y))
     assert recorded.calls == 4
 
 
 def test_rules_read_the_types_of_operands_that_are_not_handed_over() -> None:
-    """Cotangents of conversions from two dtypes to one."""
+    """Cotangents of conversions from two dtypes to the same one."""
     program = parse("""program main(%0: f32[2]) {
         %1: f64[2] = convert %0 {dtype=f64}
         %2: c64[2] = convert %0 {dtype=c64}
@@ -161,7 +161,7 @@ def test_what_comes_from_another_place_is_not_recorded(line: int) -> None:
 
 
 def test_where_an_op_belongs_is_not_repeated() -> None:
-    """A tangent may be a constant, as branches make them: then nothing of it is linear."""
+    """A tangent may be a constant, as in branches; then nothing in it is linear."""
     number = Type(np.dtype(float), ())
     x, moving, constant = (Value(number) for _ in range(3))
     split, rules = _Split(), RecordedRules()

@@ -1,4 +1,4 @@
-"""The choice of residuals where exact text does not reach, and on random programs."""
+"""The choice of residuals, in cases without exact text tests and on random programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.ir.tools.verifier import verify
 from tests.ir.autodiff.splits import Split, linearized, separated
 from tests.ir.random_programs import EXAMPLES, SEEDS, arguments_for, assert_same_results, programs
 
-#: Values of which all sets can be tried.
+#: With at most this many values, all sets can be tried.
 FEW = 10
 
 
@@ -65,7 +65,7 @@ def test_checks_find_a_choice_of_too_many_bytes() -> None:
     assert (before.bytes(), before.fewest_bytes()) == (16, 8)
 
 
-#: Ops on `%x: f64[2]`, `%z: c128[2]` and `%i: i64[2]`, and whether they are repeated.
+#: Ops on `%x: f64[2]`, `%z: c128[2]` and `%i: i64[2]`, and whether they may be repeated.
 REPEATED = {
     "f64[2] = add %x, %x": True,
     "f64[2] = div %x, %x": True,
@@ -98,7 +98,7 @@ def marks(count: int, rng: np.random.Generator) -> list[bool]:
 
 
 def check_choice(before: Split, rng: np.random.Generator) -> None:
-    """The parts are sound, give what the whole gives, and pass no more than before."""
+    """The parts are valid, agree with the whole, and pass no more bytes than before."""
     after = before.with_choice()
     verify(after.parts.primal)
     verify(after.parts.linear)

@@ -1,14 +1,14 @@
-"""Exact-text tests of what splits a program in two, from the `.ir` files beside this module.
+"""Exact-text tests of the transformations that split a program in two, from the `.ir` files beside
+this module.
 
-A file begins with `# transform: NAME …`: `separate` or `linearize`, and `choose_residuals` where
-the residuals are chosen after that.  Its cases stand between lines `// ====`; each has comments, a
-program, and after lines `// ----` the two programs that it must become.  The comments say
+A file begins with `# transform: NAME …`: `separate` or `linearize`, and `choose_residuals` if the
+residuals are chosen afterwards. Cases are separated by lines `// ====`; each has comments, a
+program, and after lines `// ----` the two expected programs. The comments say
 
-- `# linear: %t …`: the inputs that `separate` moves, or `# by: %x …`: those that `linearize`
-  differentiates by;
-- `# free: %c …`: the inputs that the linear program has at no cost;
-- `# policy: NAME`: which operations may be repeated, as `checkpoint` names it;
-- `# bytes: STORED of NAIVE`: what the residuals take, and what they took before they were chosen.
+- `# linear: %t …`: the linear inputs of `separate`, or `# by: %x …`: the inputs that `linearize`
+differentiates by; - `# free: %c …`: the inputs that the linear program gets for free; - `# policy:
+NAME`: which operations may be repeated, by the names of `checkpoint`; - `# bytes: STORED of NAIVE`:
+the bytes of the residuals, and their bytes before the choice.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def test_parts_make_the_whole(case: Case) -> None:
 
 @of_each(CASES)
 def test_linear_part_is_linear(case: Case) -> None:
-    """Twice the linear inputs give twice the results of that part, and the same of the other."""
+    """Doubling the linear inputs doubles the results of that part, and leaves the other part
+    unchanged."""
     made = split(case)
     program = made.composed()
     arguments = arguments_for(program, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Shifts by the largest element that cancel in the bodies of loops."""
+"""Shifts by the largest element that cancel, in the bodies of loops."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def at_a_temperature(a: Any, row: Any, m: Any) -> Any:
 
 
 def without_the_shift_again(a: Any, row: Any, m: Any) -> Any:
-    """Not the whole of a log-sum-exp: it depends on the largest."""
+    """An incomplete log-sum-exp, which depends on the largest element."""
     return np.log(np.sum(np.exp(m + a - np.max(a)), axis=1)) + row
 
 
@@ -75,7 +75,7 @@ def loss(step: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def idle(step: Callable[[Any, Any, Any], Any]) -> int:
-    """How many shifts are found."""
+    """How many cancelling shifts are found."""
     (op,) = [op for op in trace(loss(step))(A, E).ops if op.kind.name == "scan"]
     ops = zero_cotangents.run(op.params["body"]).ops
     return sum(op.kind.name == "stop_gradient" for op in ops)
@@ -115,7 +115,7 @@ def test_large_numbers_do_not_overflow() -> None:
     )(A * 1000, E)
     assert np.isfinite(value)
     assert np.isfinite(by_m).all()
-    np.testing.assert_allclose(by_m.sum(), 8, rtol=1e-12)  # one transition a step
+    np.testing.assert_allclose(by_m.sum(), 8, rtol=1e-12)  # one transition per step
 
 
 def test_ties() -> None:
@@ -125,14 +125,15 @@ def test_ties() -> None:
 
 
 def test_nothing_is_kept_of_the_largest() -> None:
-    """Masks of them were on the tape."""
+    """Masks of the largest elements were on the tape."""
     program = optimize(trace(grad(loss(forward)))(A, E))
     scans = [op for op in program.ops if op.kind.name == "scan"]
     assert all(v.dtype != np.bool_ for op in scans for v in op.results)
 
 
 def test_a_derivative_that_nobody_asks_for_need_not_be_known() -> None:
-    """The order of a Bessel function has no derivative; it is a maximum that is held constant."""
+    """The order of a Bessel function has no derivative; here it is a maximum that is held
+    constant."""
 
     def loss(x: Any) -> Any:
         def step(c: Any, row: Any) -> Any:

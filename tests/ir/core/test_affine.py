@@ -1,4 +1,4 @@
-"""Affine forms against the numbers that they stand for."""
+"""Affine forms compared with the numbers that they stand for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sampling import share
 
 VARIABLES = [Var(n) for n in (5, 3, 4)]
 ROW, COLUMN, DEPTH = VARIABLES
-#: All numbers that the variables can be.
+#: All values that the variables can have.
 PLACES: list[Mapping[Var, int]] = [
     dict(zip(VARIABLES, numbers, strict=True))
     for numbers in product(*(range(v.extent) for v in VARIABLES))
@@ -31,7 +31,7 @@ linear = st.builds(
 
 @st.composite
 def forms(draw: st.DrawFn) -> Affine:
-    """Forms with quotients and remainders of what is not negative."""
+    """Forms with quotients and remainders of nonnegative numbers."""
     form = draw(linear)
     for _ in range(draw(st.integers(0, 2))):
         inner = draw(linear)
@@ -79,7 +79,7 @@ def test_division(form: Affine, divisor: int) -> None:
 @settings(deadline=None)
 @given(forms(), forms())
 def test_substitution(form: Affine, by: Affine) -> None:
-    by = by - by.range({})[0]  # what is divided is not negative
+    by = by - by.range({})[0]  # the dividend is not negative
     made = form.substitute(ROW, by)
     changed = [{**place, ROW: by.value(place)} for place in PLACES]
     apart = [a for a, _ in form.terms if not isinstance(a, Var)]

@@ -1,4 +1,4 @@
-"""Complex numbers with infinities, NaN, zeros and huge parts: compiled code beside NumPy."""
+"""Complex numbers with infinities, NaN, zeros and huge parts: compiled code compared with NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
 
 
 def grid(dtype: Any) -> Any:
-    """Every pair of edges."""
+    """All pairs of edge cases."""
     limits = np.finfo(dtype)
     large, small = 0.6 * float(limits.max), 0.6 * float(limits.tiny)
     many = 1e3 if dtype == np.complex128 else 1e2
@@ -41,7 +41,7 @@ def assert_part_same(got: Any, want: Any, size: Any) -> None:
 
 
 def assert_same(got: Any, want: Any) -> None:
-    """The same infinities, NaN and signed zeros; other numbers to rounding."""
+    """Check infinities, NaN and signed zeros exactly, other numbers up to rounding."""
     got, want = np.asarray(got), np.asarray(want)
     if want.dtype.kind == "b":
         np.testing.assert_array_equal(got, want)
@@ -73,7 +73,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 @KINDS
 @pytest.mark.parametrize("name", UNARY)
 def test_functions(name: str, dtype: Any) -> None:
-    """On an array, by vectors, and on numbers."""
+    """On an array, as vector code, and on single numbers."""
     function, z = UNARY[name], grid(dtype)
     want = function(z)
     compiled = jit(function)

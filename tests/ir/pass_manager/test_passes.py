@@ -1,4 +1,4 @@
-"""The pass manager: needs and order, the verifier after each pass, records."""
+"""The pass manager: needs and order, the verifier after each pass, and records."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_needs_are_met_for_each_target(target: object) -> None:
 
 
 def broken(name: str = "careless") -> Pass[Program]:
-    """A pass that forgets an operation."""
+    """A pass that drops an operation."""
     return Pass(name, SSA, lambda p: p.with_body(p.ops[1:], p.outputs), "Forgets an operation.")
 
 

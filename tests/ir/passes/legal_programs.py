@@ -20,8 +20,8 @@ def with_constant(operation: str, value: str) -> str:
 
 
 def steps(count: int, *lines: str) -> str:
-    """A stretch of so many steps; in a line ``@`` is the number of the step, ``>`` the next one and
-    ``#`` a float that does not move evenly."""
+    """A number of steps; in a line ``@`` is the number of the step, ``>`` the next one, and ``#`` a
+    float that is not evenly spaced."""
     made = []
     for k in range(count):
         uneven = repr(float((k * 7) % 5 - 2))
@@ -31,7 +31,7 @@ def steps(count: int, *lines: str) -> str:
 
 
 def stretch(inputs: str, count: int, *lines: str, output: str) -> str:
-    """A program of such steps."""
+    """A program of repeated steps."""
     return "\n".join([f"({inputs}) {{", steps(count, *lines), f"return {output}", "}"])
 
 
@@ -69,7 +69,7 @@ UNEVEN = stretch(
 )
 
 
-#: A log-sum-exp, the cotangent of whose maximum is 1 - 1.
+#: A log-sum-exp, in which the cotangent of the maximum is 1 - 1.
 SHIFT = """(%0: f64[3]) {
   %1: f64[] = max %0 {axes=(0,)}
   %2: f64[3] = broadcast %1 {dims=(), shape=(3,)}
@@ -114,7 +114,7 @@ WRITES = """(%x: f64[9], %y: f64[9]) {
   }, carries=1, constants=0, length=9, reverse=False}
   return %z
 }"""
-#: The place is chosen by comparing numbers of another dtype.
+#: The place is selected by comparing numbers of another dtype.
 CHOSEN = """(%x: f64[9], %c: f64[]) {
   %d: f64[] = scan %x, %c {body=program step(%x: f64[9], %i: i64[], %c: f64[]) {
     %3: i64[] = constant {dtype=i64, shape=(), value=3}
@@ -410,7 +410,7 @@ SUMMED = """(%x: f64[9], %a: f64[9]) {
   return %y
 }"""  # noqa: E501
 
-#: A loop that reads an array as it was before, and whose array nobody reads.
+#: A loop that reads an array as it was before the loop, and whose result array is unused.
 FIRST_READS = """(%x: f64[9], %a: f64[9], %z: f64[]) {
   %s: i64[] = constant {dtype=i64, shape=(), value=0}
   %n: i64[] = constant {dtype=i64, shape=(), value=8}
@@ -480,7 +480,7 @@ ROWS_UNDONE = """(%x: f64[40], %w: f64[6,3]) {
   return %l, %r
 }"""  # noqa: E501
 
-#: A loop whose steps do not wait for each other.
+#: A loop with independent steps.
 LOOP = """(%x: f64[12], %s0: f64[]) {
   %r: f64[] = scan %x, %s0 {body=program step(%x: f64[12], %k: i64[], %s: f64[]) {
     %c: i64[] = constant {dtype=i64, shape=(), value=3}

@@ -1,5 +1,5 @@
-"""Every pass alone, and passes in random orders, on random programs and thresholds: what comes out
-is well formed and computes the same."""
+"""Every pass alone, and passes in random orders, on random programs with random thresholds: results
+are well formed and compute the same."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Pass = Callable[[Program], Program]
 
 
 def bits_of(array: Any) -> bytes:
-    """The bits, of which those that tell one NaN from another do not count."""
+    """The bits of an array; different NaNs count as equal."""
     array = np.array(array)
     if array.dtype.kind == "f":
         array[np.isnan(array)] = np.nan
@@ -55,7 +55,7 @@ PASSES: dict[str, Pass] = {
     "roll": partial(roll, least=4, least_loop=4),
 }
 
-#: Few programs a pass in the usual run, many in the slow one.
+#: Few programs per pass in the usual run, many in the slow one.
 FEW, MANY = (
     settings(
         max_examples=n,
@@ -96,7 +96,7 @@ def test_pass_alone(name: str, program: Program, seed: int) -> None:
     check(PASSES[name], program, seed)
 
 
-#: Passes that say that they change no bit of the results.
+#: Passes that declare that they change no bit of the results.
 EXACT = [
     name
     for name, module in modules.PASSES.items()
@@ -109,7 +109,7 @@ EXACT = [
 @FEW
 @given(programs(), SEEDS)
 def test_bits_where_nothing_is_said_to_change(name: str, program: Program, seed: int) -> None:
-    """With NaN, infinities and both zeros among the arguments."""
+    """The arguments include NaN, infinities and both zeros."""
     rng = np.random.default_rng(seed)
     arguments = arguments_for(program, rng, special=0.5)
     with thresholds.drawn(rng, thresholds.PASSES):
@@ -149,7 +149,7 @@ def test_random_orders_on_many(program: Program, seed: int) -> None:
 
 
 def of_gradient(sample: Sample) -> tuple[Program, list[Any]]:
-    """The program of a sample's gradient, or of its value where it has none, and arguments."""
+    """The program of a sample's gradient, or of its value if it has none, and arguments."""
     arguments = sample.draw()
     wrt = tuple(i for i, x in enumerate(arguments) if np.asarray(x).dtype.kind in "fc")
 
@@ -163,7 +163,7 @@ def of_gradient(sample: Sample) -> tuple[Program, list[Any]]:
 
 
 def check_sample(sample: Sample, seed: int) -> None:
-    """Passes in a random order, then all of them."""
+    """Run passes in a random order, then all of them."""
     program, arguments = of_gradient(sample)
     verify(program)
     assert parse(program.text()) == program

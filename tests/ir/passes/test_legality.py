@@ -1,4 +1,5 @@
-"""Each pass beside a program that breaks its condition in one point: that one stays as it is.
+"""Each pass on a legal program and on programs that break one of its conditions, which must stay
+unchanged.
 
 A row is a legal program, which the pass changes, and edits of its text that make it illegal.
 """
@@ -66,7 +67,7 @@ from tests.ir.random_programs import arguments_for
 
 @dataclass(frozen=True)
 class Row:
-    """``edits`` of the program's text, each of which must be found in it."""
+    """``edits`` change the program's text; each must be found in it."""
 
     module: str
     why: str
@@ -508,7 +509,8 @@ TABLE = [
 
 
 def runner(module: str) -> Callable[[Program], Program]:
-    """What runs a pass, or the rules of a family, or the rolling that a module is a part of."""
+    """A function that runs a pass, or the rules of a family, or the rerolling that a module belongs
+    to."""
     if module.startswith("simplification"):
         return simplify.run
     if module == "rewriting.bodies":
@@ -518,7 +520,7 @@ def runner(module: str) -> Callable[[Program], Program]:
     if module in ("passes.reroll.bodies", "passes.reroll.places"):
         return at_once
     name = module.split(".")[-1]
-    if name == "recomputed_streams":  # the first half of it
+    if name == "recomputed_streams":  # the first half of that pass
         return pass_named("undo_steps")
     if name in ("recomputed_tapes", "nested_tapes"):
         return pass_named("undo_tapes")
@@ -533,7 +535,7 @@ def with_numbers_joined(program: Program) -> Program:
 
 
 def at_once(program: Program) -> Program:
-    """The program with the steps of its loops as operations on arrays, where that is legal."""
+    """The program with the steps of its loops as array operations, if that is legal."""
     builder = Builder()
     replaced: dict[Value, Value] = {}
     with building(builder):
@@ -596,7 +598,8 @@ def test_arrays_that_are_the_same_in_each_step_are_not_taken_apart_again_and_aga
 
 
 def test_bodies_of_other_names_keep_theirs() -> None:
-    """Programs that differ in their names are equal, and what is remembered of one has its name."""
+    """Programs that differ only in names are equal, but a cached result must not bring the other
+    program's name."""
     text = next(r.program for r in TABLE if r.module == "autodiff.zero_cotangents")
     run = runner("autodiff.zero_cotangents")
     for name in ("main", "step"):
@@ -613,7 +616,7 @@ def test_every_pass_says_where_it_is_legal(module: str) -> None:
 
 
 def test_numbers_of_float32_that_move_evenly_only_in_float64() -> None:
-    """The fourth is 8388612, but 3 * 8388609 is rounded in float32."""
+    """The fourth number is 8388612, but in float32 3 * 8388609 is rounded."""
     first, by = -16777215.0, 8388609.0
     params = [{"dtype": np.dtype("f4"), "shape": (), "value": first + k * by} for k in range(4)]
     assert constant.slide(params[:3]) == by

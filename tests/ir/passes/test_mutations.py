@@ -1,4 +1,4 @@
-"""Passes on the programs that they are made for, with a few mutations: near what is legal."""
+"""Passes on slightly mutated versions of the programs that they are made for: nearly legal ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.ir.passes.test_text_cases import CASES
 from tests.ir.random_programs import arguments_for
 from tests.sampling import share
 
-#: Larger ones take long in the interpreter, and a mutated ``while`` may have no end.
+#: Larger programs take long in the interpreter, and a mutated ``while`` may be endless.
 PROGRAMS = [
     program
     for program in map(
@@ -34,7 +34,7 @@ PROGRAMS = [
 def check(name: str, before: Program, after: Program, seed: int) -> None:
     verify(after)
     arguments = arguments_for(before, np.random.default_rng(seed), low=0.25, high=1)
-    # An error of what nobody reads is no part of the results.
+    # An error in an unused op is not part of the results.
     want, got = results_of(dce.run(before), arguments), results_of(dce.run(after), arguments)
     if isinstance(want, type) or isinstance(got, type):
         assert want is got
@@ -48,14 +48,15 @@ def check(name: str, before: Program, after: Program, seed: int) -> None:
 
 
 def assert_near(want: Any, got: Any) -> None:
-    """Equal to rounding, where the first is a number: sums that cancel may lose a NaN."""
+    """Check equality up to rounding wherever the first is a number: cancelling sums may lose a
+    NaN."""
     tolerance = 1e-4 if want.dtype in ("f4", "c8") else 1e-9
     is_number = want == want
     np.testing.assert_allclose(got[is_number], want[is_number], tolerance, tolerance)
 
 
 def run_passes(seed: int) -> Counter[str]:
-    """Run each pass on a mutated program; which ones changed it."""
+    """Run each pass on a mutated program; return the passes that changed it."""
     rng = np.random.default_rng(seed)
     program = mutated(PROGRAMS[rng.integers(len(PROGRAMS))], rng, int(rng.integers(4)))
     changed: Counter[str] = Counter()
@@ -72,7 +73,8 @@ def run_passes(seed: int) -> Counter[str]:
 
 
 def is_reached(name: str) -> bool:
-    """Run a pass on the programs of the tests, and on mutations of the first that it changes."""
+    """Run a pass on the programs of the tests, and on mutations of the first program that it
+    changes."""
     run = PASSES[name]
     for number, program in enumerate(PROGRAMS):
         if run(program).text() == program.text():
@@ -88,8 +90,8 @@ def test_mutated_programs() -> None:
     changed: Counter[str] = Counter()
     for seed in range(share(400)):
         changed += run_passes(seed)
-    # Some change nothing but ``while`` loops, which may have no end when they are mutated.
-    # rematerialize_tapes needs tapes longer than most of these programs have.
+    # Some passes change only ``while`` loops, which may be endless when they are mutated.
+    # rematerialize_tapes needs longer tapes than most of these programs have.
     loops = {"undo_steps", "counted_back", "first_reads", "summed_elements"}
     tested = PASSES.keys() - loops - {"rematerialize_tapes"}
     unreached = [name for name in tested - changed.keys() if not is_reached(name)]

@@ -1,8 +1,8 @@
 """Exact-text tests of the passes, from the `.ir` files beside this module.
 
-A file begins with `# pass: NAME …`, the passes to run in order; `optimize` is all of them.  Its
-cases stand between lines `// ====`; each has comments, a program, a line `// ----` and the text
-that must come out.  Where a case says `# rule: NAME`, the text must need that rule of `simplify`.
+A file begins with `# pass: NAME …`, the passes to run in order; `optimize` means all of them. Cases
+are separated by lines `// ====`; each has comments, a program, a line `// ----` and the expected
+text. If a case says `# rule: NAME`, the text must depend on that rule of `simplify`.
 """
 
 from __future__ import annotations

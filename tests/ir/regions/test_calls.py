@@ -1,4 +1,4 @@
-"""Ops that stand for a program: what they refuse, batching, transposition."""
+"""Ops that stand for a program: refused programs, batching, transposition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import VerificationError, verify
 
-#: f(w, x, n) = w x with the tangent 10 w t; n is a whole number.
+#: f(w, x, n) = w x with the tangent 10 w t; n is an integer.
 JVP = """
 program main(%w: f64[], %x: f64[], %n: i64[]) {
   %y: f64[], %m: i64[] = custom_jvp %w, %x, %n {body=program f(%0: f64[], %1: f64[], %2: i64[]) {
@@ -80,7 +80,7 @@ def same(got: Any, want: Any) -> None:
 
 
 def loop(program: Program, marks: list[bool], arguments: list[Any], size: int) -> list[Any]:
-    """The program for each element of a batch."""
+    """Run the program for each element of a batch."""
     rows = [
         interpret(program, [a[i] if m else a for a, m in zip(arguments, marks, strict=True)])
         for i in range(size)

@@ -1,4 +1,4 @@
-"""Derivatives of special functions against mpmath, where the declarations state an error."""
+"""Derivatives of special functions compared with mpmath, if the declarations state an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = Callable[..., Any]
 
 
 def derivative(f: F, position: int, *arguments: Any) -> Any:
-    """By one argument, in float64."""
+    """The derivative with respect to one argument, in float64."""
 
     def total(x: Any) -> Any:
         given = list(arguments)
@@ -31,7 +31,7 @@ def derivative(f: F, position: int, *arguments: Any) -> Any:
 
 
 def exact(f: F, position: int, rows: Any) -> list[float]:
-    """By differences in 50 digits."""
+    """The derivative by differences with 50 digits."""
     found = []
     with mpmath.workdps(50):
         for row in rows:
@@ -127,8 +127,8 @@ def test_second_derivatives_at_removable_singularities() -> None:
 
 
 def test_what_is_not_known_is_no_number() -> None:
-    """Series that do not end, arguments that are too large, and second derivatives at factors of
-    0 give NaN or infinity."""
+    """Series that do not converge, too large arguments, and second derivatives at factors of 0 give
+    NaN or infinity."""
 
     def slope(f: F, *given: float) -> Any:
         return derivative(f, 0, *given)

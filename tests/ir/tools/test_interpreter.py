@@ -1,4 +1,4 @@
-"""The oracle itself: small programs whose results are known."""
+"""The oracle itself: small programs with known results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def program(inputs: str, *lines: str, result: str = "%y") -> Program:
 X = np.arange(6.0).reshape(2, 3)
 Z = np.array([1 + 2j, 3 - 4j])
 
-#: The op, its result's type, NumPy's answer.
+#: The op, the type of its result, and NumPy's result.
 ROWS: list[tuple[Any, str, str, Any]] = [
     (X, "broadcast %x {dims=(0, 2), shape=(2, 4, 3)}", "f64[2,4,3]", X[:, None] + np.zeros((4, 1))),
     (X, "reshape %x {shape=(3, 2)}", "f64[3,2]", X.reshape(3, 2)),

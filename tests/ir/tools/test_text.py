@@ -33,7 +33,7 @@ def test_text_reads_back(program: Program) -> None:
     assert again.text() == text
 
 
-#: Drawing from all of Unicode reads its tables first, for four seconds.
+#: Drawing from all of Unicode first reads its tables, which takes four seconds.
 CHARACTERS = [*map(chr, range(256)), "\u2028", "\u20ac", "\U0001f600"]
 
 STATIC = st.recursive(
@@ -181,7 +181,7 @@ def test_malformed_lines(line: str, words: str, caret: str) -> None:
     assert error.line == 2
     _, shown, mark = str(error).split("\n")
     assert shown == f"    {line}"
-    # The caret stands under the last place that the text occurs at.
+    # The caret marks the last occurrence of the text.
     assert mark.index("^") == (shown + "\n").rindex(caret)
 
 
@@ -234,7 +234,7 @@ def test_time_to_print_grows_in_proportion() -> None:
         program = builder.finish([x], [y])
         best = np.inf
         for _ in range(3):
-            start = time.process_time()  # whatever else the machine does
+            start = time.process_time()  # independent of the load of the machine
             program.text()
             best = min(best, time.process_time() - start)
         return float(best)

@@ -1,4 +1,4 @@
-"""The verifier is tested on programs that are wrong, one fault each."""
+"""The verifier, tested on programs with one fault each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, and other signals, end compiled loops without a known end, and the code runs again."""
+"""Ctrl-C and other signals end compiled loops of unknown length, and the code can run again."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no timer
 
 
 class Alarm(Exception):
-    """What the handler of the tests raises."""
+    """The exception that the tests' signal handler raises."""
 
 
 @contextmanager
 def alarm(seconds: float, error: BaseException | None) -> Iterator[list[float]]:
-    """A signal after a while, whose handler raises an error, or notes the time and goes on."""
+    """Send a signal after a while. Its handler raises an error, or records the time and returns."""
     noted: list[float] = []
 
     def handle(*_: Any) -> None:
@@ -57,7 +57,7 @@ def halving(x: Any, least: Any) -> Any:
 def inner(x: Any, least: Any) -> Any:
     for _ in range(3):
         y = x
-        while x > 1:  # it ends
+        while x > 1:  # this loop ends
             x = x / 2
         while y > least:
             y = np.sin(y)
@@ -107,7 +107,7 @@ def test_a_signal_ends_a_loop_and_the_function_runs_again(name: str) -> None:
     before = f(8.0, 0.5)
     for error in (Alarm(), KeyboardInterrupt()):
         with alarm(0.05, error) as noted, pytest.raises(type(error)):
-            f(8.0, -1.0)  # what is halved stays above that
+            f(8.0, -1.0)  # the halved number always stays above -1
         assert time.monotonic() - noted[0] < 1.0
         assert f(8.0, 0.5) == before
 
@@ -134,7 +134,7 @@ def test_a_handler_that_returns_lets_the_loop_go_on() -> None:
 
 @posix
 def test_a_loop_that_is_differentiated_has_no_backward_sweep_then() -> None:
-    """Its tapes grow until the signal, and are given back."""
+    """Its tapes grow until the signal arrives, and are then freed."""
     f = jit(grad(lambda x, least: halving(x, least)))
     assert f(8.0, 0.5) == 2.0**-4
     for _ in range(2):
@@ -257,7 +257,7 @@ def test_a_loop_without_failures_is_vector_code() -> None:
 def test_the_first_pause_comes_after_a_known_amount_of_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What it costs is a call for some ten thousand additions."""
+    """A pause costs one call per some ten thousand additions."""
     assert interruptions.FIRST >= 1 << 12
     monkeypatch.setattr(interruptions, "FIRST", 1)
 
@@ -266,4 +266,4 @@ def test_the_first_pause_comes_after_a_known_amount_of_work(
 
     assert jit(short)(1.0) == jit(lambda x: short(x) + 0.0)(
         1.0
-    )  # pauses at each step, and after many
+    )  # pauses at each step, and only after many steps

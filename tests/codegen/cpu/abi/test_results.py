@@ -1,4 +1,4 @@
-"""Large results take over the memory of results that nobody holds any more."""
+"""Large results reuse the memory of results that are no longer referenced."""
 
 from __future__ import annotations
 

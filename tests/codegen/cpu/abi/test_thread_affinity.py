@@ -48,7 +48,7 @@ def in_thread(work: Callable[[], Any]) -> Any:
 
 
 def told(caller: int, processor: int, ran: list[Any], system: bool = True) -> Any:
-    """What a thread is told, and all that it needs."""
+    """The words that a thread receives, with everything that they refer to."""
     slots = list(abi.fixed_table())
     if not system:
         for name in ("pthread_self", "sched_getcpu", "pthread_getaffinity_np"):
@@ -62,7 +62,8 @@ def told(caller: int, processor: int, ran: list[Any], system: bool = True) -> An
 
 
 def joined(join: Any, here: int, processor: int, **more: Any) -> set[int]:
-    """Where a thread may run after it joined a caller on a processor; it was on ``here``."""
+    """The processors on which a thread may run after joining a caller; it was running on
+    ``here``."""
     caller, ran = c_library.pthread_self(), list[Any]()
 
     def work() -> set[int]:
@@ -91,7 +92,7 @@ def test_where_the_system_does_not_say(join: Any) -> None:
 
 
 def test_a_caller_that_may_run_nowhere_else(join: Any) -> None:
-    """There is no other processor for the thread, which stays."""
+    """There is no other processor for the thread, so it stays."""
     first, *_ = os.sched_getaffinity(0)
 
     def as_caller() -> set[int]:

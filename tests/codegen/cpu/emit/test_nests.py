@@ -1,4 +1,4 @@
-"""Loops over one-byte elements beside longer ones: no vector runs past the end of memory."""
+"""Loops over one-byte elements beside wider ones: no vector accesses memory past the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "f32": 4}
 
 
 def short_under_one_mask(llvm: str) -> Iterator[str]:
-    """Accesses to less than the shortest vector, under a mask that says the same of all lanes."""
+    """Accesses narrower than the shortest vector, under a mask that is the same for all lanes."""
     for lanes, kind, arguments in _ACCESS.findall(llvm):
         masks = re.findall(r"<\d+ x i1> (%[\w.]+|splat \(i1 \w+\))", arguments)
         made = re.search(re.escape(masks[-1]) + r" = (\w+)", llvm)
@@ -31,7 +31,7 @@ def short_under_one_mask(llvm: str) -> Iterator[str]:
 @pytest.mark.parametrize("count", [3, 6, 10, 12, 14, 20, 24, 40])
 @pytest.mark.parametrize("function", [np.tan, np.exp, np.sqrt], ids=["tan", "exp", "sqrt"])
 def test_no_short_vector_is_under_one_mask(count: int, function: Callable[[Any], Any]) -> None:
-    """LLVM makes whole vectors of those, and writes behind the end."""
+    """LLVM widens such accesses to whole vectors, which write past the end."""
     a = np.linspace(0.1, 0.9, count)
     for other in (np.ones(count, bool), np.ones(count, np.uint8), np.ones(count, np.int16)):
         programs = (

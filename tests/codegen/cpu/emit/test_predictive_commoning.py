@@ -1,4 +1,4 @@
-"""Values that an iteration has computed stay in a register for the next one."""
+"""Values computed by an iteration stay in a register for the next one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ X = np.random.default_rng(0).uniform(0.5, 2.0, 1003)
 
 
 def found(f: Callable[..., Any], *arguments: Any, rtol: float = 1e-13) -> list[Commoning]:
-    """The values that f's long loops carry, once compiled and interpreted results agreed."""
+    """Check that compiled and interpreted results agree; return the values that long loops
+    carry."""
     program = autojit.trace(f)(*arguments)
     arrays = [*arguments, *program.captured]
     for g, w in zip(Executable(program).call(arrays), interpret(program, arrays), strict=True):
@@ -98,7 +99,7 @@ def test_memory_that_the_loop_writes_is_loaded_in_place() -> None:
 
 
 def test_a_chain_of_stages() -> None:
-    """A step of Runge-Kutta, each of whose stages is computed once an element."""
+    """In a Runge-Kutta step, each stage is computed once per element."""
 
     def slope(x: Any, y: Any) -> Any:
         return x * np.concatenate([np.ones(1), y[:-1]])
@@ -125,7 +126,7 @@ def test_lengths_that_fit_no_vector(n: int) -> None:
 
 
 def test_powers_that_may_fail() -> None:
-    """An integer to a negative power is an error where it is computed, not somewhere else."""
+    """An integer to a negative power is an error in its own iteration, and in no other."""
     i = np.arange(1, 40)
     found(lambda i: i[1:] ** i[1:].clip(0, 3) - i[:-1] ** i[:-1].clip(0, 3), i)
     with pytest.raises(ValueError, match="negative"):

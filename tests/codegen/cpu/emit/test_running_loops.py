@@ -1,4 +1,4 @@
-"""What loops need as they run: memory, time to compile, and how they fail; and prefix scans."""
+"""Memory, compile time and failures of running loops; and prefix scans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ X = np.array([0.5, -1.0, 2.0])
 
 
 def resident() -> int:
-    """Bytes of the process that are in memory."""
+    """The bytes of the process that are resident in memory."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * 4096
@@ -83,7 +83,7 @@ def test_tapes_are_given_back_where_the_loop_fails() -> None:
 
 
 def test_temporaries_of_the_gradient_of_a_scan_are_what_is_stored() -> None:
-    """A step stores the sine's argument, from which both of its derivatives come."""
+    """A step stores the sine's argument, from which both derivatives are computed."""
     n = 500_000
 
     def f(rows: Any) -> Any:
@@ -93,7 +93,7 @@ def test_temporaries_of_the_gradient_of_a_scan_are_what_is_stored() -> None:
     compiled = jit(grad(f))
     temporaries = compiled.lower(rows).cost()["temporaries"]
     assert 8 * n <= temporaries < 8 * n + 1000
-    compiled(rows[:1])  # compiles, and makes nothing large
+    compiled(rows[:1])  # compiles, without large temporaries
     jit(lambda x: x * 2)(rows)
     before = resident()
     result = compiled(rows)
@@ -148,7 +148,7 @@ def _next(x: Any) -> Any:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FAILING)
 def test_out_of_bounds(name: str) -> None:
-    """The loop ends, too, whose condition would hold for ever for element 0."""
+    """The loop ends even if its condition always holds for element 0."""
     f = FAILING[name]
     with pytest.raises(IndexError):
         autojit.trace(f)(X)(X)  # interpreted
@@ -197,13 +197,13 @@ def reversed_sums(x: Any) -> Any:
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 @pytest.mark.parametrize("size", [*range(14), 100])
 def test_prefix_sums_of_all_lengths(size: int, dtype: str) -> None:
-    """The last few elements are written out singly."""
+    """The last few elements are handled one by one."""
     x = np.random.default_rng(size).uniform(-2, 2, size)
     x = (4 * x).astype(dtype) if dtype == "i8" else x.astype(dtype)
     for f in (accumulated, reversed_sums):
         for ours, theirs in zip(jit(f)(x), f(x), strict=True):
             assert ours.dtype == theirs.dtype
-            # Sums near zero are as exact as what they were summed from.
+            # Sums near zero are only as accurate as the numbers that were summed.
             close = {"rtol": 0, "atol": 0} if dtype == "i8" else {"rtol": 1e-5, "atol": 1e-5}
             if dtype == "f8":
                 close = {"rtol": 1e-13, "atol": 1e-13}
@@ -228,7 +228,7 @@ def test_prefix_sums_along_axes(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_prefix_extremes_keep_nan_and_infinities(dtype: str) -> None:
-    """Wherever in a group of four they are."""
+    """They may be at any position in a group of four."""
     special = [np.nan, np.inf, -np.inf, -0.0, 0.0]
     extremes = (np.maximum.accumulate, np.minimum.accumulate)
     for f in extremes:
@@ -245,7 +245,7 @@ def test_prefix_extremes_keep_nan_and_infinities(dtype: str) -> None:
 
 
 def _first(accumulate: Any) -> Any:
-    """Of equal operands the first is the result."""
+    """Return the function that gives the first of two equal operands."""
     return np.maximum if accumulate == np.maximum.accumulate else np.minimum
 
 
@@ -258,7 +258,7 @@ def test_prefix_sums_with_infinities() -> None:
 
 
 def test_prefix_sums_of_what_is_not_negative_never_fall() -> None:
-    """Distribution functions are looked up in."""
+    """Searches in distribution functions rely on this."""
     for seed in range(20):
         x = np.random.default_rng(seed).exponential(size=1001) ** 9
         x[::3] = 0
@@ -295,7 +295,7 @@ PREFIX_SCANS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", PREFIX_SCANS)
 @pytest.mark.parametrize("size", [9, 22, 100])
 def test_prefix_sums_and_their_gradients(name: str, size: int) -> None:
-    """As the interpreter has them, which takes one element after the other."""
+    """They agree with the interpreter, which adds one element at a time."""
     x = np.random.default_rng(size).uniform(0.6, 1.5, size)
     f = PREFIX_SCANS[name]
 
@@ -310,7 +310,7 @@ def test_prefix_sums_and_their_gradients(name: str, size: int) -> None:
 
 
 def carried(f: Callable[[Any], Any], x: Any) -> list[int]:
-    """For each number that a loop hands on: how many operations of an iteration use it."""
+    """For each number that a loop carries: how many operations of an iteration use it."""
     program = trace(f)(x)
     module = Module(lower(optimize(program)), program.in_types, program.out_types)
     found = []
@@ -332,7 +332,7 @@ def test_of_four_additions_one_waits() -> None:
 
 
 def test_loops_that_are_no_prefix_scans() -> None:
-    """Its loop stays as it is where statements cannot be done for four elements at a time."""
+    """The loop is unchanged if its statements cannot be done for four elements at a time."""
 
     def loop_of(f: Any) -> Loop:
         program = lower(optimize(trace(f)(np.ones(100))))
@@ -344,13 +344,14 @@ def test_loops_that_are_no_prefix_scans() -> None:
     assert prefix_scan(replace(loop, stop=9)) is not None
     assert prefix_scan(replace(loop, stop=8)) is None
     assert prefix_scan(replace(loop, share=loop.var)) is None
-    # Another iteration would write before this one does, or read what this one has not written.
+    # Another iteration would write before this one does, or read an element that this one still has
+    # to write.
     again = replace(store, index=store.index + 1)
     assert prefix_scan(replace(loop, body=[*loop.body, again])) is None
     read = Load(Scalar(99, "f64", 1, None), store.buffer, store.index, None)
     assert prefix_scan(replace(loop, body=[*loop.body, read])) is None
     assert prefix_scan(replace(loop, body=[*loop.body, replace(loop)])) is None
-    # Code of many instructions is not written out several times.
+    # Long code is not repeated.
     assert prefix_scan(loop_of(lambda x: scan(lambda c, v: (c + np.sin(v), c), 0.0, x)[1])) is None
     assert (
         prefix_scan(loop_of(lambda x: scan(lambda c, v: (c + np.sqrt(v), c), 0.0, x)[1]))
@@ -359,7 +360,7 @@ def test_loops_that_are_no_prefix_scans() -> None:
 
 
 def test_prefix_products_of_floats_are_in_order() -> None:
-    """A product of later elements may overflow where that of all of them does not."""
+    """A product of later elements may overflow when the product of all of them does not."""
     x = np.tile([1e-300, 1e200, 1e200, 1e-200, 1e-200, 1e300], 4)
     np.testing.assert_allclose(jit(np.cumprod)(x), np.cumprod(x), rtol=1e-14)
     counts = np.arange(1, 30)

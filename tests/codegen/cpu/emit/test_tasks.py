@@ -1,4 +1,4 @@
-"""Tasks: who runs which, and how even their parts are."""
+"""Tasks: which thread runs which, and how evenly they are divided."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Claim = Callable[[int], int]
 
 @pytest.fixture
 def claiming() -> Callable[[int, int], Claim]:
-    """For a number of threads and of tasks: what a thread is given when it asks."""
+    """For given numbers of threads and tasks: a function that returns the task that a thread
+    claims."""
     module = ir.Module("claims")
     tasks._write_claim(ir.Function(module, tasks._CLAIM, "claim"))
     compiled = engine.Compiled([text(module)])
@@ -51,7 +52,7 @@ def test_every_task_is_run_once(
 def test_a_thread_has_the_same_ones_at_every_call(
     claiming: Callable[[int, int], Claim],
 ) -> None:
-    """First its own, in order; then those of others, from their ends."""
+    """First its own tasks, in order; then those of other threads, from their ends."""
     for _ in range(3):
         claim = claiming(2, 10)
         assert [claim(1), claim(1), claim(0), claim(1)] == [5, 6, 0, 7]

@@ -1,4 +1,4 @@
-"""Kernels that are equal but for numbers become one function."""
+"""Kernels that differ only in numbers become one function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autojit.ir.passes.pipeline import optimize
 
 
 def tree(n: int) -> Callable[[Any], Any]:
-    """The value of an option by a binomial tree, whose levels get shorter."""
+    """The value of an option by a binomial tree, whose levels shrink."""
 
     def f(up: Any) -> Any:
         p = (1.001 - 1 / up) / (up - 1 / up)
@@ -62,7 +62,7 @@ def test_few_kernels_stay_apart() -> None:
 
 
 def test_loops_that_are_to_be_unrolled_stay_apart(capfd: pytest.CaptureFixture[str]) -> None:
-    """LLVM warns where it cannot do as it is told."""
+    """LLVM warns if it cannot do so."""
 
     def f(x: Any) -> Any:
         total = 0.0

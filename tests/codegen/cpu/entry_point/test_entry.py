@@ -1,4 +1,4 @@
-"""The native entry: what it accepts, gives back and frees; threads, forks and failures."""
+"""The native entry: the arguments it accepts, results and memory; threads, forks and failures."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_arena_goes_with_the_function() -> None:
     function.__self__.__del__(free=freed.append)
     assert len(freed) == 1
     assert freed[0] != 0
-    function(x, x)  # makes a new one
+    function(x, x)  # creates a new one
 
 
 def test_nothing_is_said_when_the_interpreter_ends() -> None:
@@ -131,7 +131,7 @@ def _in_child(queue: Any, compiled: Any, x: np.ndarray) -> None:
 def test_a_forked_child_gets_the_same_result() -> None:
     x = RNG.normal(size=2_000_000)
     compiled = jit(large)
-    wanted = compiled(x)  # on several threads, if there are
+    wanted = compiled(x)  # on several threads, if available
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     child = context.Process(target=_in_child, args=(queue, compiled, x))
@@ -151,7 +151,7 @@ def test_sums_of_many_float32_are_accurate() -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("n", [100, 1024, 1025, 5000])
 def test_rows_of_float32_are_summed_accurately(n: int, axis: int) -> None:
-    """As accurate as NumPy's sums along rows, to three roundings."""
+    """As accurate as NumPy's sums along rows, to within three roundings."""
     x = RNG.random((n, 64) if axis == 0 else (64, n), dtype=np.float32)
     exact = x.sum(axis, dtype=np.float64)
     ours = jit(lambda x: np.sum(x, axis))(x)

@@ -1,4 +1,4 @@
-"""Modules in parts: what is divided, and that the parts together are the program."""
+"""Modules in parts: how they are divided, and that the parts together are the program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ X = np.linspace(0.1, 0.9, 12).reshape(3, 4)
 
 
 def many_kernels(x: Any) -> Any:
-    """Reductions of what reductions gave, which no two loops can share."""
+    """Reductions of results of reductions, which no two loops can share."""
     for _ in range(6):
         x = np.exp(x - np.max(x, 1, keepdims=True))
         x = x / np.sum(x, 0) + np.tanh(x)
@@ -39,7 +39,7 @@ def module_of(f: Any, *args: Any) -> Module:
 
 
 def defined(part: str) -> set[str]:
-    """What a part defines for others."""
+    """The names that a part defines for others."""
     return set(re.findall(r'^define (?!internal)[^\n]*?@"([^"]+)"', part, re.MULTILINE))
 
 
@@ -142,7 +142,7 @@ def test_parts_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_long_loops_in_steps_are_functions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They get what they use from around: indices, scalars, buffers that change places."""
+    """They get the indices, scalars and swapped buffers of the code around them."""
 
     def loss(x: Any) -> Any:
         def step(carry: Any, i: Any) -> Any:
@@ -201,7 +201,7 @@ def test_object_files_in_one_piece() -> None:
 
 @pytest.mark.slow
 def test_several_threads_compile_at_once() -> None:
-    """Each waits for the one before: results are right, and nobody waits for ever."""
+    """Each waits for the previous one: results are right, and there is no deadlock."""
     shapes = [(2, 3), (3, 5), (4, 7), (5, 2)]
     results: dict[tuple[int, int], Any] = {}
 

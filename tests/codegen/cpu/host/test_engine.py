@@ -1,4 +1,4 @@
-"""LLVM as the compiler: what it allocates, it frees."""
+"""LLVM as the compiler: all memory that it allocates is freed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.host.engine import PLAIN, Compiled
 
-#: A loop with enough to optimise that LLVM's passes allocate for it.
+#: A loop with enough work for LLVM's passes that they allocate memory for it.
 TEXT = """
 define void @"scale"(ptr %a, i64 %n) {
 entry:
@@ -33,14 +33,14 @@ done:
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory."""
+    """The bytes of this process that are resident in memory."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_passes_are_freed() -> None:
-    """Pass managers of 25 KB and more for each part, which llvmlite does not free by itself."""
+    """Each part has pass managers of 25 KB or more, which llvmlite does not free by itself."""
     for _ in range(5):
         Compiled([TEXT])
     gc.collect()

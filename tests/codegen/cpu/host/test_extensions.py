@@ -1,4 +1,4 @@
-"""The BLAS and the threads of SciPy and Numba, found without importing either as a whole."""
+"""SciPy's BLAS and Numba's threads, found without importing either package as a whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from autojit.codegen.cpu.host import extensions, threads
 
-#: A product and a loop on threads in a new process, then what Numba and SciPy make of it.
+#: Runs a product and a threaded loop in a new process; then compares with Numba and SciPy.
 PROGRAM = """
 import json, sys
 import numpy as np
@@ -80,7 +80,7 @@ def test_neither_package_is_imported_and_both_work_later() -> None:
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_what_numba_is_told_holds(layer: str) -> None:
     before, mine, numbas, _, used = run(NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="2")
-    assert "numba" in before  # which is asked
+    assert "numba" in before  # Numba decides then
     assert mine == numbas == layer
     assert used == (layer == "omp")
 

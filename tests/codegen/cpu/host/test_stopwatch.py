@@ -1,4 +1,4 @@
-"""Loops that are neither short nor long go to threads where that is measured to be faster."""
+"""Loops of medium length run on threads if measurements show that this is faster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ I64 = ir.IntType(64)
 
 @pytest.fixture
 def run() -> Callable[[int, int], bool]:
-    """A place where tasks are run: takes so many cycles alone or on threads; the way it went."""
+    """A place where tasks run: takes so many cycles alone and on threads; returns the chosen
+    way."""
     module = ir.Module("clock")
     function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "run")
     b = ir.IRBuilder(function.append_basic_block())
@@ -55,7 +56,7 @@ def test_the_faster_way_is_taken_and_the_other_looked_at(
     ways = [run(*times) for _ in range(4 * EVERY)]
     assert ways[:TRIALS] == [True, False] * (TRIALS // 2)
     settled = np.array(ways[TRIALS:])
-    assert np.mean(settled == threads_are_faster) > 0.9  # a look at the other, and interruptions
+    assert np.mean(settled == threads_are_faster) > 0.9  # except for tries of the other way
     assert np.any(settled != threads_are_faster)
 
 

@@ -1,4 +1,4 @@
-"""What NumPy's loops do in compiled code: every layout, loops around, and matrices that fail."""
+"""NumPy's loops in compiled code: every layout, surrounding loops, and matrices that fail."""
 
 from __future__ import annotations
 

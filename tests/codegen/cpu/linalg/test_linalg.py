@@ -1,4 +1,4 @@
-"""Compiled linear algebra: every size up to which it is unrolled and beyond, and every layout."""
+"""Compiled linear algebra: unrolled and larger sizes, and every layout."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("n", [4, 9])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(n: int, layout: str) -> None:
-    """Views of arrays as they are handed over, and as they arise inside."""
+    """Views of arrays passed as arguments, and views made inside."""
     see, a, b = LAYOUTS[layout], spd(n), RNG.normal(size=(n, n))
 
     def several(a: Any) -> list[Any]:
@@ -56,7 +56,7 @@ def test_layouts(n: int, layout: str) -> None:
 
 
 def equations(a: Any, b: Any) -> tuple[Any, ...]:
-    """Every way to solve: by the LU factors, by triangles, transposed or not."""
+    """Every way to solve: by LU factors and by triangles, transposed or not."""
     triangle = np.roll(a, -1, -2)
     return (
         np.linalg.solve(a, b),
@@ -90,7 +90,7 @@ def steps(f: Callable[..., Any], *arguments: Any) -> list[Any]:
 
 
 def test_operands_are_read_where_they_lie() -> None:
-    """No copy of a transposed or reshaped operand comes before the step."""
+    """A transposed or reshaped operand is not copied before the step."""
     a, b = spd(4), np.ones(4)
     assert [type(s) for s in steps(lambda a: np.linalg.cholesky(a[::-1].T), a)] == [Factorization]
     both = steps(np.linalg.solve, a, b)

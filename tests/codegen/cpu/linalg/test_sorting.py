@@ -20,7 +20,7 @@ DTYPES = [dtype for dtype in DTYPE_NAMES if dtype.kind in "iuf"]
 
 
 def drawn(dtype: Any, *shape: int) -> Any:
-    """Many equal elements, and NaN where there is such a thing."""
+    """Random numbers with many equal elements, and with NaN if the dtype has it."""
     numbers = np.random.default_rng(0).integers(0, 20, shape)
     if np.dtype(dtype).kind != "f":
         return numbers.astype(dtype)
@@ -45,13 +45,13 @@ def test_the_function_is_that_of_numpys_table(dtype: Any) -> None:
 
 
 def bits(dtype: Any, n: int) -> Any:
-    """Numbers of random bits: of every size, and of both signs where there are two."""
+    """Numbers of random bits: of every magnitude, and of both signs if the dtype is signed."""
     size = np.dtype(dtype).itemsize
     return np.frombuffer(np.random.default_rng(1).bytes(n * size), dtype)
 
 
 def agreeing(dtype: Any, n: int) -> Any:
-    """Groups of numbers that differ in their last bits only, some of them large."""
+    """Groups of numbers that differ only in their last bits, some of them large."""
     rng = np.random.default_rng(2)
     groups = np.concatenate([np.arange(n // 4), np.full(n - n // 4, 7)])
     rng.shuffle(groups)
@@ -63,7 +63,7 @@ def agreeing(dtype: Any, n: int) -> Any:
 
 
 def extreme(dtype: Any, n: int) -> Any:
-    """The ends of the range, and for floats zeros of both signs, infinities and NaN."""
+    """The ends of the range; for floats also zeros of both signs, infinities and NaN."""
     if np.dtype(dtype).kind != "f":
         ends = np.iinfo(dtype)
         numbers = np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], dtype)
@@ -100,7 +100,7 @@ def test_by_counting(dtype: Any, n: int, numbers: Any) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("n", [3, ranks.MOST, ranks.MOST + 1])
 def test_rows_that_differ(dtype: Any, n: int) -> None:
-    """Each row is sorted in the memory of the one before."""
+    """Each row is sorted in the memory of the previous one."""
     x = drawn(dtype, 50, n)
     np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
     if np.dtype(dtype).itemsize >= 4:
@@ -112,13 +112,13 @@ def test_rows_that_differ(dtype: Any, n: int) -> None:
 @pytest.mark.parametrize("width", [16, 32, 64])
 def test_vectors_of_each_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "_texts", {})
-    x = extreme(np.float64, 21 + width)  # a program of its own
+    x = extreme(np.float64, 21 + width)  # a separate program
     with thresholds.Thresholds({"machine.vector_bytes": width, "machine.vector_registers": 16}):
         np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
 
 
 def test_a_gradient_goes_by_the_order_of_equal_numbers() -> None:
-    """The first of those that are equal comes first, however many there are."""
+    """Of equal elements the first comes first, however many there are."""
     for n in (20, 300, 3000):
         x, w = drawn(np.int64, n).astype(float), np.arange(1.0, n + 1)
         got = jit(grad(lambda x, w: np.sum(w * np.sort(x))))(x, w)
@@ -144,7 +144,7 @@ def test_nan_makes_a_median_nan() -> None:
 
 
 def test_in_a_loop() -> None:
-    """Sorting is a step like others in the body of a loop."""
+    """In the body of a loop, sorting is a step like any other."""
 
     def rounds(x: Any) -> Any:
         return fori_loop(0, 3, lambda i, x: np.sort(np.cos(x) * 3)[::-1], x)

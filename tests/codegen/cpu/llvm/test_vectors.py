@@ -1,4 +1,4 @@
-"""Which loops are vector code: the stage that tells, and loops that have to be."""
+"""Which loops are vector code: the stage that shows this, and loops that must be vectorised."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ELEMENTWISE = [
 
 
 def lanes(function: Callable[..., Any], *arguments: Any) -> list[int]:
-    """Elements at a time of each innermost loop, as the stage says it."""
+    """The number of elements per iteration of each innermost loop, as the stage shows it."""
     text = jit(function).lower(*arguments).text("vectors")
     found = re.findall(r"# (?:vectors of (\d+)|(scalar code))$", text, re.MULTILINE)
     return [int(n or 1) for n, _ in found]
@@ -33,7 +33,7 @@ def lanes(function: Callable[..., Any], *arguments: Any) -> list[int]:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("function", ELEMENTWISE, ids=lambda f: f.__name__)
 def test_mathematics_is_vector_code(function: Any, dtype: Any) -> None:
-    """Gradients too; none calls the C library for an element."""
+    """Gradients too; no element causes a call of the C library."""
     x = X.astype(dtype)
     found = lanes(grad(lambda x: np.sum(function(x))), x)
     assert found
@@ -49,7 +49,7 @@ def test_reductions_and_stencils() -> None:
 
 
 def test_loops_that_push_to_tapes_or_swap_arrays() -> None:
-    """LLVM is told that these are memory of their own."""
+    """LLVM is told that tapes and swapped arrays have separate memory."""
 
     def damped(x: Any, y: Any) -> Any:
         def step(state: Any) -> Any:
@@ -82,7 +82,7 @@ def test_only_innermost_loops_are_told_of() -> None:
 
 
 def test_stencils_of_several_stages_and_their_gradients() -> None:
-    """Neighbours that LLVM carries from one iteration to the next keep no loop scalar."""
+    """No loop stays scalar because LLVM carries neighbours from one iteration to the next."""
 
     def chain(x: Any, start: Any) -> Any:
         def slope(y: Any) -> Any:
@@ -100,7 +100,7 @@ def test_stencils_of_several_stages_and_their_gradients() -> None:
 
 
 def test_a_joined_array_is_written_once_and_seen_in_another_shape() -> None:
-    """Not chosen for each element, and not copied for each product that reads it."""
+    """It is not a selection per element, and it is not copied for each product that reads it."""
 
     def columns(x: Any, w: Any) -> Any:
         parts = [x[:, i : i + 30] for i in range(3)]
@@ -126,7 +126,7 @@ def test_the_rest_of_a_dear_loop_is_a_vector_under_a_mask(extent: int) -> None:
     np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-13)
     llvm = jit(f).lower(np.zeros(1003)).text("llvm")
     assert llvm.count("llvm.masked.store") > 0
-    # Sums keep a loop for the rest.
+    # Sums keep a loop for the remainder.
     assert "llvm.masked" not in jit(lambda x: np.sum(np.exp(x))).lower(np.zeros(1003)).text("llvm")
 
 
@@ -134,7 +134,7 @@ def test_the_rest_of_a_dear_loop_is_a_vector_under_a_mask(extent: int) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("reduce", [np.max, np.min])
 def test_extrema_are_vector_code_and_keep_nan(reduce: Any, dtype: Any) -> None:
-    """Numbers and NaN are reduced apart from each other, over all elements and over rows."""
+    """Numbers and NaN are reduced separately, over all elements and over rows."""
     assert min(lanes(lambda x: reduce(x * 2.0), X.astype(dtype))) > 1
     assert min(lanes(lambda a: reduce(a * 2.0, axis=1), X.astype(dtype).reshape(10, 100))) > 1
     rng = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from autojit.codegen.loop_passes import products
 from autojit.ir.core import machine
 
 TOLERANCE = {"f4": 2e-5, "f8": 1e-13}
-#: Vector registers: bytes and count of AVX-512, AVX, SSE and of Arm.
+#: Vector registers: bytes and number for AVX-512, AVX, SSE and Arm.
 PROCESSORS = [(64, 32), (32, 16), (16, 16), (16, 32)]
 SHAPES = [
     (2, 1, 8), (1, 40, 40), (3, 5, 9), (8, 2, 16), (7, 2, 50), (13, 7, 33), (33, 65, 17),
@@ -37,7 +37,7 @@ def with_vectors(registers: tuple[int, int]) -> machine.Machine:
 
 
 def way(function: Any, *arguments: Any) -> set[str]:
-    """How the products of a function are computed, as the loops say it."""
+    """How the products of a function are computed, according to the loops."""
     text = jit(function).lower(*arguments).text("loops")
     lines = [line for line in text.splitlines() if " @ " in line]
     return {way for line in lines for way in ("tiles", "blocks", "BLAS") if f", {way}" in line}
@@ -50,7 +50,7 @@ def swapped(x: Any) -> Any:
 def way_and_error(
     registers: tuple[int, int], dtype: str, layout: str, shape: tuple[int, int, int]
 ) -> tuple[set[str], float]:
-    """How a product is computed, and how far it is from the exact one."""
+    """How a product is computed, and its error."""
     rng = np.random.default_rng(2)
     m, k, n = shape
     a = rng.standard_normal((k, m) if layout[0] == "T" else (m, k)).astype(dtype)
@@ -58,7 +58,7 @@ def way_and_error(
 
     def product(a: Any, b: Any) -> Any:
         a = swapped(a) if layout[0] == "T" else a
-        # What is added makes a program of its own for each processor.
+        # The added number makes a separate program for each processor.
         return a @ (swapped(b) if layout[1] == "T" else b) + float(registers[0] + registers[1])
 
     exact = product(a.astype("f8"), b.astype("f8"))
@@ -122,7 +122,7 @@ def test_what_goes_to_the_blas() -> None:
 
 
 def test_batches_with_axes_in_any_order() -> None:
-    """Heads of attention: the batch lies between the axes of the matrices."""
+    """Attention heads: the batch axis lies between the axes of the matrices."""
     rng = np.random.default_rng(2)
     q, k = rng.standard_normal((2, 2, 40, 4, 16))
 
@@ -143,7 +143,7 @@ def test_what_is_not_a_number_stays_in_its_row_and_column() -> None:
 
 
 def test_long_sums_of_float32_keep_their_digits() -> None:
-    """As many as a BLAS keeps: one sum of 60,000 terms would lose three of them."""
+    """As many as in a BLAS: a single sum of 60,000 terms would lose three of them."""
     a, b = np.full((8, 60_000), 0.1, np.float32), np.full((60_000, 16), 0.1, np.float32)
     found = jit(lambda a, b: a @ b)(a, b)
     assert way(lambda a, b: a @ b, a, b) == {"tiles"}
@@ -165,7 +165,7 @@ def test_gradients_through_products_in_loops() -> None:
 
 
 def test_functions_of_the_library_are_compiled_once() -> None:
-    """A second program with products finds them compiled, and gets its own copy."""
+    """A second program with products does not compile them again, and gets its own copy."""
     x = np.ones((48, 48))
     first = jit(lambda x: (x @ x) * 2.0)
     first(x)
@@ -219,7 +219,7 @@ def test_products_count_in_the_cost() -> None:
 
 
 def test_groups_cover_each_row_once() -> None:
-    """The last tile of long sums is a group of its own: added twice, it would be wrong."""
+    """For long sums, the last tile is a separate group: added twice, it would be wrong."""
     assert tile_functions.BLOCK < 1100
     rng = np.random.default_rng(4)
     for m in range(1, 40):
@@ -229,7 +229,7 @@ def test_groups_cover_each_row_once() -> None:
 
 # -- steps that lie far apart ------------------------------------------------------
 
-#: With tiles that lie apart, a short last part, more parts than one; and with tiles that overlap.
+#: With tiles that do not overlap, a short last part, several parts; and with overlapping tiles.
 FAR_SHAPES = {
     "f4": [(512, 1200, 64), (256, 263, 32), (1024, 300, 256), (257, 300, 48), (600, 4000, 16)],
     "f8": [(128, 1200, 64), (256, 137, 24), (512, 150, 512), (128, 300, 37), (600, 2000, 16)],
@@ -251,7 +251,7 @@ def test_sums_in_parts_of_steps_that_lie_far_apart(
 
 
 def test_batches_of_steps_that_lie_far_apart() -> None:
-    """The values of attention, by rows and by columns of its weights."""
+    """The values of attention, by rows and by columns of the weights."""
     rng = np.random.default_rng(6)
     shares, values = rng.standard_normal((3, 500, 128)), rng.standard_normal((3, 500, 24))
     for function in (
@@ -277,10 +277,10 @@ def test_which_steps_lie_far_apart() -> None:
 
     assert far(1024, 1024, 64, "TN") == (True, False)
     assert far(64, 1024, 1024, "TN") == (False, True)
-    assert far(64, 1024, 1024, "TT") == (False, False)  # B is packed, whatever its steps
+    assert far(64, 1024, 1024, "TT") == (False, False)  # B is packed, whatever its strides
     assert far(1024, 1024, 64, "NN") == (False, False)
-    assert far(1000, 1024, 64, "TN") == (False, False)  # in all sets of the caches
-    assert far(1000, 2048, 64, "TN") == (True, False)  # but too large
+    assert far(1000, 1024, 64, "TN") == (False, False)  # maps to all sets of the caches
+    assert far(1000, 2048, 64, "TN") == (True, False)  # also, but too large
     assert far(1024, 256, 64, "TN") == (False, False)  # a short sum
     assert products.chosen(matrix_product(64, 1024, 1024, "TN")).panel is not None
     assert products.chosen(matrix_product(8, 1024, 1024, "TN")).panel is None
@@ -296,7 +296,7 @@ def test_no_part_is_too_short(k: int) -> None:
 
 # -- large products, in blocks ----------------------------------------------------
 
-#: With ends that overlap or not, in rows, columns and steps; the last block of steps is short.
+#: With and without overlapping ends in rows, columns and steps; the last block of steps is short.
 LARGE = [
     (4, 40, 32), (5, 257, 35), (32, 8, 32), (33, 9, 40), (192, 300, 72), (200, 513, 33),
     (193, 1029, 100), (391, 2053, 50),
@@ -335,7 +335,8 @@ def test_large_products_of_a_batch_share_a_factor(in_blocks: None) -> None:
 
 
 def test_which_products_are_whose() -> None:
-    """Few rows read the other matrix once; blocks need columns, and steps that are worth a copy."""
+    """For few rows the other matrix is read once; blocks need columns, and enough steps to pay for
+    a copy."""
 
     def product(a: Any, b: Any) -> Any:
         return a @ b

@@ -1,4 +1,4 @@
-"""What is run on a card, in the simulator, as a user runs it."""
+"""The check of a card, run in the simulator as a user runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items that raise, hang or end their process are named, and the others run."""
+"""Items that raise, hang or end their process are named, and the other items still run."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def test_no_item_begins_after_the_end(tmp_path: Path) -> None:
     assert (
         supervise([sys.executable, str(file), supervised.__file__], NAMES, 0.0).not_begun == NAMES
     )
-    # The first begins within the time, and the others do not.
+    # The first item begins within the time limit, and the others do not.
     outcome = supervise([sys.executable, str(file), supervised.__file__], NAMES, 0.01)
     assert outcome.not_begun == NAMES[1:]

@@ -1,4 +1,4 @@
-"""Bytes that kernels move: no more than the arrays have, as far as rows fit into a processor."""
+"""Bytes moved by kernels: no more than the arrays contain, if rows fit into a processor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def normalized(x: Any) -> Any:
 
 N = 20_000_000
 ROWS = np.broadcast_to(np.float64(1), (20_000, 1000))
-#: Programs and how often they may move the bytes of an argument.
+#: Programs, and how many times they may move the bytes of an argument.
 PROGRAMS: dict[str, tuple[Callable[..., Any], int, float]] = {
     "softmax": (softmax, 1, 2),
     "normalized rows": (normalized, 1, 2),

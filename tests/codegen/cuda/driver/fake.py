@@ -1,4 +1,4 @@
-"""A driver of CUDA that counts and records, over the host's memory, and runs no kernel."""
+"""A CUDA driver over the host's memory that counts and records calls, and runs no kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autojit.staging import execute
 
 
 class Launched(NamedTuple):
-    """One launch: the kernel's text, its grid and block, what was passed, and the stream."""
+    """One launch: the kernel's text, its grid and block, its arguments, and the stream."""
 
     kernel: Kernel
     grid: tuple[int, ...]
@@ -28,23 +28,23 @@ class Launched(NamedTuple):
 
 
 class Fake(HostMemory, Handles):
-    """The functions, which count their calls in ``counts``."""
+    """The driver's functions, which count their calls in ``counts``."""
 
     def __init__(self, cards: int = 1) -> None:
         HostMemory.__init__(self)
         Handles.__init__(self, self._launched)
         self.counts: Counter[str] = Counter()
         self.launches: list[Launched] = []
-        #: What happened on streams and events, in order.
+        #: The operations on streams and events, in order.
         self.order: list[tuple[str, int, int]] = []
-        #: The card of memory that nobody has allocated here.
+        #: The card of memory that this driver did not allocate.
         self.foreign: dict[int, int] = {}
         self._cards = cards
         self._known: dict[bytes, Kernel] = {}
         self._loaded: dict[int, Any] = {}
-        #: How many blocks of a kernel a processor has room for.
+        #: How many blocks of a kernel fit on a processor.
         self.fitting = 8
-        #: What is captured on streams now, by their numbers.
+        #: The work captured on streams at present, by stream number.
         self.capturing: dict[int, list[Any]] = {}
 
     def library(self) -> Library:
@@ -138,7 +138,7 @@ class Fake(HostMemory, Handles):
 
     @contextmanager
     def counted(self) -> Iterator[Counter[str]]:
-        """The calls inside of the block, without those that every call makes."""
+        """Count the calls inside the block, except those that every call makes."""
         before = self.counts.copy()
         found: Counter[str] = Counter()
         yield found
@@ -149,7 +149,7 @@ class Fake(HostMemory, Handles):
 
 @contextmanager
 def installed(fake: Fake, library: Library | None = None) -> Iterator[Fake]:
-    """The driver is the fake one inside of the block, and nothing compiled before is used."""
+    """Install the fake driver inside the block; nothing compiled before is reused."""
     before = execute._executables.copy()
     execute._executables.clear()
     try:
@@ -173,7 +173,8 @@ _LLVM = {ctypes.c_void_p: "ptr", ctypes.c_uint: "i32", ctypes.c_int: "i32", ctyp
 
 
 class Stub:
-    """A function of the driver's in machine code, which only counts: what the host pays is ours."""
+    """A machine-code function in place of the driver's that only counts: the time measured is
+    ours."""
 
     def __init__(self, name: str) -> None:
         from autojit.codegen.cpu.host.engine import Compiled
@@ -190,7 +191,7 @@ class Stub:
 
 
 def with_stubs(library: Library, *names: str) -> dict[str, Stub]:
-    """The named functions of a library become stubs."""
+    """Replace the named functions of a library by stubs."""
     made = {name: Stub(name) for name in names}
     library._functions.update({name: stub.function for name, stub in made.items()})  # type: ignore[attr-defined]
     return made

@@ -1,4 +1,4 @@
-"""A card's memory by the letter of CUDA's documents: copies that come late, no pools, forks."""
+"""A card's memory by the letter of CUDA's documents: late copies, cards without pools, forks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
 
 
 class Late(Fake):
-    """Reads the host's memory as late as it may: when it is waited for, or asked for a copy."""
+    """Reads the host's memory as late as allowed: at a wait, or when a copy is requested."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ def test_arrays_may_change_when_they_are_on_the_way(monkeypatch: pytest.MonkeyPa
             there.append(device_put(array))
             array[:] = -1
             if number == 5:
-                card().wait()  # all of the pinned memory is free again
+                card().wait()  # all pinned memory is free again
         for i, (n, array) in enumerate(zip(sizes, there, strict=True)):
             np.testing.assert_array_equal(np.asarray(array), np.full(n, float(i)))
         assert fake.counts["cuMemHostAlloc"] == 1
@@ -112,4 +112,4 @@ def test_a_fork_is_told_to_be_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
         assert os.read(read, 100) == b"[True, True]"
         os.close(read)
         os.close(write)
-        np.asarray(x)  # here it goes on
+        np.asarray(x)  # here it continues

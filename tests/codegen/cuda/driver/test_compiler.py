@@ -1,4 +1,4 @@
-"""Kernels as a card loads them: PTX that takes bare addresses, compiled once, kept on disk."""
+"""Kernels as a card loads them: PTX that takes bare addresses, compiled once, stored on disk."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_what_is_only_read_is_read_ahead_and_past_the_caches_that_are_kept_equal
 
     assert "nnnsss" in steps("k4")
     assert "n" in steps("k3")
-    assert steps("k3").count("l") == steps("k3").count("s") > 1  # what is written is read as it is
+    assert steps("k3").count("l") == steps("k3").count("s") > 1  # not read as constants
 
 
 EXCHANGE = """
@@ -135,7 +135,7 @@ def kernel(x, y):
 
 
 def test_what_threads_exchange_is_read_anew_behind_a_barrier() -> None:
-    """All but the first thread have stored nothing: LLVM would keep what they have read before."""
+    """All threads but the first have stored nothing, so LLVM would reuse their earlier reads."""
     x, y = Parameter("float64", 100), Parameter("float64", 100, exchanged=True)
     behind = []
     for buffers in ((x, y), (x, y._replace(exchanged=False))):
@@ -147,7 +147,7 @@ def test_what_threads_exchange_is_read_anew_behind_a_barrier() -> None:
 @pytest.mark.parametrize(
     ("f", "exchanged"),
     [
-        (np.linalg.slogdet, True),  # by one block, in which rows change places
+        (np.linalg.slogdet, True),  # one block, in which rows are swapped
         (np.linalg.qr, True),
         (lambda x: x / np.sum(x, axis=1, keepdims=True), True),
         (lambda x: x * 2, False),
@@ -190,7 +190,7 @@ def test_drivers_of_this_release_get_machine_code(tmp_path: Path) -> None:
     compiled = Count.compiled
     assert compiler.image(wanted, (9, 0), kept, 99000) == made
     assert Count.compiled == compiled
-    # An older driver takes PTX alone, and no card has machine code for another.
+    # An older driver accepts only PTX, and machine code must fit the card.
     assert compiler.image(wanted, (9, 0), kept, 12040)[:4] != b"\x7fELF"
     assert b".target sm_" in compiler.image(wanted, (98, 0), kept, 99000)
 
@@ -214,7 +214,7 @@ def test_what_cannot_be_made_is_said() -> None:
 
 
 class Loading(Fake):
-    """Takes PTX, as the driver does, and keeps it."""
+    """Accepts PTX, as the driver does, and keeps it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -236,6 +236,6 @@ def test_what_is_loaded_is_the_ptx_of_the_kernels_for_the_card() -> None:
         jit(lambda x: np.tanh(x) + 1)(device_put(np.ones(10)))
         (text,) = fake.texts
         assert f".visible .entry {ENTRY}(" in text
-        assert ".target sm_80" in text  # as the fake says
+        assert ".target sm_80" in text  # as the fake driver reports
         assert ".version 8.4" in text  # the newest that a driver of CUDA 12.4 takes
         assert fake.counts["cuLaunchKernel"] == 1

@@ -1,4 +1,5 @@
-"""What calls ask of CUDA's driver, counted by a fake one: launches, copies, memory, graphs."""
+"""The requests that calls make to CUDA's driver, counted by a fake driver: launches, copies,
+memory, graphs."""
 
 from __future__ import annotations
 
@@ -49,15 +50,16 @@ def test_one_kernel_is_one_launch_of_bare_addresses(fake: Fake) -> None:
 
 
 def test_no_more_blocks_than_have_room_on_the_card(fake: Fake) -> None:
-    """108 processors: those of 54 kernels of eight blocks would leave the rest idle at the end."""
+    """108 processors: blocks beyond those that fit would run in a second round, on a half-empty
+    card."""
     x, grids = np.broadcast_to(1.0, (10**6,)), []
-    for fitting in (8, 5, 0):  # 0 of a kernel that cannot run: the driver says why at the launch
+    for fitting in (8, 5, 0):  # 0 if a kernel cannot run; the launch then fails
         fake.fitting = fitting
         jit(lambda x: x * 2, device="cuda")(x)
         grids.append(fake.launches[-1].grid)
     assert grids == [(864, 1, 1), (540, 1, 1), (864, 1, 1)]
     fake.fitting = 5
-    jit(lambda x: np.sum(x), device="cuda")(x)  # each block leaves a value: their number stays
+    jit(lambda x: np.sum(x), device="cuda")(x)  # each block leaves a value: fixed number
     assert fake.launches[-2].grid == (864, 1, 1)
 
 
@@ -100,12 +102,12 @@ def test_closed_over_arrays_are_copied_once_as_they_were(fake: Fake) -> None:
     w = np.arange(30.0)
     f, x = jit(lambda x: x * w), device_put(X)
     f(x)
-    w[:] = -1  # which the CPU's code does not see either
+    w[:] = -1  # the CPU's code does not see this either
     with fake.counted() as counts:
         with pytest.warns(StaleValueWarning, match="`w` has changed"):
             f(x)
         f(X)
-    assert counts["cuMemcpyHtoDAsync_v2"] == 1  # of X
+    assert counts["cuMemcpyHtoDAsync_v2"] == 1  # for X
     kernel, passed = fake.launches[-1].kernel, fake.launches[-1].passed
     there = [p for p, b in zip(passed, kernel.buffers, strict=True) if b.size == 30]
     held = (np.ctypeslib.ctypes.c_double * 30).from_address(there[0])
@@ -132,7 +134,7 @@ def until_large(x: Any) -> Any:
 
 
 class Full(Fake):
-    """Kernels note that tapes are full until these have room for 10 steps."""
+    """Kernels report that tapes are full until these have room for 10 steps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -206,7 +208,7 @@ def test_programs_of_several_launches_become_one_graph(fake: Fake) -> None:
 
 
 def test_graphs_follow_the_memory_that_calls_work_on(fake: Fake) -> None:
-    """Each call's launches work on its own arguments and results, whichever graph runs."""
+    """Whichever graph runs, a call's launches work on that call's arguments and results."""
     f = jit(network)
     x = [device_put(ARGUMENTS[0]) for _ in range(7)]
     rest = tuple(map(device_put, ARGUMENTS[1:]))
@@ -220,7 +222,7 @@ def test_graphs_follow_the_memory_that_calls_work_on(fake: Fake) -> None:
             assert {each.pointer, result.pointer} <= passed
             assert not passed & {other.pointer for other in x if other is not each}
             if turn == 6:
-                kept.append(result)  # so that the next ones have other memory
+                kept.append(result)  # so that the next ones get other memory
     made = fake.counts["cuGraphInstantiateWithFlags"]
     assert 0 < made <= launching.MOST_GRAPHS
     assert fake.counts["cuGraphExecKernelNodeSetParams_v2"] > 0
@@ -285,7 +287,7 @@ def test_a_full_card_is_asked_again_after_its_unused_memory_is_given_back() -> N
 
 
 def _timed(call: Callable[[], Any]) -> float:
-    """The median of the fastest calls in several turns, in microseconds."""
+    """The median of the fastest calls of several runs, in microseconds."""
     best = []
     for _ in range(7):
         fastest = min(_batch(call) for _ in range(5))
@@ -310,7 +312,7 @@ STRAIGHT: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRAIGHT)
 def test_the_host_pays_microseconds(name: str) -> None:
-    """The driver's functions are stubs.  Twice the aim, as other processes may run beside."""
+    """The driver's functions are stubs. The limit is twice the goal, as other processes may run."""
     f, arguments, aim = STRAIGHT[name]
     fake = Fake()
     library = fake.library()
@@ -322,7 +324,7 @@ def test_the_host_pays_microseconds(name: str) -> None:
         stubs = with_stubs(
             library, "cuLaunchKernel", "cuGraphLaunch", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"
         )
-        compiled = jit(f)  # its table holds the stubs' addresses
+        compiled = jit(f)  # its table contains the stubs' addresses
         autojit.staging.execute._executables.clear()
         for _ in range(5):
             compiled(*there)

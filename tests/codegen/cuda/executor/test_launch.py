@@ -1,4 +1,4 @@
-"""What the executor finds in kernels that are wrong."""
+"""The mistakes that the executor finds in wrong kernels."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_reading_before_another_thread_writes() -> None:
 
 
 def test_blocks_never_wait_for_each_other() -> None:
-    """An element that one block writes is touched by no other, whatever barriers there are."""
+    """An element written by one block may be touched by no other, whatever the barriers."""
     body = [*copied(X, HERE, Y, HERE), Barrier(4), *copied(Y, HERE * -1 + 7, Y, HERE)]
     with pytest.raises(RaceError):
         outputs(body)
@@ -189,6 +189,6 @@ def test_barriers_are_needed(name: str) -> None:
 
 def test_a_thread_an_element_waits_for_none() -> None:
     launches = mapped(PROGRAMS["elements"]).launches
-    own = [kernel for kernel in launches if not kernel.shared]  # others turn arrays in tiles
+    own = [kernel for kernel in launches if not kernel.shared]  # others use tiles
     assert own
     assert not [b for kernel in own for b in barriers(kernel.body)]

@@ -1,4 +1,4 @@
-"""Random programs and their derivatives, on a card so small that every way through it occurs."""
+"""Random programs and their derivatives, on a card so small that they reach every path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.thresholds import Thresholds
 
 @pytest.fixture(params=["usual", "large"])
 def _choices(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The checks of the CPU on this target, with the choices for small and for large arrays."""
+    """Run the CPU's checks on this target, with the choices for small and for large arrays."""
     chosen = Thresholds(checks.LARGE if request.param == "large" else {})
     with pytest.MonkeyPatch.context() as patch, chosen:
         patch.setattr(checks, "compiled", call)

@@ -1,4 +1,4 @@
-"""Every sample, with its derivatives, by the executor of launches against the interpreter."""
+"""Every sample, with its derivatives, run by the executor and compared with the interpreter."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tests.samples.fft import FOURIER
 from tests.samples.linalg import COMPLEX_FACTORS, FACTORS
 from tests.test_programs import programs
 
-#: Samples that have a program among these; all others run.
+#: The most samples with a refused program; all others run.
 MOST_REFUSED = 24
 
 
 def is_refused(program: Program, machine: Machine = SMALL) -> bool:
-    """Functions of SciPy's C code without a text of ours, and `eig` without libraries."""
+    """Whether it contains `eig` without libraries, or SciPy functions that we have no text for."""
     kinds = [op.kind for op in optimize(program).ops]
     of_scipy = any(isinstance(k, External) and k.function not in TEXTS for k in kinds)
     return of_scipy or (not machine.libraries and any(isinstance(k, Eig) for k in kinds))
 
 
 def run(sample: Sample, machine: Machine) -> bool:
-    """Whether all programs of a sample ran; those that do not are refused for their op."""
+    """Whether all programs of a sample ran; the others must be refused because of their op."""
     every = True
     for program in programs(sample):
         if is_refused(program, machine):

@@ -1,8 +1,8 @@
-"""NVIDIA's libraries as functions of C's calling convention that check what they are given.
+"""NVIDIA's libraries as C functions that check their arguments.
 
-Each argument is looked at as the library's documentation has it: handles are known and on their
-stream, matrices lie in memory that is allocated, workspaces are as large as was asked for.  Then
-NumPy and LAPACK compute the result in that memory.
+Each argument is checked as the library's documentation requires: handles are known and on their
+stream, matrices lie in allocated memory, workspaces have the requested size. Then NumPy and LAPACK
+compute the result in that memory.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from autojit.codegen.cuda.libraries.prototypes import (
     c_types,
 )
 
-#: ``cudaDataType`` by NumPy's.
+#: NumPy's dtypes by ``cudaDataType``.
 TYPES = {0: np.float32, 1: np.float64, 4: np.complex64, 5: np.complex128}
 REAL = {0: 0, 1: 1, 4: 0, 5: 1}
-#: Bytes that every routine asks for besides: odd, so that nobody guesses them.
+#: Bytes that every routine requests in addition: odd, so that nobody guesses them.
 EXTRA = 24
 
 
 class Stubs:
-    """The functions by library and name.
+    """The functions, by library and name.
 
-    ``allocated`` says whether bytes from an address on are in one allocation of the card.
+    ``allocated`` tells whether a number of bytes from an address on lies in one allocation of the
+    card.
     """
 
     def __init__(
@@ -42,20 +43,20 @@ class Stubs:
         self._allocated = allocated
         self._missing = missing
         self._serial = itertools.count(1001)
-        #: What was called, in order.
+        #: The calls, in order.
         self.calls: list[str] = []
-        #: Told of each call that computes.
+        #: Called for each call that computes.
         self.watch: Callable[[str], None] = lambda name: None
-        #: Streams of handles, None until they are set; descriptors and plans by their numbers.
+        #: The streams of handles, None until they are set; descriptors and plans by their numbers.
         self.streams: dict[int, int | None] = {}
         self.objects: dict[int, Any] = {}
         self.raised: list[BaseException] = []
         self.stream = 1
-        #: What is captured on streams now: the driver's.
+        #: The work captured on streams at present; shared with the driver.
         self.capturing: dict[int, list[Any]] = {}
-        #: Whether nothing lets itself be captured.
+        #: Whether every routine refuses to be captured.
         self.refuses = False
-        #: What a function returns instead, by name.
+        #: The status that a function returns instead, by name.
         self.failing: dict[str, int] = {}
         self._functions = {
             library: {name: self._made(library, name) for name in names}
@@ -88,7 +89,7 @@ class Stubs:
         return ctypes.CFUNCTYPE(ctypes.c_int, *c_types(library, name))(call)
 
     def _run(self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        """What is launched on a stream that is captured is run when the graph is."""
+        """Run now, or when the graph runs if the stream is being captured."""
         stream, captured = next(iter(self.capturing.items()), (self.stream, None))
         if captured is None or name == "cufftSetWorkArea":
             function(*arguments)
@@ -107,7 +108,7 @@ class Stubs:
     # -- checks -----------------------------------------------------------------------------
 
     def scalars(self, address: int | None, kind: int, count: int) -> np.ndarray:
-        """So many elements on the card."""
+        """A number of elements on the card."""
         dtype = np.dtype(TYPES[kind])
         return self.memory(address, dtype, count)
 
@@ -158,7 +159,7 @@ class Stubs:
         ctypes.c_size_t.from_address(host).value = EXTRA
 
     def _work(self, count: int, kind: int, given: tuple[Any, ...]) -> np.ndarray:
-        """Check the memory to work in, and give the info."""
+        """Check the workspace, and return the info."""
         device, nbytes, host, on_host, info = given
         assert nbytes == count * np.dtype(TYPES[kind]).itemsize + EXTRA
         self.memory(device, np.uint8, nbytes)[:] = 0xFF
@@ -441,7 +442,7 @@ class Stubs:
             shape, strides = (p["batch"], count), (dist * size, stride * size)
             lines.append(np.lib.stride_tricks.as_strided(flat, shape, strides))
         source, target = lines
-        if number in (44, 108):  # what it may do: it reads the parts that should be nothing
+        if number in (44, 108):  # it may read the parts that should be zero, so it does
             assert not source[:, 0].imag.any()
             assert n % 2 or not source[:, -1].imag.any()
         reference.transform(source.copy(), target, n, inverse=direction == 1 or not direction)

@@ -1,4 +1,4 @@
-"""Calls of libraries by the executor, through stubs that check each argument, and by `jit`."""
+"""Library calls, run by the executor through stubs that check each argument, and by `jit`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _cholesky(a: Any) -> Any:
     return np.linalg.cholesky(_positive(a))
 
 
-#: Functions of matrices, a shape, and the routines that they call.
+#: Functions of matrices, a shape, and the routines that they must call.
 CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...], set[str]]] = {
     "product": (lambda a: a @ np.swapaxes(a, -1, -2) @ a, (20, 18), {"Gemm"}),
     "cholesky": (_cholesky, (9, 9), {"Potrf"}),
@@ -111,7 +111,7 @@ def drawn(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class Checked:
-    """Runs calls by :class:`Calling`, through the stubs, on the executor's memory."""
+    """Runs calls with :class:`Calling`, through the stubs, on the executor's memory."""
 
     def __init__(self, fake: Fake) -> None:
         self.fake = fake
@@ -223,7 +223,7 @@ def test_what_fails_is_raised_as_numpy_raises_it(f: Any, a: Any, words: str) -> 
 
 
 def test_the_stubs_see_wrong_arguments(checked: Checked) -> None:
-    """Memory that ends too soon, and a leading dimension that is too small."""
+    """Too little memory, and a leading dimension that is too small."""
     a = drawn("f8", (20, 18))
     program = trace(lambda a: a @ a.T)(a)
     device = mapped(program, ALL)
@@ -257,7 +257,7 @@ def test_a_product_is_one_call_on_the_stream_with_memory_of_the_pool(served: Che
     with served.fake.counted() as counts:
         f(x)
     assert served.stubs.calls == ["cublasLtMatmul"]  # algorithms are kept
-    assert not counts  # the pool has the memory
+    assert not counts  # the memory comes from the pool
 
 
 def test_launches_and_calls_keep_their_order(served: Checked) -> None:
@@ -266,7 +266,7 @@ def test_launches_and_calls_keep_their_order(served: Checked) -> None:
     f = jit(lambda a: np.linalg.cholesky(a + np.eye(9)), device="cuda")
     served.stubs.failing.clear()
     f(np.eye(9))
-    # What is added and copied comes before, what looks at the info comes after.
+    # Additions and copies come before the call, and the check of its info comes after it.
     assert [name for name, _ in order] == ["potrf"]
     assert 0 < order[0][1] < len(served.fake.launches)
 
@@ -295,7 +295,7 @@ def test_handles_belong_to_a_stream(checked: Checked) -> None:
 
 
 def test_products_and_transforms_become_parts_of_a_graph(served: Checked) -> None:
-    """Kernels and what libraries launch, in their order; handles of cuSOLVER are not captured."""
+    """Kernels and library launches keep their order; cuSOLVER's handles are not captured."""
 
     def f(a: Any) -> Any:
         return np.fft.fft(np.tanh(a @ a.T @ a)).real * 2

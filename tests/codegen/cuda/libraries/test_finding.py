@@ -1,4 +1,4 @@
-"""Where libraries are looked for."""
+"""Where libraries are searched for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autojit.codegen.loop_ir.errors import TargetError
 
 
 def test_libraries_are_found_by_their_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library without the functions is none."""
+    """A file without the functions does not count as the library."""
     folder = tmp_path / "nvidia" / "cu13" / "lib"
     folder.mkdir(parents=True)
     (folder / "libcufft.so.12").write_bytes(b"no library")

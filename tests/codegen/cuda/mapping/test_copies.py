@@ -1,4 +1,4 @@
-"""Few places that all threads update: blocks have copies of their own."""
+"""Few places that all threads update: each block has its own copies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_sums_are_numpys(dtype: Any) -> None:
     values = RNG.integers(0, 9, 300).astype(dtype)
     device = check(trace(add)(x, places, values), [x, places, values])
     assert own(device)
-    if dtype in (np.float32, np.float64):  # the same bits with other blocks, in another order
+    if dtype in (np.float32, np.float64):  # the same bits with other blocks and another order
         want = run(device, trace(add)(x, places, values), [x, places, values])
         order = RNG.permutation(300)
         program = trace(add)(x, places[order], values[order])
@@ -93,7 +93,7 @@ def test_what_is_legal(more: Any, has_copies: bool) -> None:
 
 
 def test_what_the_copies_save() -> None:
-    """Integers: a few atomic updates of memory for each block, and hardly any turns at banks."""
+    """Integers: a few atomic updates of global memory per block, and hardly any turns at banks."""
     n = 20_000
     for bins, atomics, turns in ((10, 160, 0.25), (256, 4096, 0.3)):
         places = RNG.integers(0, bins, n)

@@ -42,8 +42,8 @@ def test_what_follows_is_done_by_the_same_launch(f: Any, arguments: Any) -> None
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x, w: (x @ w)[::-1] * 1.5,  # another element than its own
-        lambda x, w: np.sum(np.tanh(x @ w)),  # iterations that add up
+        lambda x, w: (x @ w)[::-1] * 1.5,  # a different element in each iteration
+        lambda x, w: np.sum(np.tanh(x @ w)),  # iterations that are summed
         lambda x, w: (x @ w)[:, 1:] - (x @ w)[:, :-1],
         lambda x, w: np.cumsum(x @ w, 1),
     ],
@@ -53,7 +53,7 @@ def test_other_steps_stay_launches_of_their_own(f: Any) -> None:
 
 
 def test_layers_that_would_lie_where_their_operands_do() -> None:
-    """Without fusion the result of a layer takes the memory of what the layer before has read."""
+    """Without fusion, a layer's result takes the memory of the previous layer's operand."""
     w = np.stack([RNG.normal(size=(40, 40)) for _ in range(4)])
 
     def layers(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which threads run which iterations, by total work and by how memory lies."""
+"""Which threads run which iterations, by total work and by memory layout."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def steps(y: Any) -> Any:
     return scan(lambda c, _: (np.sin(c) + 0.1 * c, np.sum(c)), y, None, length=9)
 
 
-#: Programs with the grid, the threads of a block and the words of each launch.
+#: Programs with the grid, the threads per block and the words of each launch.
 CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
     "few elements": (
         (np.exp, ones(1000)), [(4, 256, "A thread for each of 1000 elements.")]
@@ -136,7 +136,7 @@ def test_classes(name: str) -> None:
 
 
 def test_every_class_occurs_in_the_simulator() -> None:
-    """Its programs would say little if the card that it is took one way for all."""
+    """The test would mean little if the simulated card used one mapping for all programs."""
     found = set()
     for f, shapes, _ in PROGRAMS.values():
         for kernel in mapped(trace(f)(*arguments(shapes)), SIMULATED).launches:
@@ -180,7 +180,7 @@ def test_reductions_over_several_axes(axes: Any) -> None:
 
 
 def test_sums_have_one_order() -> None:
-    """What blocks leave is added in the order of their numbers, so that runs give equal bits."""
+    """The blocks' values are added in the order of their numbers, so all runs give equal bits."""
     x = RNG.normal(size=(50, 40)).astype("f4")
     program = trace(lambda x: (np.sum(x), np.sum(x, 0), np.sum(x, 1)))(x)
     device, arrays = mapped(program), arguments_of(program, [x])
@@ -193,7 +193,7 @@ def both(x: Any) -> Any:
     return scan(lambda c, r: (c * r + np.sum(c), c[0]), x[0], x)
 
 
-#: Loops in turn, small and large, with and without elements of their own.
+#: Sequential loops, small and large, with and without independent elements.
 LOOPS: dict[str, Callable[..., Any]] = {
     "rows in turn": both,
     "gradient": grad(lambda x: np.sum(both(x)[0] ** 2)),
@@ -228,7 +228,7 @@ PREFIXES: dict[str, tuple[Callable[..., Any], str, int]] = {
 @pytest.mark.parametrize("n", [3, 50, 131])
 @pytest.mark.parametrize("name", PREFIXES)
 def test_prefixes_are_for_all_blocks(name: str, n: int) -> None:
-    """Three launches; but products of floats stay in turn: 0, 1e300, 1e300 has no NaN."""
+    """Three launches. Prefix products of floats stay sequential: 0, 1e300, 1e300 has no NaN."""
     f, dtype, count = PREFIXES[name]
     x = (RNG.uniform(-3, 3, n) * (1 + (1j if dtype[0] == "c" else 0))).astype(dtype)
     device = check(trace(f)(x), [x])
@@ -237,7 +237,7 @@ def test_prefixes_are_for_all_blocks(name: str, n: int) -> None:
 
 
 def test_elements_that_meet_are_not_one_threads_own() -> None:
-    """Each step reads a neighbour of the step before: a block with barriers, no thread each."""
+    """Each step reads a neighbour's earlier value: one block with barriers, not a thread each."""
 
     def shifted(x: Any) -> Any:
         return fori_loop(0, 5, lambda i, c: np.roll(c, 1) + c, x)
@@ -248,7 +248,7 @@ def test_elements_that_meet_are_not_one_threads_own() -> None:
 
 
 def with_grid(kernel: DeviceKernel, grid: int) -> DeviceKernel:
-    """A kernel as fewer blocks run it: the steps of its loops are theirs."""
+    """The kernel for fewer blocks: the steps of its loops change accordingly."""
 
     def changed(s: Any) -> Any:
         if isinstance(s, Share) and (stride := kernel.stride(s)) is not None:
@@ -266,8 +266,8 @@ def with_grid(kernel: DeviceKernel, grid: int) -> DeviceKernel:
         (lambda x, y: x * y, [(10, 15), (15,)], [True]),
         (softmax, [(40, 9)], [True]),
         (lambda x: x.T + 0, [(37, 41)], [False]),  # tiles
-        (lambda x: np.sum(x * x), [(103,)], [False, False]),  # a value of each block
-        (lambda x: x * 2, [(20,)], [False]),  # a step each
+        (lambda x: np.sum(x * x), [(103,)], [False, False]),  # each block leaves a value
+        (lambda x: x * 2, [(20,)], [False]),  # one step each
         (lambda x: np.linalg.cholesky(x @ x.transpose(0, 2, 1)), [(60, 2, 2)], None),
     ],
 )

@@ -1,4 +1,4 @@
-"""Updates at computed places: the same bits in any order of threads, and hardly rounded."""
+"""Updates at computed places: the same bits in any order of threads, and hardly any rounding."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def atomics(device: DeviceProgram) -> list[Atomic]:
 
 
 def spread(dtype: Any, count: int) -> np.ndarray:
-    """Numbers of very different size, which cancel."""
+    """Numbers of very different magnitudes, which cancel."""
     values = RNG.normal(size=count) * 10.0 ** RNG.integers(-6, 7, count)
     return np.concatenate([values, -values + RNG.normal(size=count)]).astype(dtype)
 
@@ -56,7 +56,7 @@ def test_bits_do_not_depend_on_the_order_of_threads(f: Callable[..., Any], dtype
     values, x = spread(dtype, 200), RNG.normal(size=7).astype(dtype)
     places = RNG.integers(-7, 7, 400)
     want = result(f, x, places, values, machine=Machine())
-    # Other sizes of launches, and for sums another order of the updates.
+    # Other launch sizes and, for sums, another order of the updates.
     assert result(f, x, places, values).tobytes() == want.tobytes()
     if f is put:
         np.testing.assert_array_equal(want, put(x, places, values))
@@ -65,7 +65,7 @@ def test_bits_do_not_depend_on_the_order_of_threads(f: Callable[..., Any], dtype
         order = RNG.permutation(400)
         again = result(f, x, places[order], values[order])
         assert again.tobytes() == want.tobytes()
-    assert add(x, places, values).tobytes() != want.tobytes()  # NumPy's depends on the order
+    assert add(x, places, values).tobytes() != want.tobytes()  # NumPy's result depends on the order
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -76,7 +76,7 @@ def test_sums_are_exact_but_for_the_last_digit(dtype: Any) -> None:
     for d in range(5):
         mine = values[places == d].astype(np.float64)
         exact, largest = math.fsum(mine), np.abs(mine).max()
-        # The size of the largest number bounds what is rounded off.
+        # The magnitude of the largest number bounds the rounding error.
         unit = np.finfo(dtype).eps
         assert abs(found[d] - exact) <= unit * abs(exact) + unit * largest / 4
 
@@ -117,7 +117,7 @@ LOOPS = """loops main:
     ("before", "value", "is_ordered"),
     [
         ("out1[i] = s1", "s1", True),
-        ("out1[i] = s1\n      s2 = out1[i]", "s2", False),  # the first pass would read nothing
+        ("out1[i] = s1\n      s2 = out1[i]", "s2", False),  # the first pass stores nothing
         ("s2 = out1[i]\n      out1[i] = s1", "s1", False),
     ],
 )
@@ -148,7 +148,7 @@ def test_many_updates_need_more_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {n: len(scatters._Split(_buffer("f64"), n).sums) for n in (100, 1 << 20, 1 << 30)}
     assert parts == {100: 2, 1 << 20: 2, 1 << 30: 3}
     assert len(scatters._Split(_buffer("f32"), 1 << 25).sums) == 1
-    # Three parts of a few numbers: as exact as two.
+    # Three parts of fewer bits each are as accurate as two.
     monkeypatch.setitem(scatters._BITS, "f64", 100)
     values, places = spread(np.float64, 50), RNG.integers(0, 3, 100)
     found = result(add, np.zeros(3), places, values)
@@ -172,7 +172,7 @@ def test_few_updates_of_many_elements_and_integers_are_added_at_once() -> None:
 
 @pytest.mark.parametrize(("dtype", "sums"), [(np.float32, 1), (np.float64, 2)])
 def test_what_an_order_of_its_own_costs(dtype: Any, sums: int) -> None:
-    """Updates are read twice, and added once for float32: no more, where they are many."""
+    """With many updates, they are only read twice, and added once for float32."""
     n, m = 1_000_000, 1000
     values = np.broadcast_to(np.ones((), dtype), (n,))
     places = np.broadcast_to(np.int64(0), (n,))

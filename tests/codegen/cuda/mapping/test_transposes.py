@@ -1,4 +1,4 @@
-"""Arrays that are read across their rows: whole sectors, no turns at banks."""
+"""Arrays read across their rows: whole sectors, and the fewest possible turns at banks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_warps_touch_whole_sectors_and_wait_for_no_bank(dtype: str, width: int) 
     (sectors,), (turns,) = counter.sectors.values(), counter.turns.values()
     n = 64 * 96
     assert sectors == 2 * n * width // 32
-    assert turns == 2 * n * width // 128  # each of 128 bytes
+    assert turns == 2 * n * width // 128  # of 128 bytes each
 
 
 def test_without_tiles_each_element_takes_a_sector(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Neighbours that a thread takes at once: the same results, fewer requests, no wrong places."""
+"""Threads that take several neighbours: the same results, fewer requests, no wrong places."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def places(x: Any) -> Any:
     return TABLE[np.arange(x.shape[0]) * 7 % 200] * x
 
 
-#: Programs, their arguments, and how many neighbours a thread takes of them; 1 for one by one.
+#: Programs, their arguments, and how many neighbours a thread takes at a time (1: no grouping).
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[str, tuple[int, ...]]], int]] = {
     "float32, with a rest": (lambda x: np.exp(x) * x + 1, [("f4", (103,))], 4),
     "float64": (lambda x, y: x * y - x, [("f8", (128,)), ("f8", (128,))], 2),
@@ -63,7 +63,7 @@ def together(device: DeviceProgram) -> list[Together]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results(name: str) -> None:
-    """The executor checks races, bounds, and that the first place is a multiple."""
+    """The executor checks races, bounds, and the alignment of the first place."""
     given = arrays(name)
     device = check(trace(PROGRAMS[name][0])(*given), given, SMALL)
     assert {len(s.body) for s in together(device)} == {PROGRAMS[name][2]} - {1}

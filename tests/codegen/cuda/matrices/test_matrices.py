@@ -76,7 +76,7 @@ def low_rank(dtype: str) -> Any:
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("wide", [False, True])
 def test_singular_values_and_vectors(dtype: str, wide: bool) -> None:
-    """Vectors are orthonormal where there are no directions, too: NumPy's have any phases."""
+    """Vectors are orthonormal even if singular values are zero; NumPy's may have other phases."""
     a = low_rank(dtype)
     a = turned(a) if wide else a
     program = trace(lambda a: (*np.linalg.svd(a), np.linalg.pinv(a, 1e-5)))(a)
@@ -96,7 +96,7 @@ def test_singular_values_and_vectors(dtype: str, wide: bool) -> None:
 @MACHINES
 @pytest.mark.parametrize("dtype", ["f4", "c16"])
 def test_eigenvalues_of_hermitian_matrices(dtype: str, machine: Machine) -> None:
-    """Of one triangle, with equal eigenvalues and with none but zeros."""
+    """Only one triangle is read; with equal eigenvalues, and with all of them zero."""
     a = matrices(dtype, 3, 6, 6)
     a[1] = np.ones((6, 6))
     a[2] = 0
@@ -126,7 +126,7 @@ def test_numbers_that_are_none_have_no_factors(name: str, words: str) -> None:
 @pytest.mark.parametrize("n", [0, 1, 5, 32, 33, 64, 100, 300])
 @pytest.mark.parametrize("dtype", ["f8", "i2"])
 def test_order(dtype: str, n: int, machine: Machine) -> None:
-    """With equal elements, which keep their order, and with NaN, which come last."""
+    """Equal elements keep their order, and NaN comes last."""
     x = RNG.integers(0, max(1, n // 3), (2, n)).astype(dtype)
     if dtype == "f8":
         x[x == 1] = np.nan
@@ -145,7 +145,7 @@ ORDERS = pytest.mark.parametrize("f", [np.sort, np.argsort])
 
 
 def small_tiles(monkeypatch: pytest.MonkeyPatch, dtype: Any, f: Any) -> None:
-    """Tiles of 64 elements."""
+    """Use tiles of 64 elements."""
     each = np.dtype(dtype).itemsize + (4 if f is np.argsort else 0)
     monkeypatch.setattr(merging, "MOST_BYTES", 2 * each * 64)
 
@@ -166,7 +166,7 @@ def test_tiles_are_merged(f: Any, n: int, dtype: str, monkeypatch: pytest.Monkey
     program = trace(lambda x: f(x, 1, kind="stable"))(x)
     (found,) = run(mapped(program), program, [x])
     np.testing.assert_array_equal(found, f(x, 1, kind="stable"))
-    if dtype[0] == "f" and f is np.sort:  # equal numbers keep their order: also both zeros
+    if dtype[0] == "f" and f is np.sort:  # equal numbers keep their order, zeros too
         zeros = [np.signbit(each[each == 0]).tolist() for each in x]
         assert [np.signbit(each[each == 0]).tolist() for each in np.asarray(found)] == zeros
 
@@ -191,7 +191,7 @@ def test_tiles_take_the_shared_memory_of_a_block(f: Any) -> None:
 
 @ORDERS
 def test_a_pass_reads_and_writes_elements_once(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All sectors of memory are at most 1.4 times what each launch has to read and write."""
+    """Each launch touches at most 1.4 times the sectors that it must read and write."""
     monkeypatch.setattr(merging, "MOST_BYTES", 2 * 12 * 512)
     x = RNG.normal(size=4096)
     counter, program = Coalescing(), trace(lambda x: f(x))(x)
@@ -205,7 +205,7 @@ def test_a_pass_reads_and_writes_elements_once(f: Any, monkeypatch: pytest.Monke
 @MACHINES
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 30, 34, 64, 67, 100, 125, 169])
 def test_transforms(n: int, machine: Machine) -> None:
-    """Lengths of one pass and of several, of sums (34) and of a convolution (67)."""
+    """Lengths transformed in one pass, in several, by sums (34) and by a convolution (67)."""
     x = matrices("c16", 3, n)
     program = trace(lambda x: (np.fft.fft(x), np.fft.ifft(x, axis=0), np.fft.irfft(x, n)))(x)
     check(program, [x], machine)
@@ -214,7 +214,7 @@ def test_transforms(n: int, machine: Machine) -> None:
 
 @pytest.mark.parametrize(("n", "launches"), [(1024, 2), (4096, 5), (1009, 14)])
 def test_long_transforms_are_as_exact_as_numpys(n: int, launches: int) -> None:
-    """Lines in shared memory are read and written once; longer ones once a pass of 8."""
+    """Lines in shared memory are read and written once, longer ones once per radix-8 pass."""
     x = matrices("c16", 2, n)
     program = trace(lambda x: np.fft.fft(x))(x)
     device = mapped(program, Machine())
@@ -230,7 +230,7 @@ def test_long_transforms_are_as_exact_as_numpys(n: int, launches: int) -> None:
 
 
 def test_transforms_across_lines() -> None:
-    """Neighbouring threads have neighbouring lines where the numbers of one are far apart."""
+    """If the numbers of a line are far apart, neighbouring threads have neighbouring lines."""
     x = matrices("c8", 5, 64, 7)
     device = check(trace(np.fft.fftn)(x), [x], Machine())
     assert len(device.launches) == 5
@@ -256,7 +256,8 @@ def test_matrices_in_steps() -> None:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["cholesky", "lu", "qr"])
 def test_matrices_of_a_block_lie_in_its_shared_memory(name: str) -> None:
-    """Of many, too: they are read once and written once, by neighbouring threads."""
+    """This also holds for many matrices: they are read and written once, by neighbouring
+    threads."""
     machine, n, count = Machine(processors=1, resident=64, threads=64, row=4, warp=4), 12, 20
     a = matrices("f8", count, n, n) + 6 * np.eye(n)
     f: Any = {"cholesky": np.linalg.cholesky, "lu": np.linalg.det, "qr": np.linalg.qr}[name]
@@ -270,7 +271,7 @@ def test_matrices_of_a_block_lie_in_its_shared_memory(name: str) -> None:
     assert isinstance(kernel, DeviceKernel)
     assert kernel.shared
     assert kernel.threads == 16
-    # Reads of few threads are parts of sectors; the pivots, and R, are little more.
+    # Reads by few threads use only parts of sectors; the pivots, and R, add little.
     assert counter.sectors[kernel.name] <= (3 if name == "qr" else 2.5) * count * n * n / 4
 
 
@@ -282,7 +283,7 @@ def test_matrices_that_do_not_fit_stay_where_they_are() -> None:
     (kernel,) = mapped(trace(np.linalg.cholesky)(a.astype("f4")), Machine()).launches
     assert isinstance(kernel, DeviceKernel)
     assert [b.size for b in kernel.shared] == [90 * 90]
-    # 48 KiB would be full of arrays, and functions that combine need some.
+    # Arrays would fill the 48 KiB, but functions that combine values need some of it.
     a = np.broadcast_to(np.eye(64, dtype="f4"), (4, 64, 64))
     (kernel,) = mapped(trace(np.linalg.qr)(a), Machine()).launches
     assert isinstance(kernel, DeviceKernel)

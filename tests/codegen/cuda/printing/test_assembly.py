@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas is not on PATH (CUDA toolkit)"),
 ]
 CAPABILITIES = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)]
-#: With more, fewer than 1,024 threads of 256 fit on a processor.
+#: With more registers, fewer than 1,024 threads fit on a processor in blocks of 256.
 MOST_REGISTERS = 128
 
 
@@ -44,7 +44,7 @@ def kernels(name: str, dtype: str = "f8") -> Program:
 
 
 def assembled(program: Program, capability: tuple[int, int], folder: Path) -> list[Assembled]:
-    """What ptxas says of each kernel of a program."""
+    """The output of ptxas for each kernel of a program."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     source = print_device_source(mapped(program, Machine()), Machine())
     parts = re.split(r"^// (\w+)\n", stages.ptx(source, capability), flags=re.M)[1:]
@@ -54,7 +54,7 @@ def assembled(program: Program, capability: tuple[int, int], folder: Path) -> li
 def _assembled(name: str, text: str, capability: tuple[int, int], folder: Path) -> Assembled:
     said = _ptxas(text, capability, folder)
     newest = re.search(r"Unsupported \.version .*current version is '([\d.]+)'", said)
-    if newest:  # a toolkit that is older than NVVM: no instruction is of the newer version
+    if newest:  # the toolkit is older than NVVM, but no instruction needs the newer version
         text = re.sub(r"\.version [\d.]+", f".version {newest[1]}", text)
         said = _ptxas(text, capability, folder)
     assert "Used" in said, f"{name}: {said}"
@@ -91,7 +91,7 @@ def test_a_few_kernels(name: str, tmp_path: Path) -> None:
 
 
 def test_indices_have_32_bits(tmp_path: Path) -> None:
-    """Only addresses have 64: none is computed by a division or a product of 64 bits."""
+    """Only addresses have 64 bits, and none is computed by a 64-bit division or product."""
     (kernel,) = assembled(kernels("a transpose"), (9, 0), tmp_path)
     assert not re.findall(r"\b(?:div|rem|mul\.lo|mul\.hi)\.[su]64\b", kernel.text)
     wide: Any = re.findall(r"\badd\.s64\b", kernel.text)
@@ -129,7 +129,7 @@ def test_half_precision_converts_where_it_is_loaded_and_stored(kind: str, tmp_pa
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("dtype", "word"), [("c8", "f32"), ("c16", "f64")])
 def test_both_parts_of_complex_numbers_are_one_access(dtype: str, word: str) -> None:
-    """Compiled as it is called: arguments are known to lie at multiples of an element."""
+    """Compiled as for a call: arguments are aligned to an element."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     with installed(Fake()):
         program = trace(lambda z: z * z + 1)(np.broadcast_to(np.zeros((), dtype), (640, 1000)))
@@ -142,7 +142,7 @@ def test_both_parts_of_complex_numbers_are_one_access(dtype: str, word: str) -> 
 
 @pytest.mark.parametrize(("dtype", "word"), [("f4", ".v4.f32"), ("f8", ".v2.f64")])
 def test_neighbours_are_one_access_of_16_bytes(dtype: str, word: str) -> None:
-    """Where arguments begin at multiples of 16; from elsewhere they are read one by one."""
+    """If arguments begin at multiples of 16; otherwise elements are read one by one."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     with installed(Fake()):
         x = np.broadcast_to(np.array(1, dtype), (400_000,))
@@ -159,7 +159,7 @@ def test_neighbours_are_one_access_of_16_bytes(dtype: str, word: str) -> None:
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: f"{c[0]}.{c[1]}")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_every_class_of_kernels(capability: tuple[int, int], dtype: str, tmp_path: Path) -> None:
-    """With `-s` it prints a table of registers."""
+    """With `-s`, print a table of registers."""
     print(
         f"\n{'program':<18}{'kernel':<12}{'registers':>9}{'shared':>8}   sm_{capability}, {dtype}"
     )

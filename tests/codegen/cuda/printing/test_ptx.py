@@ -1,4 +1,4 @@
-"""What PTX shows of every class of kernels, in single precision, without a card."""
+"""Properties of the PTX of every class of kernels, in single precision, without a card."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.codegen.cuda.running import mapped
 
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
 
-#: Where double precision is meant: long sums of float32 have their totals in it, and so have sums
-#: in any order; libdevice reduces large arguments of sines in it, with a table in local memory;
-#: roots of one are computed in it.
+#: Code that uses double precision on purpose: totals of long sums of float32, and sums in any
+#: order; libdevice's reduction of large arguments of sines, with a table in local memory; roots of
+#: one.
 _DOUBLE = (
     "added", "columns", "one number", "branches", "transforms", "steps", "steps of one",
     "steps of each",
@@ -27,8 +27,8 @@ _READS = re.compile(r"^(?:@\S+\s+)?ld\.global\.nc\S*\s[^\[]*\[(%rd\d+)")
 
 
 def places(text: str) -> tuple[set[str], set[str]]:
-    """The parameters, and tables of libdevice's, whose memory is read as constant, and those whose
-    memory is written."""
+    """The parameters and libdevice tables whose memory is read as constant, and the parameters
+    whose memory is written."""
     of: dict[str, set[str]] = {}
     lines = [line.strip() for line in text.splitlines()]
     for _ in range(3):  # loops carry addresses backwards
@@ -64,7 +64,7 @@ def test_text_of_kernels(name: str) -> None:
             numbers = r"\b(?:add|sub|mul|fma\.rn|div\.rn)\.f64\b"
             assert not re.findall(numbers, text), f"{kernel} computes in double precision"
             assert not re.findall(r"\b(?:ld|st)\.local", text), f"{kernel} has local memory"
-        # All atomics are of the whole device, whose blocks meet there.
+        # All atomic operations have device scope, since blocks share the memory.
         assert not re.findall(r"\b(?:atom|red)\S*\.(?:cta|sys)\b", text), kernel
 
 

@@ -1,4 +1,4 @@
-"""Functions of scipy.special on a GPU: NVIDIA's libdevice, run on the CPU, against SciPy."""
+"""Functions of scipy.special on a GPU: NVIDIA's libdevice, run on the CPU, compared with SciPy."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from autojit.codegen.loop_ir.errors import TargetError
 from tests.codegen.cuda.running import check, mapped
 
 CALLED = ("erfcinv", "erfcx", "erfinv", "exp10", "lgamma", "normcdfinv", "rint", "tgamma")
-#: The instructions of a GPU that libdevice uses, by functions of LLVM.  Approximate reciprocals are
-#: refined by libdevice itself.
+#: The GPU instructions that libdevice uses, as LLVM functions. libdevice refines approximate
+#: reciprocals itself.
 INSTRUCTIONS = """
 declare double @llvm.fma.f64(double, double, double)
 declare double @llvm.fabs.f64(double)
@@ -116,7 +116,7 @@ define double @nvvm.{_name}.d(double %x) {{
   ret double %r
 }}
 """
-for _name in ("add", "sub"):  # numbers of 128 bits
+for _name in ("add", "sub"):  # for 128-bit numbers
     INSTRUCTIONS += f"""
 define {{ i64, i64 }} @nvvm.{_name}(i64 %a, i64 %b, i64 %c, i64 %d) {{
   %a1 = zext i64 %a to i128
@@ -140,7 +140,7 @@ define {{ i64, i64 }} @nvvm.{_name}(i64 %a, i64 %b, i64 %c, i64 %d) {{
 
 @cache
 def libdevice() -> SimpleNamespace:
-    """Functions of libdevice as code for this processor."""
+    """The functions of libdevice as code for this processor."""
     nvidia = pytest.importorskip("nvidia", reason='pip install "autojit[cuda]"')
     found = [f for p in nvidia.__path__ for f in Path(p).rglob("libdevice*.bc")]
     if not found:
@@ -181,7 +181,7 @@ def libdevice() -> SimpleNamespace:
 
 
 def on_the_device(function: str) -> Any:
-    """A function as its text says, with libdevice's."""
+    """A function as printed for the device, with libdevice's functions."""
     helpers = Helpers()
     name = helpers.special(function)
     text = helpers.texts[name].removeprefix("@cuda.jit(device=True)\n")
@@ -199,7 +199,7 @@ EDGES = [-np.inf, -171.5, -20.25, -3.0, -2.0, -1.5, -1.0, -0.75, *SMALL, *LARGE]
 def test_values_are_scipys(function: str) -> None:
     """Also at the ends of the range, at infinity, at both zeros and NaN."""
     x = np.concatenate([EDGES, np.linspace(-8, 8, 97) + 0.013, np.linspace(0.001, 1.999, 60)])
-    if function == "gamma":  # below, SciPy's own value has lost digits
+    if function == "gamma":  # SciPy's own value is inaccurate below this
         x = x[~((x < -100) & np.isfinite(x))]
     f = on_the_device(function)
     found = np.array([f(float(each)) for each in x])

@@ -1,4 +1,4 @@
-"""Loops over elements as people write them for Numba, and two whose elements are replaced later."""
+"""Element loops as people write them for Numba, and two loops whose elements are replaced later."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def substitution_by_slices(a: Any) -> Any:
 
 
 def gauss_jordan(a: Any) -> Any:
-    """A column that is eliminated is replaced in rows that were done before."""
+    """Eliminating a column also replaces elements in rows that were finished before."""
     a = a.copy()
     n = a.shape[0]
     for k in range(n):
@@ -98,7 +98,7 @@ def gauss_jordan(a: Any) -> Any:
 
 
 def smoothed(a: Any) -> Any:
-    """Each sweep replaces what the one before has made, which its neighbours have read."""
+    """Each sweep replaces elements of the previous one, which its neighbours have read."""
     a = a.copy()
     n = a.shape[0]
     for _ in range(3):
@@ -108,7 +108,7 @@ def smoothed(a: Any) -> Any:
     return np.sum(a * a)
 
 
-#: Every element that a step reads is as the loop leaves it.
+#: Every element that a step reads is final.
 FINAL = (
     lu, cholesky, cholesky_of_a_band, forward_substitution, backward_substitution,
     cholesky_by_slices, substitution_by_slices,

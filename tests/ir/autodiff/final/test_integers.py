@@ -1,4 +1,4 @@
-"""Forms of integers hold where integers do not wrap around."""
+"""Affine forms of integers are valid only if the integers do not wrap around."""
 
 from __future__ import annotations
 

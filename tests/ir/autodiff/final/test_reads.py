@@ -1,4 +1,4 @@
-"""Derivatives that read elements as a loop leaves them: right for every size, and without tapes."""
+"""Derivatives that read elements from a loop's final array: right for every size, without tapes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def matrix(n: int) -> Any:
 
 
 def differences(f: Callable[[Any], Any], a: Any) -> Any:
-    """The gradient by central differences in 80 bits, good to 1e-11 or so."""
+    """The gradient by central differences in 80-bit floats, accurate to about 1e-11."""
     step = np.longdouble(1e-6)
     result = np.zeros(a.shape)
     for place in np.ndindex(*a.shape):
@@ -55,7 +55,7 @@ def sizes(program: Program) -> Iterator[int]:
 
 
 def pushed(program: Program) -> int:
-    """How many elements a step of a loop pushes, at most."""
+    """The most elements that a step of a loop pushes."""
     found = [0]
     for op in program.ops:
         bodies = [op.params["body"]] if "body" in op.params else list(op.params.get("sweeps", ()))
@@ -94,12 +94,12 @@ STEP = """(%x: f64[9]) {
     ("edit", "stacked"),
     [
         (("", ""), False),
-        # The next step writes where this one has read, or stored.
+        # The next step writes where this one has read or stored.
         (("scatter %a, %s, %j", "scatter %a, %s, %i"), True),
         (("reverse=False", "reverse=True"), True),
-        # The same step does, afterwards, with the rest of the array.
+        # The same step does so, afterwards, by an update of the rest of the array.
         (("scatter %a, %s, %j", "add_at %a, %s, %i"), True),
-        # What the step does to the array is not known.
+        # The effect of the step on the array is unknown.
         (("return %b", "%c: f64[9] = sin %b\n    return %c"), True),
     ],
 )  # fmt: skip

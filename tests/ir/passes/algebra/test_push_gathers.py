@@ -1,4 +1,4 @@
-"""Random computations of arrays of which a few rows are picked."""
+"""Random computations on arrays of which a few rows are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops over numbers in blocks, and loops with indices over rows: the same results."""
+"""Loops over numbers, in blocks, and loops with indices, over rows: the same results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLOAT, INDEX = Type(np.dtype(np.float64), ()), Type(np.dtype(np.int64), ())
 
 
 class Drawn:
-    """A random loop whose steps are linear in the numbers that they hand on."""
+    """A random loop whose steps are linear in the carried numbers."""
 
     def __init__(self, seed: int, length: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -117,7 +117,7 @@ def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.Monk
 
 
 def lengths(program: Program) -> list[int]:
-    """Of the loops in a program, those in others included."""
+    """The lengths of all loops in a program, including nested ones."""
     found = []
     for op in program.ops:
         if isinstance(op.kind, Scan):
@@ -167,7 +167,7 @@ def test_a_linear_loop_with_dear_rows_is_taken_apart() -> None:
 
 
 def test_what_is_not_chosen_stays_out() -> None:
-    """A state that is NaN or infinite is forgotten where another is chosen."""
+    """A NaN or infinite state has no effect if the other alternative is selected."""
 
     def f(x: Any) -> Any:
         def step(c: Any, v: Any) -> Any:
@@ -190,7 +190,7 @@ def test_truth_values_are_not_summed() -> None:
 
 
 def test_an_infinite_factor_is_no_nan_elsewhere() -> None:
-    """A choice between two branches stays one: the one not taken adds nothing."""
+    """A selection between two branches remains one: the branch that is not taken adds nothing."""
 
     def f(x: Any) -> Any:
         def step(c: Any, v: Any) -> Any:
@@ -257,7 +257,7 @@ def added(x: Any) -> Any:
 
 
 def written_twice(x: Any) -> Any:
-    """What a step writes, the next writes over: the order counts."""
+    """The next step overwrites an element that a step writes, so the order matters."""
     n = x.size
     return fori_loop(0, n - 1, lambda i, y: put(put(y, i, x[i]), i + 1, 2 * x[i]), np.zeros(n))
 
@@ -267,7 +267,7 @@ def read_too(x: Any) -> Any:
 
 
 def wrapped(x: Any) -> Any:
-    """Indices from the end on."""
+    """Indices that count from the end."""
     return fori_loop(0, 60, lambda i, c: c * x[i - 60] + 1, 0.0)
 
 
@@ -295,7 +295,7 @@ def test_loops_with_indices(function: Callable[[Any], Any]) -> None:
 
 
 def kinds(program: Program) -> set[str]:
-    """Of all ops, those in loops included."""
+    """The kinds of all ops, including those in loops."""
     found = set()
     for op in program.ops:
         found.add(op.kind.name)
@@ -398,7 +398,8 @@ def test_sums_are_not_distributed() -> None:
 
 
 def test_filters_of_users_go_in_blocks() -> None:
-    """Multiplied with one number of each step, or with some that are the same in all."""
+    """Filters that multiply by one number of each step, or by several that are the same in all
+    steps."""
 
     def f(a: Any, x: Any) -> Any:
         def step(c: Any, row: Any) -> Any:

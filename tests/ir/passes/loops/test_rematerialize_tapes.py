@@ -1,4 +1,4 @@
-"""Loops whose tapes are computed again, a segment at a time: the same derivatives."""
+"""Loops that recompute their tapes, one segment at a time: the same derivatives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autojit.ir.tools.verifier import verify
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tapes of any size, and steps of any work."""
+    """Allow tapes of any size, and steps of any cost."""
     monkeypatch.setattr(rematerialize_tapes, "LARGE", 0)
     monkeypatch.setattr(rematerialize_tapes, "WORK_OF_A_BYTE", inf)
 
@@ -44,7 +44,7 @@ def rows(x: Any, length: int, reverse: bool) -> Any:
 
 
 def two(x: Any, length: int, reverse: bool) -> Any:
-    """Two loops with a tape each, of which the second reads what the first returns."""
+    """Two loops with a tape each; the second reads the results of the first."""
     ys = scan(lambda c, _: (np.sin(c) * x, c), x, length=length, reverse=reverse)[1]
     return np.sum(scan(lambda c, y: (np.cos(c * y), None), x, ys, reverse=reverse)[0])
 
@@ -53,7 +53,7 @@ LOOPS = [last, rows, two]
 
 
 def loops(program: Program) -> list[tuple[int, bool]]:
-    """Lengths and directions of loops, those in others included."""
+    """Lengths and directions of loops, including nested ones."""
     found = []
     for op in program.ops:
         if isinstance(op.kind, Scan):
@@ -139,7 +139,7 @@ def test_a_tape_that_something_else_reads_stays() -> None:
 
 
 def test_tapes_without_elements_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is nothing to compute again, whatever is said to be large."""
+    """There is nothing to recompute, whatever the size limit."""
     monkeypatch.setattr(rematerialize_tapes, "LARGE", 0)
     backward = vjp(trace(lambda x: last(x, 36, False))(np.ones(0)), [0])
     assert rematerialize_tapes.run(backward) is backward

@@ -24,7 +24,7 @@ def assembled(y: Any) -> Any:
 
 
 def euler(y: Any) -> Any:
-    """An array of elements, added to the state; rows of two axes."""
+    """An array of single elements that is added to the state; rows of two axes."""
 
     def step(y: Any, _: Any) -> Any:
         y = y + 0.1 * assembled(y)
@@ -55,7 +55,7 @@ def with_products(y: Any) -> Any:
 
 
 def with_kinds(y: Any) -> Any:
-    """Whole numbers and truth values beside."""
+    """With integers and bools in addition."""
 
     def step(carry: Any, _: Any) -> Any:
         y, count = carry
@@ -108,7 +108,7 @@ def test_what_stays() -> None:
         return scan(lambda y, _: (np.sin(np.roll(y, 1)) * y, None), y, length=9)[0]
 
     def stacked(y: Any) -> Any:
-        """Assembled for the result alone."""
+        """Assembled only for the result."""
         return scan(lambda y, _: (np.sin(y), np.stack([y[0], y[1], y[2]])), y, length=9)[1]
 
     def large(y: Any) -> Any:
@@ -125,7 +125,7 @@ def test_what_stays() -> None:
         return scan(step, y, length=9)[0]
 
     def constant(y: Any) -> Any:
-        """Assembled of what the loop closes over: the same array in every step."""
+        """Assembled from closed-over values: the same array in every step."""
 
         def step(c: Any, _: Any) -> Any:
             z = np.stack([y[0], y[1], y[2]])
@@ -141,7 +141,7 @@ def test_what_stays() -> None:
 
 
 def test_constant_and_varying_arrays_in_one_step() -> None:
-    """The pass took its own result apart again, without an end."""
+    """The pass decomposed its own result again, endlessly."""
 
     def f(x: Any) -> Any:
         def step(i: Any, c: Any) -> Any:

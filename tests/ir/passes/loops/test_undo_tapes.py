@@ -1,4 +1,4 @@
-"""Arrays that steps change in branches and in inner loops: no tape of them, the same gradients."""
+"""Arrays that steps change in branches and in inner loops: no tapes of them, the same gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N = 13
 
 
 def by_elements(A: Any) -> Any:
-    """Gauss and Jordan's algorithm; the last column is the right side."""
+    """The Gauss-Jordan algorithm; the last column is the right-hand side."""
     n, M = A.shape[0], A.copy()
     for k in range(n - 1):
         p = M[k, k]
@@ -41,7 +41,7 @@ def by_rows(A: Any) -> Any:
 
 
 def in_both_branches(A: Any) -> Any:
-    """A place that is written twice, and branches in branches."""
+    """A place that is written twice, and nested branches."""
     n, M = A.shape[0], A.copy()
     for k in range(n):
         for i in range(n):
