@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -12,6 +13,11 @@ import pytest
 FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
 os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
 os.environ.pop("AUTOJIT_CACHE_SIZE", None)
+# A process that may not write bytecode compiles 300 modules at its start, which takes longer than
+# most tests. All processes that the tests start share one folder of bytecode.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", os.path.join(FOLDER, "bytecode"))
+    sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 # One program in eight, always the same ones, is compared with the interpreter when it is compiled.
 os.environ.setdefault("AUTOJIT_VERIFY", "points/8")
 os.environ.setdefault("AUTOJIT_VERIFY_DIR", os.path.join(tempfile.gettempdir(), "autojit-faults"))

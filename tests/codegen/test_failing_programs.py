@@ -28,6 +28,8 @@ from autojit.ir.tools.interpreter import interpret
 from tests.ir.random_programs import arguments_for, programs
 from tests.sampling import share
 
+pytestmark = pytest.mark.optimised
+
 _POINTERS = [ctypes.c_void_p] * 11
 
 
