@@ -122,7 +122,7 @@ COMPILED = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("f", COMPILED.values(), ids=COMPILED)
 def test_compiled_events_and_their_derivatives(f: Any) -> None:
     np.testing.assert_allclose(jit(f)(1.3), f(1.3), rtol=1e-6, atol=1e-9)
