@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -33,6 +34,7 @@ from tests.sampling import (  # noqa: E402, F401 - hooks
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,
+    pytest_runtest_protocol,
 )
 
 engine.VERIFY = True
@@ -46,6 +48,15 @@ def small_caches() -> Iterator[None]:
     yield
     transform_cache.clear()
     execute.clear()
+
+
+@pytest.fixture
+def young_objects() -> Iterator[None]:
+    """Let the garbage collector ignore the millions of objects of earlier tests, so that a search
+    for the holder of a leaked value takes no seconds."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
