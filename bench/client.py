@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -31,11 +33,21 @@ class PeerFailure(Exception):
         self.kind = kind
 
 
+def with_bytecode(environment: Mapping[str, str]) -> dict[str, str]:
+    """A copy of the environment in which Python writes bytecode, so that processes load it, as they
+    load that of installed packages."""
+    return {k: v for k, v in environment.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
+def compile_bytecode() -> None:
+    """Compile all modules of autojit to bytecode, as pip does when it installs a package."""
+    for folder in ("autojit", "ir", "codegen"):
+        compileall.compile_dir(ROOT / folder, quiet=2)
+
+
 def base_environment(threads: int) -> dict[str, str]:
     """The parent's environment, with the thread counts that libraries read."""
-    environment = dict(os.environ)
-    # Peers load bytecode, as installed packages do.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment = with_bytecode(os.environ)
     environment.update({name: str(threads) for name in THREAD_VARIABLES})
     paths = filter(None, [str(ROOT), environment.get("PYTHONPATH")])
     environment["PYTHONPATH"] = os.pathsep.join(paths)

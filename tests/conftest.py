@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -12,6 +14,11 @@ import pytest
 FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
 os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
 os.environ.pop("AUTOJIT_CACHE_SIZE", None)
+# A process that may not write bytecode compiles 300 modules at its start, which takes longer than
+# most tests. All processes that the tests start share one folder of bytecode.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", os.path.join(FOLDER, "bytecode"))
+    sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 # One program in eight, always the same ones, is compared with the interpreter when it is compiled.
 os.environ.setdefault("AUTOJIT_VERIFY", "points/8")
 os.environ.setdefault("AUTOJIT_VERIFY_DIR", os.path.join(tempfile.gettempdir(), "autojit-faults"))
@@ -27,6 +34,7 @@ from tests.sampling import (  # noqa: E402, F401 - hooks
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,
+    pytest_runtest_protocol,
 )
 
 engine.VERIFY = True
@@ -40,6 +48,15 @@ def small_caches() -> Iterator[None]:
     yield
     transform_cache.clear()
     execute.clear()
+
+
+@pytest.fixture
+def young_objects() -> Iterator[None]:
+    """Let the garbage collector ignore the millions of objects of earlier tests, so that a search
+    for the holder of a leaked value takes no seconds."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

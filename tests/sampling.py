@@ -5,19 +5,29 @@ minutes.  The mark bounds what a test costs in the default run: half a second wh
 little, some seconds for the tables that everything rests on.  Which cases run is drawn by their
 names, so it is the same everywhere; ``--sample SEED`` draws others.  Cases that are named on the
 command line, by ``::`` or ``-k``, always run.  Random searches draw `share` of their examples.
+
+LLVM's passes take a third of the time of a whole run.  The tests in the folders of `OPTIMISED`,
+those marked ``optimised``, and one in four of the others compile with them; the rest compile as
+with ``NUMBA_OPT=0``.  ``--every-case`` and tests that are named compile with all passes.
 """
 
 from __future__ import annotations
 
+import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 
 import pytest
 
 MARK = "sampled"
-#: Of how many random examples the default run draws one.
+#: Where all tests compile with LLVM's passes.
+OPTIMISED = ("tests/codegen/cpu/", "tests/codegen/vector_math/")
+#: Of how many random examples the default run draws one, and of how many tests it compiles one with
+#: LLVM's passes.
 ONE_IN = 4
+#: LLVM's level, as Numba's setting.
+LEVEL = "NUMBA_OPT"
 
 _every_case = False
 
@@ -38,9 +48,32 @@ def share(count: int) -> int:
     return count if _every_case else ceil(count / ONE_IN)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def _is_sample(config: pytest.Config) -> bool:
+    """Whether this is a run of samples, without names or ``--every-case``."""
     is_named = config.getoption("keyword") or any("::" in argument for argument in config.args)
-    if is_named or config.getoption("--every-case"):
+    return not is_named and not config.getoption("--every-case")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    if LEVEL in os.environ or not _is_sample(item.config) or is_optimised(item):
+        return (yield)
+    os.environ[LEVEL] = "0"
+    try:
+        return (yield)
+    finally:
+        del os.environ[LEVEL]
+
+
+def is_optimised(item: pytest.Item) -> bool:
+    """Whether the programs of a test are compiled with LLVM's passes in a run of samples."""
+    drawn = zlib.crc32(f"{item.config.getoption('--sample')} {item.nodeid}".encode()) % ONE_IN == 0
+    is_marked = item.get_closest_marker("optimised") is not None
+    return drawn or is_marked or item.nodeid.startswith(OPTIMISED)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not _is_sample(config):
         return
     kept = set(
         chosen([(item.nodeid, _one_in(item)) for item in items], config.getoption("--sample"))

@@ -22,6 +22,8 @@ from typer.testing import CliRunner
 from autojit.cli.app import app
 from autojit.ir.core import machine
 
+pytestmark = pytest.mark.optimised
+
 ROOT = Path(__file__).resolve().parents[1]
 TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 PICTURES = ROOT / "docs" / "tour"

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.client import ROOT
+from bench.client import ROOT, compile_bytecode, with_bytecode
 from bench.report import NOTHING, Table, number
 
 #: A row: the name of the figure, our value, the peer, the peer's value, and the target (at most);
@@ -174,12 +174,12 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
 
 
 def measured_apart(name: str) -> list[Row]:
-    """The rows of a figure, in a fresh process with nothing cached."""
+    """The rows of a figure, in a fresh process with bytecode and no compiled programs."""
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
             [sys.executable, "-m", "bench.beside.define_by_run", name],
             cwd=ROOT,
-            env={**os.environ, "AUTOJIT_CACHE_DIR": cache},
+            env={**with_bytecode(os.environ), "AUTOJIT_CACHE_DIR": cache},
             capture_output=True,
             text=True,
             check=False,
@@ -193,6 +193,7 @@ def measured_apart(name: str) -> list[Row]:
 def table(names: Sequence[str] = (), say: Callable[[str], None] = lambda text: None) -> Table:
     """A table of the named figures, or of all."""
     rows = []
+    compile_bytecode()
     for name in names or FIGURES:
         say(name)
         for figure, ours, beside, its, most in measured_apart(name):

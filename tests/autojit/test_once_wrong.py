@@ -88,6 +88,7 @@ def test_an_exception_of_ours_is_no_answer() -> None:
         jit(picked)(4.0)
 
 
+@pytest.mark.usefixtures("young_objects")
 def test_the_state_of_an_object_is_not_left_traced() -> None:
     class Model:
         w: Any = 1.0

@@ -197,6 +197,7 @@ def test_steps_in_turn() -> None:
     assert "autojit.vmap" in found.way_out
 
 
+@pytest.mark.optimised
 def test_the_way_out_of_steps_in_turn_is_one() -> None:
     def several(x: Any) -> Any:
         return autojit.vmap(lambda row: scan(lambda c, y: (np.sin(c * y), None), 1.0, row)[0])(x)
@@ -213,6 +214,7 @@ def test_a_loop_of_unknown_length() -> None:
     assert found.reason.startswith("its steps run in turn")
 
 
+@pytest.mark.optimised
 def test_additions_to_computed_places() -> None:
     found = remarks("vectors", grad(lambda x, i: np.sum(np.sin(x[i]))), X, PLACES)
     assert [r.reason for r in found] == [
@@ -287,6 +289,7 @@ def test_remarks_are_printed_by_pass(columns: int) -> None:
 
 
 @pytest.mark.usefixtures("_here")
+@pytest.mark.optimised
 def test_remarks_as_json_and_where_there_are_none() -> None:
     first, *_ = json.loads(printed("functions.py:centred", "f64[100]", "--format", "json"))
     assert first.keys() == {"pass", "place", "reason", "way_out"}

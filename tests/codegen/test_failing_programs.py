@@ -28,6 +28,8 @@ from autojit.ir.tools.interpreter import interpret
 from tests.ir.random_programs import arguments_for, programs
 from tests.sampling import share
 
+pytestmark = pytest.mark.optimised
+
 _POINTERS = [ctypes.c_void_p] * 11
 
 
@@ -59,7 +61,7 @@ def takes_part(kind: Declaration) -> bool:
 
 FLOATS = tuple(map(np.dtype, ("f8", "f4")))
 SETTINGS = settings(
-    max_examples=share(60),
+    max_examples=share(40),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -30,6 +30,8 @@ from tests.ir.random_programs import arguments_for, programs
 from tests.sampling import share
 from tests.thresholds import Thresholds, drawn
 
+pytestmark = pytest.mark.optimised
+
 SEEDS = st.integers(0, 2**32 - 1)
 
 

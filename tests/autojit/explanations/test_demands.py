@@ -10,6 +10,8 @@ import pytest
 from autojit import grad, jit
 from autojit.testing import assert_fused, assert_no_temporaries, assert_vectorized
 
+pytestmark = pytest.mark.optimised
+
 X = np.linspace(0.1, 1, 1000)
 
 
@@ -30,7 +32,7 @@ def test_what_is_not_fused() -> None:
     message = str(raised.value)
     assert message.startswith("normalized is 2 loop nests and library calls, more than 1:\n")
     assert "step 1, loop over 1,000" in message
-    assert "test_demands.py:17: y = np.exp(x)" in message
+    assert "test_demands.py:19: y = np.exp(x)" in message
     assert "step 1 is not one with step 2: it reads a result of sum" in message
 
 

@@ -18,6 +18,8 @@ from autojit.explanations import explaining
 from autojit.explanations.explanation import Explanation
 from autojit.testing import assert_fused
 
+pytestmark = pytest.mark.optimised
+
 X = np.linspace(0.1, 1, 1000)
 
 

@@ -156,6 +156,7 @@ def slow_and_cheap(x: Any) -> Any:
     return cheap, slow
 
 
+@pytest.mark.optimised
 def test_a_slow_line_shows() -> None:
     x = np.random.default_rng(3).normal(size=3000)  # few enough for one thread
     f = autojit.jit(slow_and_cheap)

@@ -213,7 +213,7 @@ def test_numbers_that_differ_are_read_from_tables() -> None:
 def test_tables_are_bound_to_the_function_that_has_them() -> None:
     """What is remembered of one function is not the numbers of another."""
     rng = np.random.default_rng(1)
-    losses = [variance_of_returns(rng.normal(size=400)) for _ in range(4)]
+    losses = [variance_of_returns(rng.normal(size=200)) for _ in range(2)]
     for _ in range(2):
         for loss in losses:
             np.testing.assert_allclose(autojit.value_and_grad(loss)(P)[0], loss(P), rtol=1e-12)

@@ -476,6 +476,7 @@ def test_one_compiled_function_in_many_threads() -> None:
     assert f.cache_info().traces == 3
 
 
+@pytest.mark.usefixtures("young_objects")
 def test_leaked_values_are_refused() -> None:
     kept: list[Any] = []
     with pytest.raises(LeakedTracerError, match="in a list, in the variable `kept`"):

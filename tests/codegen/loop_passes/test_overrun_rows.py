@@ -18,6 +18,8 @@ from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
 
+pytestmark = pytest.mark.optimised
+
 RNG = np.random.default_rng(0)
 FIELD = RNG.uniform(1.0, 2.0, size=(40, 32))
 

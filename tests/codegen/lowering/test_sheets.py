@@ -30,6 +30,8 @@ from autojit.ir.tools.interpreter import interpret
 from tests.samples import SAMPLES, Sample
 from tests.test_programs import total
 
+pytestmark = pytest.mark.optimised
+
 X = np.linspace(0.2, 0.9, 6)
 
 

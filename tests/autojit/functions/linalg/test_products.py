@@ -40,7 +40,7 @@ def cases(draw: Any) -> tuple[str, list[np.ndarray]]:
     return text, arrays
 
 
-@settings(max_examples=share(200), derandomize=True, deadline=None)
+@settings(max_examples=share(100), derandomize=True, deadline=None)
 @given(cases())
 def test_values_and_gradients(case: tuple[str, list[np.ndarray]]) -> None:
     subscripts, arrays = case

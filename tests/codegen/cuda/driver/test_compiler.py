@@ -20,6 +20,8 @@ from autojit.codegen.driver.kernels import KernelCache
 from autojit.codegen.loop_ir.errors import TargetError
 from tests.codegen.cuda.driver.fake import Fake, installed
 
+pytestmark = pytest.mark.optimised
+
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
 
 MODULE = """

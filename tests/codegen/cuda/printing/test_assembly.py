@@ -23,6 +23,7 @@ from tests.codegen.cuda.kernel_programs import PROGRAMS, like
 from tests.codegen.cuda.running import mapped
 
 pytestmark = [
+    pytest.mark.optimised,
     pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas is not on PATH (CUDA toolkit)"),
 ]
 CAPABILITIES = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)]

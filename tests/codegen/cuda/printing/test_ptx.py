@@ -13,6 +13,8 @@ from tests.codegen.cuda.kernel_programs import PROGRAMS
 from tests.codegen.cuda.printing.test_assembly import kernels
 from tests.codegen.cuda.running import mapped
 
+pytestmark = pytest.mark.optimised
+
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
 
 #: Code that uses double precision on purpose: totals of long sums of float32, and sums in any
