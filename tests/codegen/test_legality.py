@@ -661,6 +661,8 @@ ELSEWHERE = {
     "cuda.mapping.vectors": "cuda/mapping/test_vectors.py:test_results",
     "loop_passes.rows.inside_bounds": "loop_passes/test_inside_bounds.py:"
     "test_a_place_is_known_where_the_bounds_keep_it_inside",
+    "lowering.sheet_cells": "lowering/test_sheets.py:"
+    "test_an_array_keeps_its_cells_if_nothing_reads_the_old_one",
     "lowering.sheets": "lowering/test_sheets.py:test_what_rows_do_not_compute_is_code",
     "scheduling.compared_extremes": "test_legality_of_memory.py:"
     "test_what_is_compared_with_its_own_extreme_is_rounded_once",
