@@ -38,6 +38,7 @@ PROGRAMS = {
     "irregular_numbers": ("a chain of unlike operations on a number", 100_000),
     "lattice": ("an American put by lists of numbers, steps", 100),
     "two_arrays_in_place": ("two arrays written in place, steps", 919),
+    "rows_and_columns": ("rows and columns of 9 x 9 elements in place, steps", 1_000),
     "mixture": ("the likelihood of a mixture, data", 1_000),
     "binomial_tree": ("a binomial tree, steps", 400),
     "cholesky": ("Cholesky decomposition, rows", 100),

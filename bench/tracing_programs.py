@@ -166,6 +166,22 @@ def two_arrays_in_place(n: int) -> Made:
     return f, (0.3,)
 
 
+def rows_and_columns(n: int) -> Made:
+    """Rows and columns of a small array written in place, in no order."""
+    steps = np.random.default_rng(0).integers(0, 9, (n, 3)).tolist()
+
+    def f(given: Any) -> Any:
+        a = np.copy(given)
+        for i, j, k in steps:
+            if k % 2:
+                a[i] = np.tanh(a[i] + 0.1 * a[:, j])
+            else:
+                a[:, j] = a[:, j] * 0.9 + np.sin(a[i])
+        return np.sum(a * a)
+
+    return f, (draw(9, 9),)
+
+
 def mixture(n: int) -> Made:
     y = draw(n)
 

@@ -128,7 +128,10 @@ def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
 def operand(x: Any, type: Type) -> Value:
     """A value of the current trace in a dtype, broadcast to a shape."""
     if x.__class__ in WEAK_TYPES:
-        return full(x, type)
+        try:
+            return full(x, type)
+        except OverflowError as error:
+            raise OverflowError(with_place(str(error), user_source())) from None
     value = as_value(x, type.dtype)
     if value.type is type or value.type.shape == type.shape:
         return value

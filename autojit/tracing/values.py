@@ -23,6 +23,14 @@ from .source import user_source
 from .tracer import Tracer
 
 
+def numbers_in(x: Any, dtype: np.dtype) -> np.ndarray:
+    """Numbers as an array of a dtype; raises OverflowError with the user's line."""
+    try:
+        return in_dtype(x, dtype)
+    except OverflowError as error:
+        raise OverflowError(with_place(str(error), user_source())) from None
+
+
 def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     """The value of a tracer, an array or a number in the current trace."""
     trace, x = current_trace(), bare(x)
@@ -45,7 +53,7 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     array = np.asarray(x)
     if dtype is not None and array.dtype != dtype:
         halves = is_bfloat16(dtype) or is_bfloat16(array.dtype)
-        array = converted(array, dtype) if halves else in_dtype(x, dtype)
+        array = converted(array, dtype) if halves else numbers_in(x, dtype)
     check_dtype(array.dtype)
     if array.ndim == 0:
         number = to_float32(array).item() if is_bfloat16(array.dtype) else array[()]

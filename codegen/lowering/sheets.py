@@ -7,16 +7,17 @@
 As code, each operation would take 0.1 to 1.5 ms to lower and to compile.
 
 Legal where each op computes elements separately, from numbers of one float type and bools, and
-cannot fail; or moves elements without changing their order. A product is fused with the sum that is
+cannot fail; or moves elements to places that do not depend on values. An array that is written in
+place keeps its cells if nothing else reads the old one. A product is fused with the sum that is
 its only reader, as in LLVM (which may choose the other one of two products). Sums of arrays run
 from the first element to the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any, NamedTuple
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +31,21 @@ from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.program import Op, Program, Value, param_key
 from autojit.ir.core.types import dtype_name
 from autojit.ir.ops.elementwise import Convert, Elementwise
+from autojit.ir.ops.linear import Constant
+from autojit.ir.ops.move import Pad, Reshape
+from autojit.ir.ops.reduce import Sum
+from autojit.ir.ops.update import Update
 
-#: The fewest operations for which a program becomes a sheet: code for so many takes 3 s to make,
-#: and 10 s if they are on arrays. A row takes 2 to 8 times as long as its code, 5 to 10 ns.
+from .sheet_cells import At, Cells, Made, fused
+
+#: The least work of making code for which a program becomes a sheet, 3 s, in operations on numbers.
+#: A row takes 2 to 8 times as long as its code, 5 to 10 ns.
 LEAST = 20_000
+#: The work of an operation on several elements, which is a loop.
+LOOP = 3
+#: That of a window of an array, which every reader of the array repeats. Its code takes as long to
+#: make as 60 operations on numbers; it counts as more, since rows are no slower here.
+WINDOW = 150
 #: The largest mean number of elements of results: loops over longer arrays are worth their code.
 MEAN = 64
 
@@ -50,25 +62,9 @@ class _Refused(Exception):
     """The program has an op that rows cannot compute."""
 
 
-class _Made(NamedTuple):
-    """Cells that are computed together."""
-
-    word: str
-    extent: int
-    operands: tuple[_At, ...]
-
-
-class _At(NamedTuple):
-    """Elements of a row, constant or input: the first one, and whether they differ (step 1)."""
-
-    maker: int
-    offset: int
-    step: int
-
-
 def sheet_of(program: Program) -> LoopProgram | None:
     """Return a loop program whose only step is a sheet; None if code is better, or needed."""
-    if len(program.ops) < LEAST:
+    if sum(map(_work, program.ops)) < LEAST:
         return None
     if sum(v.type.size for op in program.ops for v in op.results) > MEAN * len(program.ops):
         return None
@@ -79,6 +75,13 @@ def sheet_of(program: Program) -> LoopProgram | None:
         return None
 
 
+def _work(op: Op) -> int:
+    """Return the work of making code for an op."""
+    if all(v.type.size == 1 for v in op.results):
+        return 1
+    return WINDOW if isinstance(op.kind, (Pad, Update)) else LOOP
+
+
 class _Writer:
     """Writes the rows of a program; a call writes an operation of the vocabulary, as in kernels."""
 
@@ -87,11 +90,11 @@ class _Writer:
         self.dtype = _one_float(program)
         self.of: dict[Value, Scalar] = {}
         #: Constants and inputs, which no row computes, then rows.
-        self.made: list[_Made] = []
+        self.made: list[Made] = []
         self.constants: dict[Any, int] = {}
         self.values: list[float] = []
         self.inputs: list[int] = []
-        self.places: list[_At] = []  # of scalars, by their numbers
+        self.places: list[At] = []  # of scalars, by their numbers
         self.extent = 1
 
     def loops(self) -> LoopProgram:
@@ -106,7 +109,7 @@ class _Writer:
         results = [self._whole(self._at(v), v) for v in p.outputs]
         return _finished(self, results)
 
-    def _at(self, v: Value) -> _At:
+    def _at(self, v: Value) -> At:
         return self.places[self.of[v].number]
 
     # -- ops ----------------------------------------------------------------
@@ -115,10 +118,19 @@ class _Writer:
         kind = op.kind
         if isinstance(kind, Elementwise):
             return self._elementwise(op, kind)
-        write = _MOVES.get(kind.name)
-        if write is None or 0 in op.result.shape:
+        if len(op.results) > 1:
             raise _Refused
-        return self._scalar(write(self, op), dtype_name(op.result.dtype))
+        if isinstance(kind, Constant):
+            made = self._constant(op.params["value"], dtype_name(op.result.dtype))
+        elif 0 in op.result.shape:
+            raise _Refused
+        elif isinstance(kind, Sum):
+            made = self.summed(op)
+        elif kind.moves and hasattr(kind, "sources"):
+            made = self.moved(op)
+        else:
+            raise _Refused
+        return self._scalar(made, dtype_name(op.result.dtype))
 
     def _elementwise(self, op: Op, kind: Elementwise) -> Scalar:
         if kind.fails and kind.may_fail(op):
@@ -132,50 +144,30 @@ class _Writer:
         made: Scalar = kind.kernel(self, *scalars, **op.params)
         return made
 
-    def constant(self, op: Op) -> _At:
-        return self._constant(op.params["value"], dtype_name(op.result.dtype))
+    def moved(self, op: Op) -> At:
+        """Return the elements of a move: a place if they lie side by side, or copies of runs."""
+        size = op.result.type.size
+        if isinstance(op.kind, Reshape):
+            return self._at(op.operands[0])
+        ats, first, numbered = [self._at(v) for v in op.operands], [], list[np.ndarray]()
+        end = 2  # 0 is a zero of the margin, and no number is next to one of another operand
+        for at, v in zip(ats, op.operands, strict=True):
+            first.append(end)
+            places = np.arange(v.type.size) if at.step else np.zeros(v.type.size, np.int64)
+            numbered.append((places + end).reshape(v.shape))
+            end += v.type.size + 1
+        found = np.asarray(op.kind.evaluate(*numbered, **op.params)).ravel()
+        pieces: list[tuple[At, int]] = []
+        for number, n, step in runs(found.tolist()):
+            if number:
+                k = bisect_right(first, number) - 1
+                at = At(ats[k].maker, ats[k].offset + number - first[k], step)
+            else:
+                at = self._constant(0.0, self.dtype)
+            pieces.append((at, n))
+        return pieces[0][0] if len(pieces) == 1 else self._joined(pieces, ats[0], size)
 
-    def reshaped(self, op: Op) -> _At:
-        return self._at(op.operands[0])
-
-    def broadcast(self, op: Op) -> _At:
-        at, n = self._at(op.operands[0]), op.operands[0].type.size
-        if n == op.result.type.size or not at.step:
-            return at
-        if n > 1:
-            raise _Refused
-        return _At(at.maker, at.offset, 0)
-
-    def slice(self, op: Op) -> _At:
-        """Slice one axis, without gaps."""
-        at, (x,), shape = self._at(op.operands[0]), op.operands, op.result.shape
-        if not at.step:
-            return at
-        start, stride = op.params["start"], op.params["stride"]
-        if any(n != 1 for n in stride) or shape[1:] != x.shape[1:]:
-            raise _Refused
-        step = 1 if prod(shape) > 1 else 0
-        return _At(at.maker, at.offset + start[0] * prod(x.shape[1:]), step)
-
-    def concatenated(self, op: Op) -> _At:
-        """Concatenate along the first axis that has more than one element."""
-        axis = op.params["axis"]
-        if any(n != 1 for n in op.result.shape[:axis]):
-            raise _Refused
-        pieces = [(self._at(v), v.type.size) for v in op.operands if v.type.size]
-        return self._joined([(at, n) for at, n in pieces])
-
-    def padded(self, op: Op) -> _At:
-        """Pad the first axis, without gaps."""
-        (x,), low, high = op.operands, op.params["low"], op.params["high"]
-        rest = prod(x.shape[1:])
-        if any(op.params["interior"]) or any(low[1:]) or any(high[1:]) or low[0] < 0 or high[0] < 0:
-            raise _Refused
-        zero = self._constant(0.0, self.dtype)
-        pieces = [(zero, low[0] * rest), (self._at(x), x.type.size), (zero, high[0] * rest)]
-        return self._joined([(at, n) for at, n in pieces if n])
-
-    def summed(self, op: Op) -> _At:
+    def summed(self, op: Op) -> At:
         """Sum all elements."""
         (x,) = op.operands
         at = self._at(x)
@@ -183,24 +175,33 @@ class _Writer:
             raise _Refused
         return self._new("sum", 1, (at,), x.type.size)
 
-    def _joined(self, pieces: list[tuple[_At, int]]) -> _At:
-        """Join elements: rows write parts of one result."""
-        whole = len(self.made)
-        self.made.append(_Made("join", sum(n for _, n in pieces), ()))
-        at = 0
-        for piece, n in pieces:
-            self.made.append(_Made("copy", n, (piece, _At(whole, at, 1))))
-            at += n
-        return _At(whole, 0, int(at > 1))
+    def _joined(self, pieces: list[tuple[At, int]], old: At, size: int) -> At:
+        """Join elements: rows write parts of one result.
 
-    def _whole(self, at: _At, v: Value) -> _At:
+        Elements of ``old`` that stay where they are need no copy if nothing else reads ``old``.
+        """
+        whole = len(self.made)
+        replaced = old.offset == 0 and old.step and self.made[old.maker].extent == size
+        stays, at = [], 0
+        for piece, n in pieces:
+            stays.append(bool(replaced) and piece.maker == old.maker and piece.offset == at)
+            at += n
+        self.made.append(Made("join", size, (old,) * sum(stays)))
+        at = 0
+        for (piece, n), stay in zip(pieces, stays, strict=True):
+            word = "stay" if stay else "copy"
+            self.made.append(Made(word, n, (piece, At(whole, at, 1))))
+            at += n
+        return At(whole, 0, 1)
+
+    def _whole(self, at: At, v: Value) -> At:
         """Return an output with all of its elements."""
         size = v.type.size
         if v.dtype.kind != "f":
             raise _Refused
         if at.step or size == 1:
             return at
-        return self._joined([(at, size)])
+        return self._joined([(at, size)], at, size)
 
     # -- the vocabulary -------------------------------------------------------
 
@@ -234,35 +235,43 @@ class _Writer:
 
     # -- cells ----------------------------------------------------------------
 
-    def _scalar(self, at: _At, dtype: str) -> Scalar:
+    def _scalar(self, at: At, dtype: str) -> Scalar:
         self.places.append(at)
         return Scalar(len(self.places) - 1, dtype, 0, self)
 
-    def _new(self, word: str, extent: int, operands: tuple[_At, ...], read: int = 0) -> _At:
-        self.made.append(_Made(word, read or extent, operands))
-        return _At(len(self.made) - 1, 0, int(extent > 1))
+    def _new(self, word: str, extent: int, operands: tuple[At, ...], read: int = 0) -> At:
+        self.made.append(Made(word, read or extent, operands))
+        return At(len(self.made) - 1, 0, int(extent > 1))
 
-    def _constant(self, value: Any, dtype: str) -> _At:
+    def _constant(self, value: Any, dtype: str) -> At:
         if dtype not in (self.dtype, "bool"):
             raise _Refused
         key = param_key(float(value))
         found = self.constants.get(key)
         if found is None:
             found = self.constants[key] = len(self.made)
-            self.made.append(_Made("constant", 1, ()))
+            self.made.append(Made("constant", 1, ()))
             self.values.append(float(value))
-        return _At(found, 0, 0)
+        return At(found, 0, 0)
 
 
-_MOVES: dict[str, Callable[[_Writer, Op], _At]] = {
-    "constant": _Writer.constant,
-    "reshape": _Writer.reshaped,
-    "broadcast": _Writer.broadcast,
-    "slice": _Writer.slice,
-    "concatenate": _Writer.concatenated,
-    "pad": _Writer.padded,
-    "sum": _Writer.summed,
-}
+def runs(numbers: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return the runs of equal or consecutive numbers: the first, how many, and the step.
+
+    >>> runs([7, 8, 9, 0, 0, 5])
+    [(7, 3, 1), (0, 2, 0), (5, 1, 0)]
+    """
+    found: list[tuple[int, int, int]] = []
+    for number in numbers:
+        if found:
+            first, n, step = found[-1]
+            if n == 1 and number - first in (0, 1):
+                step = number - first
+            if number == first + n * step and (step or number == first):
+                found[-1] = first, n + 1, step
+                continue
+        found.append((number, 1, 0))
+    return found
 
 
 def _one_float(program: Program) -> str:
@@ -281,10 +290,10 @@ def _one_float(program: Program) -> str:
 # -- rows -------------------------------------------------------------------------------
 
 
-def _finished(w: _Writer, results: list[_At]) -> LoopProgram:
+def _finished(w: _Writer, results: list[At]) -> LoopProgram:
     """Return the rows, with products fused and cells shared by values with separate lifetimes."""
-    made = _fused(w.made, results) if has_fused() else w.made
-    cells = _Cells(w, made, results)
+    made = fused(w.made, results) if has_fused() else w.made
+    cells = Cells(made, [*w.constants.values(), *w.inputs], results)
     rows = np.array(cells.rows, np.int32)
     program = w.program
     inputs, outputs = (
@@ -299,89 +308,3 @@ def _finished(w: _Writer, results: list[_At]) -> LoopProgram:
         tuple(cells.words), rows.tobytes(), (Origin(roots, definers, ()),),
     )  # fmt: skip
     return LoopProgram(program.name, list(inputs), list(outputs), [sheet])
-
-
-def _fused(made: list[_Made], results: list[_At]) -> list[_Made]:
-    """Fuse sums with products that nothing else reads into one row."""
-    uses = [0] * len(made)
-    for row in made:
-        for at in row.operands:
-            uses[at.maker] += 1
-    for at in results:
-        uses[at.maker] += 1
-    done = list(made)
-    for i, row in enumerate(made):
-        if row.word not in ("add", "sub"):
-            continue
-        for k, at in enumerate(row.operands):
-            product = made[at.maker]
-            if product.word == "mul" and uses[at.maker] == 1 and product.extent == row.extent:
-                word = "mul_add" if row.word == "add" else "sub_mul" if k else "mul_sub"
-                done[i] = _Made(word, row.extent, (*product.operands, row.operands[1 - k]))
-                done[at.maker] = _Made("nothing", 1, ())
-                break
-    return done
-
-
-class _Cells:
-    """The cells of all values, and the rows as numbers."""
-
-    def __init__(self, w: _Writer, made: list[_Made], results: list[_At]) -> None:
-        self.made = made
-        #: The first cell of each value; free cells by their number; and the end.
-        self.at: list[int] = [-1] * len(made)
-        self.free: dict[int, list[int]] = {}
-        self.end = 0
-        self.words: dict[str, int] = {}
-        self.rows: list[tuple[int, ...]] = []
-        self.left = [0] * len(made)
-        for row in made:
-            for at in row.operands:
-                self.left[at.maker] += 1
-        for i in (*w.constants.values(), *w.inputs, *(at.maker for at in results)):
-            self.left[i] = 4 * len(made)  # more than three reads per row, so they stay
-        for i in (*w.constants.values(), *w.inputs):
-            self.at[i] = self.end
-            self.end += made[i].extent
-        for i, row in enumerate(made):
-            self._row(i, row)
-
-    def _row(self, i: int, row: _Made) -> None:
-        if row.word in ("constant", "input", "nothing"):
-            return
-        if row.word == "join":
-            self.at[i] = self._taken(row.extent)
-            return
-        operands, extent = row.operands, row.extent
-        if row.word == "copy":
-            operands, part = operands[:1], operands[1]
-            to = self.at[part.maker] + part.offset
-        else:
-            to = self.at[i] = self._taken(1 if row.word == "sum" else extent)
-        word = self.words.setdefault(row.word, len(self.words))
-        places = [self._place(at, extent) for at in operands]
-        self.rows.append((word, extent, to, *places, *[0] * (3 - len(places))))
-        for at in row.operands:
-            self._read(at.maker)
-        if not self.left[i] and row.word != "copy":
-            self._release(i)
-
-    def _place(self, at: _At, extent: int) -> int:
-        cell = self.at[at.maker] + at.offset
-        return cell if at.step or extent == 1 else ~cell
-
-    def _taken(self, extent: int) -> int:
-        free = self.free.get(extent)
-        if free:
-            return free.pop()
-        self.end += extent
-        return self.end - extent
-
-    def _read(self, i: int) -> None:
-        self.left[i] -= 1
-        if not self.left[i]:
-            self._release(i)
-
-    def _release(self, i: int) -> None:
-        extent = 1 if self.made[i].word == "sum" else self.made[i].extent
-        self.free.setdefault(extent, []).append(self.at[i])

@@ -89,7 +89,10 @@ def number_of(value: Any, dtype: np.dtype) -> Any:
     """
     if is_bfloat16(dtype):
         return to_float32(to_bfloat16(value)).item()
-    return dtype.type(value).item()
+    try:
+        return dtype.type(value).item()
+    except OverflowError:
+        raise OverflowError(_TOO_LARGE.format(value, dtype.name)) from None
 
 
 def widened_params(params: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,9 @@ from autojit.ir.ops import arithmetic
 from autojit.ir.ops.index import gather
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.tracing.created_arrays import FreshArray, bare, with_values
+from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand, lost_derivative
+from autojit.tracing.protocol import bounds_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED
 
@@ -112,16 +114,21 @@ def _check_container(x: Any, index: Any) -> None:
 
 
 def _place(x: Any, index: Any) -> Value:
-    """A traced index of a sequence, counted from its start. If it is out of range, the op that uses
-    it raises IndexError when the code runs."""
+    """A traced index of a sequence, from 0 on. If it is out of range, the compiled code raises
+    IndexError, even where nothing reads the element."""
     index = bare(index)
     if np.shape(index) or index.dtype.kind not in "iub":
         name = "float" if index.weak is float else f"traced {index.type}"
         raise TypeError(f"{type(x).__name__} indices must be integers or slices, not {name}")
     if not len(x):
         raise IndexError(f"{type(x).__name__} index out of range")
-    place = to_dtype(as_value(index), _INT)
-    return arithmetic.select(arithmetic.lt(place, 0), place + len(x), place)
+    given, (low, high) = to_dtype(as_value(index), _INT), bounds_of(index)
+    place = arithmetic.select(arithmetic.lt(given, 0), given + len(x), given)
+    if low < -len(x) or high >= len(x):
+        at: Any = tracer(place)
+        outside = np.logical_or(np.less(at, 0), np.greater_equal(at, len(x)))
+        hooks.fail_where(outside, IndexError(f"{type(x).__name__} index out of range"))
+    return place
 
 
 def set_item(x: Any, index: Any, value: Any) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from autojit.capture.values.choice import choose, choose_nth
 from autojit.capture.values.scalars import is_traced, settled
-from autojit.functions.checks import ensured
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.protocols.lifting import as_value, dtype_of, tracer
@@ -61,7 +60,8 @@ def _place(x: dict[int, Any], key: Any, error: KeyError) -> Value:
     """The number of the dict's key that the traced one equals; if none does, compiled code
     raises the error."""
     same = _same(x, key)
-    return as_value(ensured(np.argmax(same), np.any(same), error), _INT)
+    hooks.fail_where(np.logical_not(np.any(same)), error)
+    return as_value(np.argmax(same), _INT)
 
 
 _NEW = (

@@ -27,6 +27,7 @@ from autojit.tracing.protocol import Bounds, bounds_of, with_bounds
 from autojit.tracing.rows import Row
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import numbers_in
 
 from .refusals import mismatch
 from .scalars import WEAK_KINDS, is_traced
@@ -168,8 +169,7 @@ def choose(test: Any, a: Any, b: Any) -> Any:
 
 
 def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
-    """``choices[index]``; a negative index has been resolved."""
-    read = []
+    """``choices[index]``, where the index is from 0 on and less than their number."""
 
     def pick(leaves: Sequence[Any], kind: Kind, shape: tuple[int, ...]) -> Value:
         if any(isinstance(leaf, Row) for leaf in leaves):
@@ -177,16 +177,13 @@ def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
         elif any(map(is_traced, leaves)):
             stacked = np.stack([tracer(as_value(leaf, kind[0])) for leaf in leaves])
         else:
-            stacked = np.asarray(leaves, kind[0])
-        read.append(gather(as_value(stacked), index, axes=(0,)))
-        return read[-1]
+            try:
+                stacked = np.asarray(leaves, kind[0])
+            except OverflowError:  # which names the integer and the user's line
+                stacked = np.stack([numbers_in(leaf, kind[0]) for leaf in leaves])
+        return gather(as_value(stacked), index, axes=(0,))
 
-    made = combined(choices, pick, what)
-    if not read:  # all are the same, but the index may be out of range
-        place: Any = tracer(index)
-        outside = np.logical_or(np.less(place, 0), np.greater_equal(place, len(choices)))
-        hooks.fail_where(outside, IndexError("list index out of range"))
-    return made
+    return combined(choices, pick, what)
 
 
 def combined(

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host.engine import SIMPLE
+from autojit.codegen.cpu.host.engine import PLAIN, SIMPLE
 from autojit.codegen.cpu.llvm.counted import naming_itself
 from autojit.codegen.cpu.llvm.library import with_forms
 
@@ -25,6 +25,10 @@ from autojit.codegen.cpu.llvm.library import with_forms
 LINES = 200
 #: The most parts: enough for a handful of processors, and few enough that the last finish soon.
 MOST = 8
+
+#: The longest core, in lines, that goes through passes. Passes and code generation take time that
+#: grows with its square: 0.6 s for so many, 25 s for 1,200 calls of kernels.
+LONGEST_CORE = 1000
 
 _NAME = re.compile(r'@"([^"]+)"')
 _BRANCH = re.compile(r"^ +(br i1|switch) ", re.MULTILINE)
@@ -36,6 +40,9 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -> list[str]:
     """Return the LLVM IR of a module in parts; the first contains the core.
+
+    A long core, which calls kernels one after the other, is a part of its own. It is compiled as it
+    is written.
 
     ``printed`` has the LLVM IR of some functions by name, since printing takes most of the time.
     """
@@ -53,7 +60,9 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
     kernels = _apart(
         [_reached({name}, uses, own - called | {name}) for name in words if name in called]
     )
-    filled = _filled(own.difference(*kernels), kernels, lines)
+    rest = own.difference(*kernels)
+    alone = words[core].count("\n") > LONGEST_CORE and bool(kernels)
+    filled = [rest, *_filled(set(), kernels, lines)] if alone else _filled(rest, kernels, lines)
     metadata = naming_itself("\n".join([*map(str, module.metadata), *_named(module)]))
     if len(filled) < 2:
         return [_for_passes(with_forms("\n".join([*words.values(), metadata])), rereading)]
@@ -68,7 +77,8 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
             if name in here
         ]
         made = with_forms("\n".join([*pieces, metadata]))
-        result.append(_for_passes(made, rereading & here))
+        plain = alone and part is rest
+        result.append(PLAIN + made if plain else _for_passes(made, rereading & here))
     return result
 
 

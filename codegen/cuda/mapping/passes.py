@@ -9,8 +9,8 @@ If there are few long rows, the work after a reduction becomes a second kernel f
                                            y[i, j] = x[i, j] - saved[i]
 
 Legal where iterations of the nest are independent, since all first halves then may run before all
-second halves; and where the values that the second half recomputes do not depend on memory that the
-first half writes.
+second halves; and where the values that blocks and the second half compute again do not depend on
+memory that the first half writes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Passes(Launches):
         Return whether they were added.
         """
         first = None if found.atomic or found.after else first_reduction(nest)
-        if first is None or not first.count:
+        if first is None or not first.count or not _may_repeat(found, nest, first):
             return False
         columns = split_of_columns(nest, first, self.machine)
         if columns:
@@ -161,6 +161,14 @@ class Passes(Launches):
 
         doc = f"What the blocks have left for each of {nest.count} is combined."
         self.add(self.kernel.name, doc, self.blocks(nest.count * width), threads, write)
+
+
+def _may_repeat(found: Parts, nest: Nest, first: Reduced) -> bool:
+    """Whether iterations are independent, and the values that precede the first reduction stay the
+    same while it runs."""
+    before = [*found.scalars, *nest.between, *first.before]
+    changed = {t.memory for t in touches(before)} & written(first.loops)
+    return not changed and all(loop.role == "map" for loop in nest.loops)
 
 
 def halves(kernel: Kernel, nest: Nest, first: Reduced, scalars: list[Any]) -> list[Kernel]:

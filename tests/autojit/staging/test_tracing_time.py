@@ -12,7 +12,10 @@ import pytest
 
 import autojit
 from autojit import grad, jit, value_and_grad
+from autojit.codegen.lowering import sheets
+from autojit.codegen.lowering.lower import lower
 from autojit.errors import UnrolledLoopWarning
+from autojit.ir.passes import optimize
 from autojit.ir.passes.reroll.reroll import roll
 from autojit.session.transform_cache import clear
 from autojit.staging import unrolled
@@ -102,6 +105,20 @@ def test_the_work_is_linear(make: Callable[[int], Made]) -> None:
         derived = autojit.trace(grad(f))
         clear()
         counts.append(calls_of(lambda d=derived, a=arguments: d(*a)))  # type: ignore[misc]
+    assert counts[1] < 2.3 * counts[0]
+
+
+@pytest.mark.parametrize("make", [tracing_programs.rows_and_columns, tracing_programs.irregular])
+def test_the_work_of_irregular_programs_is_linear(make: Callable[[int], Made]) -> None:
+    """From the trace of a gradient to its loops, which are rows of a table from some length on."""
+    counts = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sheets, "LEAST", 1)
+        for n in (20, 40):
+            f, arguments = make(n)
+            derived = autojit.trace(grad(f))
+            clear()
+            counts.append(calls_of(lambda d=derived, a=arguments: lower(optimize(d(*a)))))  # type: ignore[misc]
     assert counts[1] < 2.3 * counts[0]
 
 

@@ -66,6 +66,24 @@ def shared(x: Any) -> Any:
     return np.sum(x)
 
 
+def in_place(x: Any) -> Any:
+    """Rows and columns of an array written in place, where each reads all before it."""
+    a = np.reshape(np.concatenate([x, x * 2, x * 3]), (3, 6))[:, ::2].copy()
+    for i, j in ((0, 1), (2, 0), (1, 1), (0, 2)):
+        a[i] = np.tanh(a[i] + 0.1 * a[:, j])
+        a[:, j] = a[:, j] * 0.9 + a[i, ::-1]
+    return np.sum(a * a.T) + a[1, 2] * np.sum(np.pad(a, 1)[:2])
+
+
+def old_rows(x: Any) -> Any:
+    """An array is read after it was written to, so that the old one is a copy."""
+    a = np.reshape(np.concatenate([x, np.sin(x), x * 3]), (6, 3))
+    b = a.copy()
+    b[2] = a[1] * a[2]
+    b[:, 1] = b[:, 0] * a[:, 1]
+    return np.sum(a * b) * b[3, 1]
+
+
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "numbers": (lambda x: np.tanh(x * 0.3) * x - np.sin(x) * (1 - x * x), 0.4),
     "arrays": (lambda x: np.sum(np.tanh(x * 0.3) * x - np.sin(x) * (1 - x * x)), X),
@@ -73,6 +91,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "lists": (lambda x: put([x * k for k in range(1, 7)]), 0.3),
     "pieces": (pieces, X),
     "shared": (shared, X),
+    "in place": (in_place, X),
+    "old rows": (old_rows, X),
 }
 
 
@@ -183,21 +203,68 @@ def test_products_and_sums_are_fused_as_in_code(monkeypatch: pytest.MonkeyPatch)
         (lambda x: x * (1 + 2j), 1.0),
         (lambda x: x.astype(np.float32) * np.float32(2), X),
         (lambda x: x > 0.5, X),
-        (lambda x: x.T * 2, np.ones((2, 3))),
         (lambda x: np.sum(x, axis=0) * 2, np.ones((2, 3))),
         (lambda x: np.cumsum(x) * 2, X),
-        (lambda x: x[::2] * 2, X),
-        (lambda x: x[:, 1:] * 2, np.ones((2, 3))),
         (lambda x: x[:0] * 2, X),
-        (lambda x: np.concatenate([x, x], axis=1) * 2, np.ones((2, 3))),
         (lambda x: x[np.argsort(x)] * 2, X),
         (lambda x: autojit.fori_loop(0, 9, lambda i, y: y * 2, x), X),
         (lambda x: autojit.scipy.special.j0(x) * 2, X),
-        (lambda x: x[None, :] * x[:, None] + 1, X),
     ],
 )
 def test_what_rows_do_not_compute_is_code(f: Callable[..., Any], x: Any) -> None:
     assert sheets.sheet_of(optimize(autojit.trace(f)(x))) is None
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: x.T * 2, np.arange(6.0).reshape(2, 3)),
+        (lambda x: x[::2] * 2, X),
+        (lambda x: x[::-1, 1:] * 2, np.arange(6.0).reshape(2, 3)),
+        (lambda x: np.concatenate([x, 2 * x], axis=1) * 2, np.arange(6.0).reshape(2, 3)),
+        (lambda x: x[None, :] * x[:, None] + 1, X),
+        (lambda x: np.pad(x, 2) + 1, X),
+        (lambda x: np.where(np.pad(x > 1, 1), 2.0, 3.0), np.arange(6.0).reshape(2, 3)),
+    ],
+)
+def test_moves_are_copies_of_runs(f: Callable[..., Any], x: np.ndarray) -> None:
+    loops = sheet(autojit.trace(f)(x))
+    for found in (run_loops(loops, [x.ravel()]), interpret_loops(loops, [x])):
+        np.testing.assert_allclose(np.ravel(found[0]), np.ravel(f(x)), rtol=1e-15)
+
+
+@pytest.mark.parametrize(("reads_old", "copies"), [(False, 0), (True, 1)])
+def test_an_array_keeps_its_cells_if_nothing_reads_the_old_one(
+    reads_old: bool, copies: int
+) -> None:
+    def f(x: Any) -> Any:
+        a = np.sin(x)
+        b = a.copy()
+        b[1] = np.cos(x[0])
+        return np.sum(b * a) if reads_old else np.sum(b)
+
+    x = np.arange(12.0).reshape(3, 4)
+    loops = sheet(autojit.trace(f)(x))
+    (s,) = loops.steps
+    assert isinstance(s, Sheet)
+    names = [s.words[word] for word, *_ in s.table.tolist()]
+    assert names.count("copy") == 1 + 2 * copies  # the row, and the rows before and after it
+    np.testing.assert_allclose(run_loops(loops, [x.ravel()])[0], f(x), rtol=1e-13)
+
+
+def test_work_of_windows_and_loops_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        y = np.sin(x)
+        y[1] = 0.5
+        return y
+
+    program = optimize(autojit.trace(f)(np.ones((3, 3))))
+    work = sum(map(sheets._work, program.ops))
+    assert work >= sheets.WINDOW + sheets.LOOP
+    monkeypatch.setattr(sheets, "LEAST", work)
+    assert sheets.sheet_of(program) is not None
+    monkeypatch.setattr(sheets, "LEAST", work + 1)
+    assert sheets.sheet_of(program) is None
 
 
 def test_long_arrays_and_short_programs_are_code(monkeypatch: pytest.MonkeyPatch) -> None:

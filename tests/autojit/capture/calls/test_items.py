@@ -18,6 +18,7 @@ from autojit.capture import calls
 from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
 from autojit.errors import (
     ConcreteValueError,
+    HandledFailureError,
     InPlaceError,
     ShapeError,
     StructureError,
@@ -54,6 +55,89 @@ def test_an_index_out_of_range(items: Any) -> None:
         jit(lambda i: Traced().item(items[:0], i))(0)
     with pytest.raises(TypeError, match="indices must be integers or slices, not float"):
         jit(lambda x: Traced().item(items, x))(1.0)
+
+
+def unread_in_a_loop(x: Any, i: Any) -> Any:
+    for k in range(3000):
+        _ = [x, 2 * x, 3 * x][(i + k) % 4]
+        x = x * 0.5
+    return x
+
+
+def unread_in_a_branch(x: Any, i: Any) -> Any:
+    if x > 0:
+        _ = (x, 2 * x)[i]
+    return x
+
+
+def unread_and_assigned(x: Any, i: Any) -> Any:
+    values = [x, 2 * x]
+    values[i] = 0.0
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "inside", "outside"),
+    [
+        (lambda x, i: ([x, 2 * x][i], x)[1], (1.0, -2), (1.0, 2)),
+        (lambda x, i: ((x, x + 1)[i], x)[1], (1.0, 1), (1.0, -3)),
+        (unread_in_a_branch, (-1.0, 5), (1.0, 5)),
+        (unread_in_a_loop, None, (1.0, 2)),
+        (unread_and_assigned, (1.0, 1), (1.0, 2)),
+    ],
+)
+def test_an_element_that_nothing_reads_has_to_exist(
+    f: Any, inside: tuple[Any, ...] | None, outside: tuple[Any, ...]
+) -> None:
+    for run in (jit(f), jit(grad(f))):
+        if inside is not None:
+            run(*inside)
+        with pytest.raises(IndexError, match="index out of range"):
+            run(*outside)
+
+
+def test_a_key_whose_value_nothing_reads_has_to_exist() -> None:
+    f = jit(lambda x, i: ({2: x, 5: 2 * x}[i], x)[1])
+    assert f(1.5, 5) == 1.5
+    with pytest.raises(KeyError):
+        f(1.5, 0)
+
+
+def test_an_index_that_is_known_to_be_inside_is_not_checked() -> None:
+    weights = [0.5, 1.5, 2.5]
+
+    def f(x: Any, i: Any) -> Any:
+        return weights[i % 3] * x + weights[-(i % 3) - 1]
+
+    assert "ensure" not in jit(f).lower(1.0, 7).text()
+    assert jit(f)(1.0, 7) == f(1.0, 7)
+
+
+def test_an_index_error_that_would_be_handled_is_refused() -> None:
+    def f(x: Any, i: Any) -> Any:
+        try:
+            return [x, 2 * x][i]
+        except IndexError:
+            return 0.0
+
+    with pytest.raises(HandledFailureError, match="may raise IndexError"):
+        jit(f)(1.0, 5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda n: max(n, 2**70),
+        lambda n: [1, 2**70][n],
+        lambda n: {0: 1, 1: 2**70}[n],
+        lambda n: np.maximum(n, 2**70),
+        lambda n: n + 2**70,
+    ],
+)
+def test_an_integer_beyond_64_bits_is_named_with_its_line(f: Any) -> None:
+    with pytest.raises(OverflowError, match=r"nteger 1180591620717411303424 .*64 bits") as raised:
+        jit(f)(0)
+    assert f'File "{__file__}"' in str(raised.value)
 
 
 def test_items_keep_pythons_numbers_and_derivatives() -> None:

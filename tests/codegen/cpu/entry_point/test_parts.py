@@ -55,6 +55,21 @@ def test_each_kernel_is_in_one_part_and_the_core_in_the_first() -> None:
     assert not any('@"core"' in part for part in divided[1:])
 
 
+def test_a_long_core_is_compiled_as_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes over calls in a row take time in proportion to the square of their number."""
+    program = trace(grad(many_kernels))(X)
+    (wanted,) = Executable(program).call([X])
+    monkeypatch.setattr(dividing, "LONGEST_CORE", 5)
+    first, *others = parts(module_of(grad(many_kernels), X).module, "core")
+    assert first.startswith(engine.PLAIN)
+    assert '@"core"' in first
+    assert not defined(first)
+    assert others
+    assert not any(part.startswith(engine.PLAIN) for part in others)
+    (found,) = Executable(program).call([X])
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_division_does_not_depend_on_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = []
     for threads in ("1", "2", "7"):
