@@ -117,16 +117,19 @@ def firls(numtaps: int, bands: Any, desired: Any, *, weight: Any = None, fs: Any
         raise ValueError("numtaps must be odd and >= 1")
     nyquist = 1.0 if fs is None else fs / 2
     edges = np.ravel(floating(bands)) / nyquist
-    gains = np.ravel(floating(desired))
+    gains: Any = np.ravel(floating(desired))
     if edges.shape[0] % 2 or edges.shape != gains.shape:
         raise ValueError(f"bands are pairs of frequencies, each with an entry of desired; got "
                          f"{edges.shape[0]} frequencies and {gains.shape[0]} gains.")  # fmt: skip
-    edges, gains = np.reshape(edges, (-1, 2)), np.reshape(gains, (-1, 2))
+    edges = np.reshape(edges, (-1, 2))
+    gains = np.reshape(gains, (-1, 2))
     weights = np.ones(edges.shape[0]) if weight is None else np.ravel(floating(weight))
     if weights.shape[0] != edges.shape[0]:
         raise ValueError(f"weight must be the same size as the number of band pairs "
                          f"({edges.shape[0]}).")  # fmt: skip
-    half, (low, high) = (n - 1) // 2, (edges[:, 0], edges[:, 1])
+    half = (n - 1) // 2
+    low: Any
+    low, high = edges[:, 0], edges[:, 1]
     words = "bands must not overlap, be within 0 and fs/2, and have a width above 0."
     fits = np.all(low < high) & np.all(high[:-1] <= low[1:]) & (low[0] >= 0) & (high[-1] <= 1)
     low = ensured(low, fits, ValueError(words))
