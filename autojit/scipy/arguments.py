@@ -47,6 +47,26 @@ def known_integer(x: Any, what: str, of: str) -> int:
     return int(np.asarray(known(x, what, of)).item())
 
 
+def values_of(x: Any, of: str, instead: str) -> Any:
+    """Plain numbers in the place of traced ones, also in tuples, lists and dicts: the values that
+    decide the shape of a result.
+
+    Raises:
+        UncoveredFunctionError: under ``jit`` and ``vmap``, where they are not known. ``instead``
+            says what to write.
+    """
+    numbers = plain(with_values(x, lost=True))
+    if not is_traced(numbers):
+        return numbers
+    raise UncoveredFunctionError(
+        with_place(
+            f"{of} of a traced array, on whose values the shape of the result depends, is not "
+            f"covered by autojit under jit or vmap. {instead}",
+            user_source(),
+        )
+    )
+
+
 def floats(x: Any) -> np.ndarray:
     """Known numbers as float64; TypeError for None, which NumPy would convert to NaN."""
     array = np.asarray(x)

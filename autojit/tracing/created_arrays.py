@@ -368,15 +368,15 @@ def bare(x: Any) -> Any:
     return _mapped(bare, x) if kind is list or kind is dict else x
 
 
-def with_values(x: Any) -> Any:
-    """Traced values that are known and have no derivative replaced by plain numbers, also in
-    tuples, lists and dicts."""
-    return _mapped(_number, bare(x))
+def with_values(x: Any, lost: bool = False) -> Any:
+    """Known traced values without a derivative (with ``lost``, all known ones) as plain numbers,
+    also in tuples, lists and dicts."""
+    return _mapped(lambda v: _number(v, lost), bare(x))
 
 
-def _number(x: Any) -> Any:
+def _number(x: Any, lost: bool) -> Any:
     found = at_hand(x) if isinstance(x, Tracer) else None
-    return x if found is None or depends(x) else found
+    return x if found is None or (depends(x) and not lost) else found
 
 
 class MadeOfTraced:

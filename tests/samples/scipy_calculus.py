@@ -142,6 +142,10 @@ INTERPOLATION = [
       for k in ("zero", "nearest", "nearest-up", "previous", "next")),
     row("interp1d beyond", lambda x, y, t: SPLINES.interp1d(x, y, fill_value="extrapolate")(t),
         X[::-1], ROWS.T, T),
+    *(row(f"interp1d beyond {k}", lambda y, t, k=k: SPLINES.interp1d(
+        X, y, k, fill_value="extrapolate")(t), Y, T, flat=k in ("previous", "next"))
+      for k in ("zero", "nearest", "nearest-up", "previous", "next", "slinear", "quadratic",
+                "cubic")),
     row("interp1d fill", lambda y, t: SPLINES.interp1d(
         X, y, axis=0, bounds_error=False, fill_value=(1.0, 2.0))(t), ROWS, T),
     *(row(f"make_interp_spline {k}", lambda x, y, t, k=k: SPLINES.make_interp_spline(x, y, k)(t),
@@ -154,6 +158,16 @@ INTERPOLATION = [
         Y[:6], 5.5),
     row("splev", lambda x, y, t: SPLINES.splev(t, SPLINES.splrep(x, y), der=1), X, Y, T[1:-1],
         rtol=1e-8),
+    *(row(f"splprep {k}", lambda x, y, k=k: SPLINES.splev(
+        T[1:-1] / 4, SPLINES.splprep([x, y], s=0, k=k)[0]), X, Y, rtol=1e-8, dtol=1e-5)
+      for k in (1, 2, 3, 5)),
+    row("splprep places", lambda y, u: SPLINES.splprep(y, u=u, s=0)[0][1], ROWS.T, X, rtol=1e-8,
+        dtol=1e-5),
+    row("make_splrep", lambda x, y: SPLINES.make_splrep(x, y, k=2)(T[1:-1]), X, Y, dtol=1e-5),
+    row("make_splprep", lambda x, t: SPLINES.make_splprep(x)[0](t), ROWS.T, T[1:-1] / 4, rtol=1e-8,
+        dtol=1e-5),
+    row("lagrange", lambda x, y, t: (SPLINES.lagrange(x, y)(t), SPLINES.lagrange(x, y).coef), X[:4],
+        Y[:4], T),
     row("splint", lambda y, b: SPLINES.splint(X[0] + 0.1, b, SPLINES.splrep(X, y, k=2)), Y, X[4]),
     row("UnivariateSpline", lambda x, y, t: SPLINES.UnivariateSpline(x, y, s=0, k=4)(t), X, Y,
         T[1:-1], rtol=1e-8, dtol=1e-5),
@@ -195,6 +209,8 @@ def _model(x, a, b):
 
 
 OPTIMIZATION = [
+    *(row(f"linear_sum_assignment {m}", lambda c, m=m: c[optimize.linear_sum_assignment(c, m)],
+          MATRIX, compiled=m) for m in (False, True)),
     row("rosen", optimize.rosen, Y), row("rosen_der", optimize.rosen_der, Y),
     row("rosen_hess", optimize.rosen_hess, Y),
     row("rosen_hess_prod", optimize.rosen_hess_prod, Y, Y[::-1]),

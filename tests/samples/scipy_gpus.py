@@ -10,7 +10,9 @@ CALLS = {
     "eigvals(s) eigvalsh(d) inv(s) lstsq(m.T,x[:4])[0] lu(s) lu_factor(s)[0] "
     "lu_solve(scipy.linalg.lu_factor(s),x[:3]) pinv(m) pinvh(d) polar(s) qr(m.T) "
     "qr_multiply(s,d) solve(s,x[:3]) solve_triangular(s,x[:3]) svd(m) svdvals(m)",
-    "scipy.signal": "iirfilter(2,a/2,btype='low') kaiser_atten(20,a) kaiser_beta(50*a) "
+    "scipy.signal": "argrelextrema(x,np.less)[0] argrelmax(x)[0] argrelmin(x)[0] find_peaks(x)[0] "
+    "find_peaks_cwt(x,[1,2]) peak_prominences(x,[1])[0] peak_widths(x,[1])[0] "
+    "iirfilter(2,a/2,btype='low') kaiser_atten(20,a) kaiser_beta(50*a) "
     "medfilt2d(m,3) sosfilt_zi(scipy.signal.butter(2,a/2,output='sos')) "
     "sosfreqz(scipy.signal.butter(2,a/2,output='sos'),u)[1]",
     "scipy.fft": "dct(x) dctn(m) dst(x) dstn(m) fft(x) fft2(m) fftn(m) fftshift(x) hfft(z) "

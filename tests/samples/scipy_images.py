@@ -13,6 +13,7 @@ X, W, IMAGE, KERNEL = (_rng.standard_normal(s) for s in (9, 4, (6, 7), (3, 2)))
 EDGES = ("reflect", "constant", "nearest", "mirror", "wrap")
 PLACES = np.stack([_rng.uniform(0.2, 4.8, 8), _rng.uniform(0.3, 5.8, 8)]) * 2.2 - 3.13
 LABELS = np.array([0, 1, 1, 2, 2, 2, 0, 3, 3])
+MASK = IMAGE > -1
 U, V, WEIGHTS = _rng.standard_normal((4, 5)), _rng.standard_normal((3, 5)), np.arange(1.0, 6)
 
 
@@ -82,6 +83,18 @@ IMAGES = [
         ndimage.grey_erosion, ndimage.grey_dilation, ndimage.grey_opening, ndimage.grey_closing,
         ndimage.white_tophat, ndimage.black_tophat, ndimage.morphological_gradient,
         ndimage.morphological_laplace)),
+    *(row(f"{f.__name__} {n}", lambda x, f=f, n=n: f(x > -0.3, None, n, border_value=n - 1) * x,
+          IMAGE) for n in (1, 2) for f in (
+        ndimage.binary_erosion, ndimage.binary_dilation, ndimage.binary_opening,
+        ndimage.binary_closing)),
+    row("binary_dilation structure", lambda x: ndimage.binary_dilation(
+        x > 0.7, np.array([[1, 0], [1, 1]]), 2, MASK, origin=(-1, 0)) * x, IMAGE),
+    row("binary_erosion axes", lambda x: ndimage.binary_erosion(x > -0.5, axes=1) * x, IMAGE),
+    row("binary_hit_or_miss", lambda x: ndimage.binary_hit_or_miss(
+        x > 0.1, [[0, 1], [0, 0]], origin1=-1) * x, IMAGE),
+    row("binary_propagation", lambda x: ndimage.binary_propagation(x > 1, mask=x > -0.4) * x, IMAGE,
+        compiled=True),
+    row("binary_fill_holes", lambda x: ndimage.binary_fill_holes(x > 0) * x, IMAGE),
     row("grey_dilation footprint", lambda x: ndimage.grey_dilation(
         x, footprint=[[1, 0, 1], [0, 1, 1]], mode="wrap"), IMAGE),
     row("grey_erosion structure", lambda x: ndimage.grey_erosion(

@@ -173,6 +173,9 @@ DESIGNS = [
     row("firwin window", lambda c: signal.firwin(8, c, window=("kaiser", 3.0), fs=7.0, scale=False),
         1.3),
     row("firwin width", lambda c: signal.firwin(9, c, width=0.3), 0.4),
+    row("firls", lambda d, w: signal.firls(9, [0, 0.3, 0.5, 1.0], d, weight=w),
+        [1.0, 0.9, 0.2, 0.1], [1.0, 2.0]),
+    row("firls bands", lambda b: signal.firls(7, b, [0, 1, 1, 0.5], fs=6.0), [0.1, 0.6, 1.1, 2.7]),
     row("firwin2", lambda g: signal.firwin2(9, [0, 0.3, 1.0], g), [1.0, 0.7, 0.3]),
     row("kaiser", lambda n, w: [signal.kaiser_beta(signal.kaiser_atten(n, x)) for x in (
         w, w / 3, w / 99)], 30.0, 0.4),

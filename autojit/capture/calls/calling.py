@@ -176,7 +176,7 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     if found is None:
         if type(owner) in _GENERATORS:
             return drawn(f, args, kwargs)
-        return read(f, args, kwargs) if is_clock(f) else f(*args, **kwargs)
+        return read(f, args, kwargs) if is_clock(f) else converted(f)(*args, **kwargs)
     if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
         return found(_caller(converted), owner, *args, **kwargs)
     if any_traced(args):

@@ -57,7 +57,7 @@ def converted(function: Any, runtime: type) -> Any:
     """The function that is called in place of a callee, with the same arguments."""
     kind = type(function)
     if kind is _BUILTIN:
-        return function
+        return standing_for(function)
     found = _CONVERT.get(kind, _object)(function, runtime)
     return standing_for(function) if found is function else found
 

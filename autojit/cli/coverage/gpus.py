@@ -35,12 +35,19 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
         "SciPy's own factors": "hessenberg ldl matrix_balance ordqz qr_delete qr_insert "
         "qr_update qz rsf2csf schur",
     },
-    "scipy.signal": {_EIGENVALUES: "sos2zpk tf2sos tf2zpk"},
+    "scipy.signal": {
+        _EIGENVALUES: "sos2zpk tf2sos tf2zpk",
+        "known values: call it without jit": "argrelextrema argrelmax argrelmin find_peaks "
+        "find_peaks_cwt peak_prominences peak_widths",
+    },
     "scipy.fft": {_C: "fht fhtoffset ifht"},
     "scipy.integrate": {},
     "scipy.interpolate": {},
     "scipy.ndimage": {_C: "fourier_ellipsoid"},
-    "scipy.optimize": {"SciPy's search for neighbours": "isotonic_regression"},
+    "scipy.optimize": {
+        "SciPy's search for neighbours": "isotonic_regression",
+        "SciPy's search for an assignment": "linear_sum_assignment",
+    },
     "scipy.sparse.linalg": {
         _EIGENVALUES: "eigs",
         "SciPy's factors of sparse matrices": "splu spsolve",

@@ -17,9 +17,12 @@ from .fitted import (
     insert,
     make_lsq_spline,
     make_smoothing_spline,
+    make_splprep,
+    make_splrep,
     pade,
     pchip_interpolate,
     spalde,
+    splprep,
 )
 from .grids import RectBivariateSpline, RegularGridInterpolator, interp1d, interpn
 from .piecewise import (
@@ -51,6 +54,6 @@ __all__ = [
     "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
     "UnivariateSpline", "barycentric_interpolate", "bisplev", "griddata", "insert", "interp1d",
     "interpn", "krogh_interpolate", "lagrange", "make_interp_spline", "make_lsq_spline",
-    "make_smoothing_spline", "pade", "pchip_interpolate", "spalde", "splantider", "splder",
-    "splev", "splint", "splrep",
+    "make_smoothing_spline", "make_splprep", "make_splrep", "pade", "pchip_interpolate", "spalde",
+    "splantider", "splder", "splev", "splint", "splprep", "splrep",
 ]  # fmt: skip

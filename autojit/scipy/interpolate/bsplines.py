@@ -250,7 +250,11 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
 
     Beyond the base interval, ``ext=0`` extrapolates, 1 gives 0, and 3 gives the value at the end;
     2 is refused.
+    A curve of several coordinates gives a list of them.
     """
+    if isinstance(tck, (tuple, list)) and either(tck[1]).ndim == 2:
+        t, rows, k = tck
+        return [splev(x, (t, c, k), der, ext) for c in rows]
     spline = _spline(tck)
     if ext not in (0, 1, 3):
         raise refused("scipy.interpolate.splev", "ext=2 raises where points lie outside, which "
@@ -270,10 +274,13 @@ def _spline(tck: Any) -> BSpline:
     if isinstance(tck, BSpline):
         return tck
     t, c, k = tck if isinstance(tck, (tuple, list)) else tck.tck
-    if isinstance(c, (tuple, list)):
-        raise refused("scipy.interpolate.splev", "parametric curves are not covered: call it once "
-                      "for each coordinate.")  # fmt: skip
     t, c = either(t), either(c)
+    if c.ndim > 1:
+        raise refused(
+            "scipy.interpolate",
+            "of functions of curves, splev is covered. Take the coordinates one by one:\n"
+            "    [splint(a, b, (t, c, k)) for c in rows]     # with t, rows, k = tck",
+        )
     return BSpline(t, c[: t.shape[0] - k - 1], k)
 
 

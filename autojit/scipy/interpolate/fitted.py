@@ -11,7 +11,7 @@ from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import either, floating, known, known_integer, refused
 from autojit.scipy.registry import answers, original
 
-from .bsplines import BSpline, collocation, splev
+from .bsplines import BSpline, collocation, make_interp_spline, splev
 from .grids import RectBivariateSpline
 from .piecewise import PchipInterpolator
 
@@ -131,6 +131,85 @@ def pade(an: Any, m: int, n: Any = None) -> tuple[Any, Any]:
     found = np.linalg.solve(matrix, a)
     below = np.concatenate([np.ones(1), found[n + 1 :]])
     return Poly1d(found[: n + 1][::-1]), Poly1d(below[::-1])
+
+
+@answers("scipy.interpolate.make_splrep")
+def make_splrep(
+    x: Any, y: Any, *, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, s: float = 0,
+    t: Any = None, nest: Any = None, bc_type: Any = None,
+) -> Any:  # fmt: skip
+    """The spline through values y in places x. Smoothing (``s`` above 0) is refused.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import make_splrep
+    >>> grad(lambda y: make_splrep([0.0, 1.0], y, k=1)(0.25))(np.zeros(2))
+    array([0.75, 0.25])
+    """
+    _through_values("make_splrep", s, w, t, nest)
+    return make_interp_spline(x, y, k=k, bc_type=bc_type)
+
+
+def _through_values(name: str, s: Any, *others: Any) -> None:
+    if known(s, "s", name) != 0:
+        raise refused(f"scipy.interpolate.{name}", "smoothing searches for knots; pass s=0, or "
+                      "knots to\n    make_lsq_spline(x, y, t)")  # fmt: skip
+    if any(value is not None for value in others):
+        raise ValueError("s==0 is for interpolation only")
+
+
+def _lengths(points: Any) -> Any:
+    """The lengths of a polygon up to each of its points (on the last axis), as shares of all."""
+    steps = np.sqrt(np.sum(np.diff(points, axis=-1) ** 2, axis=0))
+    along = np.cumsum(steps)
+    return np.concatenate([np.zeros(1), along / along[-1]])
+
+
+@answers("scipy.interpolate.make_splprep")
+def make_splprep(
+    x: Any, *, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3,
+    s: float = 0, t: Any = None, nest: Any = None, bc_type: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """``(spline, u)``: a curve through points, with their coordinates in rows, and the parameters
+    of the points. Smoothing (``s`` above 0) is refused.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import make_splprep
+    >>> y = np.array([0.0, 4.0])
+    >>> grad(lambda y: make_splprep([[0.0, 3.0], y], k=1)[0](0.25)[1])(y)
+    array([0.75, 0.25])
+    """
+    _through_values("make_splprep", s, w, t, nest)
+    points = either(x)
+    places = _lengths(points) if u is None else either(u)
+    return make_interp_spline(places, points, k=k, axis=1), places
+
+
+@answers("scipy.interpolate.splprep")
+def splprep(
+    x: Any, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3,
+    task: int = 0, s: Any = None, t: Any = None, full_output: int = 0, nest: Any = None,
+    per: int = 0, quiet: int = 1,
+) -> tuple[list[Any], Any]:  # fmt: skip
+    """``([knots, rows of coefficients, k], u)`` of a curve through points.
+
+    Smoothing (``s`` not 0), periodic curves and given knots are refused.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import splev, splprep
+    >>> y = np.array([0.0, 4.0])
+    >>> grad(lambda y: splev(0.25, splprep([[0.0, 3.0], y], k=1, s=0)[0])[1])(y)
+    array([0.75, 0.25])
+    """
+    name = "scipy.interpolate.splprep"
+    if s is None or known(s, "s", name) != 0 or task or per or full_output or t is not None:
+        raise refused(name, "curves through all points are covered, without full_output=:\n"
+                      "    splprep(points, s=0)")  # fmt: skip
+    if ub is not None or ue is not None:
+        raise refused(name, "ub= and ue= are not covered.")
+    points = either(x)
+    places = _lengths(points) if u is None else either(u)
+    made = make_interp_spline(places, points, k=k, axis=1)
+    return [made.t, [made.c[i] for i in range(points.shape[0])], k], places
 
 
 @answers("scipy.interpolate.spalde", tuples=("tck",))

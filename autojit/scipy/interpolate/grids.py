@@ -63,14 +63,16 @@ class interp1d:
         points = either(x)
         flat = np.reshape(points, (-1,))
         made = self._at(flat)
+        shape = (-1, *[1] * (made.ndim - 1))
+        below, above = (
+            np.reshape(flat < self.x[0], shape),
+            np.reshape(flat > self.x[-1], shape),
+        )
         if not self._beyond:
-            shape = (-1, *[1] * (made.ndim - 1))
-            below, above = (
-                np.reshape(flat < self.x[0], shape),
-                np.reshape(flat > self.x[-1], shape),
-            )
             low, high = (either(v) for v in self._fill)
             made = np.where(below, low, np.where(above, high, made))
+        elif self.kind in ("previous", "next"):  # which is not there
+            made = np.where(below if self.kind == "previous" else above, np.nan, made)
         made = np.reshape(made, (*points.shape, *made.shape[1:]))
         n = points.ndim
         order = [*range(n, n + self.axis), *range(n), *range(n + self.axis, made.ndim)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.functions.polynomials.traced import Poly1d
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either, known, refused
 from autojit.scipy.registry import answers, answers_class
@@ -95,9 +96,24 @@ def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 @answers("scipy.interpolate.lagrange")
 def lagrange(x: Any, w: Any) -> Any:
-    """Refuse the call: SciPy returns an ``np.poly1d``."""
-    raise refused("scipy.interpolate.lagrange", "use the same polynomial by its values:\n"
-                  "    BarycentricInterpolator(x, w)(points)")  # fmt: skip
+    """The polynomial through values w in a few places x, by its coefficients (``np.poly1d``).
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import lagrange
+    >>> grad(lambda w: lagrange([0.0, 1.0], w)(0.25))(np.zeros(2))
+    array([0.75, 0.25])
+    """
+    places, values = either(x), either(w)
+    n = places.shape[0]
+    total: Any = np.zeros(n)
+    for j in range(n):
+        part = values[j : j + 1]
+        for k in range(n):
+            if k != j:
+                factor = np.stack([np.ones(()), -places[k]])
+                part = np.convolve(part, factor / (places[j] - places[k]))
+        total = total + part
+    return Poly1d(total)
 
 
 def _thin_plate(r: Any) -> Any:

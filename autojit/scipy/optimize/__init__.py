@@ -1,5 +1,6 @@
 """``scipy.optimize`` for traced values; if no argument is traced, SciPy's own function runs."""
 
+from .assignment import linear_sum_assignment
 from .formulas import approx_fprime, rosen, rosen_der, rosen_hess, rosen_hess_prod
 from .isotonic import isotonic_regression
 from .minima import curve_fit, least_squares, lsq_linear, minimize, minimize_scalar, nnls
@@ -40,7 +41,7 @@ __all__ = [
     "anderson", "approx_fprime", "bisect", "brent", "brenth", "brentq", "broyden1", "broyden2",
     "curve_fit", "diagbroyden", "excitingmixing", "fixed_point", "fmin", "fmin_bfgs", "fmin_cg",
     "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_tnc", "fminbound", "fsolve", "golden",
-    "isotonic_regression", "least_squares", "leastsq", "linearmixing", "lsq_linear", "minimize",
-    "minimize_scalar", "newton", "newton_krylov", "nnls", "ridder", "root", "root_scalar",
-    "rosen", "rosen_der", "rosen_hess", "rosen_hess_prod", "toms748",
+    "isotonic_regression", "least_squares", "leastsq", "linear_sum_assignment", "linearmixing",
+    "lsq_linear", "minimize", "minimize_scalar", "newton", "newton_krylov", "nnls", "ridder",
+    "root", "root_scalar", "rosen", "rosen_der", "rosen_hess", "rosen_hess_prod", "toms748",
 ]  # fmt: skip

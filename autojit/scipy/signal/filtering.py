@@ -11,7 +11,7 @@ from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import floating, known_integer, last, refused, unlast
 from autojit.scipy.linalg.structured import companion
 from autojit.scipy.registry import answers
-from autojit.tracing.created_arrays import is_traced
+from autojit.tracing.created_arrays import is_traced, plain, with_values
 
 
 def _coefficients(b: Any, a: Any) -> tuple[Any, Any]:
@@ -182,13 +182,15 @@ def filtfilt(
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Filter forwards and backwards by second-order sections. A traced ``sos`` needs ``padlen``."""
     if padlen is None and padtype is not None:
-        if is_traced(sos):
+        known = plain(with_values(sos, lost=True))
+        if is_traced(known):
             raise refused(
                 "scipy.signal.sosfiltfilt",
-                "the length of its padding follows from the zeros in sos. Say how long it is:\n"
+                "the length of its padding follows from the zeros in sos, which are not known "
+                "under jit and vmap. Say how long it is:\n"
                 "    sosfiltfilt(sos, x, padlen=3 * (2 * len(sos) + 1))  # SciPy's, of even orders",
             )
-        table = np.asarray(sos)
+        table = np.asarray(known)
         zeros = min((table[:, 2] == 0).sum(), (table[:, 5] == 0).sum())
         taps = 2 * len(table) + 1 - int(zeros)
     else:

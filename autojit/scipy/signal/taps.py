@@ -101,6 +101,60 @@ def firwin(
     return taps / np.sum(taps * np.cos(np.pi * m * middle))
 
 
+@answers("scipy.signal.firls")
+def firls(numtaps: int, bands: Any, desired: Any, *, weight: Any = None, fs: Any = None) -> Any:
+    """The taps of an odd number whose response is nearest to straight lines over bands, by least
+    squares.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import firls
+    >>> middle = lambda gain: firls(3, [0.0, 1.0], [gain, gain])[1]
+    >>> round(float(grad(middle)(1.0)), 9)
+    1.0
+    """
+    n = known_integer(numtaps, "numtaps", "firls")
+    if n % 2 == 0 or n < 1:
+        raise ValueError("numtaps must be odd and >= 1")
+    nyquist = 1.0 if fs is None else fs / 2
+    edges = np.ravel(floating(bands)) / nyquist
+    gains: Any = np.ravel(floating(desired))
+    if edges.shape[0] % 2 or edges.shape != gains.shape:
+        raise ValueError(f"bands are pairs of frequencies, each with an entry of desired; got "
+                         f"{edges.shape[0]} frequencies and {gains.shape[0]} gains.")  # fmt: skip
+    edges = np.reshape(edges, (-1, 2))
+    gains = np.reshape(gains, (-1, 2))
+    weights = np.ones(edges.shape[0]) if weight is None else np.ravel(floating(weight))
+    if weights.shape[0] != edges.shape[0]:
+        raise ValueError(f"weight must be the same size as the number of band pairs "
+                         f"({edges.shape[0]}).")  # fmt: skip
+    half = (n - 1) // 2
+    low: Any
+    low, high = edges[:, 0], edges[:, 1]
+    words = "bands must not overlap, be within 0 and fs/2, and have a width above 0."
+    fits = np.all(low < high) & np.all(high[:-1] <= low[1:]) & (low[0] >= 0) & (high[-1] <= 1)
+    low = ensured(low, fits, ValueError(words))
+    words = "desired and weight must be non-negative."
+    gains = ensured(gains, np.all(gains >= 0) & np.all(weights >= 0), ValueError(words))
+    # Integrals over each band of cos(pi k f), and of that times the line (slope f + offset).
+    k = np.arange(n)[:, None]
+    q = (high * np.sinc(high * k) - low * np.sinc(low * k)) @ weights
+    i = np.arange(half + 1)
+    matrix = q[np.abs(i[:, None] - i)] + q[i[:, None] + i]
+    slope = (gains[:, 1] - gains[:, 0]) / (high - low)
+    offset = gains[:, 0] - low * slope
+
+    def antiderivative(f: Any) -> Any:
+        k = np.arange(1, half + 1)[:, None]
+        waves = (
+            f * (slope * f + offset) * np.sinc(f * k)
+            + slope * np.cos(np.pi * k * f) / (np.pi * k) ** 2
+        )
+        return np.concatenate([(f * (slope * f / 2 + offset))[None], waves])
+
+    a = np.linalg.solve(matrix, (antiderivative(high) - antiderivative(low)) @ weights)
+    return np.concatenate([a[:0:-1], 2 * a[:1], a[1:]])
+
+
 @answers("scipy.signal.firwin2", tuples=("window",))
 def firwin2(
     numtaps: int, freq: Any, gain: Any, *, nfreqs: Any = None, window: Any = "hamming",

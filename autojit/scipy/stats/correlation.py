@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special as sc
 
+from autojit.functions.checks import ensured
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import answers
 
@@ -122,3 +123,92 @@ def linregress(
     pvalue = _of_tails(alternative, sc.stdtr(dof, t), sc.stdtr(dof, -t))
     error = np.sqrt((1 - r * r) * yy / xx / dof)
     return LinregressResult(slope, np.mean(y) - slope * np.mean(x), r, pvalue, error)
+
+
+class Slopes(NamedTuple):
+    """What ``siegelslopes`` returns."""
+
+    slope: Any
+    intercept: Any
+
+
+class SlopesWithLimits(NamedTuple):
+    """What ``theilslopes`` returns."""
+
+    slope: Any
+    intercept: Any
+    low_slope: Any
+    high_slope: Any
+
+
+def _places(name: str, y: Any, x: Any, method: str, methods: tuple[str, str]) -> tuple[Any, Any]:
+    """Values and their places, which differ from each other."""
+    if method not in methods:
+        raise ValueError(f"method must be either {methods[0]!r} or {methods[1]!r}, not {method!r}.")
+    y = np.ravel(floats(y))
+    x = np.arange(float(y.shape[0])) if x is None else np.ravel(floats(x))
+    if np.shape(x) != np.shape(y):
+        raise ValueError("Array shapes are incompatible for broadcasting.")
+    if np.shape(x)[0] < 2:
+        raise ValueError("`x` and `y` must have length at least 2.")
+    ordered = np.sort(x)
+    words = f"scipy.stats.{name} of traced values needs places x of which no two are equal."
+    return y, ensured(x, np.all(ordered[1:] > ordered[:-1]), ValueError(words))
+
+
+@answers("scipy.stats.theilslopes")
+def theilslopes(
+    y: Any, x: Any = None, alpha: float = 0.95, method: str = "separate", *, axis: Any = None,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> SlopesWithLimits:  # fmt: skip
+    """The line whose slope is the median of the slopes between all pairs of points, and the
+    confidence interval of the slope (Sen, "Estimates of the regression coefficient based on
+    Kendall's tau", J. Am. Stat. Assoc. 63 (1968), equation 2.6).
+
+    >>> from autojit import grad
+    >>> import scipy.stats as st
+    >>> grad(lambda y: st.theilslopes(y).slope)(np.array([0.0, 1.0, 3.0]))
+    array([-0.5,  0. ,  0.5])
+    """
+    if axis is not None or nan_policy != "propagate" or keepdims:
+        uncovered("stats", "theilslopes with axis=, nan_policy= or keepdims=")
+    y, x = _places("theilslopes", y, x, method, ("joint", "separate"))
+    n = y.shape[0]
+    later, earlier = np.tril_indices(n, -1)
+    slopes = np.sort((y[later] - y[earlier]) / (x[later] - x[earlier]))
+    slope, count = np.median(slopes), later.size
+    rest = np.median(y - slope * x) if method == "joint" else np.median(y) - slope * np.median(x)
+    equal = np.sum(y[:, None] == y, axis=1)  # how often each value occurs
+    ties = np.sum((equal - 1) * (2 * equal + 5))
+    sigma = np.sqrt((n * (n - 1) * (2 * n + 5) - ties) / 18)
+    reach = sc.ndtri(np.minimum(alpha, 1 - alpha) / 2) * sigma
+    high = np.minimum(np.round((count - reach) / 2).astype(int), count - 1)
+    low = np.maximum(np.round((count + reach) / 2).astype(int) - 1, 0)
+    return SlopesWithLimits(slope, rest, slopes[low], slopes[high])
+
+
+@answers("scipy.stats.siegelslopes")
+def siegelslopes(
+    y: Any, x: Any = None, method: str = "hierarchical", *, axis: Any = None,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> Slopes:  # fmt: skip
+    """The line by repeated medians: of the slopes from each point, then of these (Siegel, "Robust
+    regression using repeated medians", Biometrika 69 (1982)).
+
+    >>> from autojit import grad
+    >>> import scipy.stats as st
+    >>> grad(lambda y: st.siegelslopes(y).slope)(np.array([0.0, 1.0, 3.0]))
+    array([-0.5,  0. ,  0.5])
+    """
+    if axis is not None or nan_policy != "propagate" or keepdims:
+        uncovered("stats", "siegelslopes with axis=, nan_policy= or keepdims=")
+    y, x = _places("siegelslopes", y, x, method, ("hierarchical", "separate"))
+    n = y.shape[0]
+    points = np.arange(n)[:, None]
+    others = (points + np.arange(1, n)) % n  # all but the point itself
+    steps = x[points] - x[others]
+    slope = np.median(np.median((y[points] - y[others]) / steps, axis=1))
+    if method == "hierarchical":
+        return Slopes(slope, np.median(y - slope * x))
+    rests = (y[others] * x[points] - y[points] * x[others]) / steps
+    return Slopes(slope, np.median(np.median(rests, axis=1)))

@@ -122,22 +122,86 @@ def binned_statistic(
     >>> grad(lambda y: st.binned_statistic(x, y, bins=2)[0][0])(y)
     array([0.5, 0.5, 0. ])
     """
-    name = "scipy.stats.binned_statistic"
+    name = "binned_statistic"
     places = known(x, "x", name)
     bins, range = known(bins, "bins", name), known(range, "range", name)
+    rows = _values_of_bins(name, values, statistic, len(places))
+    found = st.binned_statistic(places, np.zeros(len(places)), "count", bins, range)
+    made = _in_bins(rows, found.binnumber, np.arange(1, found.bin_edges.size), statistic)
+    return type(found)(made, found.bin_edges, found.binnumber)
+
+
+def _values_of_bins(name: str, values: Any, statistic: Any, count: int) -> Any:
     if isinstance(statistic, str) and statistic not in _OF_BINS:
         raise ValueError(f"invalid statistic {statistic!r}")
     rows = floating(values)
-    if rows.shape[-1:] != np.shape(places):
-        raise ValueError(f"x has the shape {np.shape(places)}, and values {rows.shape}: each place "
-                         "needs a value")  # fmt: skip
-    found = st.binned_statistic(places, np.zeros(len(places)), "count", bins, range)
+    if rows.shape[-1:] != (count,):
+        raise ValueError(f"{name}: there are {count} places, and values of the shape {rows.shape}: "
+                         "each place needs a value")  # fmt: skip
+    return rows
+
+
+def _in_bins(rows: Any, number: np.ndarray, bins: np.ndarray, statistic: Any) -> Any:
+    """The statistics of the bins with given numbers, on the last axis."""
+    columns = [_of_bin(rows[..., np.flatnonzero(number == i)], statistic) for i in bins]
+    return np.stack(columns, axis=-1)
+
+
+@answers("scipy.stats.binned_statistic_2d")
+def binned_statistic_2d(
+    x: Any, y: Any, values: Any, statistic: Any = "mean", bins: Any = 10, range: Any = None,
+    expand_binnumbers: bool = False,
+) -> Any:  # fmt: skip
+    """SciPy's ``(statistic, x_edge, y_edge, binnumber)`` of traced values at known places.
+
+    >>> from autojit import grad
+    >>> x, y, z = np.array([0.1, 0.2, 0.9]), np.array([0.0, 0.1, 1.0]), np.array([1.0, 3.0, 5.0])
+    >>> grad(lambda z: st.binned_statistic_2d(x, y, z, bins=2)[0][0, 0])(z)
+    array([0.5, 0.5, 0. ])
+    """
+    name = "binned_statistic_2d"
+    places = [known(x, "x", name), known(y, "y", name)]
+    if np.ndim(bins) and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    found = binned_statistic_dd(
+        np.stack(places, axis=-1), values, statistic, bins, range, expand_binnumbers
+    )
+    of_counts = st.binned_statistic_2d(*places, np.zeros(len(places[0])), "count")
+    return type(of_counts)(found.statistic, *found.bin_edges, found.binnumber)
+
+
+@answers("scipy.stats.binned_statistic_dd")
+def binned_statistic_dd(
+    sample: Any, values: Any, statistic: Any = "mean", bins: Any = 10, range: Any = None,
+    expand_binnumbers: bool = False, binned_statistic_result: Any = None,
+) -> Any:  # fmt: skip
+    """SciPy's ``(statistic, bin_edges, binnumber)`` of traced values at known places, in rows.
+
+    >>> from autojit import grad
+    >>> x, z = np.array([[0.1, 0.0], [0.2, 0.1], [0.9, 1.0]]), np.array([1.0, 3.0, 5.0])
+    >>> grad(lambda z: st.binned_statistic_dd(x, z, bins=2)[0][0, 0])(z)
+    array([0.5, 0.5, 0. ])
+    """
+    name = "binned_statistic_dd"
+    places = known(sample, "sample", name)
+    bins, range = known(bins, "bins", name), known(range, "range", name)
+    places = places if isinstance(places, np.ndarray) else np.atleast_2d(places).T
+    rows = _values_of_bins(name, values, statistic, len(places))
+    found = st.binned_statistic_dd(
+        places, np.zeros(len(places)), "count", bins, range,
+        binned_statistic_result=binned_statistic_result,
+    )  # fmt: skip
+    # SciPy numbers the bins with those outside the edges, one at each end of each axis.
+    inside = [np.arange(1, len(edges)) for edges in found.bin_edges]
+    sizes = [len(edges) + 1 for edges in found.bin_edges]
+    numbers = np.ravel_multi_index(np.meshgrid(*inside, indexing="ij"), sizes)
+    made = _in_bins(rows, found.binnumber, np.ravel(numbers), statistic)
     number = found.binnumber
-    columns = [
-        _of_bin(rows[..., np.flatnonzero(number == i + 1)], statistic)
-        for i in np.arange(found.bin_edges.size - 1)
-    ]
-    return type(found)(np.stack(columns, axis=-1), found.bin_edges, number)
+    if expand_binnumbers and len(sizes) > 1:
+        number = np.asarray(np.unravel_index(number, sizes))
+    return type(found)(
+        np.reshape(made, (*rows.shape[:-1], *numbers.shape)), found.bin_edges, number
+    )
 
 
 _OF_BINS: dict[str, Any] = {

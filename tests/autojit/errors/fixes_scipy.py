@@ -25,10 +25,21 @@ FIXES: dict[str, tuple[str, str]] = {
         "events=lambda t, y: y[0] - 0.5)\n    return L0\n"
         "assert abs(g(np.array([1.0]))[0] - np.log(2)) < 1e-3",
     ),
-    "scipy/interpolate/scattered.py: BarycentricInterpolator(x, w)(points)": (
-        "import scipy.interpolate\njit(lambda w: scipy.interpolate.lagrange(x, w))(y)",
-        "from scipy.interpolate import BarycentricInterpolator\npoints = np.array([1.5])\n"
-        "jit(lambda w: L0)(y)",
+    "scipy/interpolate/bsplines.py: [splint(a, b, (t, c, k)) for c in rows]": (
+        "from scipy.interpolate import splint\nt = np.array([0.0, 0, 1, 1])\n"
+        "jit(lambda c: splint(0.0, 1.0, (t, c, 1)))(np.ones((2, 2)))",
+        "from scipy.interpolate import splint\nt, a, b, k = np.array([0.0, 0, 1, 1]), 0.0, 1.0, 1\n"
+        "jit(lambda rows: L0)(np.ones((2, 2)))",
+    ),
+    "scipy/interpolate/fitted.py: make_lsq_spline(x, y, t)": (
+        "import scipy.interpolate\njit(lambda y: scipy.interpolate.make_splrep(x, y, s=0.1).c)(x)",
+        "from scipy.interpolate import make_lsq_spline\nx = np.arange(6.0)\n"
+        "t = np.array([0.0, 0, 0, 0, 5, 5, 5, 5])\njit(lambda y: L0(1.0))(x)",
+    ),
+    "scipy/interpolate/fitted.py: splprep(points, s=0)": (
+        "import scipy.interpolate\njit(lambda y: scipy.interpolate.splprep([y, y])[1])(x)",
+        "from scipy.interpolate import splprep\npoints = np.ones((2, 5)).cumsum(1)\n"
+        "jit(lambda points: L0[1])(points)",
     ),
     "scipy/linalg/matrix_functions.py: w, v = np.linalg.eig(A); (v * func(w)) @ np.linalg.inv(v)": (
         "import scipy.linalg\njit(lambda A: scipy.linalg.funm(A, np.sin))(np.eye(2))",
@@ -51,6 +62,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda c: scipy.optimize.elementwise.find_root(lambda x, c: x - c, "
         "(0.0, 4.0), args=(c,)).x)(x)",
         "import scipy.optimize\nf, a, b, cs = (lambda x, c: x - c), 0.0, 4.0, x\nFIX",
+    ),
+    ("scipy/signal/peaks.py: peak = np.r_[False, (x[1:-1] > x[:-2]) & (x[1:-1] > x[2:]), False]"): (
+        "import scipy.signal\njit(lambda x: x[scipy.signal.find_peaks(x)[0]])(x)",
+        "@jit\ndef g(x):\n    L0\n    return L1\ng(np.array([0.0, 3.0, 1.0, 2.0, 0.0]))",
     ),
     "scipy/public.py: from … import": (
         "import autojit.scipy.special\nautojit.scipy.special.test",

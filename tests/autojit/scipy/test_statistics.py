@@ -29,6 +29,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         PLACES, np.stack([v, v**2]), "std", [0.0, 1.1, 2.0])[0], (VALUES,)),
     "binned_statistic by a function": (lambda v: st.binned_statistic(
         PLACES, v, np.ptp, bins=2)[0], (VALUES,)),
+    "binned_statistic_2d": (lambda v: st.binned_statistic_2d(
+        PLACES, PLACES**2, v, "median", [2, 1])[0], (VALUES,)),
+    "binned_statistic_dd": (lambda v: st.binned_statistic_dd(
+        [PLACES, PLACES**2, PLACES[::-1]], np.stack([v, v**2]), "sum", [2, 3, [0.0, 1.1, 2.5]])[0],
+        (VALUES,)),
+    "theilslopes": (lambda y, x: tuple(st.theilslopes(y, x, 0.9)), (X, Y)),
+    "theilslopes joint": (lambda y: tuple(st.theilslopes(y, method="joint")), (W,)),
+    "theilslopes with ties": (lambda x: tuple(st.theilslopes(np.round(X), x, 0.7)), (Y,)),
+    "siegelslopes": (lambda y, x: tuple(st.siegelslopes(y, x)), (X, Y)),
+    "siegelslopes separate": (lambda y: tuple(st.siegelslopes(y, method="separate")), (W,)),
     "gmean": (lambda a: st.gmean(a), (A,)),
     "gmean of all with weights": (lambda a, w: st.gmean(a, weights=w), (W, W[::-1])),
     "hmean": (lambda a: st.hmean(a, axis=1, keepdims=True), (A,)),

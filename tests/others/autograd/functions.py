@@ -104,6 +104,24 @@ def transposed(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """``np.linalg.eigh`` of theirs: a function of the triangle that is read, and of nothing else.
+
+    NumPy's has the same values. autojit's derivative of it treats the matrix as symmetric.
+    """
+    below = np.tril(a, -1) if UPLO == "L" else np.conj(np.swapaxes(np.triu(a, 1), -1, -2))
+    diagonal = np.real(a) * np.eye(np.shape(a)[-1])
+    return np.linalg.eigh(below + diagonal + np.conj(np.swapaxes(below, -1, -2)))
+
+
+class Int64(np.int64):
+    """``np.int64`` of theirs, which takes the numbers alone: the indices have no derivative."""
+
+    def __new__(cls, x: Any = 0) -> Any:
+        found = autojit.stop_gradient(x)
+        return found.astype(np.int64) if isinstance(found, Tracer) else np.int64(found)
+
+
 def is_instance(x: Any, kinds: Any) -> bool:
     """``isinstance``, for which what is traced is an array."""
     return isinstance(x, kinds) or (isinstance(x, Tracer) and issubclass(np.ndarray, kinds))

@@ -31,11 +31,12 @@ DISTRIBUTIONS = ("norm", "t", "beta", "chi2", "dirichlet", "gamma", "multivariat
 
 #: Functions that only autograd's modules have, or that have other arguments there.
 OWN = {
-    "numpy": {"make_diagonal": functions.make_diagonal, "where": functions.where},
-    "numpy.linalg": {"_dot": np.matmul, "T": functions.transposed},
+    "numpy": {"make_diagonal": functions.make_diagonal, "where": functions.where,
+              "int64": functions.Int64},
+    "numpy.linalg": {"_dot": np.matmul, "T": functions.transposed, "eigh": functions.eigh},
     "scipy": {},
     "scipy.signal": {"convolve": functions.convolve},
-}
+}  # fmt: skip
 
 
 def install(checkout: Path) -> None:

@@ -77,7 +77,7 @@ def _chi_mean(df: Any) -> Any:
 chi: Family = family(
     "chi", POSITIVE,
     lambda z, df: (
-        sc.xlogy(df - 1, z) - z * z / 2 + LOG_2 - LOG_2 * df / 2 - sc.gammaln(df / 2)
+        sc.xlogy(df - 1, z) - z**2 / 2 + LOG_2 - LOG_2 * df / 2 - sc.gammaln(df / 2)
     ),
     inside=1.0, valid=positive,
     cdf=lambda z, df: sc.gammainc(df / 2, z * z / 2),
@@ -108,7 +108,7 @@ lognorm: Family = family(
 )  # fmt: skip
 
 halfnorm: Family = family(
-    "halfnorm", POSITIVE, lambda z: LOG_2 - LOG_ROOT - z * z / 2, inside=1.0,
+    "halfnorm", POSITIVE, lambda z: LOG_2 - LOG_ROOT - z**2 / 2, inside=1.0,
     cdf=lambda z: sc.erf(z / np.sqrt(2)),
     sf=lambda z: 2 * sc.ndtr(-z),
     logsf=lambda z: LOG_2 + sc.log_ndtr(-z),
@@ -119,7 +119,7 @@ halfnorm: Family = family(
 )  # fmt: skip
 
 halfcauchy: Family = family(
-    "halfcauchy", POSITIVE, lambda z: LOG_2 - LOG_PI - np.log1p(z * z), inside=1.0,
+    "halfcauchy", POSITIVE, lambda z: LOG_2 - LOG_PI - np.log1p(z**2), inside=1.0,
     density=lambda z: 2 / (np.pi * (1 + z * z)),
     cdf=lambda z: 2 / np.pi * np.arctan(z),
     sf=lambda z: 2 / np.pi * np.arctan2(1.0, z),
@@ -256,11 +256,11 @@ wald: Family = family(
 )  # fmt: skip
 
 rayleigh: Family = family(
-    "rayleigh", POSITIVE, lambda z: np.log(z) - z * z / 2, inside=1.0, is_finite=True,
-    density=lambda z: z * np.exp(-z * z / 2),
-    cdf=lambda z: -np.expm1(-z * z / 2),
-    sf=lambda z: np.exp(-z * z / 2),
-    logsf=lambda z: -z * z / 2,
+    "rayleigh", POSITIVE, lambda z: np.log(z) - z**2 / 2, inside=1.0, is_finite=True,
+    density=lambda z: z * np.exp(-(z**2) / 2),
+    cdf=lambda z: -np.expm1(-(z**2) / 2),
+    sf=lambda z: np.exp(-(z**2) / 2),
+    logsf=lambda z: -(z**2) / 2,
     ppf=lambda q: np.sqrt(-2 * np.log1p(-q)),
     isf=lambda q: np.sqrt(-2 * np.log(q)),
     entropy=lambda: EULER / 2 + 1 - LOG_2 / 2,
@@ -268,8 +268,8 @@ rayleigh: Family = family(
 )  # fmt: skip
 
 maxwell: Family = family(
-    "maxwell", POSITIVE, lambda z: LOG_2 - LOG_ROOT + 2 * np.log(z) - z * z / 2, inside=1.0,
-    density=lambda z: np.sqrt(2 / np.pi) * z * z * np.exp(-z * z / 2),
+    "maxwell", POSITIVE, lambda z: LOG_2 - LOG_ROOT + 2 * np.log(z) - z**2 / 2, inside=1.0,
+    density=lambda z: np.sqrt(2 / np.pi) * z * z * np.exp(-(z**2) / 2),
     cdf=lambda z: sc.gammainc(1.5, z * z / 2),
     sf=lambda z: sc.gammaincc(1.5, z * z / 2),
     ppf=lambda q: np.sqrt(2 * sc.gammaincinv(1.5, q)),
@@ -327,7 +327,7 @@ def _nakagami_entropy(nu: Any) -> Any:
 nakagami: Family = family(
     "nakagami", POSITIVE,
     lambda z, nu: (
-        LOG_2 + sc.xlogy(nu, nu) - sc.gammaln(nu) + sc.xlogy(2 * nu - 1, z) - nu * z * z
+        LOG_2 + sc.xlogy(nu, nu) - sc.gammaln(nu) + sc.xlogy(2 * nu - 1, z) - nu * z**2
     ),
     inside=1.0, valid=positive,
     cdf=lambda z, nu: sc.gammainc(nu, nu * z * z),

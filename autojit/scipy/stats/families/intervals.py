@@ -143,7 +143,7 @@ def _point_of_mass(a: Any, b: Any, log_below: Any, log_above: Any) -> Any:
 
 truncnorm: Family = family(
     "truncnorm", lambda a, b: (a, b),
-    lambda z, a, b: -(z * z) / 2 - LOG_ROOT - _log_mass(a, b),
+    lambda z, a, b: -(z**2) / 2 - LOG_ROOT - _log_mass(a, b),
     inside=lambda a, b: np.clip(0.0, a, b), valid=lambda a, b: a < b,
     cdf=lambda z, a, b: np.exp(_log_mass(a, z) - _log_mass(a, b)),
     logcdf=lambda z, a, b: _log_mass(a, z) - _log_mass(a, b),

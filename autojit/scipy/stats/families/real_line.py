@@ -20,7 +20,7 @@ EULER = float(np.euler_gamma)
 
 norm: Family = family(
     "norm", REAL,
-    lambda z: -(z * z) / 2 - LOG_ROOT,
+    lambda z: -(z**2) / 2 - LOG_ROOT,
     cdf=lambda z: sc.ndtr(z),
     logcdf=lambda z: sc.log_ndtr(z),
     sf=lambda z: sc.ndtr(-z),
@@ -64,7 +64,7 @@ def half_tangent(q: Any) -> Any:
 
 cauchy: Family = family(
     "cauchy", REAL,
-    lambda z: -LOG_PI - np.log1p(z * z),
+    lambda z: -LOG_PI - np.log1p(z**2),
     density=lambda z: 1 / (np.pi * (1 + z * z)),
     cdf=lambda z: np.arctan2(1.0, -z) / np.pi,
     sf=lambda z: np.arctan2(1.0, z) / np.pi,
@@ -155,7 +155,7 @@ def _or_normal(df: Any, of_t: Any, normal: Any) -> Any:
 
 def _t_logpdf(z: Any, df: Any) -> Any:
     norm = -sc.betaln(0.5, df / 2) - np.log(df) / 2
-    return norm - (df + 1) / 2 * np.log1p(z * z / df)
+    return norm - (df + 1) / 2 * np.log1p(z**2 / df)
 
 
 def _t_ppf(q: Any, df: Any) -> Any:
@@ -172,7 +172,7 @@ def _t_entropy(df: Any) -> Any:
 
 t: Family = family(
     "t", REAL,
-    lambda z, df: _or_normal(df, lambda df: _t_logpdf(z, df), lambda: -z * z / 2 - LOG_ROOT),
+    lambda z, df: _or_normal(df, lambda df: _t_logpdf(z, df), lambda: -(z**2) / 2 - LOG_ROOT),
     valid=positive,
     cdf=lambda z, df: _or_normal(df, lambda df: sc.stdtr(df, z), lambda: sc.ndtr(z)),
     sf=lambda z, df: _or_normal(df, lambda df: sc.stdtr(df, -z), lambda: sc.ndtr(-z)),
@@ -206,7 +206,7 @@ def _skew_tail(z: Any, a: Any) -> Any:
     square = np.where(z == -np.inf, 1.0, z * z)[..., None]
     slopes = np.sqrt(a[..., None] ** 2 + 2 * _NODES / square)
     terms = np.sum(_WEIGHTS / (square * slopes * (1 + slopes * slopes)), axis=-1)
-    return np.log(terms / np.pi) - z * z * (1 + a * a) / 2
+    return np.log(terms / np.pi) - z**2 * (1 + a * a) / 2
 
 
 def _skewnorm_cdf(z: Any, a: Any) -> Any:
@@ -225,7 +225,7 @@ def _skewnorm_logcdf(z: Any, a: Any) -> Any:
 
 skewnorm: Family = family(
     "skewnorm", REAL,
-    lambda z, a: LOG_2 - z * z / 2 - LOG_ROOT + sc.log_ndtr(a * z),
+    lambda z, a: LOG_2 - z**2 / 2 - LOG_ROOT + sc.log_ndtr(a * z),
     kink=lambda a: 0.0 * a,
     cdf=_skewnorm_cdf,
     logcdf=_skewnorm_logcdf,
