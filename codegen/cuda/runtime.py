@@ -25,16 +25,14 @@ from .device_program.calls import LibraryCall
 from .device_program.failures import error_for
 from .driver.card import Card
 from .driver.cards import card as card_of
-from .driver.cards import is_simulated
 from .driver.compiler import Kept, Kernel
 from .driver.extraction import Extraction
 from .driver.failures import Calls, Flags
 from .driver.launching import Launcher, Step
 from .driver.memory import Memory
 from .foreign import is_foreign, taken
-from .libraries.finding import libraries
-from .mapping.machine import Machine
-from .mapping.vectors import WIDEST
+from .machines import machine
+from .mapping.nests.vectors import WIDEST
 from .packaged import FORMATS, inputs_at_once, kernel_of, layout_of, slot_of, step_of
 from .source import Launch, Source, print_source
 from .tapes import STEPS, Tapes
@@ -44,16 +42,6 @@ Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
 
 def _is_on_card(x: Any) -> bool:
     return x.__class__ is DeviceArray or is_foreign(x)
-
-
-def machine(card: Card) -> Machine:
-    """The sizes of launches for a card, or for the simulator."""
-    if is_simulated():
-        from .simulator import SIMULATED, add_warps
-
-        add_warps()
-        return SIMULATED
-    return Machine(processors=card.processors, resident=card.resident, libraries=libraries())
 
 
 def compile_for_cuda(
