@@ -11,6 +11,7 @@
     calling         calls of libraries; ``capturing`` mixes them with launches, also in CUDA graphs
     runtime         running the module: arguments, results, failures; ``tapes`` is the memory of
                     loops of unknown length
+    direct          a call as one Python function, written for a program
     machines        the sizes of launches for a card
     driver          CUDA's driver: memory, launches, graphs; or numba's simulator instead, with the
                     missing parts from ``simulator``
