@@ -75,6 +75,7 @@ NUMBERS: dict[str, int] = {
     "CUDA_C_32F": libraries.DATA_TYPES["c64"],
     "CUDA_C_64F": libraries.DATA_TYPES["c128"],
     "CUBLAS_COMPUTE_32F": libraries.COMPUTE_TYPES["f32"],
+    "CUBLAS_COMPUTE_32F_FAST_TF32": libraries.TF32["f32"],
     "CUBLAS_COMPUTE_64F": libraries.COMPUTE_TYPES["f64"],
     "CUBLAS_OP_N": libraries.NO_TRANSPOSE,
     "CUBLAS_OP_T": libraries.TRANSPOSE,
