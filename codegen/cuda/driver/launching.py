@@ -62,6 +62,8 @@ class Launcher:
         self._stream = card.stream
         self._run = entry.launch()
         self.steps = list(steps)
+        #: The function that is named if a launch fails.
+        self._name = "cuLaunchKernel" if self.captures else "cuLaunchCooperativeKernel"
         self._graphs = Graphs(self) if self.captures and len(steps) >= GRAPH else None
 
     @property
@@ -79,7 +81,7 @@ class Launcher:
         code = self._run(self._address)
         if code:
             forks.refuse()
-            self.card.library.check(code, "cuGraphLaunch" if self._work.graph else "cuLaunchKernel")
+            self.card.library.check(code, "cuGraphLaunch" if self._work.graph else self._name)
 
     def fill(self, addresses: Sequence[int]) -> None:
         """Write addresses to the slots without a launch; hold the lock meanwhile."""

@@ -13,22 +13,25 @@ one block would wait for each other (``cooperation``).
 Accumulators are combined in each block, stored, and added up in every block in the same order, so
 that all threads have the same bits: they decide together whether a loop goes on.
 
-Legal where no statement inside of a loop that runs until a condition may fail: such a loop ends
-after a failure, and only the block of the failure would end it.
+Legal where no statement that threads share, inside of a loop that runs until a condition, may fail:
+such a loop ends after a failure, and only the block of the failure would end it.  What every thread
+computes for itself, such as a counter that may overflow, fails in all blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from autojit.codegen.cuda.device_program.failures import failure_words
-from autojit.codegen.cuda.device_program.nodes import Combine, Meeting, Share, When
+from autojit.codegen.cuda.device_program.nodes import Combine, Fail, Meeting, Share, When
 from autojit.codegen.cuda.device_program.numbers import loaded, scalar
-from autojit.codegen.cuda.mapping.nests.structure import Nest, innermost, nests
+from autojit.codegen.cuda.mapping.nests.structure import Nest, innermost, is_pure, nests
+from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Fill, Finish, Loop, Store
 from autojit.codegen.loop_ir.sequences import Repeat
-from autojit.codegen.loop_ir.traversal import bodies_of, walk
+from autojit.codegen.loop_ir.traversal import bodies_of, memory, walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -59,13 +62,46 @@ def _shared(body: list[Any]) -> Iterator[Nest]:
 
 
 def may_end_alone(body: list[Any]) -> bool:
-    """Whether a block may end a loop alone, after a failure in it."""
-    return any(
-        failure_words(x)
-        for s in walk(body)
-        if isinstance(s, Repeat)
-        for x in walk([*s.condition, *s.body])
-    )
+    """Whether a block may end a loop alone, after a failure in it.
+
+    What every thread computes fails in all blocks; what threads share fails in some.
+    """
+    repeats = (s for s in walk(body) if isinstance(s, Repeat))
+    return any(_may_fail_alone([*s.condition, *s.body]) for s in repeats)
+
+
+def _may_fail_alone(body: list[Any]) -> bool:
+    return any(_fails_alone(s) or any(map(_may_fail_alone, bodies_of(s))) for s in body)
+
+
+def _fails_alone(s: Any) -> bool:
+    """Whether a statement may fail in some blocks only."""
+    if isinstance(s, Loop) and s.role != "sequence":
+        return any(map(failure_words, walk(s.body)))
+    return bool(failure_words(s)) and not (is_pure(s) or isinstance(s, Fail))
+
+
+def _in_memory(body: list[Any], local: Sequence[Buffer]) -> list[Any]:
+    """The statements with temporaries in the place of local buffers that threads share: blocks have
+    no other memory in common."""
+    moved = {b: Buffer(b.name, b.dtype, b.size, "temp") for b in local}
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, Buffer):
+            if value not in moved and memory(value) in moved:
+                over = changed(value.over)
+                moved[value] = Buffer(value.name, value.dtype, value.size, "temp", over)
+            return moved.get(value, value)
+        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+            return type(value)(map(changed, value))
+        if type(value) not in EFFECTS:
+            return value
+        old = {f.name: getattr(value, f.name) for f in fields(value)}
+        new = {name: changed(each) for name, each in old.items()}
+        changes = {name: each for name, each in new.items() if each is not old[name]}
+        return replace(value, **changes)
+
+    return [changed(s) for s in body] if moved else body
 
 
 class AllBlocks(Cooperation):
@@ -124,8 +160,7 @@ class Meetings(Launches):
         arrived = Buffer("arrived", "i64", 1, "temp")
         tried = AllBlocks(Var(blocks), Var(machine.threads), arrived, machine)
         tried.body(body)
-        if tried.shared_locals():  # blocks have no memory in common that is local
-            return False
+        body = _in_memory(body, tried.shared_locals())
 
         def write(block: Var, thread: Var) -> list[Any]:
             return AllBlocks(block, thread, arrived, machine).body(body)

@@ -17,11 +17,15 @@ from autojit.codegen.cuda.check import __main__ as check_main
 from autojit.codegen.cuda.check import driver
 from autojit.codegen.cuda.check.__main__ import names
 from autojit.codegen.cuda.check.comparison import difference
+from autojit.codegen.cuda.check.programs import texts
 from autojit.codegen.cuda.check.supervised import Outcome
+from autojit.codegen.cuda.device_program.nodes import DeviceKernel
 from autojit.codegen.cuda.driver.card import Card
 from autojit.codegen.cuda.driver.cards import card
+from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.loop_ir.errors import TargetError
 from tests.codegen.cuda.driver.fake import Fake, installed
+from tests.codegen.cuda.running import mapped
 
 pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
 
@@ -37,12 +41,18 @@ def test_all_parts_run_in_the_simulator(tmp_path: Path) -> None:
     )  # fmt: skip
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [any(line.startswith(name) for line in lines) for name in names()] == [True] * 42
+    assert [any(line.startswith(name) for line in lines) for name in names()] == [True] * 43
     assert re.search(r"^0 failed, .* [1-9]\d* right$", done.stdout, re.M)
     written = page.read_text()
     assert written.startswith("# Results\n\n## On a GPU: numba's simulator\n")
     parts = "**Items**", "**Samples**", "**Beside other libraries**", "| softmax | "
     assert all(part in written for part in parts)
+
+
+def test_the_loop_of_all_blocks_is_one() -> None:
+    (program,) = (made for name, made in texts(300) if name == "loop of all blocks")
+    kernels = mapped(program, Machine()).launches
+    assert any(isinstance(kernel, DeviceKernel) and kernel.meets for kernel in kernels)
 
 
 def test_items_have_their_names_and_the_ceilings_come_first() -> None:

@@ -49,6 +49,15 @@ def jacobi(a: Any, b: Any) -> Any:
     return while_loop(lambda s: np.max(np.abs(s[1])) > 1e-6, step, (b * 0, b))[0]
 
 
+def counted(u: Any, steps: Any) -> Any:
+    """A small carry beside a large one, which one block would keep in shared memory."""
+
+    def step(s: tuple[Any, Any]) -> tuple[Any, Any]:
+        return s[0] + 1, np.sin(s[1].T)
+
+    return while_loop(lambda s: s[0] < steps, step, (0, u))
+
+
 def sums(c: Any, xs: Any) -> Any:
     return scan(lambda c, x: (np.sin(c[::-1]) + x, np.sum(c)), c, xs)
 
@@ -60,6 +69,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a plate": (plate, (RNG.uniform(1, 2, (9, 8)),)),
     "power": (power, (SQUARE, LINE[:40])),
     "Jacobi": (jacobi, (SQUARE, LINE[:40])),
+    "a count": (counted, (SQUARE, 4)),
     "sums": (sums, (LINE, RNG.uniform(1, 2, (4, 60)))),
     "gradient of heat": (grad(lambda u: np.sum(heat(u) ** 2)), (LINE,)),
     "gradient of power": (grad(lambda a, x: power(a, x)[0]), (SQUARE, LINE[:40])),
@@ -88,7 +98,7 @@ def meetings(body: list[Any]) -> Iterator[tuple[list[Any], int]]:
             yield from meetings(inner)
 
 
-@pytest.mark.parametrize("name", ["heat", "power"])
+@pytest.mark.parametrize("name", ["heat", "power", "a count"])
 def test_each_meeting_is_needed(name: str) -> None:
     f, arguments = PROGRAMS[name]
     program = trace(f)(*arguments)
