@@ -3,9 +3,10 @@ before.
 
     python -m tests.codegen.cuda.check_samples [SECONDS]
 
-For a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs in the simulator.  Several processes
-share the samples.  One begins no new sample after SECONDS (400).  A sample that ends its process is
-named, and the others go on.  What is refused is counted; the exit status is 1 if a result is wrong.
+This is for a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs in the simulator. Several
+processes share the samples, and begin no new one after that many seconds (400). A sample that ends
+its process is named, and the others go on. Refused programs are counted; the exit status is 1 if a
+sample fails.
 """
 
 from __future__ import annotations

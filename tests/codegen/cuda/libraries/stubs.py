@@ -54,7 +54,7 @@ class Stubs:
         self.stream = 1
         #: Whether products of float32 are expected in tf32.
         self.expects_tf32 = False
-        #: What is captured on streams now: the driver's.
+        #: The work captured on streams at present; shared with the driver.
         self.capturing: dict[int, list[Any]] = {}
         #: Whether every routine refuses to be captured.
         self.refuses = False
