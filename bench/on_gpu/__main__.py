@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from autojit.codegen.cuda.check.supervised import supervise
@@ -53,7 +54,7 @@ def run(
             notes.append(words)
             outcome = supervise(
                 [*command, "--from"], names, max(0.0, end - time.monotonic()), OF_PROGRAM,
-                lambda line, of=name: print(f"{of}: {line}", file=sys.stderr, flush=True),
+                partial(_progress, name),
             )  # fmt: skip
             failed = [*outcome.failed, *outcome.not_begun]
             if failed:
@@ -67,6 +68,10 @@ def run(
     say("\n" + tables.table(title, rows).markdown())
     is_right = not any(each.cells[1] == "WRONG" for each in rows)
     return is_right and not lost
+
+
+def _progress(name: str, line: str) -> None:
+    print(f"{name}: {line}", file=sys.stderr, flush=True)
 
 
 def _copied() -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy
@@ -174,13 +175,14 @@ class Cupy:
         if device == "cpu":
             import scipy.special
 
-            self._np, self._special, self._cuda = numpy, scipy.special, None
+            self._np: Any = numpy
+            self._special: Any = scipy.special
+            self._cuda: Any = None
             return
-        import cupy
-        import cupyx.scipy.special
-
+        cupy = import_module("cupy")
         cupy.cuda.Device().compute_capability  # noqa: B018  (raises if there is no GPU)
-        self._np, self._special, self._cuda = cupy, cupyx.scipy.special, cupy.cuda
+        self._np, self._special = cupy, import_module("cupyx.scipy.special")
+        self._cuda = cupy.cuda
 
     def about(self) -> str:
         if self._cuda is None:
@@ -196,7 +198,11 @@ class Cupy:
     def bind(self, program: Program, arrays: Sequence[numpy.ndarray]) -> Call:
         if program.argnums:
             raise NotImplementedError("CuPy has no derivatives")
-        named = {"sort": self._np.sort, "maximum": self._np.maximum, "added": self._added}
+        named: dict[str, Any] = {
+            "sort": self._np.sort,
+            "maximum": self._np.maximum,
+            "added": self._added,
+        }
         function = program.make(Namespace(self._np, self._special, named))
         there = [self._np.asarray(a) for a in arrays]
         return lambda: function(*there)

@@ -63,7 +63,7 @@ def timed(library: Library, program: Program, file: Path, *, is_small: bool) -> 
     library.finish(result)
     first = time.perf_counter() - begun
     made = library.arrays(result)
-    found = {f"part{i}": part_of(a) for i, a in enumerate(made)}
+    found: dict[str, Any] = {f"part{i}": part_of(a) for i, a in enumerate(made)}
     nbytes = sum(a.nbytes for a in (*arrays, *made))
     took = seconds(call, library.finish)
     np.savez(file, seconds=took, first=first, nbytes=nbytes, **found)
