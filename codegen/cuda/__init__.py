@@ -11,11 +11,14 @@
     calling         calls of libraries; ``capturing`` mixes them with launches, also in CUDA graphs
     runtime         running the module: arguments, results, failures; ``tapes`` is the memory of
                     loops of unknown length
+    direct          a call as one Python function, written for a program
+    machines        the sizes of launches for a card
     driver          CUDA's driver: memory, launches, graphs; or numba's simulator instead, with the
                     missing parts from ``simulator``
     arrays          arrays on a card; ``dlpack`` exports them, ``foreign`` imports those of others
     stages          the source and its PTX as text, without a GPU
 
-Results do not depend on the order in which threads run, with one exception: scatters of floats add
-atomically, in any order, so their last digits may differ from call to call.
+Results do not depend on the order in which threads run, with one exception: scatters of floats with
+few updates for each element add atomically, in any order, so their last digits may differ from call
+to call.
 """

@@ -45,7 +45,7 @@ class Interleaved:
         self._parts = list(parts)
         self._fixed = list(fixed)
         count = sum(len(p.steps) if isinstance(p, Launcher) else 1 for p in parts)
-        captures = all(isinstance(p, Launcher) or p.captures for p in parts)
+        captures = all(p.captures for p in parts)
         self._graphs = Captured(card, self._parts) if captures and count >= GRAPH else None
 
     def run(self, addresses: Sequence[int]) -> None:

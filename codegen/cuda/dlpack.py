@@ -6,6 +6,7 @@ The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html.
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,17 +40,14 @@ class _Managed(ctypes.Structure):
 
 
 _NAME = b"dltensor"
-_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+#: The same in memory that stays.
+_KEPT_NAME = ctypes.create_string_buffer(_NAME)
 #: A separate handle, because other packages declare other types for the functions of
 #: ``ctypes.pythonapi``.
 _python = ctypes.PyDLL("python", handle=ctypes.pythonapi._handle)
 _new_capsule = _python.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR]
-_is_capsule = _python.PyCapsule_IsValid
-_is_capsule.restype, _is_capsule.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_pointer_in = _python.PyCapsule_GetPointer
-_pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 #: The exported arrays by the address of their structure, until the consumer calls the deleter.
 _exported: dict[int, Any] = {}
@@ -60,11 +58,49 @@ def _delete(address: int) -> None:
     _exported.pop(address, None)
 
 
-@_DESTRUCTOR
-def _collected(capsule: int) -> None:
-    """Release the array of a capsule that nobody consumed; a consumer renames the capsule."""
-    if _is_capsule(capsule, _NAME):
-        _exported.pop(_pointer_in(capsule, _NAME), None)
+#: The destructor of a capsule releases the array if nobody has consumed the capsule, that is,
+#: renamed it.  It is machine code: a consumer that refuses the array may destroy the capsule while
+#: its exception is set, which a function of Python's would lose.
+_COLLECTED = """
+define void @collected(ptr %capsule) {{
+entry:
+  %type = alloca ptr
+  %value = alloca ptr
+  %traceback = alloca ptr
+  %is_valid = inttoptr i64 {PyCapsule_IsValid} to ptr
+  %pointer_in = inttoptr i64 {PyCapsule_GetPointer} to ptr
+  %fetch = inttoptr i64 {PyErr_Fetch} to ptr
+  %restore = inttoptr i64 {PyErr_Restore} to ptr
+  %name = inttoptr i64 {name} to ptr
+  %found = call i32 %is_valid(ptr %capsule, ptr %name)
+  %is_ours = icmp ne i32 %found, 0
+  br i1 %is_ours, label %release, label %end
+release:
+  call void %fetch(ptr %type, ptr %value, ptr %traceback)
+  %tensor = call ptr %pointer_in(ptr %capsule, ptr %name)
+  %place = getelementptr i8, ptr %tensor, i64 {deleter}
+  %delete = load ptr, ptr %place
+  call void %delete(ptr %tensor)
+  %t = load ptr, ptr %type
+  %v = load ptr, ptr %value
+  %b = load ptr, ptr %traceback
+  call void %restore(ptr %t, ptr %v, ptr %b)
+  br label %end
+end:
+  ret void
+}}
+"""
+_CALLED = ("PyCapsule_IsValid", "PyCapsule_GetPointer", "PyErr_Fetch", "PyErr_Restore")
+
+
+@cache
+def _destructor() -> Any:
+    """The compiled destructor; its ``address("collected")`` is that of the function."""
+    from autojit.codegen.cpu.host.engine import Compiled
+
+    functions = {n: ctypes.cast(getattr(_python, n), ctypes.c_void_p).value for n in _CALLED}
+    name = ctypes.cast(_KEPT_NAME, ctypes.c_void_p).value
+    return Compiled([_COLLECTED.format(name=name, deleter=_Managed.deleter.offset, **functions)])
 
 
 def device_of(card: Card) -> tuple[int, int]:
@@ -93,4 +129,5 @@ def exported(x: Any, stream: Any, device: Any, copy: bool | None) -> Any:
     managed.deleter = _delete
     address = ctypes.addressof(managed)
     _exported[address] = managed, shape, x.memory
-    return _new_capsule(address, _NAME, _collected)
+    name = ctypes.cast(_KEPT_NAME, ctypes.c_char_p)
+    return _new_capsule(address, name, _destructor().address("collected"))

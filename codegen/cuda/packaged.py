@@ -14,11 +14,11 @@ from autojit.codegen.loop_ir.sequences import Swap
 from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
 
-from .device_program.nodes import Barrier, Combine, DeviceKernel, Together
+from .device_program.nodes import Barrier, Combine, DeviceKernel, Meeting, Together
 from .driver.compiler import Kernel, Parameter
 from .driver.extraction import Extraction
 from .driver.launching import Step
-from .mapping.vectors import WIDEST
+from .mapping.nests.vectors import WIDEST
 from .source import Launch
 from .tapes import STEPS
 
@@ -72,7 +72,7 @@ def _exchanged(kernel: DeviceKernel) -> set[Buffer]:
     These are all written buffers if the kernel has a barrier, and none otherwise.
     """
     every = list(walk(kernel.body))
-    if not any(isinstance(s, Barrier | Combine | Swap) for s in every):
+    if not any(isinstance(s, Barrier | Combine | Meeting | Swap) for s in every):
         return set()
     return {memory(b) for s in every for b in changed_buffers(s)}
 
@@ -96,7 +96,8 @@ def step_of(launch: Launch, function: int, slots: Mapping[Buffer, int], fitting:
     parameters = []
     for buffer in launch.buffers:
         parameters += [slots[buffer], *([slots[STEPS]] if buffer.kind == "tape" else [])]
-    return Step(function, (blocks, 1, 1), (launch.threads, 1, 1), tuple(parameters))
+    grid, block = (blocks, 1, 1), (launch.threads, 1, 1)
+    return Step(function, grid, block, tuple(parameters), launch.kernel.meets)
 
 
 def numpy_dtype(dtype: str) -> np.dtype:

@@ -23,18 +23,17 @@ from .calling import Calling
 from .capturing import Interleaved
 from .device_program.calls import LibraryCall
 from .device_program.failures import error_for
+from .direct import Call, written
 from .driver.card import Card
 from .driver.cards import card as card_of
-from .driver.cards import is_simulated
 from .driver.compiler import Kept, Kernel
 from .driver.extraction import Extraction
 from .driver.failures import Calls, Flags
 from .driver.launching import Launcher, Step
 from .driver.memory import Memory
 from .foreign import is_foreign, taken
-from .libraries.finding import libraries
-from .mapping.machine import Machine
-from .mapping.vectors import WIDEST
+from .machines import machine
+from .mapping.nests.vectors import WIDEST
 from .packaged import FORMATS, inputs_at_once, kernel_of, layout_of, slot_of, step_of
 from .source import Launch, Source, print_source
 from .tapes import STEPS, Tapes
@@ -44,16 +43,6 @@ Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
 
 def _is_on_card(x: Any) -> bool:
     return x.__class__ is DeviceArray or is_foreign(x)
-
-
-def machine(card: Card) -> Machine:
-    """The sizes of launches for a card, or for the simulator."""
-    if is_simulated():
-        from .simulator import SIMULATED, add_warps
-
-        add_warps()
-        return SIMULATED
-    return Machine(processors=card.processors, resident=card.resident, libraries=libraries())
 
 
 def compile_for_cuda(
@@ -122,7 +111,7 @@ class CudaExecutable:
         returns None if an argument is not exactly of the type that the program was compiled for.
         Its results are on the card if an argument or a bound array is there.
         """
-        return Bound(self, weak, captured, as_tuple=as_tuple, explain=explain).call
+        return Bound(self, weak, captured, as_tuple=as_tuple, explain=explain).direct()
 
     def launcher(
         self, by_value: frozenset[Buffer], slots: dict[Buffer, int], fixed: Any, *, is_aligned: bool
@@ -276,6 +265,16 @@ class Bound:
         return self.code.launcher(by_value, slots, fixed, is_aligned=is_aligned)
 
     # -- calls --------------------------------------------------------------
+
+    def direct(self) -> Callable[..., Any]:
+        """:meth:`call` as a function written for this program."""
+        if self._tapes is not None:  # the call waits, and may launch several times
+            return self.call
+        made = Call(
+            self.card, self._launcher, self._inputs, self._outputs, self._arena, self._offsets,
+            self._flags, self._explain, self._needs_alignment, self._as_tuple,
+        )  # fmt: skip
+        return written(made, self.call)
 
     def call(self, *leaves: Any) -> Any:
         """The results for these arguments; None if their types are not the program's."""

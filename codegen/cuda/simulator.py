@@ -23,6 +23,7 @@ SIMULATED = Machine(
     tile=4,
     row=2,
     few=6,
+    together=False,  # it runs one block after another
     imports="import numpy as np\nfrom numba import cuda\n\n"
     "from autojit.codegen.cuda.simulator import libdevice\n"
     "from autojit.codegen.cuda.simulator import math\n",

@@ -20,9 +20,9 @@ from autojit.codegen.cpu.emit.predictive_commoning import commoning
 from autojit.codegen.cpu.emit.prefix_scans import prefix_scan
 from autojit.codegen.cuda.mapping.kernels import KernelMapper
 from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.mapping.nests.staging import rows_of
+from autojit.codegen.cuda.mapping.nests.structure import Nest, nests
 from autojit.codegen.cuda.mapping.passes import halves
-from autojit.codegen.cuda.mapping.staging import rows_of
-from autojit.codegen.cuda.mapping.structure import Nest, nests
 from autojit.codegen.cuda.mapping.teams import first_reduction
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
@@ -654,11 +654,13 @@ ELSEWHERE = {
     "cuda.mapping.copies": "cuda/mapping/test_copies.py:test_what_is_legal",
     "cuda.mapping.lanes": "cuda/mapping/test_kernels.py:"
     "test_elements_that_meet_are_not_one_threads_own",
+    "cuda.mapping.meetings": "cuda/mapping/test_meetings.py:"
+    "test_loops_that_a_failure_ends_are_one_blocks",
     "cuda.mapping.prefix": "cuda/mapping/test_kernels.py:test_prefixes_are_for_all_blocks",
     "cuda.mapping.products": "cuda/mapping/test_finishing.py:test_what_is_legal",
     "cuda.mapping.scatters": "cuda/mapping/test_scatters.py:test_what_is_stored_is_not_read",
     "cuda.mapping.transposes": "cuda/mapping/test_transposes.py:test_what_is_read_in_tiles",
-    "cuda.mapping.vectors": "cuda/mapping/test_vectors.py:test_results",
+    "cuda.mapping.nests.vectors": "cuda/mapping/test_vectors.py:test_results",
     "loop_passes.rows.inside_bounds": "loop_passes/test_inside_bounds.py:"
     "test_a_place_is_known_where_the_bounds_keep_it_inside",
     "lowering.sheet_cells": "lowering/test_sheets.py:"

@@ -1,4 +1,9 @@
-"""Measurements of the highest rates that the card, and the transfers to it, reach."""
+"""Measurements of the highest rates that the card, and the transfers to it, reach.
+
+    python -m autojit.codegen.cuda.check.ceilings
+
+prints the bandwidth of a copy, in bytes read and written in a second.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from autojit.codegen.cuda.driver.card import Card
+from autojit.codegen.cuda.driver.cards import card as card_of
 from autojit.ir.core.types import Type
 
 from .comparison import seconds, timed
@@ -23,10 +29,15 @@ def _many(card: Card) -> int:
     return 1 << (4 if card.is_host else 27)
 
 
-def _copy(card: Card) -> str:
+def copied(card: Card) -> float:
+    """The bytes that a kernel reads and writes in a second."""
     long = Type(np.dtype("f4"), (_many(card),))
     _, program = program_of("copy", lambda x: [op("add")(x, x)], long)
-    return f"{2 * long.nbytes / timed(program, card) / 1e9:.0f} GB/s read and written"
+    return 2 * long.nbytes / timed(program, card)
+
+
+def _copy(card: Card) -> str:
+    return f"{copied(card) / 1e9:.0f} GB/s read and written"
 
 
 def _transfer(card: Card, way: str) -> str:
@@ -57,10 +68,14 @@ def _graph(card: Card) -> str:
 
 CEILINGS: dict[str, Callable[[Card], str]] = {
     "copy": _copy,
-    "upload": partial(_transfer, way="write"),
-    "download": partial(_transfer, way="read"),
     "product f4": partial(_products, dtype="f4"),
     "product f8": partial(_products, dtype="f8"),
     "launch": _launch,
     "graph": _graph,
+    "upload": partial(_transfer, way="write"),
+    "download": partial(_transfer, way="read"),
 }
+
+
+if __name__ == "__main__":
+    print(copied(card_of()))

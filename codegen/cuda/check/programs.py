@@ -176,6 +176,22 @@ _TEXTS = {
       }},)}}
       return %3
     }}""",
+    "loop of all blocks": """program main(%0: f64[{n},{n}]) {{
+      %1: i64[] = constant {{dtype=i64, shape=(), value=0}}
+      %2: i64[], %3: f64[{n},{n}] = while %1, %0 {{backward=(False,), carries=(2,), """
+    """condition=program f(%0: i64[], %1: f64[{n},{n}]) {{
+        %2: i64[] = constant {{dtype=i64, shape=(), value=50}}
+        %3: bool[] = lt %0, %2
+        return %3
+      }}, constants=0, sweeps=(program f(%0: i64[], %1: f64[{n},{n}]) {{
+        %2: i64[] = constant {{dtype=i64, shape=(), value=1}}
+        %3: i64[] = add %0, %2
+        %4: f64[{n},{n}] = transpose %1 {{axes=(1, 0)}}
+        %5: f64[{n},{n}] = sin %4
+        return %3, %5
+      }},)}}
+      return %3
+    }}""",
 }  # fmt: skip
 
 

@@ -19,6 +19,13 @@ ALTOGETHER, OF_ITEM = 380.0, 90.0
 _MARK = "\x1e"
 _BEGINS, _WELL, _BADLY = "begins", "well", "badly"
 
+#: Shows a line.
+Say = Callable[[str], None]
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)
+
 
 class Item(NamedTuple):
     """A name, and a function that returns a line to print, or raises if something is wrong."""
@@ -36,10 +43,19 @@ def run_items(items: Sequence[Item], is_usable: Callable[[], bool]) -> None:
         except Exception as failure:
             words = (str(failure).strip() or "no words").splitlines()[0]
             line, outcome = f"FAILED: {type(failure).__name__}: {words}", _BADLY
-        print(f"{item.name:<20}{line}", flush=True)
+        print(told(item.name, line), flush=True)
         print(f"{_MARK}{outcome}", flush=True)
         if outcome == _BADLY and not is_usable():
             return
+
+
+def told(name: str, words: str) -> str:
+    """The line that is printed for an item.
+
+    >>> told("graphs", "20 calls")
+    'graphs                  20 calls'
+    """
+    return f"{name:<23} {words}"
 
 
 class Outcome(NamedTuple):
@@ -51,11 +67,12 @@ class Outcome(NamedTuple):
 
 def supervise(
     command: Sequence[str], names: Sequence[str], altogether: float = ALTOGETHER,
-    of_item: float = OF_ITEM,
+    of_item: float = OF_ITEM, say: Say = _print,
 ) -> Outcome:  # fmt: skip
     """Run ``command N``, which runs the items from number N on by :func:`run_items`.
 
-    After an item that ends or hangs the process, go on with a new process.
+    After an item that ends or hangs the process, go on with a new process.  No item begins after
+    ``altogether`` seconds, and one may take ``of_item`` seconds.  ``say`` gets each line.
     """
     end = time.monotonic() + altogether
     found, first = Outcome([], []), 0
@@ -63,7 +80,7 @@ def supervise(
         if time.monotonic() > end:
             found.not_begun.extend(names[first:])
             break
-        first = _Watched([*command, str(first)], names, first, of_item).run(end, found)
+        first = _Watched([*command, str(first)], names, first, of_item, say).run(end, found)
     return found
 
 
@@ -71,11 +88,12 @@ class _Watched:
     """One process that runs items."""
 
     def __init__(
-        self, command: Sequence[str], names: Sequence[str], first: int, of_item: float
+        self, command: Sequence[str], names: Sequence[str], first: int, of_item: float, say: Say
     ) -> None:
         self._names = names
         self._number = first
         self._of_item = of_item
+        self._say = say
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self._hung = False
 
@@ -86,7 +104,7 @@ class _Watched:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if not line.startswith(_MARK):
-                print(line, end="", flush=True)
+                self._say(line.rstrip("\n"))
                 continue
             timer.cancel()
             timer = self._timer()
@@ -114,7 +132,7 @@ class _Watched:
             return
         name = self._names[self._number]
         why = f"no end after {self._of_item:.0f} s" if self._hung else f"its process ended: {code}"
-        print(f"{name:<20}FAILED: {why}", flush=True)
+        self._say(told(name, f"FAILED: {why}"))
         found.failed.append(name)
         self._number += 1
 

@@ -78,6 +78,21 @@ class Barrier:
     width: int
 
 
+@declare(
+    updates=lambda s: (Access(s.arrived, Affine(0), combine="add"),),
+    buffers=lambda s: (s.arrived,),
+    in_turn=lambda s: True,
+)
+@dataclass(slots=True)
+class Meeting:
+    """All blocks of the launch wait for each other; then each thread sees all stores before.
+
+    Blocks count themselves in ``arrived[0]``, an ``i64`` that is 0 before the launch.
+    """
+
+    arrived: Buffer
+
+
 @declare(adds_to=lambda s: s.accumulator)
 @dataclass(slots=True)
 class Combine:
@@ -158,12 +173,19 @@ class DeviceKernel:
         return found if found and found * self.grid == s.step else None
 
     @property
+    def meets(self) -> bool:
+        """Whether blocks wait for each other, and so must all run at the same time."""
+        return any(isinstance(s, Meeting) for s in walk(self.body))
+
+    @property
     def is_elastic(self) -> bool:
         """Whether fewer blocks can do the same work, if each takes more steps.
 
-        This holds if blocks differ only in the first iterations of their shares of loops, and if
-        there is more than one step.
+        This holds if blocks differ only in the first iterations of their shares of loops, do not
+        wait for each other, and if there is more than one step.
         """
+        if self.meets:
+            return False
         several = False
         for s in walk(self.body):
             if not any(self.block in index.variables() for index in indices_of(s)):

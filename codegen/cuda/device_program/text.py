@@ -17,6 +17,7 @@ from .nodes import (
     DeviceProgram,
     Fail,
     Let,
+    Meeting,
     Share,
     Together,
     When,
@@ -51,6 +52,7 @@ def _when(s: When, names: Names, indent: str, lines: list[str]) -> None:
 
 WRITERS.update({
     Barrier: lambda s, n: f"barrier of {s.width} threads",
+    Meeting: lambda s, n: f"all blocks meet, {n.buffer(s.arrived)}",
     Combine: _combine,
     Fail: lambda s, n: f"fail if {n.scalar(s.condition)}: {s.words}",
     Let: lambda s, n: f"{n.var(s.var)} = {n.index(s.value)}",

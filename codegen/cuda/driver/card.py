@@ -29,6 +29,7 @@ from .prototypes import (
     REGISTERS,
     RESIDENT,
     SPILLED,
+    TOGETHER,
 )
 from .uploads import Uploads
 
@@ -84,6 +85,11 @@ class Card:
     def resident(self) -> int:
         """The number of threads that a multiprocessor holds at a time."""
         return self._attribute(RESIDENT)
+
+    @property
+    def runs_together(self) -> bool:
+        """Whether all blocks of a launch can be made to run at the same time."""
+        return bool(self._attribute(TOGETHER))
 
     @property
     def model(self) -> str:
@@ -248,6 +254,9 @@ class Card:
 
     def work(self, count: int, nodes: int) -> Work:
         """The structure for :mod:`.entry`, with ``count`` launches at the address ``nodes``."""
-        names = "cuLaunchKernel", "cuGraphLaunch", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"
+        names = (
+            "cuLaunchKernel", "cuLaunchCooperativeKernel", "cuGraphLaunch", "cuCtxPushCurrent_v2",
+            "cuCtxPopCurrent_v2",
+        )  # fmt: skip
         functions = map(self.library.address, names)
         return Work(*functions, self.context, self.stream, None, count, nodes)

@@ -24,13 +24,14 @@ MOST_GRAPHS = 4
 
 
 class Step(NamedTuple):
-    """One launch: a kernel of a card, its grid and block, and the slot numbers of its
-    parameters."""
+    """One launch: a kernel of a card, its grid and block, the slot numbers of its parameters, and
+    whether all blocks must run at the same time."""
 
     function: int
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     parameters: tuple[int, ...]
+    together: bool = False
 
 
 class Launcher:
@@ -55,12 +56,20 @@ class Launcher:
         for node, step, pointers in zip(self._nodes, steps, self._pointers, strict=False):
             node.function, node.grid, node.block = step.function, step.grid, step.block
             node.parameters = ctypes.addressof(pointers)
+            node.extra = 1 if step.together else None
         self._work = card.work(len(steps), ctypes.addressof(self._nodes))
         self._address = ctypes.addressof(self._work)
         self._stream = card.stream
         self._run = entry.launch()
-        self._graphs = Graphs(self) if len(steps) >= GRAPH else None
         self.steps = list(steps)
+        #: The function that is named if a launch fails.
+        self._name = "cuLaunchKernel" if self.captures else "cuLaunchCooperativeKernel"
+        self._graphs = Graphs(self) if self.captures and len(steps) >= GRAPH else None
+
+    @property
+    def captures(self) -> bool:
+        """Whether the launches may be nodes of a graph."""
+        return not any(step.together for step in self.steps)
 
     def run(self, addresses: Sequence[int]) -> None:
         """Launch everything on the card's stream with these addresses; hold the lock meanwhile."""
@@ -72,7 +81,7 @@ class Launcher:
         code = self._run(self._address)
         if code:
             forks.refuse()
-            self.card.library.check(code, "cuGraphLaunch" if self._work.graph else "cuLaunchKernel")
+            self.card.library.check(code, "cuGraphLaunch" if self._work.graph else self._name)
 
     def fill(self, addresses: Sequence[int]) -> None:
         """Write addresses to the slots without a launch; hold the lock meanwhile."""

@@ -47,6 +47,10 @@ PROTOTYPES: dict[str, tuple[str, ...]] = {
         "CUfunction", "unsigned int", "unsigned int", "unsigned int", "unsigned int",
         "unsigned int", "unsigned int", "unsigned int", "CUstream", "void **", "void **",
     ),
+    "cuLaunchCooperativeKernel": (
+        "CUfunction", "unsigned int", "unsigned int", "unsigned int", "unsigned int",
+        "unsigned int", "unsigned int", "unsigned int", "CUstream", "void **",
+    ),
     "cuGraphCreate": ("CUgraph *", "unsigned int"),
     "cuGraphDestroy": ("CUgraph",),
     "cuGraphAddKernelNode_v2": (
@@ -103,8 +107,9 @@ class KernelNode(ctypes.Structure):
 
 
 #: Attributes of a card: its compute capability, the number of multiprocessors, the threads that
-#: each of them holds, and whether memory can be allocated in the order of a stream.
-MAJOR, MINOR, PROCESSORS, RESIDENT, MEMORY_POOLS = 75, 76, 16, 39, 115
+#: each of them holds, whether memory can be allocated in the order of a stream, and whether the
+#: blocks of a launch can be made to run at the same time.
+MAJOR, MINOR, PROCESSORS, RESIDENT, MEMORY_POOLS, TOGETHER = 75, 76, 16, 39, 115, 95
 #: Attributes of a kernel: the registers per thread, and the bytes per thread that spill to memory.
 REGISTERS, SPILLED = 4, 3
 #: Attribute of a pointer: the number of the card that the memory is on.

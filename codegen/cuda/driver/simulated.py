@@ -24,13 +24,14 @@ from .prototypes import (
     ORDINAL,
     PROCESSORS,
     RESIDENT,
+    TOGETHER,
     KernelNode,
 )
 
 #: The byte that fills new memory: NaN in floats of every width, so that reads before writes show.
 _POISON = 0xFF
 #: The attributes that the card reports: those of an NVIDIA A100.
-_ATTRIBUTES = {MAJOR: 8, MINOR: 0, PROCESSORS: 108, RESIDENT: 2048, MEMORY_POOLS: 1}
+_ATTRIBUTES = {MAJOR: 8, MINOR: 0, PROCESSORS: 108, RESIDENT: 2048, MEMORY_POOLS: 1, TOGETHER: 1}
 
 #: The release that the driver reports: CUDA 12.4.
 _VERSION = 12040

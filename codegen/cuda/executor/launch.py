@@ -21,6 +21,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     DeviceKernel,
     Fail,
     Let,
+    Meeting,
     Share,
     Together,
     When,
@@ -190,6 +191,16 @@ class _Launch(Threads):
         else:
             self.team_epoch[at] += 1
 
+    def meeting(self, s: Meeting, at: Lanes) -> None:
+        """Order everything before with everything after, for all threads of the launch."""
+        if len(at) != self.kernel.lanes:
+            raise LaunchError("some threads of the launch do not come here, and the others wait")
+        arrived = self.arrays[root_of(s.arrived)]
+        if arrived[0] % self.kernel.grid or not 0 <= arrived[0] < 1 << 62:
+            raise LaunchError(f"{arrived[0]} blocks have arrived before the first one")
+        arrived[0] += self.kernel.grid
+        self.shadows.clear()
+
     # -- loops --------------------------------------------------------------------
 
     def share(self, s: Share, at: Lanes) -> None:
@@ -292,6 +303,7 @@ _HANDLERS: dict[type, Callable[[_Launch, Any, Lanes], None]] = {
     Finish: _Launch.finish,
     Combine: _Launch.combine,
     Barrier: _Launch.barrier,
+    Meeting: _Launch.meeting,
     Share: _Launch.share,
     Together: _Launch.together,
     Let: _Launch.let,

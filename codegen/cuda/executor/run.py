@@ -93,7 +93,7 @@ def _run(
             if isinstance(kernel, LibraryCall):
                 (call or computed)(kernel, memory)
                 continue
-            blocks = max(1, AT_A_TIME // kernel.threads)
+            blocks = kernel.grid if kernel.meets else max(1, AT_A_TIME // kernel.threads)
             shadows: dict[int, Any] = {}
             for first in range(0, kernel.grid, blocks):
                 here = np.arange(first, min(first + blocks, kernel.grid))

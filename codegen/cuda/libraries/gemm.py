@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -20,6 +21,7 @@ from .prototypes import (
     MAX_WORKSPACE,
     MIN_ALIGNMENT,
     NO_TRANSPOSE,
+    TF32,
     TRANSA,
     TRANSB,
     TRANSPOSE,
@@ -103,7 +105,8 @@ class Prepared:
 
     def __init__(self, session: Session, gemm: Gemm) -> None:
         self.algorithms = {}
-        compute, scale = COMPUTE_TYPES[gemm.dtype], session.scale(gemm.dtype)
+        types = {**COMPUTE_TYPES, **(TF32 if asks_for_tf32() else {})}
+        compute, scale = types[gemm.dtype], session.scale(gemm.dtype)
         self.product = session.asked("cublasLt", "cublasLtMatmulDescCreate", compute, scale)
         for attribute, matrix in ((TRANSA, gemm.a), (TRANSB, gemm.b)):
             turn = TRANSPOSE if matrix.turned else NO_TRANSPOSE
@@ -158,6 +161,11 @@ class Prepared:
         if not count.value or found.state:
             raise session.failed("cublasLt", "cublasLtMatmulAlgoGetHeuristic", found.state or 15)
         return found
+
+
+def asks_for_tf32() -> bool:
+    """Whether ``AUTOJIT_TF32=1`` is in the environment when a product is first computed."""
+    return os.environ.get("AUTOJIT_TF32") == "1"
 
 
 def alignment(address: int) -> int:

@@ -144,6 +144,8 @@ DATA_TYPES = {"f16": 2, "bf16": 14, "f32": 0, "f64": 1, "c64": 4, "c128": 5}
 #: ``cublasComputeType_t``: float32 is computed in float32, without tf32; float16 and bfloat16 are
 #: accumulated in float32.
 COMPUTE_TYPES = {"f16": 68, "bf16": 68, "f32": 68, "c64": 68, "f64": 70, "c128": 70}
+#: Those if ``AUTOJIT_TF32`` asks for products of float32 with 10 bits of each factor.
+TF32 = {"f32": 77, "c64": 77}
 #: The letter of each dtype in the names of functions.
 LETTERS = {"f32": "S", "f64": "D", "c64": "C", "c128": "Z"}
 #: ``cublasOperation_t``, ``cublasFillMode_t``, ``cublasSideMode_t``, ``cublasDiagType_t``.

@@ -22,6 +22,14 @@ from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Barrier, Combine, Fail, Let, Share, When
 from autojit.codegen.cuda.device_program.numbers import constant_scalar
+from autojit.codegen.cuda.mapping.nests.structure import (
+    Nest,
+    Whole,
+    combines_into,
+    is_pure,
+    live,
+    nests,
+)
 from autojit.codegen.cuda.matrices.expansion import expanded
 from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers, indices_of
 from autojit.codegen.loop_ir.errors import TargetError
@@ -29,11 +37,10 @@ from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Begin, Fill, Finish, Loop, Store
 from autojit.codegen.loop_ir.sequences import Branch, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import memory, walk, with_indices
-from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_ir.values import Accumulator, Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from .structure import Nest, Whole, combines_into, is_pure, live, nests
 from .teams import Team
 
 
@@ -98,7 +105,7 @@ class Cooperation:
 
     def wrote(self, body: list[Any]) -> None:
         """Note that threads of the team have run these statements already."""
-        self.since.add(_touched(body))
+        self.since.add(touched(body))
 
     def body(self, statements: list[Any]) -> list[Any]:
         """The statements that each thread of the team runs."""
@@ -114,24 +121,27 @@ class Cooperation:
         if handler is not None:
             handler(self, s, made)
         elif isinstance(s, Begin) or is_pure(s):
-            self._wait_for(_touched([s]), made)
+            self._wait_for(touched([s]), made)
             made.append(s)
         else:
             self._first(s, made)
 
     def _first(self, s: Any, made: list[Any]) -> None:
         """Add a statement that only the first thread runs."""
-        self._wait_for(_touched([s]), made)
+        self._wait_for(touched([s]), made)
         made.append(When(self.team.lane, 0, 1, [s]))
 
     def _wait_for(self, touched: _Since, made: list[Any], user: Any = None) -> None:
         """Add a barrier if others may have touched this memory; then note the memory."""
-        for buffer in touched.read | touched.written:
-            if buffer.kind == "local":
-                self._users[buffer].add(user)
+        self._note_users(touched, user)
         if self.since.meets(touched):
             self._barrier(made)
         self.since.add(touched)
+
+    def _note_users(self, touched: _Since, user: Any) -> None:
+        for buffer in touched.read | touched.written:
+            if buffer.kind == "local":
+                self._users[buffer].add(user)
 
     def _barrier(self, made: list[Any]) -> None:
         made.append(Barrier(self.team.width))
@@ -141,32 +151,46 @@ class Cooperation:
 
     def _loop(self, s: Loop, made: list[Any]) -> None:
         if s.role == "sequence":
+            self._begin_loop(s.body, made)
             made.append(replace(s, body=self._again(s.body), only=None, lower=None, upper=None))
         elif s.role == "reduce" and combines_into(s.body):
             self._first(_alone(s), made)
         else:
-            self._wait_for(_touched(s.body), made, id(s))
+            self._wait_for(touched(s.body), made, id(s))
             for nest in nests(s):
                 inner = [*live(nest.between, nest.body), *map(_alone, nest.body)]
-                made.append(iterations(nest, self.team.lane, self.team.width, inner))
+                made.append(self.shared(nest, inner))
+
+    def shared(self, nest: Nest, body: list[Any]) -> Share:
+        """The threads' shares of the iterations of a nest."""
+        return iterations(nest, self.team.lane, self.team.width, body)
+
+    def _begin_loop(self, body: list[Any], made: list[Any]) -> None:
+        """Add the barrier that the first step of a loop needs before the loop, not in each step."""
+        if self.since.meets(touched(body)):
+            self._barrier(made)
 
     def _again(self, body: list[Any]) -> list[Any]:
         """The body of a sequential loop, with a barrier at its end if the next step needs one."""
         before = self.since.copy()
         made = self.body(body)
-        if self.since.meets(_touched(body)):
+        if self.since.meets(touched(body)):
             self._barrier(made)
         self.since.add(before)  # the loop may run no step
         return made
 
     def _finish(self, s: Finish, made: list[Any]) -> None:
-        made.append(Combine(s.accumulator, self.team.width, self.team.stride))
-        if self.combining_waits:
-            self.since = _Since()
+        self.combined(s.accumulator, made)
         made.append(s)
 
+    def combined(self, a: Accumulator, made: list[Any]) -> None:
+        """Add statements after which each thread has the result of all accumulators."""
+        made.append(Combine(a, self.team.width, self.team.stride))
+        if self.combining_waits:
+            self.since = _Since()
+
     def _fill(self, s: Fill, made: list[Any]) -> None:
-        self._wait_for(_touched([s]), made)
+        self._wait_for(touched([s]), made)
         n = Var(s.count)
         value = constant_scalar(s.value, s.buffer.dtype)
         store = Store(s.buffer, s.start + affine.of(n), value.result)
@@ -183,27 +207,29 @@ class Cooperation:
         made.append(Branch(s.index, bodies))
 
     def _repeat(self, s: Repeat, made: list[Any]) -> None:
+        self._begin_loop([*s.condition, *s.body], made)
         before = self.since.copy()
         condition = self.body(s.condition)
         body = self.body(s.body)
-        if self.since.meets(_touched([*s.condition, *s.body])):
+        if self.since.meets(touched([*s.condition, *s.body])):
             self._barrier(body)
         self.since.add(before)
-        self.since.add(_touched(s.condition))
+        self.since.add(touched(s.condition))
         made.append(replace(s, condition=condition, body=body))
 
     def _steps(self, s: Steps, made: list[Any]) -> None:
+        self._begin_loop(s.body, made)
         made.append(replace(s, body=self._again(s.body)))
 
     def _swap(self, s: Swap, made: list[Any]) -> None:
-        # Memory written under one name is read under the other.
-        self._wait_for(_touched([s]), made)
-        self._barrier(made)
+        self._note_users(touched([s]), None)
+        if self.since.read or self.since.written:  # under names that now change
+            self._barrier(made)
         made.append(s)
 
     def _everyone(self, s: Any, made: list[Any]) -> None:
         """Add a statement that every thread runs for itself."""
-        self._wait_for(_touched([s]), made)
+        self._wait_for(touched([s]), made)
         made.append(s)
 
     def _let(self, s: Let, made: list[Any]) -> None:
@@ -265,7 +291,7 @@ def require_known(body: list[Any]) -> None:
             )
 
 
-def _touched(body: list[Any]) -> _Since:
+def touched(body: list[Any]) -> _Since:
     """The memory that statements touch, at any depth."""
     found = _Since()
     for s in walk(body):

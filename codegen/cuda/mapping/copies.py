@@ -33,6 +33,7 @@ from autojit.codegen.cuda.device_program.numbers import (
     loaded,
     scalar,
 )
+from autojit.codegen.cuda.mapping.nests.staging import MOST_BYTES
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Finish, Loop, Store
@@ -43,7 +44,6 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.types import dtype_from_name
 
-from .staging import MOST_BYTES
 from .teams import power_below
 
 #: The fewest updates by a block for each place of its copies.  With fewer, clearing and summing the

@@ -13,6 +13,18 @@ from autojit.codegen.cuda.device_program.nodes import (
     Share,
 )
 from autojit.codegen.cuda.device_program.numbers import loaded
+from autojit.codegen.cuda.mapping.nests.staging import bytes_of, in_shared_memory, rows_of
+from autojit.codegen.cuda.mapping.nests.structure import (
+    Nest,
+    Parts,
+    innermost,
+    is_pure,
+    live,
+    made_atomic,
+    nests,
+    parts,
+)
+from autojit.codegen.cuda.mapping.nests.vectors import in_vectors
 from autojit.codegen.loop_ir.nodes import Accumulate, Loop
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Buffer
@@ -22,11 +34,10 @@ from autojit.ir.core.affine import Var
 from .cooperation import Cooperation, alone, iterations, positions
 from .lanes import by_lanes
 from .launches import left_by_block
+from .meetings import Meetings
 from .passes import Passes, halves
 from .prefix import PrefixSums, prefix_of
 from .scatters import Scatters, is_simple
-from .staging import bytes_of, in_shared_memory, rows_of
-from .structure import Nest, Parts, innermost, is_pure, live, made_atomic, nests, parts
 from .teams import (
     block_for,
     first_reduction,
@@ -37,10 +48,9 @@ from .teams import (
     width_of,
 )
 from .transposes import Transposes
-from .vectors import in_vectors
 
 
-class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
+class KernelMapper(Meetings, Passes, PrefixSums, Scatters, Transposes):
     """Maps the work of one kernel of the loop program to threads."""
 
     def launch(self) -> list[DeviceKernel]:
@@ -78,6 +88,8 @@ class KernelMapper(Passes, PrefixSums, Scatters, Transposes):
         length = self._inside(body)
         if length < self.machine.row:
             self.add(name, "One thread does everything.", 1, 1, lambda block, thread: body)
+            return
+        if self.all_blocks(name, body):
             return
         width = block_for(length, self.machine)
         of_block: set[Buffer] = set()

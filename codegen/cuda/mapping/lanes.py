@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from autojit.codegen.cuda.mapping.nests.structure import is_pure
 from autojit.codegen.loop_ir.effects import EFFECTS, Access, accesses, changes
 from autojit.codegen.loop_ir.nodes import Fill, Loop
 from autojit.codegen.loop_ir.sequences import Swap
@@ -27,7 +28,6 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .cooperation import alone
-from .structure import is_pure
 
 
 def by_lanes(body: list[Any]) -> tuple[Var, list[Any]] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Combine, DeviceKernel, Share, When
 from autojit.codegen.cuda.device_program.numbers import constant_scalar, scalar
+from autojit.codegen.cuda.mapping.nests.staging import MOST_BYTES
 from autojit.codegen.loop_ir.nodes import Fill, Finish, Store
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_named, memory, walk
@@ -16,7 +17,6 @@ from autojit.ir.core.affine import Affine, Var
 
 from .copies import with_copies
 from .machine import Machine
-from .staging import MOST_BYTES
 
 
 class Launches:

@@ -37,6 +37,9 @@ class Machine:
     Nvidia GPUs", 2020).  In this time, a block of 256 threads can wait for memory eight times
     (about 500 cycles each, Jia et al., "Dissecting the NVIDIA Volta GPU Architecture", 2018).
 
+    ``together`` says whether all blocks of a launch can be made to run at the same time, so that
+    they may wait for each other.
+
     ``libraries`` has the installed NVIDIA libraries, by the names of ``libraries/prototypes.py``.
     """
 
@@ -48,6 +51,7 @@ class Machine:
     shared: int = 48 << 10
     row: int = 8
     few: int = 2048
+    together: bool = True
     imports: str = _IMPORTS
     libraries: Container[str] = frozenset()
 

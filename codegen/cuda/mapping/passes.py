@@ -26,6 +26,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     When,
 )
 from autojit.codegen.cuda.device_program.numbers import loaded, scalar
+from autojit.codegen.cuda.mapping.nests.structure import Nest, Parts, live, nests
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Finish, Load, Loop, Store
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of
@@ -35,7 +36,6 @@ from autojit.ir.core.affine import Affine, Var
 
 from .cooperation import Cooperation, alone, iterations, positions
 from .launches import Launches, left_by_block
-from .structure import Nest, Parts, live, nests
 from .teams import (
     Reduced,
     block_for,

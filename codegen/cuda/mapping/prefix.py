@@ -26,6 +26,7 @@ from autojit.codegen.cuda.device_program.numbers import (
     constant_scalar,
     loaded,
 )
+from autojit.codegen.cuda.mapping.nests.structure import is_pure, live
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Compute, Load, Loop, Store
 from autojit.codegen.loop_ir.traversal import memory, used
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
@@ -34,7 +35,6 @@ from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.types import dtype_from_name
 
 from .launches import Launches, left_by_block
-from .structure import is_pure, live
 from .teams import LEAST_OF_THREAD
 
 _WORDS = ("add", "mul", "maximum", "minimum")

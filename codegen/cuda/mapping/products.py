@@ -28,6 +28,8 @@ from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Barrier, DeviceKernel, Let, When
 from autojit.codegen.cuda.device_program.numbers import computed, loaded, within
+from autojit.codegen.cuda.mapping.nests.structure import Nest, Whole, is_pure, nests, parts
+from autojit.codegen.cuda.mapping.nests.vectors import MOST_FUNCTIONS, MOST_SCALARS
 from autojit.codegen.cuda.matrices.products import PARTS, ProductSum, element, place_in
 from autojit.codegen.loop_ir.cost import is_function
 from autojit.codegen.loop_ir.matrices import MatrixProduct
@@ -40,8 +42,6 @@ from autojit.ir.core.affine import Affine, Var
 
 from .cooperation import positions
 from .machine import Machine
-from .structure import Nest, Whole, is_pure, nests, parts
-from .vectors import MOST_FUNCTIONS, MOST_SCALARS
 
 
 class Finishing:

@@ -43,6 +43,7 @@ from autojit.codegen.cuda.device_program.numbers import (
     loaded,
     scalar,
 )
+from autojit.codegen.cuda.mapping.nests.structure import COMBINING, Nest, Parts, is_pure, live
 from autojit.codegen.loop_ir.effects import accesses, changed_buffers
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -63,7 +64,6 @@ from autojit.ir.core.affine import Affine, Var
 
 from .cooperation import iterations
 from .launches import Launches
-from .structure import COMBINING, Nest, Parts, is_pure, live
 
 #: The fewest updates per element for split sums.  These go to memory that is cleared before and
 #: added to the result afterwards: three passes over the result, and two over the updates instead of

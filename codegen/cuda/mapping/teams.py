@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from autojit.codegen.cuda.mapping.nests.structure import (
+    COMBINING,
+    Nest,
+    combines_into,
+    is_pure,
+    nests,
+)
 from autojit.codegen.loop_ir.effects import EFFECTS, accesses
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Fill, Finish, Load, Loop, Store
 from autojit.codegen.loop_ir.sequences import Branch
@@ -13,7 +20,6 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .machine import Machine
-from .structure import COMBINING, Nest, combines_into, is_pure, nests
 
 #: The longest row for a single warp, whose threads then have 32 elements each.
 LONGEST_OF_WARP = 1024

@@ -20,6 +20,7 @@ from math import prod
 from typing import Any
 
 from autojit.codegen.cuda.device_program.nodes import Barrier, Let, When
+from autojit.codegen.cuda.mapping.nests.structure import Nest, Parts, is_pure, live
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.effects import changed_buffers
 from autojit.codegen.loop_ir.nodes import Load, Loop, Store
@@ -30,7 +31,6 @@ from autojit.ir.core.affine import Affine, Var
 
 from .cooperation import positions
 from .launches import Launches
-from .structure import Nest, Parts, is_pure, live
 
 
 class Transposes(Launches):

@@ -12,6 +12,9 @@ and writes every element once, and neighbouring threads access neighbours.
 
 Rows are padded, so that all tiles are equally long, with values that come after all others: NaN,
 or the largest integer.  Equal elements keep their order, so the padding stays at the end.
+
+The lengths of runs are numbers in memory, which the first launch writes.  So all passes are one
+kernel: compiling it takes seconds.
 """
 
 from __future__ import annotations
@@ -74,11 +77,12 @@ def stages(s: Factorization, near: int) -> list[Stage]:
     if merges:
         places = whole.workspace(result.buffer.dtype, 1, n) if s.name == "argsort" else None
         runs.append(Run(whole.workspace(dtype, 1, n), places))
+    lengths = [Array(Buffer("length", "i64", 1, "temp"), Affine(0), (1,), 1) for _ in range(merges)]
     sorting = _Stages(n, tile, near, batch, s.name == "argsort")
-    made = [sorting.tiles(x, _target(runs, merges))]
-    for k in range(merges):
+    made = [sorting.tiles(x, _target(runs, merges), number, lengths)]
+    for k, length in enumerate(lengths):
         left = merges - k
-        made.append(sorting.merge(runs[left % 2], _target(runs, left - 1), tile << k))
+        made.append(sorting.merge(runs[left % 2], _target(runs, left - 1), length))
     return made
 
 
@@ -109,9 +113,13 @@ class _Stages:
 
     # -- tiles ------------------------------------------------------------------------------
 
-    def tiles(self, x: Array, target: Run) -> Stage:
-        """Sort each tile separately."""
+    def tiles(self, x: Array, target: Run, row: Affine, lengths: Sequence[Array]) -> Stage:
+        """Sort each tile of a row separately; one block also stores the lengths of runs."""
         code, tile = self._begin()
+        if lengths:
+            with code.when(code.within(row * tile.extent + affine.of(tile), 0, 1)):
+                for k, length in enumerate(lengths):
+                    code.store(length, (0,), (code.constant(self.tile << k, "i64"),))
         first, passes = affine.of(tile) * self.tile, passes_of(self.tile)
         rooms = [self._room(code, x.buffer.dtype) for _ in range(2)]
         source = rooms[(passes + 1) % 2].keys
@@ -135,11 +143,11 @@ class _Stages:
 
     # -- merges -----------------------------------------------------------------------------
 
-    def merge(self, source: Run, target: Run, width: int) -> Stage:
-        """Merge pairs of runs of ``width`` elements."""
+    def merge(self, source: Run, target: Run, length: Array) -> Stage:
+        """Merge pairs of runs, whose length is ``length[0]``, a power of two."""
         code, tile = self._begin()
         return Stage(
-            [*self.batch, tile], _Merge(self, code, source, width, tile).written(target),
+            [*self.batch, tile], _Merge(self, code, source, length, tile).written(target),
             code.in_block,
         )  # fmt: skip
 
@@ -147,12 +155,17 @@ class _Stages:
 class _Merge:
     """Writes one merge; places are counted within the merged run."""
 
-    def __init__(self, stages: _Stages, code: Code, source: Run, width: int, tile: Var) -> None:
+    def __init__(self, stages: _Stages, code: Code, source: Run, length: Array, tile: Var) -> None:
         self.stages, self.code, self.source = stages, code, source
-        self.n, self.tile, self.width = stages.n, stages.tile, width
-        pair, here = affine.divide(affine.of(tile), 2 * width // self.tile, {})
+        self.n, self.tile = stages.n, stages.tile
+        self.place = affine.of(tile) * self.tile
+        #: The length of a run, and of a pair.
+        (self.width,) = code.load(length, 0)
+        self.both = code.compute("add", self.width, self.width)
         #: The begin of the pair of runs, and that of the tile within it.
-        self.begin, self.start = pair * (2 * width), here * self.tile
+        place, last = code.number(self.place), code.constant(1, "i64")
+        self.start = code.compute("and", place, code.compute("sub", self.both, last))
+        self.begin = code.compute("sub", place, self.start)
 
     def written(self, target: Run) -> list[Any]:
         code, keys = self.code, self.source.keys
@@ -161,7 +174,7 @@ class _Merge:
         read, made = (self.stages._room(code, dtype) for _ in range(2))
         bounds = code.room("i64", 1, 2)
         assert bounds is not None
-        total = self._length(0, 2 * self.width)
+        total = self._length(None, self.both)
         with code.loop(2) as k:
             code.store(bounds, (k,), (self._of_first(keys, self._end(k, total)),))
         (low,), (high,) = code.load(bounds, 0), code.load(bounds, 1)
@@ -171,39 +184,40 @@ class _Merge:
         self._read(read, low, count, both)
         self._ranked(read, made, count, both)
         with code.loop(self.tile) as q, code.when(code.compare("lt", code.number(q), both)):
-            at = self.begin + self.start + q
-            self._put(made, q, target, at)
+            self._put(made, q, target, self.place + q)
         return code.body
 
-    def _length(self, first: int, most: int) -> Scalar:
-        """The number of elements from place ``first`` to the row's end, at most ``most``."""
+    def _length(self, first: Scalar | None, most: Scalar) -> Scalar:
+        """The number of elements from place ``first`` of the pair (None: 0) to the row's end, at
+        most ``most``."""
         code = self.code
-        left = code.number(self.begin * -1 + (self.n - first))
-        zero, limit = code.constant(0, "i64"), code.constant(most, "i64")
-        return code.compute("minimum", code.compute("maximum", left, zero), limit)
+        left = code.compute("sub", code.constant(self.n, "i64"), self.begin)
+        left = left if first is None else code.compute("sub", left, first)
+        zero = code.constant(0, "i64")
+        return code.compute("minimum", code.compute("maximum", left, zero), most)
 
     def _end(self, k: Affine, total: Scalar) -> Scalar:
         """The place where the tile begins (``k`` = 0) or ends (1)."""
-        return self.code.compute("minimum", self.code.number(self.start + k * self.tile), total)
+        end = self.code.compute("add", self.start, self.code.number(k * self.tile))
+        return self.code.compute("minimum", end, total)
 
     def _of_first(self, keys: Array, d: Scalar) -> Scalar:
         """The number of elements of the first run among the first ``d`` merged ones."""
         code = self.code
-        first, second = self._length(0, self.width), self._length(self.width, self.width)
+        first, second = self._length(None, self.width), self._length(self.width, self.width)
         zero = code.constant(0, "i64")
         low = code.compute("maximum", zero, code.compute("sub", d, second))
         high = code.compute("minimum", d, first)
 
         def is_before(middle: Scalar) -> Scalar:
             """Whether element ``middle`` of the first run is among them."""
-            start = code.number(self.begin)
-            mine = code.load_row(keys, code.compute("add", start, middle), self.n)
+            mine = code.load_row(keys, code.compute("add", self.begin, middle), self.n)
             last = code.compute("sub", d, code.constant(1, "i64"))
             there = code.compute("sub", last, middle)
-            there = code.compute("add", there, code.number(self.begin + self.width))
+            there = code.compute("add", there, code.compute("add", self.begin, self.width))
             return code.compute("not", before(code, code.load_row(keys, there, self.n), mine))
 
-        return _bisected(code, low, high, self.width, is_before)
+        return _bisected(code, low, high, self.n, is_before)
 
     def _read(self, read: Run, low: Scalar, count: Scalar, both: Scalar) -> None:
         """Read both parts of the tile to shared memory, one after the other."""
@@ -212,9 +226,9 @@ class _Merge:
             place = code.number(q)
             with code.when(code.compare("lt", place, both)):
                 is_first = code.compare("lt", place, count)
-                one = code.compute("add", code.number(self.begin + q), low)
+                one = code.compute("add", code.compute("add", self.begin, place), low)
                 # The second part begins at start - low of its run, and is put after count others.
-                other = code.number(self.begin + self.width + self.start + q)
+                other = code.compute("add", code.number(self.place + q), self.width)
                 other = code.compute("sub", other, code.compute("add", low, count))
                 row = code.compute("select", is_first, one, other)
                 for here, there in zip(read, self.source, strict=True):

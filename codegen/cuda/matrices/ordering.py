@@ -65,12 +65,31 @@ def ordered(
     If it has places, the last pass writes its keys only if ``keeps_keys``.
     """
     _ranks(code, x, runs[passes % len(runs)], n)
+    if keeps_keys and passes > 3:
+        _merged(code, runs, n, passes)
+        return
     for number in range(passes):
         left = passes - number  # the last pass writes the first run
         source, target = runs[left % 2], runs[(left - 1) % 2]
         if left == 1 and target.places is not None and not keeps_keys:
             target = Run(None, target.places)
         _merge(code, source, target, n, RUN << number)
+
+
+def _merged(code: Code, runs: list[Run], n: int, passes: int) -> None:
+    """All merges into the first run.
+
+    Two of them are one step of a loop: compiling each alone would take seconds.
+    """
+    first = passes % 2
+    if first:
+        _merge(code, runs[1], runs[0], n, RUN)
+    with code.loop(passes // 2, "sequence") as step:
+        width = code.constant(RUN << first, "i64")
+        width = code.compute("shift_left", width, code.number(step * 2))
+        twice = code.compute("add", width, width)
+        _merge(code, runs[0], runs[1], n, (width, n))
+        _merge(code, runs[1], runs[0], n, (twice, n))
 
 
 def before(code: Code, x: Number, y: Number) -> Scalar:
@@ -113,27 +132,28 @@ def _ranks(code: Code, x: Array, target: Run, n: int) -> None:
         _put(code, target, rank, n, mine, number)
 
 
-def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
-    """Merge pairs of runs of ``width`` elements."""
+def _merge(
+    code: Code, source: Run, target: Run, n: int, width: int | tuple[Scalar, int]
+) -> None:  # fmt: skip
+    """Merge pairs of runs of ``width`` elements, a power of two: a number, or a scalar and its
+    bound."""
     keys = source.keys
     assert keys is not None
+    length, most = (None, width) if isinstance(width, int) else width
     with code.loop(n) as i:
-        pair, at = affine.divide(i, 2 * width, {})
-        side, own = affine.divide(at, width, {})
+        run = code.constant(width, "i64") if length is None else length
+        begin, is_right = _other_run(code, code.number(i), run)
         mine = code.load(keys, i)
         place = None if source.places is None else code.load(source.places, i)[0]
-        is_right = code.compute("convert", code.number(side), dtype="bool")
-        # The other run begins at 2 * width * pair + width * (1 - side), and may be shorter.
-        begin = code.number(pair * (2 * width) + side * -width + width)
-        zero, most = code.constant(0, "i64"), code.constant(width, "i64")
+        zero = code.constant(0, "i64")
         left = code.compute("sub", code.constant(n, "i64"), begin)
-        count = code.compute("minimum", code.compute("maximum", left, zero), most)
+        count = code.compute("minimum", code.compute("maximum", left, zero), run)
         low = Buffer("low", "i64", 1, "local")
         high = Buffer("high", "i64", 1, "local")
         bounds = [Array(b, Affine(0), (1,), 1) for b in (low, high)]
         code.store(bounds[0], (0,), (zero,))
         code.store(bounds[1], (0,), (count,))
-        with code.loop(width.bit_length(), "sequence"):
+        with code.loop(most.bit_length(), "sequence"):
             (a,), (b,) = code.load(bounds[0], 0), code.load(bounds[1], 0)
             two, one = code.constant(2, "i64"), code.constant(1, "i64")
             middle = code.compute("floor_divide", code.compute("add", a, b), two)
@@ -147,5 +167,17 @@ def _merge(code: Code, source: Run, target: Run, n: int, width: int) -> None:
                 code.store(bounds[0], (0,), (code.compute("select", first, after, a),))
                 code.store(bounds[1], (0,), (code.compute("select", first, b, middle),))
         (found,) = code.load(bounds[0], 0)
-        here = code.number(pair * (2 * width) + own)
-        _put(code, target, code.compute("add", here, found), n, mine, place)
+        # The place within the own run, from the begin of the pair on.
+        own = code.compute("sub", code.number(i), code.compute("select", is_right, run, zero))
+        _put(code, target, code.compute("add", own, found), n, mine, place)
+
+
+def _other_run(code: Code, i: Scalar, width: Scalar) -> tuple[Scalar, Scalar]:
+    """The begin of the run that the run of element i is merged with, and whether i's is the right
+    one."""
+    zero, one = code.constant(0, "i64"), code.constant(1, "i64")
+    is_right = code.compare("ne", code.compute("and", i, width), zero)
+    both = code.compute("sub", code.compute("add", width, width), one)
+    pair = code.compute("sub", i, code.compute("and", i, both))
+    other = code.compute("select", is_right, zero, width)
+    return code.compute("add", pair, other), is_right

@@ -236,6 +236,25 @@ def $name(value):
 """
 
 
+#: The first thread of each block counts its block, and waits until all are counted.  Its fences
+#: order all stores of its block before those loads of others that come later, as in NVIDIA's
+#: cooperative groups: the barriers order it with the other threads of the block (PTX ISA, "Memory
+#: Consistency Model", causality order).
+_MEETING = """
+def $name(arrived):
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        blocks = np.int64(cuda.gridDim.x)
+        before = cuda.atomic.add(arrived, 0, np.int64(1))
+        last = (before // blocks + np.int64(1)) * blocks
+        while cuda.atomic.add(arrived, 0, np.int64(0)) < last:
+            pass
+        cuda.threadfence()
+    cuda.syncthreads()
+"""
+
+
 _WIDENED = """
 def $name(x):
     return libdevice.int_as_float(np.int32(np.int64(x) << 16))
@@ -342,6 +361,10 @@ class Helpers:
             "size": width * stride,
         }  # fmt: skip
         return self._define(f"columns_{word}_{dtype}_{width}x{stride}", _COLUMNS, fields)
+
+    def meeting(self) -> str:
+        """The function in which all blocks of a launch wait for each other."""
+        return self._define("meeting", _MEETING, {})
 
     def bounded(self, place: int) -> str:
         """The function that checks a computed index."""

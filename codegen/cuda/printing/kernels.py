@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from autojit.codegen.cuda.device_program.nodes import DeviceKernel, Share
+from autojit.codegen.cuda.device_program.nodes import DeviceKernel, Let, Share
 from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Buffer
+from autojit.ir.core.affine import Affine
 
 from .helpers import numpy_type
 from .statements import Statements
@@ -25,9 +26,23 @@ def is_small(kernel: DeviceKernel) -> bool:
     end."""
     if any(b.size >= _SMALL for b in [*kernel.buffers, *kernel.locals, *kernel.shared]):
         return False
-    ends = [s.stop + s.step for s in walk(kernel.body) if isinstance(s, Share)]
-    ends += [s.stop + 1 for s in walk(kernel.body) if isinstance(s, Loop)]
-    return max([kernel.lanes, *ends]) < _SMALL
+    return max([kernel.lanes, *_ends(kernel)]) < _SMALL
+
+
+def _ends(kernel: DeviceKernel) -> Iterator[int]:
+    """The greatest values of variables.
+
+    The last block may count beyond the end of an array, where a test keeps it from the elements.
+    """
+    bounds = {kernel.block: (0, kernel.grid - 1), kernel.thread: (0, kernel.threads - 1)}
+    for s in walk(kernel.body):
+        if isinstance(s, Share | Loop):
+            start = Affine(s.start) if isinstance(s, Loop) else s.first
+            bounds[s.var] = start.range(bounds)[0], s.stop - 1
+            yield s.stop + (1 if isinstance(s, Loop) else s.step)
+        elif isinstance(s, Let):
+            bounds[s.var] = s.value.range(bounds)
+            yield bounds[s.var][1]
 
 
 def function_text(

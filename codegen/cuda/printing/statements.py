@@ -23,6 +23,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     Combine,
     Fail,
     Let,
+    Meeting,
     Share,
     Together,
     When,
@@ -308,6 +309,9 @@ class Statements(Lines):
         elif s.width > 1:
             self.line(f"cuda.syncwarp({self.words.helpers.mask(s.width)}())")
 
+    def meeting(self, s: Meeting) -> None:
+        self.line(f"{self.words.helpers.meeting()}({self.buffer(s.arrived)})")
+
     def combine(self, s: Combine) -> None:
         """Combine the accumulators of a team's threads; each of them gets the result."""
         a = s.accumulator
@@ -347,6 +351,7 @@ _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Steps: Statements.steps,
     Branch: Statements.branch,
     Barrier: Statements.barrier,
+    Meeting: Statements.meeting,
     Combine: Statements.combine,
     Release: Statements.nothing,
     Keep: Statements.keep,

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from autojit import device_get, device_put, grad, jit
+from autojit.codegen.cuda import dlpack
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.codegen.cuda.driver.cards import card
 from autojit.errors import MixedDevicesError, UnsupportedTargetError
@@ -276,6 +277,18 @@ def test_ours_describe_themselves(fake: Fake) -> None:
     for stream in (None, 1, -1):
         x.__dlpack__(stream=stream)
     assert not fake.order
+
+
+def test_a_consumer_that_refuses_an_array_says_why(fake: Fake) -> None:
+    """It destroys the capsule while its exception is set."""
+    x, held = device_put(X), len(dlpack._exported)
+    with pytest.raises((RuntimeError, BufferError), match=r"[Dd]evice"):
+        np.from_dlpack(x)
+    assert len(dlpack._exported) == held
+    capsule = x.__dlpack__()
+    assert len(dlpack._exported) == held + 1
+    del capsule
+    assert len(dlpack._exported) == held
 
 
 def test_launches_go_to_the_stream_that_is_asked_for(fake: Fake) -> None:

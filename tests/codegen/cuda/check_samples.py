@@ -3,30 +3,43 @@ before.
 
     python -m tests.codegen.cuda.check_samples [SECONDS]
 
-This is for a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs in the simulator. It begins
-no new sample after that many seconds (400). Refused programs are counted; the exit status is 1 if a
-result is wrong.
+This is for a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs in the simulator. Several
+processes share the samples, and begin no new one after that many seconds (400). A sample that ends
+its process is named, and the others go on. Refused programs are counted; the exit status is 1 if a
+sample fails.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import autojit
 from autojit.codegen.cuda.arrays import to_host, uploaded
+from autojit.codegen.cuda.check.__main__ import is_usable
 from autojit.codegen.cuda.check.comparison import difference, poison
+from autojit.codegen.cuda.check.supervised import Item, Outcome, run_items, supervise
 from autojit.codegen.cuda.driver.cards import card as card_of
+from autojit.codegen.cuda.driver.library import DriverError
 from autojit.codegen.cuda.runtime import compile_for_cuda
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.program import Program
 from autojit.ir.tools.interpreter import interpret
 from tests.samples import SAMPLES, Sample
+
+#: The most processes; each has its own context on the card.
+PROCESSES = 8
+#: The seconds of a sample; kernels are compiled within them.
+OF_SAMPLE = 60.0
+_OUTCOMES = re.compile(r" ((?:(?:right|refused) ?)+)$")
 
 
 def programs(sample: Sample) -> list[tuple[str, Callable[[], Program], list[Any]]]:
@@ -54,6 +67,8 @@ def outcome(make: Callable[[], Program], arguments: list[Any]) -> str:
         program = make()
         card = card_of()
         code = compile_for_cuda(program)
+    except DriverError:
+        raise
     except (TargetError, autojit.errors.AutojitError, NotImplementedError):
         return "refused"
     inputs = [np.asarray(a, t.dtype) for a, t in
@@ -71,21 +86,52 @@ def outcome(make: Callable[[], Program], arguments: list[Any]) -> str:
     return "right"
 
 
-def main(limit: float, samples: list[Sample] = SAMPLES) -> int:
-    """Print the mistakes and the number of each outcome; return the exit status."""
-    begun, counts = time.perf_counter(), Counter[str]()
-    for sample in samples:
-        if time.perf_counter() - begun > limit:
-            counts["not begun"] += 1
-            continue
-        for name, make, arguments in programs(sample):
-            found = outcome(make, arguments)
-            counts[found.split()[0]] += 1
-            if found.startswith("WRONG"):
-                print(f"{name}: {found}", flush=True)
+def told(sample: Sample) -> str:
+    """The outcomes of a sample's programs; raises AssertionError if one is wrong."""
+    found = {name: outcome(make, arguments) for name, make, arguments in programs(sample)}
+    for name, words in found.items():
+        if words.startswith("WRONG"):
+            raise AssertionError(f"{name}: {words}")
+    return " ".join(found.values())
+
+
+def supervised(share: int, of: int, seconds: float, say: Callable[[str], None]) -> Outcome:
+    """Run every ``of``-th sample from number ``share`` on in another process."""
+    module = "tests.codegen.cuda.check_samples"
+    command = [sys.executable, "-m", module, "--share", str(share), str(of), "--from"]
+    names = [s.name for s in SAMPLES[share::of]]
+    return supervise(command, names, seconds, OF_SAMPLE, say)
+
+
+def main(seconds: float, processes: int) -> int:
+    """Print what is wrong, and how many of each outcome there are; the exit status."""
+    counts = Counter[str]()
+
+    def say(line: str) -> None:
+        found = _OUTCOMES.search(line)
+        if found is None:
+            print(line, flush=True)
+        else:
+            counts.update(found[1].split())
+
+    with ThreadPoolExecutor(processes) as pool:
+        shares = partial(supervised, of=processes, seconds=seconds, say=say)
+        outcomes = list(pool.map(shares, range(processes)))
+    counts["failed"] = sum(len(o.failed) for o in outcomes)
+    counts["not begun"] = sum(len(o.not_begun) for o in outcomes)
     print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
-    return 1 if counts["WRONG"] else 0
+    return 1 if counts["failed"] else 0
+
+
+def run(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["--share"]:
+        share, of, first = int(arguments[1]), int(arguments[2]), int(arguments[4])
+        every = [Item(s.name, partial(told, s)) for s in SAMPLES[share::of]]
+        run_items(every[first:], lambda: is_usable(card_of()))
+        return 0
+    seconds = float(arguments[0]) if arguments else 400.0
+    return main(seconds, min(PROCESSES, os.cpu_count() or 1))
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 400.0))
+    sys.exit(run(sys.argv[1:]))

@@ -45,6 +45,10 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
         "CUfunction", "unsigned int", "unsigned int", "unsigned int", "unsigned int",
         "unsigned int", "unsigned int", "unsigned int", "CUstream", "void **", "void **",
     ),
+    "cuLaunchCooperativeKernel": (
+        "CUfunction", "unsigned int", "unsigned int", "unsigned int", "unsigned int",
+        "unsigned int", "unsigned int", "unsigned int", "CUstream", "void **",
+    ),
     "cuGraphCreate": ("CUgraph *", "unsigned int"),
     "cuGraphDestroy": ("CUgraph",),
     "cuGraphAddKernelNode_v2": (
@@ -259,6 +263,7 @@ ENUMERATORS = {
     "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": 76,
     "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": 16,
     "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR": 39,
+    "CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH": 95,
     "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED": 115,
     "CU_FUNC_ATTRIBUTE_NUM_REGS": 4,
     "CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES": 3,
@@ -280,6 +285,7 @@ ENUMERATORS = {
     "CUDA_C_32F": 4,
     "CUDA_C_64F": 5,
     "CUBLAS_COMPUTE_32F": 68,
+    "CUBLAS_COMPUTE_32F_FAST_TF32": 77,
     "CUBLAS_COMPUTE_64F": 70,
     "CUBLAS_OP_N": 0,
     "CUBLAS_OP_T": 1,

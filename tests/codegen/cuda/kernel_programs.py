@@ -46,6 +46,18 @@ def turned(x: Any) -> Any:
     return fori_loop(0, 9, lambda i, c: np.sin(c[::-1]), x)[0]
 
 
+def heat(u: Any) -> Any:
+    return fori_loop(0, 9, lambda i, u: u + 0.1 * (np.roll(u, 1) - 2 * u + np.roll(u, -1)), u)
+
+
+def power(a: Any, x: Any) -> Any:
+    def step(i: Any, x: Any) -> Any:
+        y = a @ x
+        return y / np.sqrt(np.sum(y * y))
+
+    return fori_loop(0, 5, step, x)
+
+
 def chosen(x: Any) -> Any:
     return cond(np.sum(x) > 3, lambda: np.sin(x), lambda: np.cumsum(x))
 
@@ -92,6 +104,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "steps": (grad(turned), [(6,)], [(500,)]),
     "steps of one": (lambda x: fori_loop(0, 9, lambda i, c: np.sin(c), x[0]), [(3,)], [(9,)]),
     "steps of each": (lambda x: vmap(steps)(x), [(12, 3)], [(10**4, 3)]),
+    "steps of all": (heat, [(60,)], [(10**6,)]),
+    "products in steps": (power, [(9, 9), (9,)], [(1000, 1000), (1000,)]),
     "sums so far": (lambda x: np.cumsum(x * (1 + 2j)), [(40,)], [(10**7,)]),
     "branches": (chosen, [(6,)], [(1000,)]),
     "factors": (np.linalg.solve, [(4, 4), (4, 3)], [(100, 100), (100, 30)]),

@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from autojit.codegen.cuda.driver import simulated
 from autojit.codegen.cuda.driver.cards import driven_by
 from autojit.codegen.cuda.driver.compiler import ENTRY, Kernel
 from autojit.codegen.cuda.driver.library import Library, of_python, write
-from autojit.codegen.cuda.driver.prototypes import LEGACY_STREAM, PROTOTYPES, c_types
+from autojit.codegen.cuda.driver.prototypes import (
+    LEGACY_STREAM,
+    PROCESSORS,
+    PROTOTYPES,
+    c_types,
+)
 from autojit.codegen.cuda.driver.simulated import Handles, HostMemory, slots
 from autojit.codegen.cuda.libraries.finding import served_by
 from autojit.staging import execute
@@ -93,6 +99,11 @@ class Fake(HostMemory, Handles):
 
     def cuLaunchKernel(self, *given: Any) -> None:
         self._launched(*given)
+
+    def cuLaunchCooperativeKernel(self, *given: Any) -> None:
+        blocks, threads = given[1], given[4]
+        assert blocks <= self.fitting * simulated._ATTRIBUTES[PROCESSORS], threads
+        self._launched(*given, None)
 
     def cuStreamCreate(self, to: int, flags: int) -> None:
         write(to, next(self._serial))

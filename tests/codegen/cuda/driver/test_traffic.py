@@ -17,6 +17,7 @@ from autojit.codegen.cuda import tapes
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.codegen.cuda.driver import launching
 from autojit.codegen.cuda.driver.prototypes import LEGACY_STREAM
+from autojit.codegen.cuda.runtime import Bound
 from autojit.errors import StaleValueWarning
 from tests.codegen.cuda.driver.fake import Fake, Stub, installed, with_stubs
 
@@ -307,6 +308,32 @@ STRAIGHT: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float]] = {
     "gradient": (grad(lambda x: np.sum(np.sin(x) ** 2)), (X,), 3.0),
     "network": (network, ARGUMENTS, 5.0),
 }
+
+
+def test_arguments_on_the_card_need_no_loop_over_arguments(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    f = jit(lambda x, places, rate: (x[places] * rate, np.sum(np.tanh(x @ x.T) @ x, axis=0)))
+    x, places = device_put(X), device_put(np.array([1, 2]))
+    f(x, places, 0.5)
+    general, launched = Bound.run, len(fake.launches)
+
+    def refused(*arguments: Any) -> Any:
+        raise AssertionError("the general call")
+
+    monkeypatch.setattr(Bound, "run", refused)
+    first, second = f(x, places, 0.5)
+    before, after = fake.launches[:launched], fake.launches[launched:]
+    assert [(one.kernel.key, one.grid) for one in after] == [(o.kernel.key, o.grid) for o in before]
+    held = {p for one in after for p in one.passed}
+    assert {x.pointer, places.pointer, first.pointer, second.pointer} <= held
+    assert (first.shape, second.shape) == ((2, 30), (30,))
+    assert first.calls is not None  # an index may be out of bounds
+    for arguments in ((X, places, 0.5), (x, places, np.float64(0.5)), (x, np.array([1, 2]), 0.5)):
+        with pytest.raises(AssertionError, match="the general call"):
+            f(*arguments)
+    monkeypatch.setattr(Bound, "run", general)
+    assert f(X, places, 0.5)[0].shape == (2, 30)
 
 
 @pytest.mark.slow

@@ -52,6 +52,8 @@ class Stubs:
         self.objects: dict[int, Any] = {}
         self.raised: list[BaseException] = []
         self.stream = 1
+        #: Whether products of float32 are expected in tf32.
+        self.expects_tf32 = False
         #: The work captured on streams at present; shared with the driver.
         self.capturing: dict[int, list[Any]] = {}
         #: Whether every routine refuses to be captured.
@@ -323,7 +325,9 @@ class Stubs:
         self._new(to, "lt")
 
     def cublasLtMatmulDescCreate(self, to: int, compute: int, scale: int) -> None:
-        assert (compute, scale) in ((68, 0), (70, 1), (68, 4), (70, 5)), "tf32, or a wrong pair"
+        single = 77 if self.expects_tf32 else 68
+        pairs = (single, 0), (70, 1), (single, 4), (70, 5)
+        assert (compute, scale) in pairs, "tf32 that nobody asks for, or a wrong pair"
         self._new(to, {"compute": compute, "scale": scale})
 
     def cublasLtMatrixLayoutCreate(self, to: int, kind: int, rows: int, cols: int, ld: int) -> None:

@@ -204,6 +204,18 @@ def test_a_bias_is_added_by_the_product(
     assert any(c.routine.has_bias for c in calls) == is_fused  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_tf32_is_used_where_it_is_asked_for(
+    dtype: str, checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stub refuses any other type of arithmetic, with and without the setting."""
+    monkeypatch.setenv("AUTOJIT_TF32", "1")
+    checked.stubs.expects_tf32 = True
+    a = drawn(dtype, (20, 18))
+    program = trace(lambda a: a @ a.T)(a)
+    assert same(program, arguments_of(program, [a]), checked)
+
+
 @pytest.mark.parametrize(
     ("f", "a", "words"),
     [

@@ -111,8 +111,15 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
         ],
     ),
     "a carry of many": (
-        (lambda x: fori_loop(0, 9, lambda i, c: np.sin(c[::-1]), x), ones(10_000)),
+        (lambda x: fori_loop(0, 9, lambda i, c: np.sin(c[::-1]), x), ones(8000)),
         [(1, 256, "One block does everything.")],
+    ),
+    "a carry of very many": (
+        (lambda x: fori_loop(0, 9, lambda i, c: np.sin(c[::-1]), x), ones(10_000)),
+        [
+            (1, 256, "A thread for each of 1 elements."),
+            (40, 256, "All blocks do everything together."),
+        ],
     ),
     "steps for each of many": (
         (lambda x: vmap(steps)(x)[0], ones(10**5, 3)),
@@ -237,14 +244,17 @@ def test_prefixes_are_for_all_blocks(name: str, n: int) -> None:
 
 
 def test_elements_that_meet_are_not_one_threads_own() -> None:
-    """Each step reads a neighbour's earlier value: one block with barriers, not a thread each."""
+    """Each step reads a neighbour of the step before: a thread waits for others."""
 
     def shifted(x: Any) -> Any:
         return fori_loop(0, 5, lambda i, c: np.roll(c, 1) + c, x)
 
     x = RNG.uniform(size=40)
-    device = check(trace(shifted)(x), [x])
-    assert [k.doc for k in device.launches] == ["One block does everything."]
+    for machine, doc in (
+        (SMALL, "All blocks do everything together."),
+        (SIMULATED, "One block does everything."),
+    ):
+        assert check(trace(shifted)(x), [x], machine).launches[-1].doc == doc
 
 
 def with_grid(kernel: DeviceKernel, grid: int) -> DeviceKernel:

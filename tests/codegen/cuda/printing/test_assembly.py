@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,14 +14,26 @@ import pytest
 
 from autojit import parse, trace
 from autojit.codegen.cuda import stages
+from autojit.codegen.cuda.device_program.nodes import DeviceKernel, Let
 from autojit.codegen.cuda.driver import compiler
+from autojit.codegen.cuda.driver.extraction import Extraction
 from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.packaged import kernel_of
+from autojit.codegen.cuda.printing.kernels import function_text
+from autojit.codegen.cuda.printing.words import Words
 from autojit.codegen.cuda.runtime import compile_for_cuda
-from autojit.codegen.cuda.source import print_device_source
+from autojit.codegen.cuda.source import Launch, print_device_source
+from autojit.codegen.loop_ir.names import BufferNames
+from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.core.program import Program
+from bench.on_gpu import programs as on_gpu
+from bench.on_gpu.libraries import Autojit
 from tests.codegen.cuda.driver.fake import Fake, installed
+from tests.codegen.cuda.executor.test_samples import is_refused
 from tests.codegen.cuda.kernel_programs import PROGRAMS, like
 from tests.codegen.cuda.running import mapped
+from tests.samples import SAMPLES, Sample
+from tests.test_programs import programs
 
 pytestmark = [
     pytest.mark.optimised,
@@ -53,11 +66,8 @@ def assembled(program: Program, capability: tuple[int, int], folder: Path) -> li
 
 
 def _assembled(name: str, text: str, capability: tuple[int, int], folder: Path) -> Assembled:
+    text = re.sub(r"\.version [\d.]+", f".version {_newest(folder)}", text)
     said = _ptxas(text, capability, folder)
-    newest = re.search(r"Unsupported \.version .*current version is '([\d.]+)'", said)
-    if newest:  # the toolkit is older than NVVM, but no instruction needs the newer version
-        text = re.sub(r"\.version [\d.]+", f".version {newest[1]}", text)
-        said = _ptxas(text, capability, folder)
     assert "Used" in said, f"{name}: {said}"
 
     def number(pattern: str) -> int:
@@ -66,6 +76,41 @@ def _assembled(name: str, text: str, capability: tuple[int, int], folder: Path) 
 
     spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
     return Assembled(name, number(r"Used (\d+) reg"), spilled, number(r"(\d+) bytes smem"), text)
+
+
+@cache
+def _newest(folder: Path) -> str:
+    """The newest version of PTX that ptxas takes; it may be older than NVVM's."""
+    said = _ptxas(".version 99.0\n.target sm_75\n", CAPABILITIES[0], folder)
+    found = re.search(r"Unsupported \.version .*current version is '([\d.]+)'", said)
+    assert found, said
+    return found[1]
+
+
+def every_kernel(program: Program) -> list[compiler.Kernel]:
+    """The kernels of a program, as calls launch them."""
+    source = print_device_source(mapped(program, Machine()), Machine())
+    launches = [x for x in source.launches if isinstance(x, Launch)]
+    return [kernel_of(Extraction(source.text), launch) for launch in launches]
+
+
+#: The kernels that were assembled already, by their keys.
+_done: set[str] = set()
+
+
+def assembled_everywhere(program: Program, folder: Path) -> list[Assembled]:
+    """What ptxas says of the new kernels of a program, for each capability.
+
+    They are compiled once, for the oldest card, whose PTX is legal for the others too.
+    """
+    pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+    found = []
+    for kernel in every_kernel(program):
+        if kernel.key not in _done:
+            _done.add(kernel.key)
+            text = compiler.ptx(kernel, CAPABILITIES[0])
+            found += [_assembled(kernel.key[:12], text, c, folder) for c in CAPABILITIES]
+    return found
 
 
 def _ptxas(text: str, capability: tuple[int, int], folder: Path) -> str:
@@ -108,6 +153,17 @@ def test_large_arrays_have_indices_of_64_bits(tmp_path: Path) -> None:
     assert "np.int64(k + 1)" in text
     assert "np.uint64(300000 * " in text
     assert "int32" not in text
+
+
+@pytest.mark.parametrize(("left", "bits"), [(5, 64), (1 << 20, 32)])
+def test_threads_past_the_end_of_an_array_do_not_count_as_negative(left: int, bits: int) -> None:
+    """The last block of a prefix sum counts beyond the end, here beyond 2**31."""
+    x = np.broadcast_to(np.float32(1), ((1 << 31) - left,))
+    device = mapped(trace(lambda x: np.cumsum(x))(x), Machine())
+    for kernel in device.launches:
+        if isinstance(kernel, DeviceKernel) and any(isinstance(s, Let) for s in walk(kernel.body)):
+            text, _ = function_text(kernel, "k", Words(), {}, BufferNames())
+            assert f"j = np.int{bits}(" in text
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
@@ -169,3 +225,23 @@ def test_every_class_of_kernels(capability: tuple[int, int], dtype: str, tmp_pat
         for kernel in found:
             print(f"{name:<18}{kernel.name:<12}{kernel.registers:>9}{kernel.shared:>8}")
         check(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", on_gpu.PROGRAMS, ids=lambda p: p.name)
+def test_programs_that_are_timed(program: on_gpu.Program, tmp_path: Path) -> None:
+    """In the sizes of a card; with `-s` it prints the registers."""
+    made = trace(Autojit("cpu").function(program))(*program.arguments(is_small=False))
+    assert every_kernel(made)
+    for kernel in assembled_everywhere(made, tmp_path):
+        print(f"{program.name:<26}{kernel.name:<14}{kernel.registers:>4}{kernel.shared:>8}")
+        check([kernel])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
+def test_kernels_of_samples(sample: Sample, tmp_path: Path) -> None:
+    for program in programs(sample):
+        if not is_refused(program, Machine()):
+            for kernel in assembled_everywhere(program, tmp_path):
+                check([kernel])
