@@ -1,4 +1,4 @@
-"""The array API standard on traced arrays: the suite `array-api-tests` has the rest."""
+"""The array API standard on traced arrays; the suite `array-api-tests` covers the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autojit.tracing.created_arrays import is_traced
 ROOT = Path(__file__).resolve().parents[3]
 X = np.array([1.0, 2.5, 4.0, 7.0, 3.0])
 
-#: Calls that make arrays without being given one.
+#: Calls that create an array without taking one.
 CREATED = [
     lambda: xp.zeros(3),
     lambda: xp.ones((2, 1), dtype=xp.float32),

@@ -41,7 +41,7 @@ X = np.array([3.0, 1.0, 2.0])
 
 
 def every_way(f: Callable[..., Any], *args: Any) -> list[Any]:
-    """The results with arrays, traced, interpreted and compiled."""
+    """Return the results on arrays, interpreted, compiled, and of the traced program."""
     with autojit.disable_jit():
         interpreted = jit(f)(*args)
     program = autojit.trace(f)(*args)
@@ -238,7 +238,7 @@ def test_there_is_no_derivative_without_a_rule() -> None:
             transformed(X)
     np.testing.assert_array_equal(grad(lambda x: np.sum(x) * f(autojit.stop_gradient(x)))(X),
                                   np.full(3, f(X)))  # fmt: skip
-    # What is rounded has derivative 0.
+    # An integer result has derivative 0.
     rounded = grad(lambda x: np.sum(x) * pure_callback(len, "i64[]", x))
     np.testing.assert_array_equal(rounded(X), [3.0, 3.0, 3.0])
 
@@ -383,14 +383,14 @@ def test_numba_runs_without_the_lock() -> None:
 
 
 def pasted(error: Exception) -> str:
-    """The call that a message shows."""
+    """Return the call that the error's message shows."""
     (line,) = [line for line in str(error).splitlines() if "autojit.pure_callback(" in line]
     return line.strip()
 
 
 @array_function_dispatch(lambda x, count=None, *, twice=None: (x,))
 def shifted(x: Any, count: int = 0, *, twice: bool = False) -> Any:
-    """A function of a library that dispatches as NumPy's do, which autojit does not cover."""
+    """Stand for a library's function that dispatches as NumPy's do and is not covered."""
     moved = np.roll(x, count)
     return (moved, 2 * x) if twice else moved
 

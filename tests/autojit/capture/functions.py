@@ -331,7 +331,7 @@ def found_in_a_loop_that_is_unrolled(x):
     weights = {f"{k}": 1.0 + k for k in range(12)}
     found = False
     for k in range(12):
-        if x * weights[f"{k}"] > 5:  # which needs k as a number
+        if x * weights[f"{k}"] > 5:  # the lookup needs k as a number
             where = weights[f"{k}"]
             found = True
             break

@@ -23,13 +23,13 @@ ARGUMENTS = [
     (-2.0, 0.75, 0, np.array([-0.5, 0.25, 0.0])),
     (3.0, 3.0, 4, np.array([1.0, 2.0, 3.0])),
 ]
-#: Operations up to which loops are unrolled: none, and all.
+#: Limits for unrolling loops, in operations: `FEW`, and the limit above which none is unrolled.
 BUDGETS = [(8, 2_000), (0, 0)]
 
 
 @contextmanager
 def budget(few: int, unrolled: int) -> Iterator[None]:
-    """A context with other bounds of what is unrolled."""
+    """Replace the limits of unrolling within the context."""
     kept = unrolling.FEW, unrolling.UNROLLED, runtime.UNROLLED
     unrolling.FEW, unrolling.UNROLLED, runtime.UNROLLED = few, unrolled, unrolled
     try:
@@ -39,7 +39,7 @@ def budget(few: int, unrolled: int) -> Iterator[None]:
 
 
 def function_from(text: str, name: str) -> Callable[..., Any]:
-    """The function ``f`` of a text."""
+    """Return the function ``f`` that a source text defines."""
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     space: dict[str, Any] = {"__name__": "drawn"}
     exec(compile(text, name, "exec"), space)
@@ -68,7 +68,7 @@ def outcome(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, Any]:
 
 
 def flat(x: Any) -> list[Any]:
-    """What is compared of a result."""
+    """Return a result as a flat list of types, shapes and numbers, for comparison."""
     if isinstance(x, dict):
         return ["dict", *(y for key in x for y in (key, *flat(x[key])))]
     if isinstance(x, (list, tuple)):
@@ -100,7 +100,7 @@ def _words(error: BaseException) -> str:
 
 def _close(x: Any, y: Any) -> bool:
     if isinstance(x, float) and isinstance(y, float):
-        near = abs(x - y) <= 1e-6 * max(1.0, abs(x))  # np.float32 is among them
+        near = abs(x - y) <= 1e-6 * max(1.0, abs(x))  # results may be np.float32
         return x == y or near or (x != x and y != y)
     return bool(x == y)
 
@@ -108,7 +108,7 @@ def _close(x: Any, y: Any) -> bool:
 def check_program(
     seed: int, writer: Any = Program, *, thorough: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """For each set of arguments and each way to run it: ``same``, ``refused`` or ``other``."""
+    """Yield ``same``, ``refused`` or ``other`` for each set of arguments and way to run."""
     name = f"<program {seed}>"
     f = function_from(writer(seed).text(), name)
     try:
@@ -155,7 +155,7 @@ def _parts(x: Any) -> Iterator[Any]:
 
 
 def _gradients(f: Any) -> Iterator[tuple[str, str]]:
-    """With values at hand, and without, the derivatives are the same."""
+    """Compare the derivatives with known values (`grad`) and without (`jit` of `grad`)."""
     for args in ARGUMENTS:
         g = _number(f, args)
         known, compiled = outcome(grad(g), args[:1]), outcome(jit(grad(g)), args[:1])

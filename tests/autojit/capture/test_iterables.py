@@ -1,4 +1,4 @@
-"""Loops over what cannot be a table, with an end that depends on a traced value."""
+"""Loops over iterables that cannot be a table, whose end depends on a traced value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the standard library on lists whose length is a value, and dicts at traced keys."""
+"""Functions of the standard library on lists of traced length, and dicts at traced keys."""
 
 from __future__ import annotations
 

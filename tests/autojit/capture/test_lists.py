@@ -1,4 +1,4 @@
-"""Lists whose length is a value: what is checked as the code runs, and what is refused."""
+"""Lists whose length is a traced value: checks at run time, and refusals."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_slices_of_another_length_in_each_step_are_not_unrolled():
 
 
 def last_that_holds(x):
-    """A name that a step may change or leave, and that no step reads."""
+    """Bind a name that a step may rebind or keep, and that no step reads."""
     found = -1
     for k in range(3000):
         if np.sin(x * k) > 0.999:

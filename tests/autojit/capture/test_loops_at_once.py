@@ -1,4 +1,4 @@
-"""Loops whose steps do not wait for each other are recorded as operations on arrays."""
+"""Loops whose steps are independent are recorded as operations on arrays."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ FUNCTIONS = (
 
 
 def check_derivatives(f):
-    """Values by Python, and the gradient along a direction by the complex step."""
+    """Check values against Python, and the gradient along a direction by the complex step."""
     rng = np.random.default_rng(0)
     x, direction = rng.uniform(0.2, 1.2, N), rng.normal(size=N)
     assert np.isclose(jit(f)(x), f(x), rtol=1e-12)

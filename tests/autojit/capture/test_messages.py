@@ -1,4 +1,4 @@
-"""What cannot be captured: errors that name the line, with fixes that work when pasted."""
+"""Code that cannot be captured: errors name the line, and their fixes run when pasted."""
 
 from __future__ import annotations
 

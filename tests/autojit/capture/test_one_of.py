@@ -1,4 +1,4 @@
-"""Strings, functions and members of enums that a traced condition chooses: what Python does."""
+"""Strings, functions and members of enums that a traced condition chooses behave as in Python."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_words():
 
 
 def test_a_result_that_is_none_raises():
-    """Compiled code has one kind of result."""
+    """Compiled code returns arrays only, so a result of None raises TypeError."""
     compiled = jit(either)
     assert compiled(2.0) == 2.0
     with pytest.raises(TypeError, match="the function returns None for these arguments"):
@@ -244,7 +244,7 @@ def test_an_error_that_the_function_handles_is_refused():
 
 
 def test_a_flag_that_a_condition_tells_is_not_checked():
-    """The loop carries the flag, and no check beside it."""
+    """The loop carries the flag, and carries no check in addition."""
     (loop,) = (op for op in trace(index_of_largest)(1.0).ops if op.kind is scan)
     assert loop.params["carries"] == 4
 

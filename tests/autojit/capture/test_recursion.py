@@ -50,7 +50,7 @@ def bezout(a, b):
 
 
 def poles_of_what_is_not_known(x, n):
-    """Between its calls of itself it divides by, and takes the logarithm of, what they return."""
+    """Divide by the result of one recursive call, and take the logarithm of the other's."""
     if n < 1:
         return x
     return 1.0 / poles_of_what_is_not_known(x, n - 1) + math.log(
@@ -187,7 +187,7 @@ def test_it_is_one_loop_of_any_depth():
 
 
 def test_what_is_known_ends_it_as_before():
-    """No loop, and no stack, where Python's own numbers decide."""
+    """Recursion that ends on plain Python numbers needs no loop and no stack."""
 
     def at(x):
         def f(n):

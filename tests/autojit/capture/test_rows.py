@@ -1,4 +1,4 @@
-"""Lists of arrays whose length is a value: Python's answer, or an error where arrays change."""
+"""Lists of arrays with traced length give Python's result, or an error if arrays change."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_as_in_python(f, x):
     np.testing.assert_allclose(known, slopes, rtol=1e-5, atol=1e-6)
 
 
-# -- an array of a list that changes in place: Python's list would see it ---------------------
+# -- a list's array that changes in place: Python's list would show the change ----------------
 
 
 def changed_before_the_next(x):

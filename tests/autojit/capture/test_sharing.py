@@ -218,7 +218,7 @@ def test_what_is_not_changed_is_used_freely(f, x):
 
 
 def test_the_program_of_a_loop_is_the_same_at_each_trace() -> None:
-    """What may be one array is kept in sets of identities, which differ from run to run."""
+    """Possible aliases are kept in sets of ids; different ids must not change the program."""
 
     def f(x):
         a, b, c, d = np.zeros(5), np.ones(5), np.full(5, 2.0), np.full(5, 3.0)
@@ -231,6 +231,6 @@ def test_the_program_of_a_loop_is_the_same_at_each_trace() -> None:
 
     keep, texts = [], set()
     for _ in range(12):
-        keep.append([object() for _ in range(1000)])  # other identities for each trace
+        keep.append([object() for _ in range(1000)])  # each trace sees other ids
         texts.add(autojit.trace(f)(np.linspace(0, 1, 5)).text())
     assert len(texts) == 1

@@ -1,4 +1,4 @@
-"""Created arrays and views of arrays in blocks: each read sees what the block has written."""
+"""Created arrays and views in blocks: each read sees the values that the block wrote."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def parts_of_a_square(u):
 
 @pytest.mark.parametrize(("f", "loops"), [(rows_of_a_square, 2), (parts_of_a_square, 1)])
 def test_rows_are_not_copied(f, loops):
-    """Each step touches what it writes, and no other element."""
+    """Each step touches only the elements that it writes."""
     compiled, u = jit(f), np.ones((80, 80))
     compiled(u)
     assert compiled.cache_info().loops == loops

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from autojit.cli.app import app
 
-#: The file that the examples of the pages name, and more for slips.
+#: The file that the examples of the help pages name, with more functions for `test_slips`.
 FUNCTIONS = """\
 import numpy as np
 import autojit
@@ -72,7 +72,7 @@ def printed(*words: str, stdin: str | None = None, **environment: str) -> str:
 
 
 def complaint(*words: str, code: int) -> str:
-    """What a command says that ends with a code; nothing is on stdout."""
+    """Return the error text of a command that exits with ``code`` and prints no stdout."""
     result = call(*words)
     assert (result.exit_code, result.stdout) == (code, ""), result.output
     assert result.stderr.startswith("error: ")
@@ -80,7 +80,7 @@ def complaint(*words: str, code: int) -> str:
 
 
 def all_commands() -> dict[str, Any]:
-    """Every command by its words."""
+    """Return every command, keyed by the words that call it."""
 
     def below(group: Any, words: tuple[str, ...]) -> dict[str, Any]:
         found = {}

@@ -1,4 +1,4 @@
-"""A folder with functions, as the present one."""
+"""A fixture that makes a folder with functions the current directory."""
 
 from __future__ import annotations
 

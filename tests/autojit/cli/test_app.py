@@ -1,4 +1,4 @@
-"""The command: what it prints, the words of its errors, narrow terminals."""
+"""The command: its output, its error messages, and narrow terminals."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ number = 3
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with functions.py, as the present one."""
+    """Make a folder with functions.py the current directory."""
     (tmp_path / "functions.py").write_text(FUNCTIONS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

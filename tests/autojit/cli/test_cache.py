@@ -36,7 +36,7 @@ WHY = ["why", "functions.py:loss", *TYPES]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache; functions.py is in the present folder."""
+    """Return the folder of an empty cache; functions.py is in the current directory."""
     (tmp_path / "functions.py").write_text(FUNCTIONS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -57,7 +57,7 @@ def printed(*words: str) -> str:
 
 
 def keep(folder: Path, **changes: Any) -> Path:
-    """Write an entry for the loss, its key changed so; nothing looks at its code."""
+    """Write an entry for the loss with a changed key; its code is never read."""
 
     def loss(w: Any, x: Any) -> Any:
         return np.mean(np.tanh(x @ w) ** 2)

@@ -65,7 +65,7 @@ def test_the_same_up_to_names(stage: str) -> None:
 
 
 def test_another_operation() -> None:
-    """What reads the value of the changed line is not marked."""
+    """Lines that read the changed line's value are not marked."""
     code, text = run("two.py:f", "two.py:cosine", *ARGS)
     assert code == 1
     assert (
@@ -137,7 +137,7 @@ def differs(a: Program, b: Program) -> bool:
 
 
 def test_it_says_what_equality_says() -> None:
-    """Of the programs of samples: a program is like itself with other names, and unlike others."""
+    """A sample's program equals its renamed copy, and differs from the next unless equal."""
     found = [p for sample in SAMPLES[::40] for p in programs(sample)]
     for first, second in pairwise(found):
         assert not differs(first, renamed(first, "other"))

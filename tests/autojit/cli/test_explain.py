@@ -1,4 +1,4 @@
-"""``autojit explain`` as it is typed."""
+"""``autojit explain`` on the command line."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def run_line(line: str) -> None:
 
 
 def once(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Timing:
-    """In the place of half a second of calls."""
+    """Call f once; stands for `time_call`, which calls for half a second."""
     f(*args)
     return Timing(seconds, seconds)
 
@@ -87,7 +87,7 @@ def once(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Timing:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_examples_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autojit.cli.upkeep.probes.PROBES", {})  # they have tests of their own
+    monkeypatch.setattr("autojit.cli.upkeep.probes.PROBES", {})  # the probes have their own tests
     monkeypatch.setattr("autojit.cli.running.bench.time_call", once)
     page = printed(*name.split(), "--help", COLUMNS="500")
     section = page.split("\nExamples:\n")[1].split("\n\n")[0].replace("\\\n", " ")
@@ -122,7 +122,7 @@ def test_long_examples_are_continued_so_that_they_can_be_pasted() -> None:
 
 # -- JSON -----------------------------------------------------------------------------
 
-#: What has no results for machines.
+#: Commands without JSON, and the sentence in which their page says so.
 NO_JSON = {
     "completion": "There is no JSON: the result is a script.",
     "mistakes": "There is no JSON: the result is a page for readers.",
@@ -193,7 +193,7 @@ def test_json_has_the_documented_shape(
 
 
 def shape(name: str, part: str) -> dict[str, Any]:
-    """The keys that a page documents; those of lists have the keys of their rows."""
+    """Return the keys that a page documents; a list maps to the keys of its rows."""
     section = dict(pages.parts(COMMANDS[name].help)[1])["JSON"]
     rows = dict(re.split(r"\s{2,}", row, maxsplit=1) for row in section.splitlines() if "  " in row)
     if part:

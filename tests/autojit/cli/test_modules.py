@@ -1,4 +1,4 @@
-"""Where functions are found: in packages and notebooks; and the forms of what is written."""
+"""Functions are found in packages and notebooks, and may be named in several forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CELLS = [
 
 @pytest.fixture
 def folder(folder: Path) -> Path:
-    """With a package of two files, and a notebook."""
+    """Add a package of two files and a notebook to the folder."""
     package = folder / "models"
     (package / "parts").mkdir(parents=True)
     for part in (package, package / "parts"):

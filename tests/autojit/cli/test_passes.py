@@ -1,4 +1,4 @@
-"""``dump --passes``, ``dump --print-after`` and ``opt``: what they print, and their errors."""
+"""``dump --passes``, ``dump --print-after`` and ``opt``: output and errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LOSS = ("functions.py:loss", "f64[3]", "f64[400000,3]", "--grad")
 
 @pytest.fixture
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with functions.py and twice.ir, as the present one."""
+    """Make a folder with functions.py and twice.ir the current directory."""
     (tmp_path / "functions.py").write_text(FUNCTIONS, encoding="utf-8")
     (tmp_path / "twice.ir").write_text(TWICE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -94,7 +94,7 @@ def test_the_table_says_what_changed() -> None:
     assert "->" in inlined
     parallel = next(line for line in lines if " parallelize " in line)
     assert parallel.startswith("*")
-    assert parallel.count("->") == 2  # loops and statements
+    assert parallel.count("->") == 2  # changes of the counts of loops and of statements
     rows = next(line for line in lines if " push_gathers " in line)
     assert rows.startswith(" ")
     assert "->" not in rows
@@ -108,7 +108,7 @@ def test_the_table_has_bodies_below_the_transformation() -> None:
 
 
 def test_passes_run_for_each_command_anew() -> None:
-    """What another one has made of the same program is not taken from memory."""
+    """A command does not reuse passes that an earlier one ran on the same program."""
     first, second = (
         json.loads(printed("dump", *LOSS, "--passes", "--format", "json")) for _ in range(2)
     )

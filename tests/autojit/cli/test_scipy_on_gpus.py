@@ -35,7 +35,7 @@ KNOWN = {"insert into an object"}
 
 
 def call(namespace: str, text: str) -> tuple[str, Sample]:
-    """The name of the function that a call is of, and the call."""
+    """Return the name of the called function, and the call as a sample."""
     tree = ast.parse(text)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     names = [name for name in ARGUMENTS if name in used]
@@ -45,7 +45,7 @@ def call(namespace: str, text: str) -> tuple[str, Sample]:
 
 
 def family(name: str) -> Sample:
-    """The logarithm of the density, or what there is of a family that has no formula of it."""
+    """Return a sample of ``logpdf``; of ``pmf`` or ``cdf`` for families without its formula."""
     row = {**CONTINUOUS, **DISCRETE}[name]
     of = getattr(scipy.stats, name)
     density = "pmf" if name in DISCRETE else "cdf" if name in ("nct", "ncf", "ksone") else "logpdf"

@@ -1,4 +1,4 @@
-"""What a newcomer gets wrong: each answer is short, says what to do, and has the right code."""
+"""A newcomer's mistakes: each answer is short, says what to do, and has the right exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 LOSS = ("functions.py:loss", "f64[3]", "f64[4,3]")
 
-#: The words of a command, and what its answer holds: nothing was run.
+#: A command's words, and a part of its answer; the command runs nothing.
 MISUSE = [
     ("dump", "missing argument 'TARGET'. For example:\n  autojit dump functions.py:loss"),
     ("dump functions.py", "TARGET is path/to/file.py:function"),

@@ -1,4 +1,4 @@
-"""`autojit source`: what it prints, and its errors."""
+"""`autojit source`: its output and its errors."""
 
 from __future__ import annotations
 

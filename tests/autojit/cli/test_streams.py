@@ -68,7 +68,7 @@ def test_colours(environment: dict[str, str], option: str, terminal: bool, shown
 def test_color_is_an_option_of_every_command_anywhere() -> None:
     for words in (["--color", "always", *CHATTY], [*CHATTY, "--color=always"]):
         assert "\x1b[" in call(*words).stdout
-    assert "\x1b" not in call(*CHATTY).stdout  # the choice ends with the command
+    assert "\x1b" not in call(*CHATTY).stdout  # the option holds for one command only
     assert "\x1b" not in call(*CHATTY, FORCE_COLOR="1", NO_COLOR="1").stdout
 
 
@@ -146,7 +146,7 @@ def test_interrupt_ends_with_130_and_no_traceback(folder: Path) -> None:
         env=variables(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # A shell's job in the background ignores it, and so do the processes that it starts.
+        # A shell's background jobs, and their child processes, ignore SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stderr is not None
@@ -175,7 +175,7 @@ def test_help_and_version_load_nothing_that_is_heavy(folder: Path) -> None:
 
 
 def on_terminal(folder: Path, *words: str, columns: int = 60, **environment: str) -> str:
-    """What a terminal is sent."""
+    """Return the text that the command sends to a terminal."""
     fcntl = pytest.importorskip("fcntl")
     import struct
     import termios
@@ -195,7 +195,7 @@ def on_terminal(folder: Path, *words: str, columns: int = 60, **environment: str
     while True:
         try:
             part = os.read(controller, 65536)
-        except OSError:  # Linux's end of a terminal
+        except OSError:  # how Linux signals a terminal's end
             break
         if not part:
             break
@@ -206,7 +206,7 @@ def on_terminal(folder: Path, *words: str, columns: int = 60, **environment: str
 
 
 def plain(sent: str) -> str:
-    """The text as it stands on the screen."""
+    """Return the text that the screen shows, without colours and overwritten parts."""
     lines = re.sub(r"\x1b\[[0-9;]*m", "", sent).split("\n")
     return "\n".join(line.split("\r")[-1] for line in lines)
 
@@ -235,7 +235,7 @@ def test_no_line_is_longer_than_the_terminal(folder: Path, line: str) -> None:
 
 @pytest.mark.slow
 def test_colours_of_explanations_are_their_own(folder: Path) -> None:
-    """Words behind a semicolon are no comment, and headings stand out."""
+    """Text after a semicolon is not coloured as a comment, and headings are bold."""
     sent = on_terminal(folder, "explain", "functions.py:loss", "f64[3]", "f64[100,3]")
     assert "\x1b[2m" not in sent
     assert re.search(r"\x1b\[1m1  loop", sent)

@@ -94,7 +94,7 @@ def _(x: Any) -> Any:
 
 
 def exchanged(x: Any) -> Any:
-    """Carries change places, one passes through, and one is returned and stacked twice."""
+    """Swap carries, pass one through, and return and stack one twice."""
 
     def step(carry: Any, row: Any) -> Any:
         _, b, fixed = carry
@@ -172,7 +172,7 @@ def _(x: Any) -> Any:
 
 
 def elements(x: Any) -> Any:
-    """Elements are read where the index says, of carries and of what is closed over."""
+    """Read elements at the loop's index, of carries and of captured arrays."""
 
     def step(i: Any, state: Any) -> Any:
         c, table, x = state
@@ -191,7 +191,7 @@ def _(x: Any) -> Any:
 
 
 def assigned(x: Any) -> Any:
-    """Elements and parts of a carry are assigned in the body."""
+    """Assign elements and slices of a carry in the body."""
 
     def step(i: Any, state: Any) -> Any:
         u, last, x = state
@@ -263,7 +263,7 @@ def _(x: Any) -> Any:
 
 
 def halved(x: Any) -> Any:
-    """The number of steps depends on the argument: 1 to 6."""
+    """Take 1 to 6 steps, depending on the argument."""
     s, total = while_loop(
         lambda c: c[0] > 0.1, lambda c: (c[0] * 0.5, c[1] + c[0] ** 2 * x), (np.sum(x * x), x)
     )
@@ -476,7 +476,7 @@ def _(x: Any) -> Any:
 
 
 def short(x: Any) -> Any:
-    """Loops of length 0 and 1, without carries and without ys."""
+    """Run loops of length 0 and 1, without carries and without ys."""
     none, empty = scan(lambda c, r: (c * r, c + r), x, ROWS[:0])
     once, row = scan(lambda c, r: (c * r, c + r), x, ROWS[:1], reverse=True)
     _, ys = scan(lambda c, r: ((), r * x), (), ROWS)

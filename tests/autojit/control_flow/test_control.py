@@ -32,7 +32,7 @@ ROWS = RNG.normal(size=(4, 5))
 
 
 def results(f: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns as it stands; interpreted and compiled it returns the same."""
+    """Return the eager result, after checking the interpreted and compiled ones against it."""
     eager = f(*arguments)
     with disable_jit():
         assert_same(f(*arguments), eager)
@@ -41,7 +41,7 @@ def results(f: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def assert_same(got: Any, want: Any) -> None:
-    """The same structure, dtypes and shapes, and values to rounding."""
+    """Check for the same structure, dtypes and shapes, and equal values up to rounding."""
     got_leaves, got_structure = pytrees.flatten(got)
     want_leaves, want_structure = pytrees.flatten(want)
     assert got_structure == want_structure
@@ -130,7 +130,7 @@ def test_python_numbers_take_the_dtype_of_the_body() -> None:
 
 
 def test_python_numbers_that_meet_an_array_one_after_the_other() -> None:
-    """Each step shifts; so the dtypes settle only after as many rounds as there are numbers."""
+    """Each step shifts the carries, so the dtypes settle after one round for each number."""
 
     def step(c: Any, x: Any) -> Any:
         return (*c[1:], x), None
@@ -229,7 +229,7 @@ def test_fori_loop_is_a_loop(bounds: Any, traced: bool) -> None:
 
 
 def test_nested_indices() -> None:
-    """Inner loops and branches use the indices of the loops around."""
+    """Inner loops and branches use the indices of the enclosing loops."""
 
     def f(x: Any) -> Any:
         def inner(i: Any, c: Any) -> Any:
@@ -355,7 +355,7 @@ def test_associative_scan_of_trees() -> None:
         assert_same(results(lambda x: associative_scan(np.add, x), short), short)
 
 
-# -- derivatives of what is closed over ---------------------------------------
+# -- derivatives by captured values -------------------------------------------
 
 
 def test_gradients_of_what_bodies_close_over() -> None:
@@ -378,7 +378,7 @@ def test_gradients_of_what_bodies_close_over() -> None:
 
 
 def test_a_value_that_is_closed_over_by_two_names() -> None:
-    """Both are one value of the program: ``vmap`` of an identity returns its argument."""
+    """Both names are one value of the program: ``vmap`` of an identity returns its argument."""
     wrappers: list[Callable[[Any, Any], Any]] = [
         lambda f, x: cond(True, f, lambda u: u, x),
         lambda f, x: switch(1, [lambda u: u, f], x),

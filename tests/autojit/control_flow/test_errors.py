@@ -1,4 +1,4 @@
-"""What the functions of control flow say where they are used wrongly."""
+"""The errors of the functions of control flow when they are used wrongly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autojit import cond, errors, fori_loop, jit, scan, switch, while_loop
 
 X = np.ones(3)
 
-#: A call, its error, and words that must be in the message.
+#: A call, its error, and a part of the message.
 CASES: list[tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = [
     (
         lambda: scan(lambda c, x: (np.stack([c, c]), None), 1.0, length=3),

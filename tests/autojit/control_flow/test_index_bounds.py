@@ -1,4 +1,4 @@
-"""What is known of a loop's index: places that cannot be negative are not wrapped."""
+"""Known bounds of a loop's index: an index that cannot be negative is not wrapped."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ def selects(f: Any) -> int:
 def test_what_is_not_negative_is_not_wrapped() -> None:
     assert selects(from_the_end) == 0
     assert selects(wraps) == 1
-    assert selects(inside) == 1  # i - 1 - j, of which the difference is not known
+    assert selects(inside) == 1  # i - 1 - j, whose sign is not known

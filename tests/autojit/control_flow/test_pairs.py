@@ -32,7 +32,7 @@ def _batched(f: Function) -> Function:
     return lambda x: vmap(f)(np.stack([x, x + 0.1 * V]))
 
 
-#: What each makes of a function of an array, and what that is also made by.
+#: Each transformation, and the name of one that computes the same and serves as reference.
 TRANSFORMATIONS: dict[str, tuple[Callable[[Function], Function], str]] = {
     "value": (lambda f: f, "value"),
     "grad": (grad, "grad"),
@@ -50,7 +50,7 @@ SECOND = {"hessian", "hvp"}
 
 
 def both(f: Function, first: str, second: str | None) -> Function:
-    """One transformation, and another one of a real function of its result."""
+    """Apply one transformation, then a second one to a real function of its result."""
     made = TRANSFORMATIONS[first][0](f)
     if second is None:
         return made
@@ -74,12 +74,12 @@ def check(name: str, first: str, second: str | None) -> None:
 
 EACH = pytest.mark.parametrize("name", FAMILIES)
 PAIRS = [(a, b) for a in TRANSFORMATIONS for b in (None, *TRANSFORMATIONS)]
-#: Families share the pairs among them, so that each pair is seen with several of them.
+#: Each family tests one pair in 8, so that each pair is tested with several families.
 SHARE = 8
 
 
 def share_of(name: str) -> list[tuple[str, str | None]]:
-    """Every single transformation, and a share of the pairs up to third derivatives."""
+    """Return every single transformation, and a share of the pairs up to third derivatives."""
     chosen = PAIRS[list(FAMILIES).index(name) % SHARE :: SHARE]
     pairs = [(a, b) for a, b in PAIRS if b is None or (a, b) in chosen]
     return [(a, b) for a, b in pairs if not (a in SECOND and b in SECOND)]
@@ -121,7 +121,7 @@ def assert_compiled_alike(f: Function, *arguments: Any) -> None:
 @pytest.mark.sampled(24)
 @EACH
 def test_compiled(name: str) -> None:
-    """Value, gradient, batch of gradients and a second derivative, in one program."""
+    """One program has the value, gradient, batch of gradients and a second derivative."""
     f = FAMILIES[name].function
     forward = list(FAMILIES).index(name) % 2
 

@@ -1,4 +1,4 @@
-"""Loops and branches under vmap: rows, carries, what is closed over, and conditions of a batch."""
+"""Loops and branches under vmap: batched rows, carries, captured arrays and conditions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE = 3
 
 
 def check(f: Callable[..., Any], in_axes: Any, *arguments: Any) -> Any:
-    """vmap of f is a loop over the batch; interpreted and compiled."""
+    """Compare vmap of f, interpreted and compiled, with a loop over the batch."""
 
     def element(k: int) -> Any:
         pairs = zip(arguments, in_axes, strict=True)
@@ -33,7 +33,7 @@ def check(f: Callable[..., Any], in_axes: Any, *arguments: Any) -> Any:
 
 
 def batched(*shape: int, axis: int | None) -> Any:
-    """Numbers for each element of the batch along an axis, or for all of them."""
+    """Return random numbers with a batch along an axis, or without a batch if it is None."""
     whole = list(shape)
     if axis is not None:
         whole.insert(axis, SIZE)
@@ -46,7 +46,7 @@ AXES = [axes for axes in itertools.product((None, 0, 1), repeat=3) if axes != (N
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("axes", AXES)
 def test_scan(axes: Any) -> None:
-    """A carry that is batched only because a row or a constant is."""
+    """A carry may be batched only because a row or a constant is."""
 
     def f(first: Any, rows: Any, w: Any) -> Any:
         def step(c: Any, row: Any) -> Any:
@@ -61,7 +61,7 @@ def test_scan(axes: Any) -> None:
 
 @pytest.mark.parametrize("axes", [(0, None), (None, 0), (0, 0)])
 def test_while_loop_whose_condition_is_batched(axes: Any) -> None:
-    """Elements that are done keep their carries."""
+    """Elements whose loop has ended keep their carries."""
 
     def f(x: Any, limit: Any) -> Any:
         def body(state: Any) -> Any:
@@ -141,7 +141,7 @@ def test_elements_that_take_another_branch_have_derivatives_of_their_own() -> No
 
 
 def test_elements_whose_loop_has_ended_have_derivatives_of_their_own() -> None:
-    """A further step of an element that is done would divide by zero."""
+    """A further step of an element whose loop has ended would divide by zero."""
 
     def f(x: Any) -> Any:
         return while_loop(lambda c: c > 0.5, lambda c: np.sqrt(c - 0.5), x)
@@ -163,7 +163,7 @@ def test_elements_whose_loop_has_ended_have_derivatives_of_their_own() -> None:
 
 
 def test_nested() -> None:
-    """vmap of vmap, and vmap inside of a body."""
+    """vmap may be nested, and may be called inside a body."""
 
     def f(x: Any, y: Any) -> Any:
         def step(c: Any, row: Any) -> Any:

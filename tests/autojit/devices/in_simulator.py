@@ -35,7 +35,7 @@ def loss(x: Any) -> Any:
     return np.sum(np.sin(x) ** 2 / x)
 
 
-#: What is made of a function, called with an array.
+#: Transformations of a function, each called with an array.
 MADE: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
     "itself": lambda f, x: f(x),
     "jit": lambda f, x: jit(lambda x: f(x) * 2)(x),
@@ -65,7 +65,7 @@ def _with_rule(f: Callable[[Any], Any]) -> Any:
 
 
 def launches(call: Callable[[], Any]) -> int:
-    """How often a kernel is launched."""
+    """Return how often the call launches a kernel."""
     from autojit.codegen.cuda.driver.simulated import Simulator
 
     with pytest.MonkeyPatch.context() as patch:
@@ -295,7 +295,7 @@ def test_a_failure_on_the_card_is_raised_where_results_are_read() -> None:
     assert_named(caught.value)
     with pytest.raises(IndexError):  # and again
         np.asarray(wrong)
-    with pytest.raises(IndexError):  # which of the calls it was is not known
+    with pytest.raises(IndexError):  # it is not known which of the calls failed
         np.asarray(fine)
     np.testing.assert_allclose(np.asarray(f(D, np.array([2, 0]))), 2 * X[[2, 0]])
 
@@ -345,7 +345,7 @@ def test_dlpack_of_every_dtype_to_pytorch() -> None:
         np.testing.assert_array_equal(torch.from_dlpack(device_put(x)).numpy(), x)
 
 
-# -- with the rest ----------------------------------------------------------------------
+# -- with other features ---------------------------------------------------------------
 
 
 def test_derivatives_are_checked_where_they_run() -> None:

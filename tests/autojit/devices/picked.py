@@ -1,4 +1,4 @@
-"""What masks pick of arrays on a GPU, in numba's simulator: `test_in_simulator.py` runs it."""
+"""Masks on GPU arrays, in numba's simulator; `test_in_simulator.py` runs this file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Several cards, arrays of other libraries on them, streams, and no card at all.
 
-The driver is a fake one: what is asked of it is looked at, and no kernel runs.
+The driver is a fake that records its calls; no kernel runs.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def test_arrays_that_are_not_contiguous_are_copied_by_a_kernel(fake: Fake) -> No
         assert f(x).shape == (4, 3)
     copy, call = fake.launches[before:]
     assert copy.passed[0] == x.array.ctypes.data
-    assert copy.passed[1] == call.passed[0]  # what is copied is what is used
+    assert copy.passed[1] == call.passed[0]  # the kernel reads the copy
     assert counts["cuModuleLoadData"] == 0
     assert [word for word, _, _ in fake.order] == ["record", "wait"] * 2
     backwards = Foreign(fake, X.copy(), strides=(32, -8), data=(x.array.ctypes.data + 24, False))
@@ -211,7 +211,7 @@ def test_arrays_that_are_not_contiguous_are_copied_by_a_kernel(fake: Fake) -> No
 
 
 def test_arrays_that_begin_within_an_element_are_not_read_at_once(fake: Fake) -> None:
-    """A kernel reads both parts of a complex number together, from a multiple of its size."""
+    """A kernel reads a complex number's parts in one load, aligned to the number's size."""
     memory = np.zeros(26)
     offset = 1 if memory.ctypes.data % 16 == 0 else 0
     z = Foreign(fake, memory[offset : offset + 24].view(complex))
@@ -227,7 +227,7 @@ def test_arrays_that_begin_within_an_element_are_not_read_at_once(fake: Fake) ->
 
 
 def test_neighbours_are_read_at_once_from_multiples_of_16_bytes_alone(fake: Fake) -> None:
-    """PyTorch's ``x[1:]`` is not copied: another kernel reads it, made when one comes."""
+    """PyTorch's ``x[1:]`` is not copied: a kernel compiled at its first call reads it."""
     memory = np.zeros(300_002, np.float32)
     start = -memory.ctypes.data % 16 // 4
     even, odd = (Foreign(fake, memory[n : n + 300_000]) for n in (start, start + 1))

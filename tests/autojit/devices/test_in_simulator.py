@@ -1,4 +1,4 @@
-"""Devices and arrays on a GPU, in a process of its own: numba has to be told before its import."""
+"""Devices and arrays on a GPU, in a process of its own, since numba reads the setting at import."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def with_rule(x: Any) -> Any:
     return np.sum(halved(x) ** 2)
 
 
-#: What transformations make of functions that have a name.
+#: Transformations of functions that have a name.
 MADE = {
     "jit": jit(loss),
     "jit of grad": jit(grad(loss)),
@@ -59,7 +59,7 @@ MADE = {
 
 
 def compiled_here(k: int) -> Any:
-    """A function of this process alone, and its gradient."""
+    """Compile a function that exists only in this process, and its gradient."""
     return jit(grad(lambda x: np.sum(np.sin(x) * (k + x**2))))(X)
 
 

@@ -1,4 +1,4 @@
-"""Calls of compiled functions: trees, strides, and that native code answers."""
+"""Calls of compiled functions: trees, strides, and answers from native code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Layer:
 
 X, Y = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
 
-#: Trees of the same leaves in other containers, each of which is another structure.
+#: The same leaves in different containers; each is a different tree structure.
 CONTAINERS: dict[str, Callable[[Any, Any], Any]] = {
     "dict": lambda x, y: {"x": x, "y": y},
     "ordered dict": lambda x, y: collections.OrderedDict(x=x, y=y),
@@ -179,7 +179,7 @@ def test_ways_to_give_a_setting_leave_each_other_fast(monkeypatch: pytest.Monkey
         )
         for args, named in calls:
             g(x, *args, **named)
-        monkeypatch.setattr(g, "_call_native", None)  # the slower way
+        monkeypatch.setattr(g, "_call_native", None)  # the slow path
         for args, named in calls:
             np.testing.assert_array_equal(g(x, *args, **named), f(x, *args, **named))
         monkeypatch.undo()
@@ -241,7 +241,7 @@ A = np.arange(24.0).reshape(4, 6)
 
 
 def strided(shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Arrays with equal elements, and strides of all kinds."""
+    """Return arrays with equal elements and strides of all kinds."""
     base = np.arange(np.prod(shape), dtype=float).reshape(shape)
     every = np.zeros((*shape[:-1], 2 * shape[-1]))[..., ::2]
     every[:] = base
@@ -296,7 +296,7 @@ def test_numbers_that_do_not_fit_are_refused_at_every_call() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, ">f8", np.float32])
 def test_large_arrays_in_any_order(dtype: Any) -> None:
-    """Their copies lie where earlier ones did, and are given back when the call is over."""
+    """Copies reuse the memory of earlier copies, and are released after the call."""
     f = jit(lambda x, y: (x * 2.0 + y, np.sum(x)))
     numbers = np.random.default_rng(0).normal(size=(300, 400, 2)).astype(dtype)
     views = [

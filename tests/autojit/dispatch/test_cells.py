@@ -1,4 +1,4 @@
-"""Compiled functions in IPython: each cell may change what they have read."""
+"""Compiled functions in IPython: each cell may change the globals that they read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Events:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], list[str]]]:
-    """Runs a cell and gives the warnings in it."""
+    """Run a cell and return its warnings."""
     shell = types.SimpleNamespace(events=Events())
     ipython = types.SimpleNamespace(get_ipython=lambda: shell)
     module = types.ModuleType("cells_of_a_test")
@@ -80,7 +80,7 @@ def test_a_function_that_is_defined_anew(run: Any) -> None:
 def test_code_that_is_replaced_in_place_and_compiled_functions_that_are_loaded_anew(
     run: Any,
 ) -> None:
-    """As autoreload does."""
+    """IPython's autoreload replaces code in place and reloads functions this way."""
     run("def loss(w): return np.sum(w)\nf = jit(loss)\n@jit\ndef g(w): return 2 * w")
     run("old = g; f(W); f(W); g(W); g(W)")
     run("def other(w): return np.sum(w) * 5\nloss.__code__ = other.__code__.replace()")

@@ -1,4 +1,4 @@
-"""Arrays in Fortran's order, and transposes: code of their own, and no copies."""
+"""Arrays in Fortran order and transposes get code of their own, and are not copied."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CUBE = np.sin(np.arange(10.0 * 11 * 12)).reshape(10, 11, 12)
 
 @pytest.fixture
 def copies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The arrays that were copied for native code."""
+    """Collect the arrays that are copied for native code."""
     made: list[Any] = []
     as_native, canonical = calls._as_native, executable.canonical
 

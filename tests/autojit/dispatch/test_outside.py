@@ -37,7 +37,7 @@ class Layer:
 
 
 def world() -> dict[str, Any]:
-    """A script with what a function may find outside: global variables, as the user has them."""
+    """Return the globals of a user's script, which the functions read."""
     space: dict[str, Any] = {
         "np": np, "grad": grad, "Layer": type("Layer", (Layer,), {"shared": 2.0}),
         "__name__": "__main__", "Namespace": types.SimpleNamespace, "deque": collections.deque,
@@ -67,7 +67,7 @@ inner, change_inner = closed()
     return space
 
 
-#: A function, what changes, and the name that the warning has for it.
+#: A function, the statement that changes a global, and its name in the warning.
 CHANGED = {
     "a number": ("lambda x: scale * x", "scale = 3.0", "`scale` (2.0, now 3.0)"),
     "an array": ("lambda x: w * x", "w[1] = 3.0", "`w`"),
@@ -95,7 +95,7 @@ CHANGED = {
     "a sparse matrix": ("lambda x: sparse @ (x * w)", "sparse.data *= 2", "`sparse.data`"),
     "a spline": ("lambda x: spline(x)", "spline.c *= 2", "`spline.c`"),
 }
-#: What has changed and is not in the program.
+#: Changes that do not affect the program.
 UNUSED = {
     "a counter": ("lambda x: x * (count >= 0)", "count += 1"),
     "a message": ("lambda x: (str(count), x * 2.0)[1]", "count += 1"),

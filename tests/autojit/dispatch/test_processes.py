@@ -67,7 +67,7 @@ def test_static_arguments_come_along() -> None:
 
 @pytest.fixture
 def by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No library that pickles by value is loaded."""
+    """Pretend that no library that pickles by value is loaded."""
     for name in pickling.LIBRARIES:
         monkeypatch.delitem(sys.modules, name, raising=False)
 
@@ -112,7 +112,7 @@ def test_what_was_traced_with_settings_that_do_not_pickle_stays() -> None:
 
 
 def test_pickles_by_value() -> None:
-    """Where a library that pickles code is loaded, lambdas come along whole."""
+    """If a library that pickles code is loaded, lambdas are pickled with their code."""
     pytest.importorskip("cloudpickle")
     arrived = again(local(2.0))
     np.testing.assert_allclose(arrived(X), 6.0 * CLOSED_OVER * X**2)
@@ -151,7 +151,7 @@ def test_worker_processes(method: str) -> None:
 
 
 def test_a_fork_of_a_process_that_uses_threads() -> None:
-    """A child goes on with one thread, and its results are the same."""
+    """The child continues with one thread and computes the same results."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
     big = np.linspace(0.0, 1.0, 4_000_000)
@@ -184,7 +184,7 @@ def test_a_fork_while_another_thread_compiles() -> None:
 
 
 def test_a_fork_while_another_thread_is_within_llvmlite() -> None:
-    """Its lock is free in the child, whoever took it: Numba, say, or the collector."""
+    """llvmlite's lock is free in the child, whether Numba or the garbage collector took it."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
     shipped.compiled_here(300)
@@ -210,7 +210,7 @@ def test_a_fork_while_another_thread_is_within_llvmlite() -> None:
 
 @pytest.mark.slow
 def test_forks_while_the_first_program_is_compiled_in_the_background() -> None:
-    """The modules that the other thread imports are whole in the children."""
+    """Modules that the other thread is importing are complete in the children."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
     program = """
@@ -244,7 +244,7 @@ def test_forks_while_the_first_program_is_compiled_in_the_background() -> None:
 
 
 def test_a_fork_while_another_thread_lowers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What that thread holds is free in the child."""
+    """Locks that the other thread holds are free in the child."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
     shipped.compiled_here(200)
@@ -272,7 +272,7 @@ def test_a_fork_while_another_thread_lowers(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_fork_while_another_thread_goes_on_to_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What that thread imports is whole in the child, also if a lock came first."""
+    """A module that the thread is importing is complete in the child, even after a lock."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
     shipped.compiled_here(400)
@@ -301,7 +301,7 @@ def test_a_fork_while_another_thread_goes_on_to_import(
 
 
 def in_child(task: Any) -> Any:
-    """The result of a task in a forked process, which has a minute."""
+    """Return the result of a task in a forked process, within a minute."""
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)
     with warnings.catch_warnings():

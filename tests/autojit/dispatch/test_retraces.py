@@ -33,7 +33,7 @@ def total(*args: Any, **kwargs: Any) -> Any:
     return sum(np.sum(leaf) for leaf in pytrees.flatten((args, kwargs))[0])
 
 
-#: Arguments of a first and a second call, and what is said of the difference.
+#: Arguments of a first and a second call, and the message about their difference.
 RETRACES: dict[str, tuple[Any, Any, str]] = {
     "shape": (((X,), {}), ((X[:2],), {}), "argument 0 was f64[3], is f64[2]"),
     "dtype": (((X,), {}), ((X.astype(np.float32),), {}), "argument 0 was f64[3], is f32[3]"),

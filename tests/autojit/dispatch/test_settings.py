@@ -1,4 +1,4 @@
-"""Arguments that are settings by themselves, and arguments that are arrays of others."""
+"""Arguments that are static by themselves, and arrays of other libraries as arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jit(f, tier="auto")``: NumPy answers until the code is there."""
+"""``jit(f, tier="auto")``: NumPy answers until the code is compiled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = np.linspace(0.1, 0.9, 5)
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The compiler waits for this event."""
+    """Return an event that the compiler waits for."""
     opened = threading.Event()
     compiled = engine.Compiled
 
@@ -81,7 +81,7 @@ def test_numpys_warnings_are_not_those_of_compiled_code(gate: threading.Event) -
 
 
 def test_loops_wait(gate: threading.Event) -> None:
-    """How long the interpreter would take for one is not known."""
+    """Loops wait for compiled code: the interpreter's time for a loop is not known."""
     gate.set()
     f = jit(lambda x: scan(lambda c, _: (np.sin(c) * 1.75, None), x, None, 4)[0], tier="auto")
     f(X)

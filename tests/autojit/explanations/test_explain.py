@@ -42,7 +42,7 @@ class Known(dict):  # type: ignore[type-arg]
         return self.found
 
     def __setitem__(self, key: object, value: object) -> None:
-        """What is measured again is not taken."""
+        """Ignore repeated measurements."""
 
 
 def normalized(x: Any) -> Any:
@@ -59,7 +59,7 @@ def cross_entropy(w: Any, x: Any, labels: Any) -> Any:
 
 
 def numbers(e: Explanation, f: Any) -> list[list[tuple[int, bool]]]:
-    """By step: its lines, counted from that of ``def``, and whether they are gone backwards."""
+    """Return each step's lines, counted from ``def``, and whether they run backward."""
     first = inspect.getsourcelines(f)[1]
     return [[(line.number - first, line.backward) for line in step.lines] for step in e.steps]
 
@@ -108,7 +108,7 @@ def test_amounts_and_times_at_best() -> None:
     [(normalized, (X,)), (lambda x: (x @ x) @ x, (np.ones((40, 40)),)), (np.sort, (X,))],
 )
 def test_temporaries_are_those_of_the_arena(f: Any, args: Any) -> None:
-    """Each is named once, where it is first used; places begin at lines of 64 bytes."""
+    """Each temporary is listed once, at its first use; each starts at a multiple of 64 bytes."""
     found = explained(lambda *given: f(*given), *args)
     sizes = [size for step in found.steps for size in step.temporaries.values()]
     assert found.temporaries == jit(f).lower(*args).cost()["temporaries"]
@@ -214,7 +214,7 @@ def test_where_the_code_was() -> None:
 
 @pytest.mark.slow
 def test_lines_of_functions_that_are_alike() -> None:
-    """Nothing is taken over from another function of the same operations."""
+    """Lines are not reused from another function with the same operations."""
     here = explained(grad(lambda x: np.sum(np.exp(x) * x)), X)
     there = explained(grad(lambda x: np.sum(np.exp(x) * x)), X)
     assert here.steps[0].lines[0].number + 1 == there.steps[0].lines[0].number
@@ -312,7 +312,7 @@ def test_bodies_are_shown_one_by_one() -> None:
     assert [{line.number - first for line in p.lines} for p in step.inside] == [{3, 4}, {4}, {4}]
     assert [[v.lanes > 1 for v in p.vectors] for p in step.inside] == [[True], [True], []]
     assert sum(p.flops * (p.runs or 0) for p in step.inside) == step.flops
-    # Loops are timed by themselves, and take no longer than the whole.
+    # Loops are timed one by one, and together take no longer than the whole.
     times = [p.seconds for p in step.inside if p.is_nest]
     assert all(times)
     assert step.seconds is not None
@@ -356,7 +356,7 @@ def test_steps_without_loops_in_turn_have_no_bodies() -> None:
 
 @pytest.mark.slow
 def test_types_in_place_of_arrays() -> None:
-    """Nothing runs, so nothing is measured; all else is as with arrays."""
+    """With types nothing runs or is measured; everything else is the same as with arrays."""
     types = jit(cross_entropy).program(np.ones((8, 3)), np.ones((200, 8)), np.ones((200, 3)))
 
     def f(tree: Any, labels: Any) -> Any:

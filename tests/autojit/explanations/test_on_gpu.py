@@ -1,4 +1,4 @@
-"""What is said of code for a GPU, without one."""
+"""Explanations of code for a GPU, on a machine without one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_each_launch_says_who_does_what() -> None:
         assert rows.mapping in words
     assert max(map(len, made.text(60).splitlines())) <= 60
     assert json.loads(made.json())["launches"][1]["mapping"] == rows.mapping
-    # Registers, where they can be known.
+    # Registers, if they can be known.
     pytest.importorskip("numba_cuda")
     if shutil.which("ptxas"):
         assert made.without_registers == ""

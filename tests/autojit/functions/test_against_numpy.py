@@ -91,12 +91,12 @@ def interpreted(call: Callable[..., Any], *arguments: Any) -> Any:
     return autojit.trace(call)(*arguments)(*arguments)
 
 
-#: What we refuse.
+#: The errors with which autojit refuses a call.
 REFUSALS = (errors.UncoveredFunctionError, errors.DtypeError, errors.ConcreteValueError)
 
 
 def fault(call: Callable[..., Any], arrays: list[Any]) -> str:
-    """What is wrong with the result, if there is one in NumPy."""
+    """Return how the result differs from NumPy's; empty if it agrees or NumPy has none."""
     want, got = outcome(call, *arrays), outcome(interpreted, call, *arrays)
     if isinstance(want, Exception) or isinstance(got, REFUSALS) or not parts(want):
         return ""

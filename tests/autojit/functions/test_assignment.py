@@ -1,4 +1,4 @@
-"""Assignment to items and through views: what NumPy does, or a refusal, and exact derivatives."""
+"""Assignment to items and through views: NumPy's result or a refusal, and exact derivatives."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _program(seed: int) -> tuple[str, Callable[..., Any]]:
 
 
 def _outcome(f: Callable[..., Any], *args: Any) -> Any:
-    """What a function returns, or the error that it raises."""
+    """Return a function's result, or the error that it raises."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of means of nothing
         try:

@@ -80,7 +80,7 @@ def test_the_line_with_that_message_is_named() -> None:
 
 
 def test_the_first_failure_counts() -> None:
-    """Where one depends on the other."""
+    """Of two checks of which one depends on the other, the first failure is raised."""
 
     def f(x: Any) -> Any:
         x = ensured(x, x > 0, RuntimeError("first"))

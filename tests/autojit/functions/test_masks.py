@@ -95,7 +95,7 @@ def test_values_and_derivatives(f: Any, x: np.ndarray) -> None:
 
 
 def test_the_places_between_reach_nothing() -> None:
-    """The logarithms of the others are NaN, and their derivatives are infinite."""
+    """Unselected elements, with NaN logarithms and infinite derivatives, have no effect."""
     x = np.array([0.0, 2.0, -np.inf, np.nan, 3.0])
     f = lambda x: np.sum(np.log(x[x > 0]) / x[x > 0])  # noqa: E731
     np.testing.assert_allclose(jit(f)(x), f(x))

@@ -1,4 +1,4 @@
-"""`np.piecewise`: each function is called with all that its condition picks."""
+"""`np.piecewise`: each function is called with all elements that its condition selects."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_convolutions(f: Callable[..., Any], sizes: tuple[int, int], mode: Any) 
 
 
 def test_a_gradient_of_a_convolution_is_one() -> None:
-    """No array of windows or of indices, and nothing that is asked whether it lies inside."""
+    """The gradient has no array of windows or indices, and no test of bounds."""
     program = optimize(trace(grad(lambda a, v: np.sum(np.convolve(a, v) ** 2), argnums=(0, 1)))(
         RNG.normal(size=100), RNG.normal(size=9)
     ))  # fmt: skip
@@ -87,7 +87,7 @@ def test_moving_averages_and_filters() -> None:
 
 
 def test_windows_of_an_array_that_changes_are_refused() -> None:
-    """NumPy's are views, which show what is assigned later."""
+    """NumPy's windows are views, which would show later assignments."""
 
     def f(x: Any) -> Any:
         x = x * 1.0

@@ -1,4 +1,4 @@
-"""When NumPy's and SciPy's names stand for something else, and what is imported meanwhile."""
+"""When NumPy's and SciPy's names are replaced, and modules that are imported meanwhile."""
 
 from __future__ import annotations
 

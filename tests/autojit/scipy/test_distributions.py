@@ -39,7 +39,7 @@ MISSING = {
     "nhypergeom": DISTRIBUTIONS, "nchypergeom_fisher": DISTRIBUTIONS,
     "ksone": {"entropy", "mean", "var", "std", "pdf", "logpdf"},
 }  # fmt: skip
-#: The same by what is missing.
+#: More families, grouped by the methods that they lack.
 LACKING = [
     ({*DISTRIBUTIONS, *INVERSES},
      "norminvgauss genhyperbolic dpareto_lognorm geninvgauss gausshyper"),
@@ -49,7 +49,7 @@ MISSING |= {name: methods for methods, names in LACKING for name in names.split(
 
 
 def integrated(name: str) -> set[str]:
-    """The methods of a family that integrate, as SciPy's do, whose error is larger."""
+    """Return a family's methods that integrate as SciPy's do, with a larger error."""
     family = FAMILIES[name.split()[0]]
     found = {n for n in ("mean", "var", "entropy") if getattr(family, n) is None}
     return found | ({"std"} if "var" in found else set())
@@ -446,7 +446,7 @@ FINITE = sorted(n for n, family in FAMILIES.items() if family.is_finite and n in
 
 @pytest.mark.parametrize("name", FINITE)
 def test_at_infinity(name: str) -> None:
-    """Where the formulas have none: all lies below infinity, and nothing at it."""
+    """At infinity, where the formulas have no value, cdf is 1, and sf and pdf are 0."""
     d, shapes = getattr(st, name), CONTINUOUS[name].shapes
     for method, want in (("cdf", 1), ("sf", 0), ("pdf", 0), ("logpdf", -np.inf)):
         if method not in covered(name):
@@ -484,7 +484,7 @@ def test_all_of_the_mass_reaches_to_infinity(name: str) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["laplace", "gennorm"])
 def test_derivatives_at_the_peak(name: str) -> None:
-    """A density has a corner there, a distribution function has none."""
+    """The density has a corner at the peak; the distribution function is smooth there."""
     d, shapes = getattr(st, name), CONTINUOUS[name].shapes
     peak = d.pdf(0.0, *shapes)
     at_zero = {"cdf": peak, "sf": -peak, "logcdf": 2 * peak, "logsf": -2 * peak}

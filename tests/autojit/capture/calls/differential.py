@@ -1,4 +1,4 @@
-"""The same function twice: traced, with calls as rewritten code has them, and in plain Python."""
+"""Run a function twice: traced, with the calls of rewritten code, and in plain Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autojit.capture import calls
 
 
 class Traced:
-    """What a twin calls."""
+    """The calls that a twin makes."""
 
     and_, or_, not_, in_ = (staticmethod(f) for f in (calls.and_, calls.or_, calls.not_, calls.in_))
     item, set_item = staticmethod(calls.item), staticmethod(calls.set_item)
@@ -25,7 +25,7 @@ class Traced:
 
 
 class Plain:
-    """What the user has written instead."""
+    """The same calls as the user wrote them, in plain Python."""
 
     def __call__(self, f: Any, *args: Any, **kwargs: Any) -> Any:
         return f(*args, **kwargs)
@@ -64,7 +64,7 @@ def flat(tree: Any) -> list[Any]:
 
 
 def check(f: Callable[..., Any], *args: Any) -> None:
-    """Raise unless ``f(c, *args)`` is the same number in both ways, the sign of zero included."""
+    """Raise unless ``f(c, *args)`` gives the same numbers both ways, signs of zeros included."""
     expected = flat(f(Plain(), *args))
     with disable_jit():  # the interpreter is the reference of compiled code
         found = flat(jit(lambda *xs: f(Traced(), *xs))(*args))
@@ -77,10 +77,10 @@ def check(f: Callable[..., Any], *args: Any) -> None:
 
 
 def check_derivative(f: Callable[..., Any], x: float, step: float = 1e-6) -> None:
-    """Raise unless the derivative is that of plain Python by differences."""
+    """Raise unless the derivative equals central differences of plain Python."""
     plain = Plain()
     expected = (f(plain, x + step) - f(plain, x - step)) / (2 * step)
-    slope = grad(lambda t: f(Traced(), t))  # which has values at hand, and by jit has none
+    slope = grad(lambda t: f(Traced(), t))  # values are known here, but not under jit
     with disable_jit():
         for found in (slope(x), jit(slope)(x)):
             assert abs(found - expected) <= 1e-6 * max(1.0, abs(expected)), (x, found, expected)

@@ -257,7 +257,7 @@ def test_ranges() -> None:
             iter(r)
         return n
 
-    with pytest.raises(ConcreteValueError):  # which the function cannot handle
+    with pytest.raises(ConcreteValueError):  # the function cannot catch it
         jit(f)(3)
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
         jit(lambda x: Traced()(range, x))(1.5)
@@ -479,7 +479,7 @@ def test_defaults_of_dicts_may_be_traced() -> None:
     ],
 )
 def test_places_among_equal_elements_are_checked(f: Any, error: type[Exception]) -> None:
-    """Whichever is read, the result is the same, and yet there may be none."""
+    """All elements are equal, yet an index or key that does not exist raises."""
     for call in (jit(f), jit(grad(f))):
         with pytest.raises(error):
             call(2.0, 5)

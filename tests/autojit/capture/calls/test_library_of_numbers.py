@@ -1,4 +1,4 @@
-"""`bisect`, `statistics` and `itertools` on traced numbers: what Python does with their values."""
+"""`bisect`, `statistics` and `itertools` on traced numbers behave as on plain ones."""
 
 from __future__ import annotations
 

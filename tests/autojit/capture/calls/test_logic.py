@@ -1,4 +1,4 @@
-"""`and`, `or`, `not`, `in`, `any` and `all`: values, and what is evaluated."""
+"""`and`, `or`, `not`, `in`, `any` and `all`: their values, and which operands they evaluate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `np.vectorize` has made, given to the transformations themselves."""
+"""Functions made by `np.vectorize`, passed directly to the transformations."""
 
 from __future__ import annotations
 

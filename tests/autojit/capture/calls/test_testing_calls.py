@@ -1,4 +1,4 @@
-"""`np.testing` on traced arrays: their values where they are at hand, and a way out elsewhere."""
+"""`np.testing` on traced arrayswhere values are known, and the suggested fix elsewhere."""
 
 from __future__ import annotations
 

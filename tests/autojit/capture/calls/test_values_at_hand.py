@@ -1,4 +1,4 @@
-"""Without `jit` the values of traced numbers are at hand: Python's own ways are taken."""
+"""Without `jit` traced numbers have known values, so Python's own branches are taken."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .differential import Plain, Traced
 
 
 def derivative(f: Any, x: float) -> float:
-    """That of plain Python, by differences."""
+    """Return the derivative of the plain function by central differences."""
     step = 1e-6
     return (f(Plain(), x + step) - f(Plain(), x - step)) / (2 * step)
 

@@ -238,7 +238,7 @@ def gauss_seidel(A, b):
 
 @program((_rng.normal(size=8),), (_rng.normal(size=16),))
 def radix_two_fft(x):
-    """Iterative: bit reversal, then butterflies; the energy of the upper half."""
+    """Return the energy of the upper half; bit reversal, then butterflies, without recursion."""
     n = len(x)
     X = x.astype(complex)
     j = 0

@@ -175,7 +175,7 @@ def romberg(k, a=0.0, b=1.0, max_steps=12, acc=1e-9):
 
 @program((1.0, 0.5), (3.0, -0.5), by=(0, 1))
 def adaptive_runge_kutta(k, y0):
-    """Heun and Euler: the step is halved where they differ, and grows where they do not."""
+    """Compare Heun's and Euler's steps: halve the step if they differ, lengthen it if not."""
 
     def f(t, y):
         return -k * y + math.sin(t)
@@ -263,7 +263,7 @@ def arithmetic_geometric_mean(a, g, tolerance=1e-12):
 
 @program((0.5,), (20.0,), (5.9,))
 def incomplete_gamma(x, a=5.0):
-    """By its series for small x, and by a continued fraction for large."""
+    """Use the series for small x, and a continued fraction for large x."""
     log_gamma = math.lgamma(a)
     if x <= 0:
         return 0.0
@@ -294,7 +294,7 @@ def incomplete_gamma(x, a=5.0):
 
 @program((0.3, 1.0), (-1.0, 0.2), by=(0, 1))
 def newton_fractal(re, im):
-    """The distance of the tenth iterate from its root, of z**3 - 1."""
+    """Return the distance of the tenth iterate from the root of z**3 - 1 that it approaches."""
     z = complex(re, im)
     for _ in range(10):
         if abs(z * z * z - 1) < 1e-2:

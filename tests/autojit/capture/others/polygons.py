@@ -88,7 +88,7 @@ def hull_by_monotone_chains(corners):
 
 @program((np.array([5.0, 3.0, 8.0, 1.0, 2.0]),))
 def merge_sort(values):
-    """The elements by their ranks, of lists that are merged by index."""
+    """Return the elements weighted by rank, after merging sorted lists by index."""
 
     def merged(xs):
         if len(xs) <= 1:

@@ -42,7 +42,7 @@ def needleman_wunsch(a, b, gap):
         for j in range(1, cols):
             match = F[i - 1][j - 1] + (1.0 if a[i - 1] == b[j - 1] else -1.0)
             F[i][j] = max(match, F[i - 1][j] + gap, F[i][j - 1] + gap)
-    # the gaps on the best way back
+    # count the gaps on the best path, traced backwards
     i, j, gaps = rows - 1, cols - 1, 0
     while i > 0 and j > 0:
         if F[i][j] == F[i - 1][j] + gap:

@@ -39,7 +39,7 @@ def exponential_smoothing(series, alpha):
 
 @program((0.1, 0.5), (2.0, 0.1), by=(0, 1))
 def kalman_filter(q, r):
-    """A random walk, with gaps in what is observed; the log-likelihood."""
+    """Return the log-likelihood of a random walk whose observations have gaps."""
     observed = [0.3, 0.5, None, 0.2, -0.1, None, None, 0.4]
     mean, variance, loglik = 0.0, 1.0, 0.0
     for z in observed:
@@ -120,7 +120,7 @@ def internal_rate_of_return(flows):
 
 @program((10000.0, 0.01, 500.0), (1000.0, 0.02, 100.0), by=(0, 1, 2))
 def amortization(balance, rate, payment):
-    """The interest that is paid until a loan is paid back."""
+    """Return the total interest paid on a loan."""
     interest = 0.0
     months = 0
     while balance > 0:
@@ -218,7 +218,7 @@ def pid_controller(kp, ki, kd):
 
 @program((1.5, 0.4), (0.2, 0.9), by=(0, 1))
 def particle_filter(drift, noise):
-    """Systematic resampling where the weights are uneven, with numbers drawn before."""
+    """Resample systematically if the weights are uneven, with numbers drawn in advance."""
     particles = [0.1 * k for k in range(8)]
     weights = [1 / 8] * 8
     loglik = 0.0

@@ -26,10 +26,10 @@ from . import (  # noqa: F401
 )
 from .program import PROGRAMS
 
-#: Seconds for the first call; the slowest takes a fraction of this on a machine of its own.
+#: The limit of the first call in seconds; an idle machine needs a fraction of it.
 MOST_FOR_FIRST_CALL = 20.0
 
-#: Programs that are refused under `jit`, and words of the message.
+#: Programs that `jit` refuses, each with a part of the message.
 REFUSED = {
     "error_handled_by_try": "`math.log` may raise ValueError",
     "gauss_on_lists": "values of different structure",
@@ -56,7 +56,7 @@ def plain(f):
 
 
 def by_differences(f, arguments, number):
-    """The derivative by an argument, by central differences of the plain function."""
+    """Return the derivative by one argument, by central differences of the plain function."""
     x = np.asarray(arguments[number], float)
     found = np.zeros(x.shape)
     for place in np.ndindex(x.shape):

@@ -1,4 +1,4 @@
-"""What a twin keeps of its function, and which functions have none."""
+"""The attributes that a twin keeps of its function, and the functions without a twin."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def spd(n: int, *outer: int) -> Any:
 
 
 def singular(n: int) -> Any:
-    """Exactly: elimination meets a zero, whatever is rounded."""
+    """Return an exactly singular matrix: elimination meets a zero despite rounding."""
     a = np.triu(np.ones((n, n)))
     a[-1, -1] = 0
     return a

@@ -19,7 +19,7 @@ LABELS = "abcd"
 
 @st.composite
 def cases(draw: Any) -> tuple[str, list[np.ndarray]]:
-    """Subscripts and operands."""
+    """Return random subscripts and operands."""
     extents = {c: draw(st.integers(1, 3)) for c in LABELS}
     rng = np.random.default_rng(0)
     terms, arrays = [], []
