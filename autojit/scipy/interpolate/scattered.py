@@ -21,8 +21,8 @@ class _Polynomial:
         self.axis: int = normalize_axis(axis, values.ndim)
         self._rows = np.moveaxis(values, self.axis, 0)
         if places is not None and len(np.unique(places)) < places.size:
-            raise refused("scipy.interpolate.KroghInterpolator", "repeated points, for "
-                          "derivatives, are not covered.")  # fmt: skip
+            raise refused("scipy.interpolate.KroghInterpolator", "repeated points, which "
+                          "prescribe derivatives, are not covered.")  # fmt: skip
 
     def __call__(self, x: Any) -> Any:
         points = either(x)
@@ -96,7 +96,7 @@ def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 @answers("scipy.interpolate.lagrange")
 def lagrange(x: Any, w: Any) -> Any:
     """Refuse the call: SciPy returns an ``np.poly1d``."""
-    raise refused("scipy.interpolate.lagrange", "use the same polynomial by its values:\n"
+    raise refused("scipy.interpolate.lagrange", "use the same polynomial in another form:\n"
                   "    BarycentricInterpolator(x, w)(points)")  # fmt: skip
 
 

@@ -185,8 +185,9 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
         if is_traced(sos):
             raise refused(
                 "scipy.signal.sosfiltfilt",
-                "the length of its padding follows from the zeros in sos. Say how long it is:\n"
-                "    sosfiltfilt(sos, x, padlen=3 * (2 * len(sos) + 1))  # SciPy's, of even orders",
+                "the padding length depends on the zeros of sos, which are traced. Pass it:\n"
+                "    sosfiltfilt(sos, x, padlen=3 * (2 * len(sos) + 1))  "
+                "# SciPy's value for even orders",
             )
         table = np.asarray(sos)
         zeros = min((table[:, 2] == 0).sum(), (table[:, 5] == 0).sum())
