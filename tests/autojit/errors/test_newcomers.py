@@ -88,7 +88,7 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
         "i, v = 0, 1.0\nFIX", "A"),
     "a name of another library": ("autojit.gradient(f)", "no attribute 'gradient'", "FIX", "A"),
     "^ for a power": ("jit(lambda x: x ^ 2)(x)", "bitwise_xor does not take", "L1", "A"),
-    "a column by its name": ("jit(lambda x: x['a'])(x)", "has no names of columns", "FIX", "A"),
+    "a column by its name": ("jit(lambda x: x['a'])(x)", "have no column names", "FIX", "A"),
     "results for functions": ("autojit.cond(True, f(x), f(x), x)", "must be a function",
         "g = f\nFIX", "A"),
     "arguments in another order": ("autojit.fori_loop(0, 3, 0.0, lambda i, s: s)",
