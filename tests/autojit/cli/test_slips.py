@@ -47,7 +47,7 @@ MISUSE = [
     ),
     ("dump functions.py:loss f64[3] f64[4,3] --stage lops", "Did you mean loops?"),
     ("dump functions.py:loss f64[3] f64[4,3] --grad --argnums 2", "positions are 0 to 1"),
-    ("dump functions.py:loss f64[3] f64[4,3] -o .", "-o .: this is a folder. Name a file in it"),
+    ("dump functions.py:loss f64[3] f64[4,3] -o .", "-o . is a folder. Name a file in it"),
     (
         "dump functions.py:loss f64[3] f64[4,3] -o no/x.ir",
         "no folder no. Create it first: mkdir -p no",

@@ -62,9 +62,9 @@ def test_no_damage_goes_unnoticed() -> None:
     for place in range(len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
-        with pytest.raises(ValueError, match=r"version|long|checksum"):
+        with pytest.raises(ValueError, match=r"version|length|checksum"):
             unpack(bytes(damaged), name)
-    with pytest.raises(ValueError, match="long"):
+    with pytest.raises(ValueError, match="length"):
         unpack(data + b"\0", name)
     with pytest.raises(ValueError, match="another key"):
         unpack(data, digest({}))
