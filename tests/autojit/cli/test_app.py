@@ -204,7 +204,7 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:zzz"],
-        "functions.py has no function 'zzz'. It has: loss, scaled, vector, concrete, broken.",
+        "functions.py has no function 'zzz'. It defines: loss, scaled, vector, concrete, broken.",
     ),
     (["dump", "functions.py:number"], "functions.py:number is an int, not a function."),
     (
