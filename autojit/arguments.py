@@ -192,11 +192,11 @@ def _is_two_arrays(x: Any) -> bool:
 FLAG = Kind("True or False", lambda x: isinstance(x, np.bool_) or (_is_whole(x) and x in (0, 1)))
 _NUMBER = Kind("a number", _is_number)
 _ARRAY = Kind("an array of numbers", _is_array)
-_WHOLE = Kind("a whole number", _is_whole)
-_SIZE = Kind("a whole number that is not negative", _is_size)
+_WHOLE = Kind("an integer", _is_whole)
+_SIZE = Kind("a non-negative integer", _is_size)
 _ARRAYS = Kind("an array or a tree of arrays", _are_arrays)
 _EXTENTS = Kind(
-    "a whole number that is not negative, or a tuple of them",
+    "a non-negative integer, or a tuple of them",
     lambda x: _is_size(x) or _are_sizes(x),
 )
 _FUNCTION = Kind("a function", callable)
@@ -206,9 +206,9 @@ _LAYERS = Kind("a list of layers' parameters", lambda x: isinstance(x, (tuple, l
 #: The requirements by the annotation of a parameter.
 _BY_ANNOTATION = {
     "bool": FLAG, "int": _SIZE, "float": _NUMBER, "Rate": _RATE,
-    "str": Kind("a text", lambda x: isinstance(x, str)),
+    "str": Kind("a string", lambda x: isinstance(x, str)),
     "Shape": _EXTENTS, "int | tuple[int, ...]": _EXTENTS, "int | tuple[int, int]": _EXTENTS,
-    "tuple[int, ...]": _EXTENTS, "Sequence[int]": Kind("a list of whole numbers", _are_sizes),
+    "tuple[int, ...]": _EXTENTS, "Sequence[int]": Kind("a list of integers", _are_sizes),
     "tuple[float, float]": Kind("a pair of numbers", _is_pair),
     "Schedule": _FUNCTION, "Objective": _FUNCTION, "Callable[[Any], Any]": _FUNCTION,
     "Layer | Callable[[Any], Any]": Kind(
@@ -224,12 +224,12 @@ _BY_NAME = {
     **dict.fromkeys(("axis", "padding_idx", "ignore_index"), _WHOLE),
     **dict.fromkeys(("stride", "dilation", "kernel_size", "output_padding"), _EXTENTS),
     "padding": Kind(
-        "a whole number that is not negative, a tuple of them, 'valid' or 'same'",
+        "a non-negative integer, a tuple of them, 'valid' or 'same'",
         lambda x: x in ("valid", "same") if isinstance(x, str) else _EXTENTS.fits(x),
     ),
     "activation": _FUNCTION, "tree": _ARRAYS,
     "dtype": Kind("a dtype", _is_dtype),
-    "rng": Kind("a Generator or a seed, a whole number that is not negative", _is_seed),
+    "rng": Kind("a Generator or a seed (a non-negative integer)", _is_seed),
     **dict.fromkeys(
         ("x", "weight", "bias", "target", "indices", "labels", "mask", "attn_mask", "query", "key",
          "value", "running_mean", "running_var", "pos_weight", "arrays", "state"), _ARRAY,

@@ -106,12 +106,12 @@ class NotArrayError(TracingError, TypeError):
 
 
 class CaptureError(TracingError, TypeError):
-    """An ``if`` or a loop on traced values that cannot be compiled, because its ways differ in
-    more than numbers."""
+    """An ``if`` or a loop on traced values that cannot be compiled, because its branches
+    differ in more than numbers."""
 
 
 class ShapesDifferError(CaptureError):
-    """A value has one shape on one way through a branch or a loop, and another on another."""
+    """A value has different shapes on different paths through a branch or a loop."""
 
 
 class FrozenRandomError(TracingError, TypeError):
@@ -146,7 +146,7 @@ class DtypeError(AutojitError, TypeError):
 
 
 class InPlaceError(AutojitError, TypeError):
-    """An in-place change that is refused, by NumPy too."""
+    """An in-place change that NumPy refuses as well."""
 
 
 class StructureError(AutojitError, TypeError):
@@ -170,7 +170,7 @@ class MissingDtypeError(TracingError, DtypeError):
 
 
 class MixedDevicesError(AutojitError, TypeError):
-    """One program uses two devices, or takes arrays of two."""
+    """A program uses two devices, or takes arrays from two."""
 
 
 class RefusedInPlaceError(TracingError, InPlaceError):

@@ -37,7 +37,7 @@ MESSAGES = {
     REACHED: "The solver reached the end of the integration interval.",
     TOO_SMALL: "The required step is too small, or the right side is not finite.",
     TOO_MANY: "The solver took max_steps steps and did not reach the end.",
-    OUTSIDE: "A point of t_eval lies outside of t_span, or before the one that precedes it.",
+    OUTSIDE: "A point of t_eval lies outside t_span, or the points are not in order.",
 }
 
 
@@ -190,11 +190,14 @@ def odeint(
     for leaf, path in zip(leaves, pytrees.paths(y0, "y0"), strict=True):
         pytrees.check_argument(leaf, path, "odeint, with settings in closures")
     if not leaves:
-        raise StructureError(with_place("y0 of odeint has no arrays in it", user_source()))
+        raise StructureError(with_place("y0 of odeint contains no arrays", user_source()))
     times = _array(t, "t of odeint")
     if np.ndim(times) != 1 or np.shape(times)[0] == 0:
         raise ShapeError(
-            with_place(f"t of odeint has shape {np.shape(times)}: it holds times", user_source())
+            with_place(
+                f"t of odeint has shape {np.shape(times)}, but must be a vector of times",
+                user_source(),
+            )
         )
     _check_order(times, times[0], times[-1], "t of odeint")
 
@@ -254,8 +257,8 @@ def _state(y0: Any) -> Any:
     if y.ndim != 1:
         raise ShapeError(
             with_place(
-                f"y0 of solve_ivp has shape {y.shape}, and must be a vector. For other arrays and "
-                "trees there is autojit.ode.odeint.",
+                f"y0 of solve_ivp has shape {y.shape}, but must be a vector. For other arrays "
+                "and trees, use autojit.ode.odeint.",
                 user_source(),
             )
         )
@@ -267,16 +270,18 @@ def _times(t_span: Any, t_eval: Any) -> tuple[Any, Any]:
     span = _inexact(t_span, "t_span of solve_ivp")
     if span.shape != (2,) or span.dtype.kind == "c":
         raise ShapeError(
-            with_place("t_span of solve_ivp is a pair of times: (t0, t1)", user_source())
+            with_place("t_span of solve_ivp must be a pair of times: (t0, t1)", user_source())
         )
     if t_eval is None:
         return span, span
     points = _inexact(t_eval, "t_eval of solve_ivp")
     if points.ndim != 1 or points.shape[0] == 0:
         raise ShapeError(
-            with_place(f"t_eval of solve_ivp has shape {points.shape}: it holds times",
-                       user_source())
-        )  # fmt: skip
+            with_place(
+                f"t_eval of solve_ivp has shape {points.shape}, but must be a vector of times",
+                user_source(),
+            )
+        )
     _check_order(points, span[0], span[1], "t_eval of solve_ivp")
     return span, points
 
@@ -313,7 +318,8 @@ def _settings(
     if (n_steps is not None) != (method == "RK4"):
         raise StructureError(
             with_place(
-                'n_steps goes with method="RK4" and only with it: the steps between two times',
+                "n_steps, the number of steps between two times, must be given with "
+                'method="RK4", and only then',
                 user_source(),
             )
         )
@@ -328,7 +334,7 @@ def _settings(
     for name, value in {names[0]: max_steps, "n_steps": n_steps}.items():
         if value is not None and value not in (np.inf, np.floor(value)):
             raise StructureError(
-                with_place(f"{name} must be a whole number; got {value!r:.60}", user_source())
+                with_place(f"{name} must be an integer; got {value!r:.60}", user_source())
             )
     return Settings(method, rtol, atol, max_steps, n_steps or 0, first_step, max_step)
 
@@ -359,7 +365,7 @@ def _like(slope: Any, y: Any, what: str) -> Tracer:
     if value.dtype.kind == "c" and y.dtype.kind != "c":
         raise DtypeError(
             with_place(
-                f"{what} is complex, and y0 is real. Begin with a complex state:\n"
+                f"{what} is complex, but y0 is real. Start with a complex state:\n"
                 "    y0.astype(complex)",
                 user_source(),
             )

@@ -38,4 +38,4 @@ class MissingName(AttributeError):
         near = difflib.get_close_matches(name, known, 3, 0.6)
         near += [n for n in known if name.lower() in n.lower() and n not in near][:3]
         said = super().__str__()
-        return f"{said} Near it: {', '.join(near)}" if near else f"{said} It is not covered"
+        return f"{said} Similar names: {', '.join(near)}" if near else f"{said} It is not covered"

@@ -91,14 +91,15 @@ def assert_no_retrace(*functions: Any) -> AbstractContextManager[None]:
     >>> with assert_no_retrace(f):  # doctest: +ELLIPSIS
     ...     f(np.zeros(4))
     Traceback (most recent call last):
-    AssertionError: sin is traced inside of assert_no_retrace(): argument 0 was f64[3], is f64[4]
+    AssertionError: sin is traced inside assert_no_retrace(): argument 0 was f64[3], is f64[4]
     ...
     """
     for function in functions:
         if not isinstance(function, CompiledFunction):
             raise StructureError(
-                f"assert_no_retrace takes functions made by jit, not {function!r:.60}. Without any "
-                "it is about all of them:\n    with assert_no_retrace():"
+                f"assert_no_retrace takes functions made by jit, not {function!r:.60}. Without "
+                "arguments, it applies to all functions:\n"
+                "    with assert_no_retrace():"
             )
     return forbidden(functions)
 

@@ -68,7 +68,7 @@ def one_machine() -> Iterator[Machine]:
 
 @pytest.fixture
 def uncaptured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control flow is not captured, as in functions whose source is not at hand."""
+    """Control flow is not captured, as in functions whose source is not available."""
     hooks.load()  # what registers later would undo it
     monkeypatch.setattr(hooks, "converted", lambda f: f)
 

@@ -378,7 +378,7 @@ def test_arrays_of_ml_dtypes() -> None:
     compiled = autojit.jit(lambda x: np.sum(x * x))
     compiled(x)
     assert autojit.grad(compiled)(x).dtype == kind  # called with a traced array
-    with pytest.raises(DtypeError, match="bfloat16 say little"):
+    with pytest.raises(DtypeError, match="bfloat16 has only 8"):
         autojit.testing.check_grads(lambda x: np.sum(x * x), (x,))
     autojit.testing.check_grads(lambda x: np.sum(x * x), (x.astype(np.float32),))
 

@@ -123,7 +123,9 @@ def _frequencies(numpys: Callable[..., Any]) -> Callable[..., Any]:
     def frequencies(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
         check_device(device)
         if dtype is not None and np.dtype(dtype).kind != "f":
-            raise ValueError(f"{numpys.__name__} has real floating values, not {np.dtype(dtype)}")
+            raise ValueError(
+                f"the dtype of {numpys.__name__} must be real floating, not {np.dtype(dtype)}"
+            )
         found = in_trace(numpys(n, d))
         return found if dtype is None else found.astype(dtype)
 

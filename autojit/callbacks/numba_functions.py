@@ -78,8 +78,8 @@ def _elementwise(callback: Any) -> Any:
     kinds = (types.Number, types.Boolean)
     if not all(isinstance(t, kinds) for t in (*signature.args, signature.return_type)):
         raise NotArrayError(
-            f"numba_callback takes a @cfunc of numbers, and {callback.__name__} has the signature "
-            f"{signature}. Compile the function with @numba.njit for arrays."
+            f"numba_callback takes a @cfunc of numbers, but {callback.__name__} has the "
+            f"signature {signature}. Compile the function with @numba.njit for arrays."
         )
     if callback not in _of_numbers:
         names = ", ".join(f"a{i}" for i in range(len(signature.args)))
@@ -125,7 +125,7 @@ class NumbaFunction(PythonFunction):
         results = getattr(found, "types", None) or [found]
         if len(results) != len(call.types):
             raise ShapeError(
-                f"numba_callback: {self.name} returns {found}, and its result_types are "
+                f"numba_callback: {self.name} returns {found}, but its result_types are "
                 f"{', '.join(map(str, call.types))}."
             )
         for result, type in zip(results, call.types, strict=True):

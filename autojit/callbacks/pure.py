@@ -101,7 +101,7 @@ class PythonFunction(HostFunction):
         if structure != self.results:
             raise StructureError(
                 f"{self.name}, called by {self.caller}, returned {pytrees.in_words(structure)}, "
-                f"and its result_types are {pytrees.in_words(self.results)}."
+                f"but its result_types are {pytrees.in_words(self.results)}."
             )
         pairs = zip(leaves, types, strict=True)
         return [self._checked(leaf, t, k) for k, (leaf, t) in enumerate(pairs)]
@@ -130,8 +130,8 @@ class PythonFunction(HostFunction):
         name = self.name if self.name.isidentifier() else "f"
         types = "result_types"
         return (
-            f"{self.name} is called by {self.caller} as it is, so autojit knows no derivative of "
-            "it. Give it one by custom_jvp (or, in reverse mode, by custom_vjp):\n"
+            f"{self.caller} calls {self.name} as it is, so autojit does not know its derivative. "
+            "Define one with custom_jvp (or, for reverse mode, custom_vjp):\n"
             "    @autojit.custom_jvp\n"
             "    def smooth(x):\n"
             f"        return autojit.{self.caller}({name}, {types}, x)\n"
@@ -139,7 +139,7 @@ class PythonFunction(HostFunction):
             "    def rule(primals, tangents):\n"
             "        (x,), (t,) = primals, tangents\n"
             "        return smooth(x), derivative(x) * t\n"
-            "or say that it has none by its arguments:\n"
+            "or treat its arguments as constants:\n"
             f"    autojit.{self.caller}({name}, {types}, autojit.stop_gradient(x))"
         )
 

@@ -163,11 +163,11 @@ def _same_as_rows(
 
 
 SAME_ARRAY = (
-    "A loop appends one and the same array to a list again and again, or changes an array that is "
-    "in the list. Append copies: xs.append(x.copy())."
+    "A loop appends the same array to a list repeatedly, or changes an array that is in the "
+    "list. Append copies: xs.append(x.copy())."
 )
 
 _APPENDED = (
-    "A loop appends something to a list that is neither an array nor a number nor made of them. "
-    "Append the numbers, and make the rest of them after the loop."
+    "A loop appends an object to a list that is not an array, a number, or a container of these. "
+    "Append the numbers, and build the objects from them after the loop."
 )

@@ -98,8 +98,9 @@ def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -
 
 
 _NO_RESULT = (
-    "The function raises an exception where a traced condition holds, and it returns no number: "
-    "compiled code raises it where a result is computed. Return the number that it checks:\n"
+    "The function raises an exception if a traced condition holds, but it returns no number. "
+    "Compiled code raises exceptions while it computes a result, so return the number that the "
+    "function checks:\n"
     "    def checked(x):\n        if x < 0:\n            raise ValueError(...)\n        return x"
 )
 

@@ -108,23 +108,26 @@ def _refused(f: Any, words: str) -> CaptureError:
 
 
 _NOT_ALONE = (
-    "`{name}` calls itself as often as a traced value decides, and does so in a condition of a "
-    "loop, in a comprehension, or through another function. Call it in a statement of its own:\n"
+    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
+    "in the condition of a loop, in a comprehension, or in another function. Make the call a "
+    "statement of its own:\n"
     "    rest = {name}(n - 1)"
 )
 _IN_A_LOOP = (
-    "`{name}` calls itself as often as a traced value decides, in a loop that is compiled as one. "
-    "Loop over a known range, so that each call is one of its own."
+    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
+    "in a loop that is compiled as a loop. Loop over a known range, so that the loop is unrolled."
 )
 _CHANGES = (
-    "`{name}` calls itself as often as a traced value decides, and changes an array, a list, an "
-    "attribute or a variable of an outer function. Return what changes:\n"
+    "The depth of the recursion of `{name}` depends on a traced value, and `{name}` changes an "
+    "array, a list, an attribute or a variable of an outer function. Return the new value "
+    "instead:\n"
     "    total = total + {name}(n - 1)      # not: nonlocal total; total += 1"
 )
 _ENDLESS = "maximum recursion depth exceeded"
 _LARGE = (
-    "`{name}` calls itself as often as a traced value decides, and a stack of its arguments and "
-    "results takes more than 256 MB. Pass what does not change by a variable of an outer function."
+    "The depth of the recursion of `{name}` depends on a traced value, and a stack of its "
+    "arguments and results takes more than 256 MB. Arguments that do not change can be variables "
+    "of an outer function instead."
 )
 
 

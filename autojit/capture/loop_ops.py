@@ -101,7 +101,7 @@ def emit(captured: Captured) -> None:
 def _reason(captured: Captured) -> str:
     loop = captured.loop
     if captured.at_once:
-        return "its steps do not depend on each other, and are operations on arrays"
+        return "its steps do not depend on each other, and became operations on arrays"
     if loop.is_counted:
         return f"{loop.length} steps of {captured.size} operations would take long to trace"
     if loop.holds is not None:
@@ -223,7 +223,7 @@ def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Se
 
 _RAISING = (
     "The condition of a loop may raise an exception when the compiled code runs: {}.\n"
-    "Ask in the loop:\n"
+    "Test it inside the loop:\n"
     "    while True:                        # not: while x < limit(k)\n"
     "        if not x < limit(k):\n"
     "            break"

@@ -113,9 +113,9 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
 
 
 _MADE_ANEW = (
-    "{} is a function, or another object, that a step of this loop makes anew and a later step or "
-    "the code after the loop may use. Make it before the loop, and give it what changes as an "
-    "argument:\n"
+    "{} is a function or another object that each step of this loop creates, and that a later "
+    "step or the code after the loop may use. Create it before the loop, and pass the values "
+    "that change as arguments:\n"
     "    def scaled(v, w):\n"
     "        return v * w\n"
     "    for w in x:                   # not: h = lambda v, w=w: v * w\n"

@@ -58,9 +58,9 @@ from .unrolling import (
 from .values.unbound import checked
 
 _RECURSION = (
-    "The function calls itself, and `{}`, which depends on a traced value, decides how often. That "
-    "is compiled where a function made by `def` calls itself by its name, but not through another "
-    "function, in a lambda, in a comprehension or in the condition of a loop.\n"
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
+    "This works if a function defined by `def` calls itself by its name, but not if it does so "
+    "through another function, in a lambda, in a comprehension or in the condition of a loop.\n"
     "Write a loop:\n"
     "    result = 1.0\n"
     "    while n > 1:                       # not: n * f(n - 1)\n"

@@ -126,7 +126,7 @@ def _why_short(n: int, loop: Captured, has_arrays: bool = False) -> str:
     trace = current_trace()
     has_arrays |= trace is not None and trace.as_arrays
     if size <= UNROLLED and not has_arrays:
-        return f"{size} operations, and a loop pays from {UNROLLED} on"
+        return f"{size} operations; a compiled loop pays only above {UNROLLED}"
     if loop.block.trace.slices:  # which have another place, or another length, in each step
         return ""
     if becomes_arrays(loop, n):
@@ -161,7 +161,7 @@ def _why_known(loop: Loop, lists: Lists) -> str:
             before.restore()
         if tried.reason or not is_known:
             return ""
-    return "the lengths of its lists are known then"
+    return "this makes the lengths of its lists known"
 
 
 def _note(loop: Loop, reason: str) -> None:

@@ -44,13 +44,13 @@ Exit codes:
     1    a check failed, your function raised an error, or this machine lacks something
     2    the command was not understood; nothing was run
     130  ended by Ctrl-C
-    141  what read the output has gone
+    141  the reader of the output has gone (a closed pipe)
 
 Environment:
     NO_COLOR, CLICOLOR=0  no colours
     FORCE_COLOR=1         colours in pipes, too
-    AUTOJIT_PROGRESS=0    no line on stderr that says what takes long
-    AUTOJIT_CACHE_DIR     where compiled code is kept; empty: nowhere
+    AUTOJIT_PROGRESS=0    no progress line on stderr
+    AUTOJIT_CACHE_DIR     folder of the cache of compiled code; empty: no cache
 
 Examples:
     autojit check functions.py:loss "f64[3]" "f64[10,3]"
@@ -81,7 +81,7 @@ def _print_version(wanted: bool) -> None:
 app = Commands(
     name="autojit",
     cls=Application,
-    help="Write NumPy, get compiled gradients: check, time and look into your functions.",
+    help="Write NumPy, get compiled gradients: check, time and inspect your functions.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -62,7 +62,7 @@ def scalar(x: Any, what: str) -> Value:
         raise StructureError(with_place(f"{what} must be a scalar, not None.", user_source()))
     value = lift(x)
     if value.shape:
-        words = f"{what} must be a scalar; it has shape {value.shape}. Make one of it:"
+        words = f"{what} must be a scalar, but has shape {value.shape}. Reduce it to one:"
         code = "    np.all(x > 0)                      # not: x > 0"
         raise ShapeError(with_place(f"{words}\n{code}", user_source()))
     return value
@@ -74,8 +74,8 @@ def integer(x: Any, what: str) -> int:
     if isinstance(x, Tracer):
         raise ConcreteValueError(
             with_place(
-                f"{what} must be known when the function is traced, and it is a traced "
-                f"{x.type}. With a traced number of steps use\n"
+                f"{what} must be known when the function is traced, but it is a traced {x.type}. "
+                "For a traced number of steps, use\n"
                 "    fori_loop(0, n, lambda i, carry: ..., init)",
                 user_source(),
             )

@@ -29,7 +29,7 @@ def _loop_dtype(ufunc: Any, method: str, kind: np.dtype) -> np.dtype:
     """The dtype in which a ufunc is applied to its own results."""
     name = f"{name_of(ufunc)}.{method}"
     if ufunc.nin != 2 or ufunc.nout != 1:
-        raise ValueError(f"{name}: only ufuncs of two operands and one result have it")
+        raise ValueError(f"{name}: only ufuncs with two operands and one result have this method")
     *_, result = resolve(ufunc, (kind, kind), None)
     again = resolve(ufunc, (result, result), None)
     if again[-1] != result:
@@ -85,8 +85,8 @@ def reduce_at(
     if is_tracer(indices):
         raise ConcreteValueError(
             with_place(
-                f"{name}: the indices are traced, and say which elements are reduced together. "
-                "Number the parts, and add up by numbers:\n"
+                f"{name}: the indices, which decide which elements are reduced together, are "
+                "traced. Number the parts instead, and sum by these numbers:\n"
                 "    np.bincount(part, weights=x, minlength=n)   # part: which one x[i] belongs to",
                 user_source(),
             )

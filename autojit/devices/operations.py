@@ -92,8 +92,9 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     if kwargs.get("out") is not None:
         raise TypeError(
-            f"{ufunc.__name__}(..., out=...) would write to an array on a GPU, and these are not "
-            f"written to:\n    y = np.{ufunc.__name__}(x)"
+            f"{ufunc.__name__}(..., out=...) would write to an array on a GPU, but these are "
+            "never changed in place:\n"
+            f"    y = np.{ufunc.__name__}(x)"
         )
     if method == "__call__":
         marks = [not (ufunc is np.power and isinstance(x, int)) for x in inputs]

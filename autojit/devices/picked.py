@@ -35,8 +35,8 @@ def without_masks(items: tuple[Any, ...], x: DeviceArray) -> tuple[Any, ...]:
             extents = x.shape[axis : axis + mask.ndim]
             if mask.shape != extents:
                 raise IndexError(
-                    f"a mask of shape {mask.shape} picks from axes of shape {extents}: these are "
-                    "to be the same"
+                    f"a mask of shape {mask.shape} cannot select from axes of shape {extents}: "
+                    "the shapes must be equal"
                 )
             made += np.nonzero(mask)
         axis += x.ndim - taken if item is Ellipsis else axes(item)

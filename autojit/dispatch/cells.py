@@ -83,6 +83,7 @@ def _words(function: Callable[..., Any], now: FunctionType, found: Any) -> str:
     made = f"jit({function.written() if isinstance(function, Transformed) else name})"
     fix = f"f = {made}" if found is now else f"from {now.__module__} import {name}"
     return (
-        f"`{name}` has been defined anew, and this is compiled from the function that it was "
-        f"before. Make it of the new one:\n    {fix}"
+        f"`{name}` has been redefined, but this was compiled from the old function. Compile the "
+        "new one:\n"
+        f"    {fix}"
     )

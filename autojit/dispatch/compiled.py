@@ -147,10 +147,10 @@ class CompiledFunction(Inspected, Binding[P, R]):
             programs = [pair for pair in pairs if pickles(pair)]
             if function is None and not programs:
                 raise pickle.PicklingError(
-                    f"{name} cannot be pickled: pickle finds functions by name, and it is a lambda "
-                    "or made inside of another function; nor was it called, so that there would "
-                    "be a program to pickle instead. Define it at the top of a module, or call it "
-                    "once first."
+                    f"{name} cannot be pickled: pickle finds functions by name, but this one is "
+                    "a lambda or is defined inside another function. It was not called either, "
+                    "so there is no program to pickle instead. Define it at the top level of a "
+                    "module, or call it once first."
                 )
         static = self.static.given, self.static.numbers, self.static.names
         return _State(function, name, static, self.asked, self.tier, self.check, programs)

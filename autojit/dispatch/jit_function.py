@@ -31,9 +31,9 @@ _GPUS = dict.fromkeys(("gpu", "nvidia", "cuda"), "cuda")
 TIERS = ("compiled", "auto")
 
 DONATED = (
-    "donate_argnums={!r} has no effect: no argument's memory is given to the results, as inputs "
-    "are never written to. Large results take the memory of earlier ones that nobody holds any "
-    "more. Leave it out:\n"
+    "donate_argnums={!r} has no effect: results never reuse the memory of arguments, because "
+    "inputs are never written to. Large results reuse the memory of earlier results that are no "
+    "longer referenced. Leave it out:\n"
     "    jit(f)"
 )
 

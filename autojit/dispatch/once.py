@@ -110,7 +110,7 @@ def count_trace(function: Callable[..., Any], types: Any) -> None:
     warn_at(
         place,
         RepeatedJitWarning,
-        f"jit was called {count} times on {name}, and each time it was traced anew. Compile it "
+        f"jit was called {count} times on {name}, which was traced again each time. Compile it "
         "once, and call the compiled function:\n"
         + f"    fast = jit({shown})".ljust(39)
         + "# before the loop\n"

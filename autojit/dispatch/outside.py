@@ -159,8 +159,8 @@ def _words(name: str, changed: list[str], before: dict[str, Mark], now: dict[str
     root = given.rpartition(".")[2]
     mark = now.get(changed[0]) or before[changed[0]]
     words = (
-        f"{', '.join(each)} {many} changed since {name} was traced, and the compiled code goes on "
-        "with what was there then. "
+        f"{', '.join(each)} {many} changed since {name} was traced, but the compiled code still "
+        "uses the old value. "
     )
     if mark.kind is FunctionType:
         return f"{words}Compile the function again:\n    {shown} = jit({shown}.__wrapped__)"

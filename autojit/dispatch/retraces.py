@@ -48,18 +48,18 @@ SHAPE = (
 )
 DTYPE = "Convert to one dtype before the call:\n    f(x.astype(np.float64))"
 NUMBER = (
-    "A number of Python's takes the dtype of the arrays that it meets, an array has its own. Pass "
-    "always the one or always the other:\n"
+    "A Python number takes the dtype of the arrays that it is combined with, while an array has "
+    "its own dtype. Always pass the same of the two:\n"
     "    f(float(x))                                # or np.float64(x)"
 )
 STATIC = (
-    "Each value of a static argument is compiled by itself. A number that is only computed with "
-    "need not be static:\n"
+    "The function is compiled separately for each value of a static argument. A number that is "
+    "only used in computations need not be static:\n"
     "    jit(f)                                     # not: jit(f, static_argnums=...)"
 )
 STRUCTURE = (
-    "Pass the same containers with the same keys and lengths at every call, and zeros for what is "
-    "not there."
+    "Pass the same containers with the same keys and lengths at every call, and zeros for "
+    "missing values."
 )
 
 
@@ -213,6 +213,6 @@ def check_allowed(
         if ban.covers(function):
             found = nearest(signature, earlier)
             reason = str(found[0]) if found else "it was not traced before"
-            words = f"{name} is traced inside of assert_no_retrace(): {reason}"
+            words = f"{name} is traced inside assert_no_retrace(): {reason}"
             ban.broken.append(words)
             raise AssertionError(words)

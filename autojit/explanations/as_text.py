@@ -275,7 +275,7 @@ def _roofline(step: Step) -> str:
     if step.share is not None:
         reached = f"; {_percent(step.share)} of that is reached"
     if step.share is not None and step.share > TOO_GOOD:
-        reached += ": more than was measured as the limit, as other work may disturb that"
+        reached += ": more than the measured limit, which other work may have disturbed"
     return f"{sides}: bound by {_BOUNDS[step.bound]}{reached}"
 
 

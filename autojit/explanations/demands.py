@@ -19,7 +19,7 @@ def check_fused(e: Facts, at_most: int, inside: int | None = None) -> None:
     ]
     for step in e.steps:
         words += [
-            f"  step {step.number} is not one with step {reason.about}: {reason.reason}"
+            f"  step {step.number} is not fused with step {reason.about}: {reason.reason}"
             for reason in step.not_fused
         ]
     raise AssertionError("\n".join(words))
@@ -32,7 +32,7 @@ def _check_bodies(e: Facts, inside: int) -> None:
         if len(nests) > inside:
             words += [_step(step), *(f"  {_step(part)}" for part in nests)]
     if words:
-        title = f"{e.name} has more than {inside} loop nests and library calls inside of a step:"
+        title = f"{e.name} has more than {inside} loop nests and library calls inside a step:"
         raise AssertionError("\n".join([title, *words]))
 
 
@@ -49,7 +49,7 @@ def check_vectorized(e: Facts) -> None:
                 if each.lanes == 1:
                     words += [title, f"    {each.loop}: {_why(each)}"]
     if words:
-        raise AssertionError("\n".join([f"{e.name} has loops that are no vector code:", *words]))
+        raise AssertionError("\n".join([f"{e.name} has loops that are not vector code:", *words]))
 
 
 def check_no_temporaries(e: Facts) -> None:
@@ -74,7 +74,7 @@ def _why(each: Vectors) -> str:
 
 def _because(step: Step) -> str:
     reasons = [f"step {r.about}: {r.reason}" for r in step.not_fused]
-    return f", since it is not one with {'; '.join(reasons)}" if reasons else ""
+    return f", since it is not fused with {'; '.join(reasons)}" if reasons else ""
 
 
 def _step(step: Step | Part) -> str:

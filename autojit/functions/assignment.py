@@ -96,7 +96,8 @@ def _check_array(x: Tracer) -> None:
         raise InPlaceError(
             with_place(
                 f"A traced {x.type} without axes is a scalar, which is immutable in NumPy too. "
-                "Bind the name anew:\n    x = value                          # not: x[...] = value",
+                "Rebind the name:\n"
+                "    x = value                          # not: x[...] = value",
                 user_source(),
             )
         )
@@ -165,9 +166,9 @@ def target(name: str, x: Any) -> Tracer:
         return found
     raise RefusedInPlaceError(
         with_place(
-            f"{name} would write a traced value into an array that was made outside of the traced "
-            "function, or that something else refers to (a cache, a list). Write into a copy "
-            "that is made inside:\n"
+            f"{name} would write a traced value into an array that was created outside the "
+            "traced function or is referenced elsewhere (a cache, a list). Write into a copy "
+            "that is created inside:\n"
             "    y = x.copy()                       # in the traced function",
             user_source(),
         )

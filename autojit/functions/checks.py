@@ -68,8 +68,9 @@ def failure_of(error: BaseException) -> Failure:
         return failure
     raise TracingError(
         with_place(
-            f"compiled code cannot raise {error!r}: it raises Python's own exceptions with at "
-            'most one message, which is known while it is traced. Write raise ValueError("…")',
+            f"compiled code cannot raise {error!r}: it raises only Python's own exceptions, with "
+            "at most one message that is known while the function is traced. Write raise "
+            'ValueError("…")',
             user_source(),
         )
     )

@@ -94,7 +94,7 @@ def masked_part(index: Any, x: Tracer) -> Masked | None:
     if any(isinstance(item, int) or is_array(item) for item in (*before, *after)):
         raise UncoveredFunctionError(
             with_place(
-                "A traced mask beside integers in an index is not covered by autojit. "
+                "An index that combines a traced mask with integers is not covered by autojit. "
                 "Index in two steps:\n"
                 "    row = x[i]; row[mask] = 0          # not: x[i, mask] = 0",
                 user_source(),
@@ -151,14 +151,14 @@ def _refused(item: Any, x: Tracer) -> Exception:
         fix = _OF_ARRAY if isinstance(item, Tracer) and item.ndim else _OF_NUMBER
         return IndexError(
             with_place(
-                f"An index is a whole number, and not {_describe(item)}. Convert it:\n{fix}",
+                f"An index must be an integer, not {_describe(item)}. Convert it:\n{fix}",
                 user_source(),
             )
         )
     if isinstance(item, str):
         return IndexError(
             with_place(
-                f"An array has no names of columns, and is indexed by numbers, not by {item!r}. "
+                f"Arrays have no column names and are indexed with integers, not with {item!r}. "
                 "Pass a dict of arrays, or take a column by its number:\n"
                 "    x[..., 0]                          # not: x['a']",
                 user_source(),
@@ -167,8 +167,8 @@ def _refused(item: Any, x: Tracer) -> Exception:
     return UncoveredFunctionError(
         with_place(
             f"Indexing a traced array of type {x.type} with {_describe(item)} is not covered by "
-            "autojit; integers, slices, ..., None, integer arrays, and masks that are known when "
-            "the function is traced are.\n"
+            "autojit. It covers integers, slices, ..., None, integer arrays, and masks that are "
+            "known when the function is traced.\n"
             "A traced mask gives a result whose shape depends on values. Keep the shape:\n"
             "    np.where(mask, x, 0)               # not: x[mask]\n"
             "    x = np.where(mask, x + y, x)       # not: x[mask] += y",

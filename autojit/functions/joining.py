@@ -73,9 +73,10 @@ def stack_nested(x: Any, dtype: Any = None) -> Any:
     if len({part.shape for part in parts}) > 1:
         raise ShapeError(
             with_place(
-                "The parts of a list that is made an array have different shapes: "
-                f"{', '.join(str(part.shape) for part in parts)}. Join them end to end, or work on "
-                "each by itself:\n    np.concatenate([np.ravel(part) for part in x])\n"
+                "The items of a list cannot become one array because their shapes differ: "
+                f"{', '.join(str(part.shape) for part in parts)}. Concatenate them, or process "
+                "each separately:\n"
+                "    np.concatenate([np.ravel(part) for part in x])\n"
                 "    [np.sum(part) for part in x]",
                 user_source(),
             )

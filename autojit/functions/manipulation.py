@@ -111,7 +111,9 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
         axes = shapes.reduced_axes(axis, len(shape))
     if any(shape[i] != 1 for i in axes):
         raise ShapeError(
-            with_place(f"np.squeeze of shape {shape}: axis {axis} is not 1", user_source())
+            with_place(
+                f"np.squeeze of shape {shape}: axis {axis} does not have length 1", user_source()
+            )
         )
     return reshape(a, shapes.without_axes(shape, axes))
 
@@ -290,7 +292,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if n == 0:
         return a
     if n < 0:
-        words = f"np.diff: n is how often to take differences; it is {n}"
+        words = (
+            f"np.diff: n, the number of times to take differences, must not be negative; it is {n}"
+        )
         raise ShapeError(with_place(words, user_source()))
     axis = shapes.normalize_axis(axis, np.ndim(a))
     ends = [_broadcast_along(e, a, axis) for e in (prepend, append)]

@@ -141,7 +141,10 @@ def _sum_and_count(
 
 def _check_inexact(name: str, dtype: Any) -> None:
     if dtype is not None and np.dtype(dtype).kind not in "fc":
-        words = f"{name}: dtype= of an array of floats must be one of floats, not {dtype!r:.40}"
+        words = (
+            f"{name}: dtype= must be a floating-point dtype for an array of floats, not "
+            f"{dtype!r:.40}"
+        )
         raise DtypeError(with_place(words, user_source()))
 
 

@@ -101,8 +101,8 @@ def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Trace
         if initial is _MISSING and any_zero(value.shape, axes):
             raise ShapeError(
                 with_place(
-                    f"np.{name} of an array of shape {value.shape} over axis {axis}: there are no "
-                    f"elements, and {name} has no neutral one. Pass initial=.",
+                    f"np.{name} of an array of shape {value.shape} over axis {axis}: there are "
+                    f"no elements, and {name} has no identity. Pass initial=.",
                     user_source(),
                 )
             )

@@ -26,17 +26,17 @@ def _values(name: str, x: Any) -> np.ndarray:
     if found is None:
         raise UncoveredFunctionError(
             with_place(
-                f"{name} of a traced array, on whose values the shape of the result depends, is "
-                f"not covered by autojit under jit. {_REWRITES[name]}",
+                f"{name} of a traced array is not covered by autojit under jit, because the "
+                f"shape of the result depends on the values. {_REWRITES[name]}",
                 user_source(),
             )
         )
     return np.asarray(found)
 
 
-_MASKED = "Keep the shape, and leave out by a mask:\n    np.where(x > 0, x, 0)"
+_MASKED = "Keep the shape, and mask elements instead of removing them:\n    np.where(x > 0, x, 0)"
 _SORTED = (
-    "Keep the shape: sort, and mark the first of equal ones:\n"
+    "Keep the shape: sort, and mark the first of each group of equal elements:\n"
     "    s = np.sort(x)\n"
     "    first = np.append(True, s[1:] != s[:-1])   # np.sum(first) is how many there are"
 )

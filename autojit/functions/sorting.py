@@ -117,7 +117,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 def _check_places(name: str, kth: Any, extent: int) -> None:
     places = np.asarray(kth)
     if places.dtype.kind not in "iu" or np.any((places < -extent) | (places >= extent)):
-        raise ValueError(f"{name}: kth={kth!r} is no place among {extent} elements")
+        raise ValueError(f"{name}: kth={kth!r} is out of bounds for {extent} elements")
 
 
 @implements(np.partition, known=("kth",))

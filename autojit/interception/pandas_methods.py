@@ -40,8 +40,9 @@ def _change_refused(original: Any) -> Any:
         sign = _SIGNS.get(op.__name__, "+")
         raise RefusedInPlaceError(
             with_place(
-                f"{sign}= would write a traced array into a {type(self).__name__} of pandas, which "
-                "holds ordinary numbers.\nBind the name anew, to a traced array of the values:\n"
+                f"{sign}= would write a traced array into a {type(self).__name__} of pandas, "
+                "which holds ordinary numbers.\n"
+                "Rebind the name to a traced array of the values:\n"
                 f"    s = s {sign} x                         # not: s {sign}= x",
                 user_source(),
             )

@@ -278,8 +278,8 @@ def _nditer(original: Any, *args: Any, **kwargs: Any) -> Any:
         return original(*args, **kwargs)
     raise UncoveredFunctionError(
         with_place(
-            f"np.{original.__name__} of a traced array is not covered by autojit: it hands out "
-            "pieces of memory. Go through the places, or over the elements:\n"
+            f"np.{original.__name__} of a traced array is not covered by autojit: it returns "
+            "pieces of memory. Iterate over the indices, or over the elements:\n"
             "    for at in np.ndindex(x.shape): x[at]\n"
             "    for v in x.ravel(): v",
             user_source(),
@@ -293,8 +293,8 @@ def _written(original: Any, *args: Any, **kwargs: Any) -> Any:
         return original(*args, **kwargs)
     raise ConcreteValueError(
         with_place(
-            f"np.{original.__name__} needs the values of a traced array, and while a function is "
-            "traced there are none. Return the array, and write what the call returns:\n"
+            f"np.{original.__name__} needs the values of a traced array, which do not exist "
+            "while a function is traced. Return the array, and save the result of the call:\n"
             f"    y = jit(f)(x)\n    np.{original.__name__}(…, y)",
             user_source(),
         )

@@ -88,7 +88,7 @@ def _checked(x: FreshArray) -> Memory:
     """The memory of an array that may become traced."""
     memory = x.memory
     if memory is None or not x.counted:
-        raise _refusal("it was made where autojit does not see it")
+        raise _refusal("it was created by code that autojit does not see")
     if not memory.is_of(current_trace()):
         raise _refusal("it was made by another traced function, or an outer one")
     if not (x.flags.writeable or memory.lent):
@@ -96,9 +96,9 @@ def _checked(x: FreshArray) -> Memory:
     if any(array.exports for array in memory.sharing()):
         raise _refusal("a memoryview reads it")
     if not all(array.counted for array in memory.sharing()):
-        raise _refusal("it has a view that was made where autojit does not see it")
+        raise _refusal("it has a view that was created by code that autojit does not see")
     if sys.getrefcount(memory.block) > memory.references() + 1:  # one is for this call
-        raise _refusal("it has a view that is a plain array (np.asarray imported by its name?)")
+        raise _refusal("it has a view that is a plain array (was np.asarray imported by name?)")
     return memory
 
 
@@ -126,7 +126,7 @@ def _attach() -> None:
             with_place(
                 "The elements of a traced array are read by code that NumPy does not dispatch: "
                 "by a C extension, or by assignment into an ordinary array.\n"
-                "Make the array that is assigned to inside of the traced function:\n"
+                "Create the array that you assign to inside the traced function:\n"
                 "    out = np.zeros(n); out[:] = x",
                 user_source(),
             )

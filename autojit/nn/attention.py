@@ -130,9 +130,7 @@ def multi_head_attention(
         weight.shape[0] == 3 * width,
         f"in_proj_weight has shape {weight.shape}; it needs ({3 * width}, {width})",
     )
-    need_shape(
-        width % num_heads == 0, f"the width {width} does not divide into num_heads={num_heads}"
-    )
+    need_shape(width % num_heads == 0, f"num_heads={num_heads} does not divide the width {width}")
     if key is None and value is None:
         projected = np.split(linear(query, weight, bias), 3, axis=-1)
     else:
@@ -220,7 +218,8 @@ def _four(rng: Any) -> tuple[Any, ...]:
         return (rng,) * 4
     need_value(
         getattr(rng, "ndim", 1) == 1 and hasattr(rng, "__len__") and len(rng) == 4,
-        "rng of transformer_encoder_layer is a Generator or four seeds; one seed would drop the "
-        "same places four times:\n    rng=generator.integers(2**63, size=4)",
+        "rng of transformer_encoder_layer must be a Generator or four seeds; with one seed, all "
+        "four dropouts would drop the same elements:\n"
+        "    rng=generator.integers(2**63, size=4)",
     )
     return tuple([rng[k] for k in range(4)])

@@ -38,8 +38,8 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     need_shape(
         x.ndim > 0 and x.shape[-1] == weight.shape[1],
         lambda: (
-            f"x has shape {x.shape} and weight {weight.shape}: the last axis of each holds the "
-            "inputs. A weight of shape (inputs, outputs) is passed as weight.T"
+            f"x has shape {x.shape} and weight {weight.shape}: the last axes of both must be the "
+            "inputs. If weight has shape (inputs, outputs), pass weight.T"
         ),
     )
     rows = weight.shape[:1]

@@ -72,7 +72,7 @@ def pair(x: Any, count: int, name: str, least: int = 1) -> tuple[int, ...]:
     )
     need_value(
         all(isinstance(n, (int, np.integer)) and n >= least for n in numbers),
-        f"{name}={x!r:.60}: it needs whole numbers from {least} on",
+        f"{name}={x!r:.60}: it needs integers of at least {least}",
     )
     return numbers
 

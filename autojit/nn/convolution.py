@@ -212,8 +212,8 @@ def _check(x: Any, weight: Any, bias: Any, groups: int, ndim: int, name: str) ->
     )
     need_shape(
         x.shape[1] == weight.shape[1] * groups and weight.shape[0] % groups == 0,
-        f"x has {x.shape[1]} channels and weight the shape {weight.shape}: with groups={groups} "
-        f"it needs (a multiple of {groups}, {x.shape[1]} / {groups}, …)",
+        f"x has {x.shape[1]} channels and weight has shape {weight.shape}: with groups={groups}, "
+        f"weight needs shape (a multiple of {groups}, {x.shape[1]} / {groups}, …)",
     )
     need_shape(
         bias is None or bias.shape == weight.shape[:1],

@@ -170,6 +170,6 @@ def hinge_loss(x: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
 def _same_shape(x: Any, target: Any) -> None:
     need_shape(
         np.shape(x) == np.shape(target),
-        f"x has shape {np.shape(x)} and target {np.shape(target)}; a loss needs the same. "
-        "Use np.broadcast_to(target, x.shape) if it is meant",
+        f"x has shape {np.shape(x)} and target {np.shape(target)}; they must be equal. To "
+        "broadcast, use np.broadcast_to(target, x.shape)",
     )

@@ -82,7 +82,7 @@ def group_norm(
     _check_eps(eps)
     need_shape(
         x.ndim >= 2 and x.shape[1] % num_groups == 0,
-        f"x has shape {x.shape}: axis 1 does not divide into num_groups={num_groups}",
+        f"x has shape {x.shape}: num_groups={num_groups} does not divide axis 1",
     )
     _check_channels(x, weight=weight, bias=bias)
     grouped = x.reshape(x.shape[0], num_groups, -1)

@@ -51,7 +51,7 @@ def init_conv(
     """
     need_value(
         channels % groups == 0 and filters % groups == 0,
-        f"channels={channels} and filters={filters} do not both divide into groups={groups}",
+        f"groups={groups} must divide channels={channels} and filters={filters}",
     )
     taps = kernel_size if isinstance(kernel_size, tuple) else pair(kernel_size, 2, "kernel_size")
     shape = (filters, channels // groups, *taps)

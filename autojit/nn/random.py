@@ -50,9 +50,10 @@ def _check_not_frozen() -> None:
         return
     raise FrozenRandomError(
         with_place(
-            "a Generator in a compiled function would draw once, when the function is compiled, "
-            "and every call would see the same numbers. Draw the seed outside, and pass it as an "
-            "argument:\n    step(params, x, rng.integers(2**63))  # dropout(x, p, seed)",
+            "a Generator in a compiled function would draw only once, during compilation, and "
+            "every call would use the same numbers. Draw the seed outside, and pass it as an "
+            "argument:\n"
+            "    step(params, x, rng.integers(2**63))  # dropout(x, p, seed)",
             user_source(),
         )
     )
@@ -60,7 +61,9 @@ def _check_not_frozen() -> None:
 
 def _uniform(seed: Any, shape: tuple[int, ...]) -> Any:
     """Numbers in [0, 1) with 53 random bits: SplitMix64's i-th output for each element i."""
-    need_shape(np.shape(seed) == (), f"the seed has shape {np.shape(seed)}; it is one number")
+    need_shape(
+        np.shape(seed) == (), f"the seed has shape {np.shape(seed)}, but must be a single number"
+    )
     if is_tracer(seed):
         need_integers(seed, "seed")
         state = seed.astype(np.uint64)

@@ -58,7 +58,7 @@ def _spans(x: Any, taps: Extents, dilations: Extents, name: str) -> list[int]:
     spans = [n - d * (k - 1) for n, k, d in zip(x.shape[2:], taps, dilations, strict=True)]
     need_shape(
         all(span > 0 for span in spans) and all(k > 0 for k in taps),
-        f"{name}: windows of {taps} elements, {dilations} apart, do not fit into x, which has the "
-        f"extents {x.shape[2:]} with its padding",
+        f"{name}: windows of size {taps} with dilation {dilations} do not fit into the padded x "
+        f"of shape {x.shape[2:]}",
     )
     return spans

@@ -37,7 +37,7 @@ OPEN, ROWS = 25, 12
 @singledispatch
 def html(x: Any) -> str:
     """The self-contained HTML of an object."""
-    raise TypeError(f"there is no HTML of {type(x).__name__}")
+    raise TypeError(f"{type(x).__name__} has no HTML form")
 
 
 def program_text(program: Program) -> str:
@@ -107,7 +107,7 @@ def cost_rows(cost: dict[str, int]) -> list[tuple[str, str]]:
 @html.register
 def _transformed(f: Transformed) -> str:
     doc = (f.__doc__ or "").strip()
-    how = "no: each call traces the function anew; jit(…) compiles it"
+    how = "no: each call traces the function again; jit(…) compiles it"
     rows = [("takes", code(signature_text(f))), ("compiled", text_of(how))]
     return card(code(f.written()), facts(rows), folded("documentation", highlighted(doc)))
 

@@ -204,8 +204,9 @@ def _vector(leaves: list[Any]) -> np.ndarray:
     if any(is_tracer(x) for x in leaves):
         raise ConcreteValueError(
             with_place(
-                "lbfgs decides by values, so it runs outside of compiled functions. Compile the "
-                "objective:\n    opt.step(jit(value_and_grad(loss)), params, state)",
+                "The control flow of lbfgs depends on values, so it must run outside compiled "
+                "functions. Compile the objective:\n"
+                "    opt.step(jit(value_and_grad(loss)), params, state)",
                 user_source(),
             )
         )

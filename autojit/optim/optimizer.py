@@ -45,7 +45,7 @@ class Optimizer(NamedTuple):
         words = f"an optimiser has no attribute {name!r}: it holds no state."
         if name in ("step", "zero_grad", "apply_updates", "apply_gradients", "minimize"):
             words += (
-                " Its state goes in and out of `update`:\n"
+                " Pass its state to `update`, which returns the new one:\n"
                 "    state = opt.init(params)\n"
                 "    params, state = opt.update(params, grad(f)(params), state)"
             )
@@ -129,7 +129,7 @@ def _check_state(state: Any, slots: Mapping[str, Any]) -> None:
         found = f"it has no {missing[0]!r}"
     else:
         return
-    words = f"state of update must be what this optimiser's init(params) made; {found}"
+    words = f"state of update must come from this optimiser's init(params); {found}"
     raise StructureError(with_place(words, user_source()))
 
 

@@ -46,8 +46,8 @@ def same_leaves(tree: Any, params: Any, name: str, numbers: bool = False) -> lis
     if structure != expected:
         raise StructureError(
             with_place(
-                f"{name} has the structure {structure}, and params {expected}; they must be the "
-                "same",
+                f"{name} has the structure {structure}, but params has {expected}; they must be "
+                "equal",
                 user_source(),
             )
         )

@@ -27,14 +27,17 @@ def annotated(recorder: Recorder, files: Sequence[str] | None = None) -> str:
             by_file.setdefault(file, {})[number] = line
     if not by_file:
         where = "" if files is None else f" in {', '.join(files)}"
-        return f"no line{where} took time in compiled code, or operation by operation\n"
+        return f"no line{where} took time in compiled code or in single operations\n"
     ordered = sorted(by_file, key=lambda f: -sum(line.seconds for line in by_file[f].values()))
     return "\n".join("\n".join(_file(file, by_file[file], total)) + "\n" for file in ordered)
 
 
 def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
     seconds = sum(line.seconds for line in lines.values())
-    yield f"{shown_file(file)}: {in_seconds(seconds)}, {share(seconds, total)} of what lines took"
+    yield (
+        f"{shown_file(file)}: {in_seconds(seconds)}, {share(seconds, total)} of the time of all "
+        "lines"
+    )
     yield f"{'forward':>9} {'backward':>9} {'share':>6}  line"
     before = 0
     last = len(linecache.getlines(file))
@@ -44,7 +47,7 @@ def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
         yield _line(number, linecache.getline(file, number).rstrip(), lines.get(number), total)
         before = number
     if any(line.is_estimated for line in lines.values()):
-        yield "~ computed together with others: shares are estimated"
+        yield "~ computed together with other lines; the shares are estimates"
 
 
 def _shown(lines: dict[int, Line], last: int) -> list[int]:

@@ -192,8 +192,8 @@ function zoom(to) {
 """.replace("__WIDTH__", str(WIDTH)).replace("__LETTER__", str(LETTER))
 
 _HOW = (
-    "A frame is as wide as its share of the time. Click one to make it as wide as all; click the "
-    "first one to go back."
+    "The width of a frame is its share of the time. Click a frame to zoom in; click the first "
+    "frame to zoom out."
 )
 
 

@@ -28,7 +28,7 @@ class Profile:
     def __enter__(self) -> Profile:
         if self._found is not None:
             raise ProfileError(
-                "this profile has been used already. Make another one:\n"
+                "this profile has already been used. Create another one:\n"
                 "    with autojit.profile() as p:\n"
                 "        f(x)"
             )
@@ -49,7 +49,7 @@ class Profile:
         """The recorded spans."""
         if self._found is None:
             raise ProfileError(
-                "this profile has not begun. Run something in it:\n"
+                "this profile has not started. Run code inside it:\n"
                 "    with autojit.profile() as p:\n"
                 "        f(x)"
             )
@@ -112,7 +112,7 @@ def _called(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if not (args or kwargs):
         return None
     return ProfileError(
-        "profile takes no arguments: it is a context around what is to be profiled.\n"
+        "profile takes no arguments. It is a context manager around the code to profile:\n"
         "    with autojit.profile() as p:\n        f(x)\n    print(p)"
     )
 

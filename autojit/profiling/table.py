@@ -30,7 +30,7 @@ def table(recorder: Recorder) -> str:
 def _rows(r: Report) -> Iterator[str]:
     yield f"profile of {in_seconds(r.seconds)}"
     if not (r.phases or r.functions):
-        yield "nothing in it was traced, compiled or run by autojit"
+        yield "autojit traced, compiled and ran nothing in this block"
         return
     yield ""
     yield _row("phase", "time", "share", "count")
@@ -84,7 +84,7 @@ def _ops(r: Report) -> Iterator[str]:
     if not r.ops:
         return
     yield ""
-    yield _row("operation by operation", "time", "share", "count")
+    yield _row("single operations", "time", "share", "count")
     for op in r.ops[:MOST_OPS]:
         arrow = _ARROWS["backward" if op.kind == "backward" else "forward"]
         words = f" {arrow} {op.name}"

@@ -48,7 +48,7 @@ def timeline(recorder: Recorder) -> dict[str, Any]:
     made[1:] = sorted(made[1:], key=lambda e: (e.get("ts", -1.0), -e.get("dur", 0.0)))
     result: dict[str, Any] = {"traceEvents": made, "displayTimeUnit": "ms"}
     if recorder.dropped:
-        result["otherData"] = {"spans that are not shown, after the first": recorder.dropped}
+        result["otherData"] = {"later spans that are not shown": recorder.dropped}
     return result
 
 

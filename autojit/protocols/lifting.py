@@ -108,7 +108,7 @@ def by_values(x: Any) -> Any:
     if isinstance(x, (Tracer, np.ndarray)):
         return x
     if may_be_none(x):
-        return x.__aj_present__("unsupported operand type(s): one of them is None")
+        return x.__aj_present__("unsupported operand type(s): one operand is None")
     if is_foreign(x):
         return as_tracer(x)
     return np.asarray(x) if hasattr(type(x), "__pandas_priority__") else x

@@ -49,8 +49,8 @@ def _value(x: Any) -> Value:
 
 
 _TOO_LARGE = (
-    "The integer {} meets a traced one, and does not fit into 64 bits, which is what integers have "
-    "in compiled code. Compute with floats:\n"
+    "The integer {} is combined with a traced one, but does not fit into the 64 bits that "
+    "integers have in compiled code. Compute with floats:\n"
     "    float(n) + 2.0**63                 # not: n + 2**63"
 )
 

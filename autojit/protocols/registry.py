@@ -119,7 +119,7 @@ def must_be_known(function: str, argument: str, given: Any) -> AutojitError:
             "be known when the function is traced. Make it a static argument, or close over it:\n"
             f"    {static}\n"
             "    grad(lambda x: f(x, n))(x)         # n is a Python integer here\n"
-            "or make an array that is long enough, and use a part of it:\n"
+            "or create an array that is long enough, and slice it:\n"
             "    np.zeros(100)[:n]                  # not: np.zeros(n)",
             user_source(),
         )
@@ -139,7 +139,7 @@ def uncovered(name: str, detail: str = "") -> AutojitError:
     return UncoveredFunctionError(
         with_place(
             f"{name}{detail} is not covered by autojit.{hint}\n"
-            "Write it with covered functions, or apply it outside of the traced function "
+            "Write it with covered functions, or apply it outside the traced function "
             "if its arguments do not depend on the traced ones.",
             user_source(),
         )

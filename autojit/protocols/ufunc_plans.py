@@ -185,10 +185,12 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
         words = f"{name_of(ufunc)} does not take operands of dtype {_listed(dtypes)}: {error}"
         if dtype is None and _of_integers(ufunc) and any(kind_of(d) in "fc" for d in dtypes):
             given = ", ".join("x.astype(int)" if kind_of(d) in "fc" else "n" for d in dtypes)
-            words += f". Convert to whole numbers first:\n    {name_of(ufunc)}({given})"
+            words += f". Convert to integers first:\n    {name_of(ufunc)}({given})"
             if ufunc.__name__ == "bitwise_xor":
                 words += (
-                    "\nor write a power so:\n    x**2                               # not: x ^ 2"
+                    "\n"
+                    "or write a power like this:\n"
+                    "    x**2                               # not: x ^ 2"
                 )
         raise DtypeError(with_place(words, user_source())) from None
     return tuple(np.dtype(d) for d in loop)

@@ -68,7 +68,7 @@ def _call(types: str | None) -> str | None:
              for k in call.keywords]  # fmt: skip
     given = ", ".join([function, result, *map(ast.unparse, call.args), *named])
     return (
-        "Or let Python call it on NumPy arrays (a derivative it has by autojit.custom_jvp):\n"
+        "Or let Python call it on NumPy arrays (autojit.custom_jvp gives it a derivative):\n"
         f"    autojit.pure_callback({given})"
     )
 

@@ -53,7 +53,7 @@ class Neuron(Module):
         except ValueError:
             if len(x) == len(self.w):
                 raise
-            words = f"a neuron of {len(self.w)} inputs is called with {len(x)}"
+            words = f"a neuron with {len(self.w)} inputs was called with {len(x)}"
             raise ShapeError(with_place(words, user_source())) from None
         return getattr(total, self.activation)() if self.nonlin else total
 

@@ -25,8 +25,8 @@ class Own:
             self.function()
         elif node._b:
             raise RuntimeError(
-                f"{node!r} was made from other Values (_op={self.name!r}) and has no _backward, so "
-                "their gradients are not known. Set it:\n"
+                f"{node!r} was computed from other Values (_op={self.name!r}) but has no "
+                "_backward, so their gradients are unknown. Set it:\n"
                 "    out = Value(x.data ** 2, (x,), 'op')\n"
                 "    def _backward(): x.grad += 2 * x.data * out.grad\n"
                 "    out._backward = _backward"

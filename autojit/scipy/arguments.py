@@ -34,8 +34,8 @@ def known(x: Any, what: str, of: str) -> Any:
         return found
     raise ConcreteValueError(
         with_place(
-            f"{what} of {of} decides what is computed, so it must be known when the function is "
-            "traced. Pass a plain number or array, or an argument of the function as static:\n"
+            f"{what} of {of} determines what is computed, so it must be known when the function "
+            "is traced. Pass a plain number or array, or make the argument static:\n"
             "    jit(f, static_argnums=1)",
             user_source(),
         )
@@ -82,7 +82,7 @@ def check_method(method: Any, known: tuple[str, ...], of: str) -> None:
         return
     if not isinstance(method, str) or method.lower() not in known:
         close = closest(str(method).lower(), known)
-        words = f"{of}: unknown solver {method!r:.60}.{close}\nThere are: {', '.join(known)}"
+        words = f"{of}: unknown solver {method!r:.60}.{close}\nSolvers: {', '.join(known)}"
         raise ValueError(with_place(words, user_source()))
 
 

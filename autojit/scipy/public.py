@@ -39,8 +39,9 @@ def under_scipys_names(
         found = original(f"{theirs}.{name}")
         if not covered(name, found):
             raise AttributeError(
-                f"autojit does not cover {theirs}.{name}. On arrays that are not traced call "
-                f"SciPy's own:\n    from {theirs} import {name}"
+                f"autojit does not cover {theirs}.{name}. For arrays that are not traced, call "
+                "SciPy's own:\n"
+                f"    from {theirs} import {name}"
             )
         return found
 

@@ -18,7 +18,7 @@ def without_derivative(x: Any) -> Any:
     np.float64(1.0)
     >>> grad(lambda k: bernoulli.pmf(k, 0.25))(1.0)
     Traceback (most recent call last):
-    autojit.ir.core.errors.DerivativeError: A derivative is asked for by an argument that has ...
+    autojit.ir.core.errors.DerivativeError: A derivative is requested with respect to ...
     """
     if not isinstance(x, Tracer) or x.dtype.kind != "f":
         return x

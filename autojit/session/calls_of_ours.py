@@ -13,7 +13,7 @@ from autojit.spelling import closest
 _ELSEWHERE = {
     "nopython": "Numba's; all of a function is compiled here",
     "parallel": "Numba's; loops run on all cores here where that pays",
-    "fastmath": "Numba's; there is none here, as results agree with NumPy's",
+    "fastmath": "Numba's; it does not exist here, because results agree with NumPy's",
     "cache": "Numba's; compiled code is always kept on disk here",
     "nogil": "Numba's; compiled code lets other threads run here",
     "forceobj": "Numba's; all of a function is compiled here",
@@ -26,7 +26,7 @@ _ELSEWHERE = {
     "in_shardings": "JAX's; there is one device here",
     "out_shardings": "JAX's; there is one device here",
     "fullgraph": "PyTorch's; all of a function is compiled here",
-    "dynamic": "PyTorch's; each signature is compiled by itself here",
+    "dynamic": "PyTorch's; each signature is compiled separately here",
     "mode": "PyTorch's; there is no such choice here",
     "allow_int": "JAX's; convert the argument instead: x.astype(float)",
     "reduce_axes": "JAX's; there is no such choice here",
@@ -57,7 +57,7 @@ def refused_call(
     else:
         words += closest(name, names)
     listed = ", ".join(n for n in names if n not in kwargs)
-    return SettingError(f"{words}\nThere are: {listed}")
+    return SettingError(f"{words}\nIts arguments: {listed}")
 
 
 def _too_many(

@@ -103,7 +103,7 @@ def _fix(first: Request, second: Request) -> str:
     if array is None:
         return (
             "Name the device once, in the outermost jit:\n"
-            "    @jit                               # it runs where the function is that calls it\n"
+            "    @jit                               # it runs on the device of its caller\n"
             "    def g(x): ...                      # not: @jit(device=...)"
         )
     if other.device == CPU:

@@ -65,5 +65,5 @@ def of_others(name: str) -> str:
     if name not in _ATTRIBUTES:
         return ""
     library, ours, theirs = _ATTRIBUTES[name]
-    owners = f"{library} have it" if library != _PANDAS else "It is of pandas"
+    owners = f"{library} have it" if library != _PANDAS else "pandas has it"
     return f". {owners}; for an array:\n    {ours:<34} # not: {theirs}"

@@ -17,8 +17,8 @@ _OUTSIDE = re.compile(
     f".*bytes-like object is required, not {_TRACED}"
 )
 _AFTER_THE_CALL = (
-    "While a function is traced, its arrays have no numbers yet. Return the array, and use what "
-    "the call returns:\n"
+    "While a function is traced, its arrays have no values yet. Return the array, and use the "
+    "result of the call:\n"
     "    y = jit(f)(x)                      # json.dumps(y.tolist()), memoryview(y)"
 )
 _OF_JAX = re.compile(r"(?s).*<class 'autojit\.tracing\..*is not a valid JAX type.*")

@@ -45,8 +45,8 @@ class _Unknown:
             if not type.is_inexact:
                 raise DtypeError(
                     with_place(
-                        f"{path} of {of} is {type.dtype.name}: an unknown is floating point. Write "
-                        "1.0 for 1, or x.astype(float).",
+                        f"{path} of {of} is {type.dtype.name}, but an unknown must be floating "
+                        "point. Write 1.0 for 1, or x.astype(float).",
                         user_source(),
                     )
                 )
@@ -304,7 +304,12 @@ def fixed_point(
     f = check_function(f, "argument 0", "fixed_point")
     unknown = _Unknown(init, "init", "fixed_point")
     if not isinstance(max_steps, int) or max_steps < 1:
-        raise ShapeError(with_place(f"max_steps of fixed_point is {max_steps!r}", user_source()))
+        raise ShapeError(
+            with_place(
+                f"max_steps of fixed_point must be a positive integer, not {max_steps!r}",
+                user_source(),
+            )
+        )
     epsilon = max((float(np.finfo(t.type.dtype).eps) for t in unknown.types), default=1.0)
     tol = epsilon**0.75 if tol is None else tol
 

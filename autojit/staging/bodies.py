@@ -152,7 +152,8 @@ def _check_takes(f: Any, takes: str, what: str, of: str) -> None:
         signature.bind(*takes.split(", "))
     except TypeError as error:
         words = (
-            f"{of} calls {name_of(f)}, its {what}, with ({takes}), and it takes others: {error}."
+            f"{of} calls {name_of(f)}, its {what}, with ({takes}), but it takes different "
+            f"arguments: {error}."
         )
         code = f"Define it with these:\n    def body({takes}): ..."
         raise StructureError(with_place(f"{words}\n{code}", user_source())) from None

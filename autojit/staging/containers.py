@@ -142,11 +142,11 @@ def _change(before: _Held, node: Any) -> str:
     for words, keys in (
         ("{!r} is new", [k for k in now if k not in before]),
         ("{!r} is gone", [k for k in before if k not in now]),
-        ("{!r} is another object", [k for k in before if k in now and now[k] is not before[k]]),
+        ("{!r} is a different object", [k for k in before if k in now and now[k] is not before[k]]),
     ):
         if keys:
             return words.format(keys[0])
-    return "it is another one"
+    return "it is a different object"
 
 
 def _parameter(function: Any, where: int | str) -> str:

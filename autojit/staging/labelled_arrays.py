@@ -103,6 +103,7 @@ def _check(data: Any, dims: Any, kind: str) -> None:
     if np.ndim(data) != len(dims):
         raise ShapeError(
             f"a {kind} with dimensions {dims} would have to hold an array of shape "
-            f"{np.shape(data)}: vmap and Jacobians change axes, and labels do not say how. "
-            "Pass the numbers:\n    x.values                           # of a DataArray"
+            f"{np.shape(data)}: vmap and Jacobians change axes, but the labels cannot follow. "
+            "Pass the numbers:\n"
+            "    x.values                           # of a DataArray"
         )

@@ -72,11 +72,11 @@ class Missing:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise MissingFunctionError(
-            f"{self.__name__} was pickled without its Python function, which pickle finds by name "
-            "only: it is a lambda, or made inside of another function. With it came the programs "
-            "that had been traced, and this call fits none of them.\n"
-            "Define the function at the top of a module, or call it once with arguments of these "
-            "types before it is pickled."
+            f"{self.__name__} was pickled without its Python function, which pickle finds by "
+            "name only: it is a lambda or is defined inside another function. The pickle "
+            "contains the programs that had been traced, but none of them fits this call.\n"
+            "Define the function at the top level of a module, or call it once with arguments "
+            "of these types before it is pickled."
         )
 
 

@@ -208,7 +208,7 @@ def check_result(leaf: Any, what: str, function: Any = None) -> Any:
         with_place(
             f"{what} contains {_shown(leaf)} of type {type(leaf).__name__}. The result of a "
             "transformed function must be an array, a number, or tuples, lists, dicts or "
-            "dataclasses of these. Return the numbers, and add the rest where it is called:\n"
+            "dataclasses of these. Return the numbers, and add the rest in the caller:\n"
             f"{code}",
             made or user_source(),
         )
@@ -225,12 +225,12 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
     numbers = _as_numpys(leaf)
     if numbers is not None:
         raise NotArrayError(
-            f"{path} is a {kind}, which is no array of NumPy's. Pass its numbers:\n    {numbers}"
+            f"{path} is a {kind}, which is not a NumPy array. Pass its numbers:\n    {numbers}"
         )
     if hasattr(leaf, "tocoo"):
         raise NotArrayError(
             f"{path} is a sparse matrix ({type(leaf).__name__}). Let the function close over it, "
-            "or pass its entries, and make it inside:\n"
+            "or pass its entries, and create it inside:\n"
             "    M = scipy.sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)"
         )
     raise NotArrayError(
@@ -248,9 +248,8 @@ def _way_out(leaf: Any, path: str, static: str) -> str:
         return "An iterator is read once. Pass a list:\n    list(x)"
     if isinstance(leaf, (np.random.Generator, np.random.RandomState)):
         return (
-            "A compiled function draws nothing. Draw outside, and pass the numbers:\n"
-            + "    jit(f)(x, rng.normal(size=3))".ljust(39)
-            + "# not: jit(f)(x, rng)"
+            "A compiled function cannot draw from a generator. Draw outside, and pass the "
+            "numbers:\n" + "    jit(f)(x, rng.normal(size=3))".ljust(39) + "# not: jit(f)(x, rng)"
         )
     if any(isinstance(x, float) or is_array(x) for x in getattr(leaf, "__dict__", {}).values()):
         return (
@@ -261,7 +260,7 @@ def _way_out(leaf: Any, path: str, static: str) -> str:
         )
     if _FIELD.fullmatch(path):
         return (
-            "Close over the object, and pass its numbers alone:\n"
+            "Close over the object, and pass only its numbers:\n"
             "    jit(lambda w: f(dataclasses.replace(p, w=w)))(p.w)"
         )
     if mark and key[:1] in "'\"" and key.endswith("]"):

@@ -144,5 +144,5 @@ def check_static(f: Callable[..., Any], numbers: Iterable[int], names: Iterable[
             listed = ", ".join(known.named)
             raise SettingError(
                 f"static_argnames={name!r}, but {name_of(f)} has no argument of this name."
-                f"{closest(name, known.named)}\nThere are: {listed or 'none'}"
+                f"{closest(name, known.named)}\nIts arguments: {listed or 'none'}"
             )

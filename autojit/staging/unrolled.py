@@ -26,7 +26,7 @@ MANY_NUMBERS = 1_000
 
 
 @program_pass(
-    "Makes repeated stretches operations on arrays, or loops.",
+    "Turns repeated sequences of operations into operations on arrays, or loops.",
     name="roll",
     needs=[DERIVATIVES],
     keeps=[DERIVATIVES],
@@ -139,8 +139,8 @@ def _moved(program: Program) -> set[Value]:
 
 
 _NUMBERS = (
-    "\nEach of its {} numbers is an argument of its own, which takes operations of its own. Pass "
-    "arrays:\n"
+    "\n"
+    "Each of its {} numbers is a separate argument with separate operations. Pass arrays:\n"
     "    f(np.array(weights))                                # and not f(weights)"
 )
 

@@ -109,9 +109,9 @@ class _Compiled:
 
     def _uncompiled(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
-            f"torch.compile: {self._name()} has been compiled {MOST} times for other types of "
-            "arguments, numbers or attributes, so it is called as it is from now on. Pass what "
-            "changes in each call as a tensor.",
+            f"torch.compile: {self._name()} has been compiled {MOST} times for different types "
+            "of arguments, numbers or attributes, so it runs without compilation from now on. "
+            "Pass values that change in each call as tensors.",
             RuntimeWarning,
             stacklevel=4,
         )

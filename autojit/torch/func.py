@@ -109,8 +109,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 def _without_aux(name: str, has_aux: bool) -> None:
     if has_aux:
         raise NotImplementedError(
-            f"torch.func.{name} with has_aux=True is not covered. Call the function once more for "
-            "what is not differentiated, or use torch.func.grad or torch.func.vjp."
+            f"torch.func.{name} with has_aux=True is not covered. Call the function once more to "
+            "get the auxiliary result, or use torch.func.grad or torch.func.vjp."
         )
 
 

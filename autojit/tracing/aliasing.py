@@ -78,7 +78,7 @@ class Uncertain:
 class Foreign:
     """An array that no traced function has created."""
 
-    argument_path = "an array from outside of the function"
+    argument_path = "an array from outside the function"
 
 
 FOREIGN = Foreign()
@@ -152,7 +152,7 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
     if isinstance(view, Uncertain):
         assert base is not None
         base.check_owner(x.owner)
-        _check_own(_root(base), "What may be a view of ")
+        _check_own(_root(base), "An array that may be a view of ")
         x.value  # noqa: B018 - raises if the base has been changed
         _lose(base)
         _lose_peers(x)
@@ -200,9 +200,8 @@ def shape_is_kept() -> RefusedInPlaceError:
     fix = _beside([(f"{array} = {array}.reshape({shape})", f"not: {array}.shape = {shape}")])
     return RefusedInPlaceError(
         with_place(
-            "The shape of an array is set in place that others may see: an argument, a view, an "
-            "array with views, or one from outside of a branch or a loop. Bind the name anew:\n"
-            + fix,
+            "The shape of an array that others may see is set in place: an argument, a view, an "
+            "array with views, or one from outside a branch or a loop. Rebind the name:\n" + fix,
             user_source(),
         )
     )
@@ -221,7 +220,7 @@ def _check_own(x: TracedValue | Foreign, part: str) -> None:
             with_place(
                 f"{part}{x.argument_path} is changed in place. In NumPy the caller's array would "
                 "change with it, and transformed functions never write to their arguments.\n"
-                f"{_instead(user_statement(), is_argument=not part.startswith('What'))}",
+                f"{_instead(user_statement(), is_argument=not part.startswith('An array'))}",
                 user_source(),
             )
         )
@@ -235,7 +234,7 @@ def _instead(statement: ast.stmt | None, *, is_argument: bool) -> str:
         right = ast.BinOp(statement.target, statement.op, statement.value)
         lines = [(f"{name} = {ast.unparse(right)}", f"not: {ast.unparse(statement)}")]
         lines.append((f"{name} = {name}.copy()", "or as the function's first line"))
-        return f"Bind the name anew, or work on a copy:\n{_beside(lines)}"
+        return f"Rebind the name, or work on a copy:\n{_beside(lines)}"
     target: Any = statement
     if isinstance(statement, ast.Assign):
         target = statement.targets[0]
@@ -272,7 +271,7 @@ def _lose(x: TracedValue) -> None:
 def _lose_peers(x: TracedValue) -> None:
     """Mark the arrays that may be the same as a changed one as no longer known."""
     for y in peers(x):
-        _check_own(y, "What may be ")
+        _check_own(y, "An array that may be ")
         root = _root(here(y))
         if root is not x:
             _check_changes(root)

@@ -360,7 +360,7 @@ class ArrayMethods(Operators):
         if api_version not in (None, *API_VERSIONS):
             raise ValueError(
                 f"autojit has the array API standard of {API_VERSIONS[-1]}, not {api_version!r}. "
-                "Ask for that, or for none:\n"
+                "Request that version, or none:\n"
                 "    x.__array_namespace__()            # not: api_version=..."
             )
         return importlib.import_module(places.ARRAY_API)

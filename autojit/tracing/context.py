@@ -290,8 +290,8 @@ def check_not_leaked(tracer: TracedValue) -> None:
 
 
 _OF_OBJECTS = (
-    " NumPy makes objects of None, which a function without `return` gives, and of lists that do "
-    "not fit together."
+    " NumPy creates arrays of objects from None, which a function without `return` returns, and "
+    "from lists that do not fit together."
 )
 
 

@@ -267,9 +267,10 @@ def lost_derivative(x: TracedValue, what: str, fix: str) -> ConcreteValueError:
     """The error if a value with a derivative is converted to a plain number."""
     return ConcreteValueError(
         with_place(
-            f"{what} gives plain numbers, and the derivative would be lost: this traced array of "
-            f"type {x.type} depends on what is differentiated.\n{fix.strip()}\n"
-            "Or say that the numbers alone are meant:\n"
+            f"{what} gives plain numbers, so the derivative would be lost: this traced array of "
+            f"type {x.type} depends on a variable of differentiation.\n"
+            f"{fix.strip()}\n"
+            "Or stop the gradient, if only the numbers are meant:\n"
             "    y = autojit.stop_gradient(x)       # then float(y), y.item() or np.asarray(y)",
             user_source(),
         )

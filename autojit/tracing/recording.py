@@ -100,7 +100,7 @@ class TracingBuilder(Builder):
         if found and _error_state() is not self.outside:
             raise HandledFailureError(
                 with_place(
-                    f"np.errstate({', '.join(found)}) inside of a traced function has no effect: "
+                    f"np.errstate({', '.join(found)}) inside a traced function has no effect: "
                     "warnings are off in compiled code, where infinities and NaN are results. "
                     "Check the result instead, where the transformed function is called:\n"
                     "    y = jit(f)(x)\n"

@@ -16,8 +16,8 @@ from .hooks import hooks
 NEAREST = 12
 
 _BY_A_RULE = (
-    "Write it with functions that are covered, or give its derivative by a rule, beside which "
-    "SciPy's own is called as it is:\n"
+    "Write it with covered functions, or call SciPy's function as it is and define its "
+    "derivative by a rule:\n"
     "    @autojit.custom_jvp                            # or custom_vjp\n"
     "    def f(x):\n"
     "        return autojit.pure_callback(g, y, x)      # g is SciPy's, y is like its result\n"

@@ -36,7 +36,7 @@ _ASSIGN = (
 )
 STORED = "Assigning x into an ordinary array"
 ASSIGNMENT_FIX = (
-    "The array that it is assigned into comes from outside of the traced function, or something "
+    "The array that it is assigned into comes from outside the traced function, or something "
     "else refers to it (a cache, a list). Assign into one of the function's own:\n"
     "    y = y0.copy(); y[0] = x            # not: y0[0] = x"
 )
@@ -194,13 +194,13 @@ class Tracer(ArrayMethods):
             what, fix = STORED, ASSIGNMENT_FIX
         if at_hand(self) is not None:
             raise lost_derivative(self, what, fix)
-        reason = "while a function is traced only its type is known."
+        reason = "only its type is known while a function is traced."
         if is_batched(self):
-            reason = "under vmap each element of the batch may have another one."
+            reason = "each element of the batch may have a different one under vmap."
             fix = f"{fix}\n{ONE_BY_ONE}"
         error = ConcreteValueError(
             with_place(
-                f"{what} needs the value of a traced array of type {self.type}, and {reason}\n"
+                f"{what} needs the value of a traced array of type {self.type}, but {reason}\n"
                 f"{fix}{hooks.callback_instead(by_c)}",
                 user_source(),
             )
@@ -231,7 +231,7 @@ class Tracer(ArrayMethods):
             return float(found)
         self._refuse(
             "float(x)",
-            "Leave it an array (NumPy functions take it as it is):\n"
+            "Keep the array (NumPy functions accept it directly):\n"
             "    y = np.sin(x)                      # not: math.sin(x) or float(x)\n" + _ASSIGN,
         )
 
@@ -302,14 +302,14 @@ class Tracer(ArrayMethods):
         found = self._without_loss()
         if found is not None:
             return np.asarray(found).item(*place)
-        self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
+        self._refuse("x.item()", "Keep the array, and call .item() on the result of jit(f).")
 
     def tolist(self) -> Any:
         """Plain numbers in lists, if the values are known and have no derivative."""
         found = self._without_loss()
         if found is not None:
             return np.asarray(found).tolist()
-        self._refuse("x.tolist()", "Leave it an array, and call .tolist() on the result of jit(f).")
+        self._refuse("x.tolist()", "Keep the array, and call .tolist() on the result of jit(f).")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         found = self._without_loss()
@@ -359,7 +359,7 @@ class Tracer(ArrayMethods):
         if self.owner is not trace:
             raise RefusedInPlaceError(
                 with_place(
-                    "A traced array of an outer function is changed in place inside of a "
+                    "A traced array of an outer function is changed in place inside a "
                     "transformed function. Return the new value instead.",
                     user_source(),
                 )

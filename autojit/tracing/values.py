@@ -97,12 +97,12 @@ def known(array: np.ndarray, thing: Any, trace: Trace) -> Value:
 
 
 NONE = (
-    "None stands where an array or a number belongs. A function without `return` gives None, and "
-    "so does a method that changes its object, such as list.sort."
+    "None is used where an array or a number is needed. A function without `return` returns "
+    "None, and so does a method that changes its object, such as list.sort."
 )
 SPECIAL = (
-    "{} is a subclass of np.ndarray with arithmetic of its own, which autojit would not follow. "
-    "Pass its data and what else it holds as plain arrays:\n"
+    "{} is a subclass of np.ndarray with its own arithmetic, which autojit would not follow. "
+    "Pass its data and its other attributes as plain arrays:\n"
     "    np.asarray(x)                      # and for masked arrays x.data, x.mask"
 )
 

@@ -114,7 +114,8 @@ def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
             raise SettingError(
                 f"{what} of vmap has {entries} for {len(tree)} "
                 + (one if len(tree) == 1 else f"{one}s")
-                + ". Each has one: an axis, or None for what is passed whole:\n"
+                + ". It needs one for each argument: an axis, or None to pass the argument "
+                "whole:\n"
                 f"    vmap(f, {what}=({fit}))"
             ) from None
         raise SettingError(f"{what} of vmap does not fit: {error}") from None

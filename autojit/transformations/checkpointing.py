@@ -129,7 +129,7 @@ def _policy(policy: Any) -> str:
     if not isinstance(name, str) or name not in POLICIES:
         raise StructureError(
             with_place(
-                f"a policy of checkpoint is one of {', '.join(map(repr, POLICIES))}; got "
+                f"a policy of checkpoint must be one of {', '.join(map(repr, POLICIES))}; got "
                 f"{policy!r:.60}.",
                 user_source(),
             )
@@ -147,7 +147,7 @@ def check_segments(choice: Any) -> None:
     if not isinstance(choice, int) or isinstance(choice, bool):
         raise StructureError(
             with_place(
-                "checkpoint of scan is None, 'auto', 'sqrt' or a number of steps; got "
+                "checkpoint of scan must be None, 'auto', 'sqrt' or a number of steps; got "
                 f"{choice!r:.60}.",
                 user_source(),
             )

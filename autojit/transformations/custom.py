@@ -188,7 +188,7 @@ class custom_jvp(_WithRules[P, R]):
         np.float64(3.0)
         """
         if self.nondiff_argnums:
-            raise StructureError("defjvps does not go with nondiff_argnums: use defjvp")
+            raise StructureError("defjvps cannot be used with nondiff_argnums: use defjvp")
 
         function: Callable[..., Any] = self
 
@@ -197,8 +197,8 @@ class custom_jvp(_WithRules[P, R]):
             if len(rules) != len(primals):
                 raise StructureError(
                     with_place(
-                        f"{name_of(self.function)} takes {len(primals)} arguments, and defjvps was "
-                        f"given {len(rules)} rules. Pass None where there is none.",
+                        f"{name_of(self.function)} takes {len(primals)} arguments, but defjvps "
+                        f"was given {len(rules)} rules. Pass None for an argument without a rule.",
                         user_source(),
                     )
                 )

@@ -83,8 +83,9 @@ def _matching(tree: Any, structure: Any, types: Sequence[Type], what: str) -> li
     for leaf, type in zip(leaves, types, strict=True):
         if np.shape(leaf) != type.shape:
             raise ShapeError(
-                f"{what} must have the shape {type.shape}; got {np.shape(leaf)}. "
-                f"Make one of it:\n    v = np.ones({type.shape})"
+                f"{what} must have the shape {type.shape}; got {np.shape(leaf)}. Create one of "
+                "this shape:\n"
+                f"    v = np.ones({type.shape})"
             )
     return [_in_dtype(leaf, type.dtype) for leaf, type in zip(leaves, types, strict=True)]
 
@@ -324,8 +325,8 @@ def stop_gradient(x: X) -> X:
     leaves, structure = pytrees.flatten(x)
     if callable(x) and leaves == [x]:
         raise StructureError(
-            "stop_gradient takes values, not a function, whose derivative would stay. Give it what "
-            "the function returns:\n"
+            "stop_gradient takes values, not a function, whose derivative would stay. Pass it "
+            "the result of the function:\n"
             "    autojit.stop_gradient(f(x))        # not: autojit.stop_gradient(f)(x)"
         )
     stopped = [

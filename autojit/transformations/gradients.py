@@ -32,7 +32,8 @@ from autojit.tracing.values import is_tracer
 Argnums = int | Sequence[int]
 
 _OF_COMPLEX = (
-    "If it is a holomorphic function of complex arguments, say so; else take a real part of it:\n"
+    "If it is a holomorphic function of complex arguments, pass holomorphic=True; otherwise take "
+    "its real part:\n"
     "    grad(f, holomorphic=True)(z)\n"
     "    grad(lambda z: f(z).real)(z)"
 )
@@ -182,7 +183,7 @@ def positions(f: Callable[..., Any], argnums: Argnums, given: int) -> tuple[list
                     f"They are counted from 0: choose from 0 to {given - 1}.\n"
                     f"    grad(f, argnums={given - 1})"
                     if given
-                    else "Pass what is differentiated by position:\n"
+                    else "Pass the arguments to differentiate by position:\n"
                     "    grad(f)(x)                         # not: grad(f)(x=x)"
                 )
             )
@@ -284,7 +285,7 @@ class _Problem:
             if has_aux and not (isinstance(result, tuple) and len(result) == 2):
                 raise StructureError(
                     f"With has_aux=True, {_name(f)} must return a tuple (value, auxiliary); it "
-                    f"returned {_shown(result)}. Return both, or leave has_aux away:\n"
+                    f"returned {_shown(result)}. Return both, or leave has_aux out:\n"
                     "    return loss, extra                 # not: return loss"
                 )
             return result
@@ -315,8 +316,8 @@ class _Problem:
         """Raise where there is nothing to differentiate by."""
         if self.numbers and all(self.args[n] is None for n in self.numbers):
             raise StructureError(
-                f"argument {self.numbers[0]} is None, and grad differentiates by it. Give it "
-                "numbers, or choose another argument by argnums:\n"
+                f"argument {self.numbers[0]} is None, but grad differentiates with respect to "
+                "it. Pass numbers, or choose another argument with argnums:\n"
                 "    grad(f)(np.array([1.0, 2.0]))"
             )
 
@@ -325,32 +326,33 @@ class _Problem:
         first = structure.child(0) if has_aux else structure
         if not first.num_leaves:
             raise NonScalarGradientError(
-                f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?\n"
+                f"grad needs a scalar, but {name} returns nothing. Is its `return` missing?\n"
                 "    return loss                        # its last line"
             )
         if not pytrees.is_one_array(first):
             if first.num_leaves == 1:
                 kind = getattr(first.type, "__name__", "container")
                 raise NonScalarGradientError(
-                    f"grad needs a scalar, and {name} returns it in a {kind}. Return it alone:\n"
+                    f"grad needs a scalar, but {name} returns it in a {kind}. Return it alone:\n"
                     "    return loss                        # not: return [loss]"
                 )
             raise NonScalarGradientError(
-                f"grad needs a scalar, and {name} returns {first.num_leaves} arrays. If it returns "
-                "a tuple of the value and something else:\n    grad(f, has_aux=True)"
+                f"grad needs a scalar, but {name} returns {first.num_leaves} arrays. If it "
+                "returns a tuple of the value and something else:\n"
+                "    grad(f, has_aux=True)"
             )
         result = types[0]
         if result.shape:
             raise NonScalarGradientError(
-                f"grad needs a scalar, and {name} returns an array of type {result}. "
-                "Sum it, or ask for the Jacobian:\n"
+                f"grad needs a scalar, but {name} returns an array of type {result}. Sum it, or "
+                "compute the Jacobian:\n"
                 "    grad(lambda x: f(x).sum())(x)\n"
                 "    jacrev(f)(x)"
             )
         allowed = "fc" if self.holomorphic else "f"
         if kind_of(result.dtype) not in allowed:
             raise NonScalarGradientError(
-                f"grad needs a real floating-point scalar, and {name} returns {result}. "
+                f"grad needs a real floating-point scalar, but {name} returns {result}. "
                 + (_OF_COMPLEX if result.dtype.kind == "c" else _OF_STEPS)
             )
 

@@ -70,10 +70,10 @@ class Comparison:
             f"  by central differences  {self.numeric!r}\n"
             f"  difference {self.error:.2g}, tolerance {self.tolerance:.2g}, step {self.step:.2g}. "
             + (
-                "At a kink (abs, max, where) the two differ rightly: choose another point."
+                "At a kink (abs, max, where), a difference is expected: choose another point."
                 if np.isfinite(self.numeric)
-                else "The function itself is not finite there or next to it: choose another point, "
-                "or see by autojit.explain_nan(f, *args) where that comes from."
+                else "The function is not finite at or near this point: choose another point, or "
+                "find the cause with autojit.explain_nan(f, *args)."
             )
         )
 
@@ -209,14 +209,15 @@ def _first_map(f: Callable[..., Any], args: Sequence[Any]) -> Map:
 
     if any(is_bfloat16(t.type.dtype) for t in types):
         raise DtypeError(
-            "check_grads: differences of bfloat16 say little, which has 8 binary digits. Check "
-            "the function at float32:\n    check_grads(f, (x.astype(np.float32),))"
+            "check_grads: bfloat16 has only 8 significant bits, too few for finite differences. "
+            "Check the function in float32:\n"
+            "    check_grads(f, (x.astype(np.float32),))"
         )
     point = [in_dtype(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
     found = Map(evaluate, traced.program, point, names)
     if not found.wrt:
         raise IntegerGradientError(
-            "check_grads varies floating-point arguments, and there is none among "
+            "check_grads needs at least one floating-point argument, but got "
             f"{', '.join(str(t.type) for t in types) or 'no arguments'}. Write 3.0 for 3, or "
             "x.astype(float)."
         )

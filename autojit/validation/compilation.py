@@ -64,10 +64,10 @@ def share_of(value: str) -> int:
     if name == "points" and (not mark or (number.isdecimal() and int(number) > 0)):
         return int(number) if mark else 1
     raise EnvironmentVariableError(
-        f"{VARIABLE}={value} is no setting. There are:\n"
+        f"{VARIABLE}={value} is not a valid setting. Valid settings:\n"
         f"    {VARIABLE}=points      # check each program that is compiled\n"
         f"    {VARIABLE}=points/8    # one in eight, always the same ones\n"
-        f"    {VARIABLE}=0           # none, as without it"
+        f"    {VARIABLE}=0           # check none (the default)"
     )
 
 
@@ -170,7 +170,7 @@ def _check(
     try:
         got = list(compiled(point))
     except Exception as error:
-        words = f"it raises {type(error).__name__} ({error}), and the interpreter does not"
+        words = f"it raises {type(error).__name__} ({error}), but the interpreter does not"
     else:
         wanted = _with_what_passes_leave_out(program, before, wanted, got)
         found = difference(program, before, wanted, got)
@@ -187,9 +187,10 @@ def _refuse(program: Program, point: Sequence[Any], wanted: Sequence[Any], words
     culprit = named_pass(program, point, wanted)
     path = write(program, point, culprit)
     raise MiscompilationError(
-        f"{program.name} was compiled wrongly: {words}. At fault is {culprit}.\n"
-        "This is a fault of autojit, not of your code. Please report it with this file, which "
-        f"autojit run reads:\n    {path}"
+        f"{program.name} was miscompiled: {words}. The cause is {culprit}.\n"
+        "This is a bug in autojit, not in your code. Please report it, and attach this file, "
+        "which `autojit run` reads:\n"
+        f"    {path}"
     )
 
 

@@ -11,12 +11,12 @@ from autojit.ir.core.program import Source
 
 #: Explanations of the double ``where``: for a derivative, and for a value.
 GRADIENT = (
-    "np.where alone does not help, since both of its ways are computed, and 0 times an infinite "
-    "derivative is NaN. Give the operation a number that it takes on both ways"
+    "A single np.where does not help: both of its branches are computed, and 0 times an infinite "
+    "derivative is NaN. Pass the operation a safe argument in both branches"
 )
 VALUE = (
-    "Say what the value is there. The inner np.where keeps such numbers from the operation, which "
-    "its gradient needs"
+    "Choose a value for these arguments. The inner np.where keeps them away from the operation, "
+    "so that the gradient is right too"
 )
 
 #: Operations, and a condition under which they have finite values and derivatives.
@@ -134,8 +134,8 @@ def _smaller(op: str, found: list[ast.AST]) -> str:
     x = ast.unparse(call.args[0]) if call is not None else "x"
     name = ast.unparse(call.func) if call is not None else f"np.{op}"
     return (
-        f"The largest argument whose {op} a float64 holds is about 710, 89 for float32. Scale "
-        "first (a softmax does not change where the largest element is subtracted), or cut:\n"
+        f"{op} overflows above about 710 in float64, and 89 in float32. Shift the argument first "
+        "(subtracting the largest element does not change a softmax), or clip it:\n"
         + _block(f"{name}({x} - np.max({x}))", f"{name}(np.minimum({x}, 80.0))")
     )
 

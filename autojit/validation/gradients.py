@@ -58,16 +58,19 @@ def check_first(
     name = getattr(compiled, "__name__", "the function")
     if not given.wrt or not any(t.is_inexact for t in given.program.out_types):
         raise IntegerGradientError(
-            f'check="first" compares derivatives, and {name} has none: no argument, or no result, '
-            "is floating point. Leave it out:\n    jit(f)"
+            f'check="first" compares derivatives, but {name} has none, because no argument or no '
+            "result is floating point. Leave it out:\n"
+            "    jit(f)"
         )
     doubtful = [c for c in _comparisons(given) if not c.agrees]
     if doubtful and all(c.at_kink or not np.isfinite(c.numeric) for c in doubtful):
-        why = "is on a kink (of abs, max, where)" if doubtful[0].at_kink else "has no finite value"
+        why = (
+            "are at a kink (of abs, max, where)" if doubtful[0].at_kink else "give no finite value"
+        )
         warn_at(
             user_source(),
             UncheckedGradientWarning,
-            f'{name} was not checked by check="first": the point of the first call {why}.',
+            f'{name} was not checked by check="first": the arguments of the first call {why}.',
         )
     elif doubtful:
         found = next(c for c in doubtful if not c.at_kink)
@@ -169,14 +172,16 @@ def diagnosed(program: Program, arrays: Sequence[Any], found: Comparison) -> str
     got = apply(derived, inputs[:count])
     if not _near(wanted, got, found):
         return (
-            "At fault is compiled code: the interpreter computes another derivative from the same "
-            "program. To find the pass, run it again with\n    AUTOJIT_VERIFY=points"
+            "The compiled code is wrong: the interpreter computes a different derivative from "
+            "the same program. To find the pass, run it again with\n"
+            "    AUTOJIT_VERIFY=points"
         )
     if found.base is not None and found.base.wide is not None:
         return None  # single precision: rules and code are right
     return (
-        "Each operation's own derivative is right, and compiled code agrees with the interpreter: "
-        "the function may be too steep for differences here, or its trace another than the function"
+        "Each operation's derivative is right, and the compiled code agrees with the "
+        "interpreter. The function may be too steep here for finite differences, or its trace "
+        "may differ from the function"
     )
 
 
@@ -195,7 +200,9 @@ def raise_wrong(found: Comparison) -> None:
     """Raise for a failed comparison of ``check_grads``, and name the operation at fault."""
     verdict = None
     if not np.isfinite(found.numeric):
-        verdict = "The function is not finite there: autojit.explain_nan(f, ...) says why."
+        verdict = (
+            "The function is not finite at this point; autojit.explain_nan(f, ...) finds the cause."
+        )
     elif found.base is not None:
         base = found.base
         inputs = [*base.point, *base.program.captured]

@@ -105,7 +105,7 @@ class NanReport:
     def _headline(self) -> str:
         name = _NAMES[self.kind or "nan"]
         if self.argument is not None:
-            return f"{self.where}: the first {name} is that of {self.argument}{_at(self.element)}."
+            return f"{self.where}: the first {name} is in {self.argument}{_at(self.element)}."
         if self.derivative_of is not None:
             own = (
                 "" if self.value is None else f", where its value is finite ({_shown(self.value)})"

@@ -77,12 +77,14 @@ def _of_gradient(
     given = len(program.inputs) - len(program.captured)
     wrt = [i for i in range(given) if program.inputs[i].type.is_inexact]
     if not wrt or not any(t.is_inexact for t in program.out_types):
-        return none_found("in the value", "There is no gradient: nothing in it is floating point.")
+        return none_found(
+            "in the value", "There is no gradient: no argument or no result is floating point."
+        )
     try:
         derived = vjp(program, wrt)
     except AutojitError as error:
         first = str(error).splitlines()[0]
-        return none_found("in the value", f"The gradient was not looked at: {first}")
+        return none_found("in the value", f"The gradient was not examined: {first}")
     ones = [np.ones(t.shape, t.dtype) for t in program.out_types]
     inputs = [*arrays[:given], *ones, *arrays[given:]]
     seeds = ["the cotangent of the result"] * len(ones)
@@ -178,8 +180,9 @@ def _only_compiled(program: Program, results: Sequence[Any]) -> NoReturn:
     raise NanError(
         none_found(
             "in what the interpreter computes",
-            f"Compiled code made one, in result {where} of {program.name} ({types[where]}): sums "
-            "in another order may overflow, or the code is wrong. To find out, run it again with\n"
+            f"Compiled code produced one, in result {where} of {program.name} ({types[where]}), "
+            "but the interpreter does not. Sums in another order may overflow, or the code is "
+            "wrong. To find out, run it again with\n"
             "    AUTOJIT_VERIFY=points",
         )
     )

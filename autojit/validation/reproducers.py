@@ -40,7 +40,7 @@ def _folder() -> Path:
 
 
 def _header(program: Program, arrays: Sequence[Any], culprit: str) -> Iterator[str]:
-    yield f"# Compiled code differs from the interpreter; at fault is {culprit}."
+    yield f"# Compiled code differs from the interpreter; the cause is {culprit}."
     yield "# Compare: autojit run FILE INPUT ...    and    autojit run FILE INPUT ... --interpret"
     for k, (array, value) in enumerate(zip(arrays, program.inputs, strict=True)):
         array = np.asarray(array)

@@ -57,7 +57,7 @@ class WrongRule(NamedTuple):
         """The operation with its line, and its expected and actual derivative."""
         c = self.comparison
         words = (
-            f"At fault is {self.name}, in {MODES[self.mode]} mode: expected {c.numeric:.10g}, "
+            f"The cause is {self.name}, in {MODES[self.mode]} mode: expected {c.numeric:.10g}, "
             f"got {c.exact:.10g}."
         )
         words = with_place(words, self.op.source)

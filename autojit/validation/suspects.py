@@ -60,7 +60,9 @@ def _over_loops(
 ) -> str:
     loops = Lowering(without_last_reshapes(optimized), CPU).unshaped()
     if _work(loops) > MOST_STATEMENTS:
-        return "lowering, a pass over loops or code generation: the loops are too long to interpret"
+        return (
+            "lowering, a pass over loops or code generation (the loops are too long to interpret)"
+        )
     if _loops_differ(program, arrays, wanted, loops):
         return "lowering, or the schedule that it follows"
     for run in SHAPE.wanted(CPU):

@@ -85,7 +85,7 @@ class Border:
         later = {*exposed(after), *outside}
         for buffer in uses.touched:
             if not found._place(buffer, uses, later):
-                return f"iterations write elements of {buffer} together that are read, too"
+                return f"iterations together write elements of {buffer} that are also read"
         if not found._scalars(before, main, uses.written):
             return "it takes numbers from a loop that is not complete"
         return found

@@ -93,9 +93,9 @@ def unpack(data: bytes, name: str) -> Entry:
         raise ValueError("it is cut off")
     magic, header_size, code_size, checksum = _FIXED.unpack_from(data)
     if magic != _MAGIC:
-        raise ValueError("it is no entry of this version")
+        raise ValueError("it is not an entry of this version")
     if len(data) != _FIXED.size + header_size + code_size:
-        raise ValueError("it is not as long as it says")
+        raise ValueError("its length is wrong")
     rest = memoryview(data)[_FIXED.size :]
     summed = hashlib.sha256(struct.pack("<QQ", header_size, code_size))
     summed.update(rest)
@@ -166,7 +166,7 @@ class Cache:
             removed = f"It cannot be removed ({_words(error)})"
         _warn(
             f"the compiled code in {path} is damaged: {reason}. {removed}, and the program is "
-            "compiled anew.",
+            "compiled again.",
             CorruptCacheWarning,
         )
 
@@ -347,7 +347,7 @@ def _user_cache(folder: str | None, size: str) -> Cache | None:
         folder = os.path.abspath(os.path.expanduser(folder))
     if not os.path.isabs(folder):
         _warn(
-            "compiled code is not kept: the user has no home folder. Name one for it: "
+            "compiled code is not kept: the user has no home folder. Name a folder for it: "
             f"{FOLDER_VARIABLE}=/a/folder",
             CacheWarning,
         )
@@ -362,7 +362,7 @@ def _bytes(text: str) -> int:
         return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2].upper()]
     if text:
         _warn(
-            f"{SIZE_VARIABLE}={text} is no size: write bytes, or 512M, or 2G. "
+            f"{SIZE_VARIABLE}={text} is not a size: write bytes, or 512M, or 2G. "
             f"{DEFAULT_SIZE >> 20}M is used.",
             CacheWarning,
         )

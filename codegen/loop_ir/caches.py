@@ -169,5 +169,5 @@ def _windows_records() -> bytes:
     ask(_RELATION_CACHE, None, ctypes.byref(size))
     data = ctypes.create_string_buffer(size.value)
     if not ask(_RELATION_CACHE, data, ctypes.byref(size)):
-        raise OSError("Windows does not tell the caches")
+        raise OSError("Windows does not report the caches")
     return data.raw[: size.value]

@@ -46,8 +46,8 @@ def bits(words: Iterable[str]) -> Mapping[str, int]:
     if len(own) > LAST - FIRST + 1:
         raise TargetError(
             f"a function can raise at most {LAST - FIRST + 1} different errors when it is "
-            f"compiled, and here are {len(own)}: raise fewer, or call it inside of "
-            "`with autojit.disable_jit():`"
+            f"compiled, but this one has {len(own)}: raise fewer, or call it inside of `with "
+            "autojit.disable_jit():`"
         )
     return {**ENSURED, **{word: 1 << bit for bit, word in enumerate(own, FIRST)}}
 

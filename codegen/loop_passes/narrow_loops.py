@@ -45,7 +45,7 @@ class _Bound(NamedTuple):
 
 
 @kernel_pass(
-    "Gives loops the bounds outside of which their iterations have no effect.", keeps=EVERYTHING
+    "Restricts loops to the bounds outside which their iterations have no effect.", keeps=EVERYTHING
 )
 def loops_narrowed(kernel: Kernel) -> Kernel:
     """The kernel with bounds at its loops."""

@@ -176,7 +176,7 @@ class Scalars:
         var = self.vars.get(token.text)
         if var is None:
             if _SCALAR.fullmatch(token.text) or _ACCUMULATOR.fullmatch(token.text):
-                self.tokens.fail(f"{token.text} is no name for a variable", token)
+                self.tokens.fail(f"{token.text} is not a valid name of a variable", token)
             var = self.vars[token.text] = Var(extent or stop)
         if extent:
             if token.text not in self.ends and var.extent != extent:

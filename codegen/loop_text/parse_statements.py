@@ -232,8 +232,8 @@ class Statements:
             loop.outlined = True
         elif not _LANES.fullmatch(words):
             self.tokens.fail(
-                "behind a loop stand # reduces, # in turn, # unrolled and # outlined; a comment "
-                "needs a line of its own", token,
+                "only # reduces, # in turn, # unrolled and # outlined may follow a loop; a "
+                "comment needs a line of its own", token,
             )  # fmt: skip
 
     def run_tasks(self) -> RunTasks:

@@ -61,9 +61,9 @@ def _why(other: Any, item: Stored, depth: int, *, is_behind: bool) -> str:
     if other.var.extent != extent:
         return f"that one has {other.var.extent} iterations, this one {extent}"
     if is_behind:
-        return "what it reads besides is computed after that loop"
+        return "another value that it reads is computed after that loop"
     here = affine.of(item.vars[depth])
-    return next(_conflicts(other, item, depth, here), "it reads what is not complete there")
+    return next(_conflicts(other, item, depth, here), "it reads a value that is not complete there")
 
 
 def _conflicts(other: Any, item: Stored, depth: int, here: Any) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _conflicts(other: Any, item: Stored, depth: int, here: Any) -> Iterator[str]
         if not isinstance(source, Stored) or source.base is not None:
             yield f"it reads the array that {name} changes in place there"
         elif (axis := source.dims[depth]) is None:
-            yield f"it reads a result of {name}, which is complete after the last iteration only"
+            yield f"it reads a result of {name}, which is complete only after the last iteration"
         elif any(index[axis] != here for index in indices):
             yield f"it reads other elements of {name} than the iteration has just computed"
 

@@ -47,7 +47,7 @@ FEW = 16
 NEAR = 64
 
 
-@program_pass("Picks what branches pick from an array before them.", keeps=STRUCTURE)
+@program_pass("Reads the array elements that branches read before the branches.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
     """The program with such elements as operands of branches; the same object if there are none."""
     return rewrite_with_ranges(program, _rule)

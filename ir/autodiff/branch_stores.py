@@ -38,7 +38,9 @@ from .partition import needed
 from .scalar_ranges import Range, inputs_of, range_of, rewrite_with_ranges
 
 
-@program_pass("Stores what branches store into one array after them.", keeps=STRUCTURE)
+@program_pass(
+    "Stores the elements that branches store into one array after the branches.", keeps=STRUCTURE
+)
 def run(program: Program) -> Program:
     """The program with such stores after branches; the same object if there are none."""
     return rewrite_with_ranges(program, _rule)

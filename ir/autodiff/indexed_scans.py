@@ -59,7 +59,7 @@ from autojit.ir.tools.program_passes import ROWS, STRUCTURE, program_pass
 
 
 @program_pass(
-    "Makes what a loop reads and writes at its index rows that it runs over.",
+    "Replaces array elements that a loop reads and writes at its index by rows.",
     gives=[ROWS],
     keeps=STRUCTURE,
 )

@@ -17,22 +17,23 @@ PREPARE = Pipeline(
     [
         Place(
             branch_stores.run,
-            "An array that branches update would be one of their results, and all of it a "
-            "cotangent.",
+            "Otherwise an array that branches update would be one of their results, with a "
+            "cotangent of the whole array.",
         ),
         Place(
             branch_elements.run,
-            "The cotangent of what a branch picks is an element. What it stored is picked too.",
+            "The cotangent of an element that a branch reads is a number. Elements that "
+            "branches stored are read, too.",
         ),
         Place(
             indexed_scans.run,
-            "The cotangents of rows are stacked; those of elements that are read at an index would "
-            "be added to an array that the loop carries.",
+            "The cotangents of rows are stacked. Those of elements that are read at an index "
+            "would be added to an array that the loop carries.",
         ),
         Place(
             cse.before_derivatives,
-            "The cotangents of equal values are summed before they go on, which no later pass "
-            "makes of two sums of products. Rows of loops may have become equal.",
+            "The cotangents of equal values are summed before they are propagated; no later pass "
+            "could merge two sums of products. Rows of loops may have become equal.",
         ),
     ],
     given=[DERIVATIVES],

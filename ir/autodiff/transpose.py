@@ -233,8 +233,8 @@ def _not_linear(op: Op) -> DerivativeError:
     cause."""
     return DerivativeError(
         with_place(
-            f"{op.kind.name} is applied to a tangent and is not linear. The tangents that a custom "
-            "rule returns must be linear in those that it is given.",
+            f"{op.kind.name} is applied to a tangent and is not linear. The tangents that a "
+            "custom rule returns must be linear in those that it receives.",
             op.source,
         )
     )

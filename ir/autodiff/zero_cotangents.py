@@ -33,7 +33,7 @@ MOST_OPS, MOST = 1000, 16
 
 
 @program_pass(
-    "Takes extrema that cancel as constants for derivatives.",
+    "Treats extrema that cancel as constants in derivatives.",
     needs=[DERIVATIVES],
     keeps=STRUCTURE,
 )

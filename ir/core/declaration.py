@@ -122,7 +122,7 @@ class Declaration:
         )
         for flag in self.flags:
             value = params.get(flag, True)
-            require(value is True, f"{flag} of {self.name} is True or left out, got {value!r}")
+            require(value is True, f"{flag} of {self.name} must be True or left out, got {value!r}")
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
         """The value of every element of the result where every element of operand k is

@@ -15,8 +15,8 @@ import numpy as np
 #: The upper half of a float32.
 BFLOAT16: np.dtype[Any] = np.dtype([("bfloat16", "<u2")])
 _TOO_LARGE = (
-    "the integer {} does not fit {}. Python's integers have any size, and those of arrays and of "
-    "compiled code 64 bits. Compute with floats:\n"
+    "the integer {} does not fit {}. Python integers have any size, but integers in arrays and "
+    "in compiled code have 64 bits. Compute with floats:\n"
     "    x = 2.0**70                        # not: 2**70"
 )
 _FLOAT16, _BITS = np.dtype(np.float16), np.dtype(np.uint16)

@@ -394,4 +394,4 @@ def current_builder() -> Builder:
     try:
         return _current.stack[-1]
     except IndexError:
-        raise RuntimeError("an op was applied outside of `with building(builder):`") from None
+        raise RuntimeError("an op was applied outside `with building(builder):`") from None

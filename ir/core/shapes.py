@@ -37,7 +37,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 def normalize_axis(axis: int, ndim: int) -> int:
     """An axis counted from the left, as a Python int; negative ones count from the right."""
     if not hasattr(axis, "__index__"):
-        raise TypeMismatch(f"an axis is an integer, not {axis!r:.60}")
+        raise TypeMismatch(f"an axis must be an integer, not {axis!r:.60}")
     axis = index(axis)
     if not -ndim <= axis < ndim:
         raise TypeMismatch(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
@@ -92,7 +92,7 @@ def resolve_reshape(old: Shape, new: Sequence[int]) -> Shape:
     if len(unknown) > 1 or not fits or any(n < -1 for n in new):
         words = f"cannot reshape an array of shape {old} into {new}"
         if not unknown and min(new, default=0) >= 0:
-            words += f": it has {size} elements, and the new shape {known}"
+            words += f": it has {size} elements, but the new shape has {known}"
         raise TypeMismatch(words)
     return tuple(size // known if n == -1 else n for n in new)
 

@@ -60,10 +60,11 @@ class Fourier(Matrices):
         (x,) = types
         axis, kind, n = params["axis"], params["kind"], params["length"]
         require(
-            kind in _FUNCTIONS, f"kind of fourier is one of {', '.join(_FUNCTIONS)}; got {kind}"
+            kind in _FUNCTIONS,
+            f"kind of fourier must be one of {', '.join(_FUNCTIONS)}; got {kind}",
         )
         require(0 <= axis < x.ndim, f"there is no axis {axis} in {x}")
-        require(n >= 1, f"the length of a transform is positive; got {n}")
+        require(n >= 1, f"the length of a transform must be positive; got {n}")
         wanted = "f" if kind == "real" else "c"
         extent = n // 2 + 1 if kind == "half" else n
         require(

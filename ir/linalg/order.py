@@ -76,7 +76,7 @@ class OrderStatistics(Matrices):
         _check_rows(self.name, x)
         require(
             list(places) == sorted(set(places)) and all(0 <= p < x.shape[-1] for p in places),
-            f"{self.name} takes places in rows of {x}, in ascending order; got {places}",
+            f"{self.name} takes indices into rows of {x}, in ascending order; got {places}",
         )
         return (Type(x.dtype, (*x.shape[:-1], len(places))),)
 

@@ -29,8 +29,8 @@ from .reduce import all_
 FAILURES: dict[str, tuple[type[Exception], str]] = {
     "overflow": (
         OverflowError,
-        "the result of arithmetic between Python integers does not fit into 64 bits, in which "
-        "traced integers are kept: make one of the operands a float, float(n)",
+        "the result of arithmetic between Python integers does not fit into the 64 bits of "
+        "traced integers: convert one of the operands to a float, float(n)",
     ),
     "zero_division": (ZeroDivisionError, "integer division or modulo by zero"),
     "negative_shift": (ValueError, "negative shift count"),
@@ -50,8 +50,8 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
     "empty_argument": (ValueError, "attempt to get argmax or argmin of an empty sequence"),
     "part_out_of_range": (
         IndexError,
-        "an index, or a slice such as x[i:i + 3], is out of range of a part with traced bounds; "
-        "traced slices of known length are not made shorter at the ends",
+        "an index, or a slice such as x[i:i + 3], is out of range of a slice with traced bounds; "
+        "traced slices of known length are not shortened at the ends",
     ),
 }
 #: A name in the table, or the name of a Python exception and its message.
@@ -209,9 +209,9 @@ ensure = Ensure(
 
 def _no_derivative_by_whole(t: Value, y: Value, x: Value) -> Value:
     raise no_derivative(
-        "A derivative is asked for by an argument that has to be an integer (a count, an order), "
-        "so there is none. Make it a constant, or an array of integers, or say that no derivative "
-        "is meant:\n"
+        "A derivative is requested with respect to an argument that must be an integer (a count, "
+        "an order), so it does not exist. Make the argument a constant or an array of integers, "
+        "or stop its gradient:\n"
         "    k = autojit.stop_gradient(k)"
     )
 

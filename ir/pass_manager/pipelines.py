@@ -80,7 +80,7 @@ def _after(run: Pass[Any], holds: frozenset[str], pipeline: str) -> frozenset[st
     missing = sorted(run.needs - holds)
     if missing:
         raise UnmetNeed(
-            f"{pipeline}: the pass {run.name} needs {', '.join(missing)}, and what comes before it "
-            f"gives {', '.join(sorted(holds)) or 'nothing'}"
+            f"{pipeline}: the pass {run.name} needs {', '.join(missing)}, but the passes before "
+            f"it give {', '.join(sorted(holds)) or 'nothing'}"
         )
     return (holds & run.keeps) | run.gives

@@ -61,35 +61,37 @@ OPTIMIZE = Pipeline(
         ),
         _place(
             widen_halves.run,
-            "All other passes see arithmetic on floats that targets compute with, and no two "
-            "roundings to float16 as one.",
+            "The passes after it see only floats that targets compute with, and cannot merge two "
+            "roundings to float16.",
         ),
         _place(
             branch_stores.run,
-            "As before derivatives: what branches do to arrays is what loops do.",
+            "As before derivatives: a store that is moved out of a branch is a store of the "
+            "loop around it.",
         ),
         _place(
             branch_elements.run,
-            "What is stored after branches is often picked again; they are left with numbers.",
+            "Elements that are stored after a branch are often read again; then the branch "
+            "returns only numbers.",
         ),
         _place(
             select_branches.run,
-            "Branches over numbers are gone before loops are looked at: a selection is an "
-            "operation like others, and its places are those of the step.",
+            "Branches over numbers become selections before the loop passes run: a selection is "
+            "an ordinary operation of the step.",
         ),
         _place(
             indexed_scans.run,
-            "The passes over loops tell rows, which steps take apart or stack, from arrays that a "
-            "step may read anywhere.",
+            "The passes over loops distinguish rows, one of which each step reads or writes, "
+            "from arrays that a step may read anywhere.",
         ),
         _place(
             push_gathers.run,
-            "Rows that are not picked are not computed, so nothing else has to look at them.",
+            "Rows that are not selected are not computed, so no later pass has to process them.",
         ),
         _place(
             push_reductions.run,
-            "It makes products smaller, as picking does: before passes that look at what is "
-            "computed.",
+            "Like push_gathers, it makes products smaller, so it runs before the passes that "
+            "examine them.",
         ),
         _place(
             shares.run,
@@ -97,21 +99,21 @@ OPTIMIZE = Pipeline(
         ),
         _place(
             quotients.run,
-            "It needs the divisions as the rules of derivatives have left them, outside of loops "
+            "It needs the divisions as the rules of derivatives have left them, outside loops "
             "and in bodies, before loops are taken apart.",
         ),
         _place(
             sorted_places.run,
-            "Derivatives have brought the places by now, and gathers are not pushed any more.",
+            "The permutations that derivatives need exist by now, and no later pass moves gathers.",
         ),
         _place(
             swap_products.run,
-            "Products are final now: those above may have left out, shrunk or moved some.",
+            "Products are final now: the passes above may remove, shrink or move some.",
         ),
         Place(
             first_reads.run,
-            "What loops only read is no tape, and is not copied. It looks at bodies with what it "
-            "knows of the loops around them.",
+            "Arrays that a loop only reads need neither a tape nor a copy. The pass visits "
+            "bodies itself, since it needs facts about the loops around them.",
         ),
         _place(
             undo_tapes.run,
@@ -120,24 +122,27 @@ OPTIMIZE = Pipeline(
         ),
         _place(
             undo_steps.run,
-            "A step that undid a tape may begin with an array that a loop in it pushes.",
+            "After undo_tapes, a step may begin with an array that a loop inside it pushes.",
         ),
         _place(
             begun_sums.run,
-            "From the innermost loop outwards: a step that adds in a loop of its own adds only.",
+            "It works from the innermost loop outwards: a step whose inner loop only adds to "
+            "an array also only adds to it.",
         ),
         _place(
             counted_back.run,
-            "The loops above have their last carries and streams; those below see one sweep less.",
+            "Carries and streams are final after the passes above, and the passes below see "
+            "one sweep less.",
         ),
         _place(
             restored_elements.run,
-            "Begun sums have brought what is cleared and what is added back together.",
+            "begun_sums has brought the clearing of an element and the addition of its old "
+            "value together.",
         ),
         Place(
             summed_elements.run,
-            "An element that is cleared in each step is not only added to. It looks at bodies with "
-            "what it knows of the loops around them.",
+            "It needs elements that are only added to, so restored_elements runs before it. The "
+            "pass visits bodies itself, since it needs facts about the loops around them.",
         ),
         _place(
             distribute_recurrences.run,
@@ -146,15 +151,17 @@ OPTIMIZE = Pipeline(
         ),
         _place(
             scalar_replacement.run,
-            "A step over numbers has its tapes in numbers, which the next pass measures.",
+            "The tapes of a step over numbers are numbers, whose size the next pass measures.",
         ),
         _place(
             rematerialize_tapes.run,
-            "The tapes that are left are long for good: those of what steps replace are gone.",
+            "The remaining tapes cannot be shortened in another way: undo_tapes has replaced "
+            "the others.",
         ),
         _place(
             unroll.run,
-            "Last: it copies steps, which all others would have to read several times.",
+            "It runs last, since it copies steps, and the other passes would have to process "
+            "each copy.",
         ),
     ],
     given=[DERIVATIVES],
@@ -166,17 +173,18 @@ OPTIMIZE = Pipeline(
 BY_THEMSELVES = {
     "trace": Place(
         resolve_parts,
-        "The derivative of a loop that fills an array would carry cotangents of all of it from "
-        "step to step.",
+        "Without it, the derivative of a loop that fills an array would carry a cotangent of the "
+        "whole array from step to step.",
     ),
     "roll": Place(
         in_order.run,
-        "Statements that a program has in another order in each run repeat themselves only in "
-        "one that depends on nothing but what they read.",
+        "Repetitions are found only in a canonical order of the operations, which depends on "
+        "nothing but their operands.",
     ),
     "derivative of scan": Place(
         zero_cotangents.run,
-        "One half of what cancels in a loop is on a tape, where no rule finds it afterwards.",
+        "After differentiation, one of two operations that cancel in a loop is on a tape, "
+        "where no rule finds it.",
     ),
 }
 

@@ -51,16 +51,18 @@ class _Call(Declaration):
                 _closed_over(name, tangent)
         if params[rule] is None:
             raise no_derivative(
-                f"This derivative of {name} is of too high an order: its rule calls functions with "
-                "custom derivatives, and the rules of those were not traced any deeper."
+                f"The order of this derivative of {name} is too high: its rule calls functions "
+                "that have custom derivatives themselves, and nested rules are traced only to a "
+                "fixed depth."
             )
 
 
 def _closed_over(name: str, tangent: Value) -> NoReturn:
     raise no_derivative(
         f"{name} has a custom derivative and closes over a value of type {tangent.type} that "
-        "depends on what is differentiated by. Its rule gives no derivative for that value; "
-        f"pass it as an argument:\n    {name}(x, value)      # instead of a closure over value"
+        "depends on a variable of differentiation. Its rule gives no derivative with respect to "
+        "that value; pass it as an argument:\n"
+        f"    {name}(x, value)      # instead of a closure over value"
     )
 
 
@@ -266,8 +268,8 @@ def _backward_batched(
 def _only_reverse(backward: Program, op: Op | None) -> Exception:
     name = backward.name
     message = (
-        f"{name} has a custom vjp, and so no forward mode (jvp, jacfwd, linearize). Use reverse "
-        "mode (grad, vjp, jacrev), or give it a rule for tangents instead:\n"
+        f"{name} has a custom vjp, so it has no forward mode (jvp, jacfwd, linearize). Use "
+        "reverse mode (grad, vjp, jacrev), or define a rule for tangents instead:\n"
         f"    {name} = custom_jvp({name})\n    {name}.defjvp(rule)"
     )
     return DerivativeError(with_place(message, op.source if op is not None else None))

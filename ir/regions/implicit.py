@@ -114,12 +114,12 @@ class LinearSolve(_Solved):
         params, n = op.params, op.params["constants"]
         k = len(op.operands) - n
         if any(linear[:n]) or any(ct is not None for ct in cotangents[k:]):
-            raise no_derivative("linear_solve is linear in b alone.", op.source)
+            raise no_derivative("linear_solve is linear only in b.", op.source)
         if params["transpose_solve"] is None:
             raise no_derivative(
-                "custom_linear_solve has no reverse mode without a solver of the transposed "
-                "system:\n    custom_linear_solve(matvec, b, solve, transpose_solve=...)     "
-                "# or symmetric=True",
+                "Reverse mode of custom_linear_solve needs a solver for the transposed system:\n"
+                "    custom_linear_solve(matvec, b, solve, transpose_solve=...)     # or "
+                "symmetric=True",
                 op.source,
             )
         seeds = [or_zero(ct, v.type) for ct, v in zip(cotangents, op.results, strict=False)]

@@ -62,7 +62,7 @@ class While(BodyOp):
         sweeps, counts = params["sweeps"], params["carries"]
         require(
             len(sweeps) == len(counts) == len(params["backward"]) > 0 and not params["backward"][0],
-            "while takes as many bodies as counts of carries, the first of them forward",
+            "while takes one body per count of carries, and the first of them must run forward",
         )
         constants, *carries, rest = groups(types, params["constants"], *counts)
         require(not rest, f"while takes {len(types) - len(rest)} operands, got {len(types)}")

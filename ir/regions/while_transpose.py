@@ -52,8 +52,8 @@ def _check_condition(params: dict[str, Any], moving: Moving) -> None:
     if depends(params["condition"], [*moving.constants, *moving.carries[0]])[0]:
         raise no_derivative(
             "The condition of a while_loop depends on a tangent, so the loop is not linear. The "
-            "tangents that a custom rule returns must be linear in those that it is given; an "
-            "iterative solver among them goes into custom_linear_solve."
+            "tangents that a custom rule returns must be linear in those that it receives. If "
+            "the rule uses an iterative solver, call it through custom_linear_solve."
         )
 
 

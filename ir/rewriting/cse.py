@@ -55,7 +55,7 @@ def run(program: Program) -> Program:
 
 
 @program_pass(
-    "Computes equal operations once, but for those with programs in them.",
+    "Computes equal operations once, except operations that contain programs.",
     name="cse_before_derivatives",
     keeps=STRUCTURE,
 )

@@ -33,7 +33,7 @@ from autojit.ir.tools.program_passes import EVERYTHING, program_pass
 from .bodies import narrowed
 
 
-@program_pass("Leaves out operations that no output depends on.", keeps=EVERYTHING)
+@program_pass("Removes operations that no output depends on.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
     """Remove the ops that are not needed; return the same object if all are."""
     live = set(program.outputs)

@@ -36,7 +36,7 @@ FEWER = 0.7
 WINDOW = 8
 
 
-@program_pass("Puts each operation right before what reads it.", keeps=EVERYTHING)
+@program_pass("Puts each operation right before the operation that reads it.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
     """Return the program in that order; the same object if it already is in order."""
     maker = {v: op for op in program.ops for v in op.results}

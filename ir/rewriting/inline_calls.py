@@ -34,7 +34,7 @@ from .rewrite import Rewriter, rewrite
 
 
 @program_pass(
-    "Puts the operations of programs that are called in the place of calls.",
+    "Replaces calls by the operations of the called programs.",
     gives=[CALLS_INLINED],
 )
 def run(program: Program) -> Program:

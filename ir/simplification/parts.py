@@ -129,7 +129,7 @@ def _sliced(x: Value, ranges: list[range]) -> Value:
 
 
 @program_pass(
-    "Takes what is read of replaced windows from where it was made.",
+    "Reads parts of replaced windows from the values that replaced them.",
     name="resolve_parts",
     keeps=STRUCTURE,
 )

@@ -18,7 +18,7 @@ from .simplify import simplify
 
 
 @program_pass(
-    "Applies the rules of fold, simplify, cse and dce until none does anything.",
+    "Applies the rules of fold, simplify, cse and dce until none of them changes the program.",
     gives=[SIMPLIFIED],
     keeps=FINAL,
     done=lambda program: program.simplified,

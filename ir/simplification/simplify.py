@@ -55,7 +55,7 @@ def simplify(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
     return None
 
 
-@program_pass("Expresses operations by others that are less work.", keeps=STRUCTURE)
+@program_pass("Replaces operations by cheaper ones.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
     """Apply the algebraic rules."""
     return rewrite(program, [simplify])

@@ -116,8 +116,8 @@ class External(Elementwise):
         name = f"scipy.special.{self.function}"
         which = ("first", "second", "third", "fourth", "fifth")[position]
         return (
-            f"the derivative of {name} by its {which} argument is not known to autojit. If that "
-            "argument is to be a constant, take it out of what is differentiated by:\n"
+            f"autojit does not know the derivative of {name} with respect to its {which} "
+            "argument. If that argument should be treated as a constant, stop its gradient:\n"
             f"    from autojit import stop_gradient\n"
             f"    {name}(..., stop_gradient(p), ...)"
         )

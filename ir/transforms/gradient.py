@@ -26,7 +26,7 @@ def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Pro
     first = program.outputs[0].type
     require(
         first.is_inexact and not first.shape,
-        f"a gradient is that of one inexact number; got {first}",
+        f"a gradient needs a single inexact number; got {first}",
     )
     parts = linearize(program.with_body(program.ops, program.outputs[:1]), wrt)
     rest = program.outputs[1:]

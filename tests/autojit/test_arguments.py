@@ -168,7 +168,7 @@ def test_settings_that_are_used_later_are_checked_at_once() -> None:
     for make, words in (
         (partial(optim.adam, maximize=wrong), "maximize of adam must be True or False"),
         (partial(optim.adam, lr=nothing), "lr of adam must be a number or a schedule, not None"),
-        (partial(layers.linear, 3, -2), "outputs of linear must be a whole number that is not"),
+        (partial(layers.linear, 3, -2), "outputs of linear must be a non-negative integer"),
         (partial(layers.linear, 3, 2, bias=wrong), "bias of linear must be True or False"),
         (partial(nn.linear, [1.0], X), r"not \[1.0\]: np.asarray\(x\)"),
         (partial(nn.multi_head_attention, {}, ROWS, num_heads=2), "has no 'in_proj_weight'"),
@@ -176,14 +176,16 @@ def test_settings_that_are_used_later_are_checked_at_once() -> None:
         with pytest.raises(SettingError, match=words) as caught:
             make()
         assert "test_arguments.py" in str(caught.value)
-    with pytest.raises(SettingError, match=r"sgd has no argument 'learning_rate'.\nThere are: lr"):
+    with pytest.raises(
+        SettingError, match=r"sgd has no argument 'learning_rate'.\nIts arguments: lr"
+    ):
         cast("Any", optim.sgd)(learning_rate=0.1)
 
 
 @pytest.mark.parametrize("state", [None, "wrong", 3, {}, {"step": 0}])
 def test_a_state_of_another_optimiser(state: Any) -> None:
     with pytest.raises(
-        StructureError, match=r"state of update must be .* init\(params\) made; it "
+        StructureError, match=r"state of update must come from .* init\(params\); it "
     ):
         optim.adam().update([X], [X], state)
 
@@ -261,7 +263,7 @@ def test_what_is_no_number(wrong: Any) -> None:
     ):
         with pytest.raises(SettingError, match=words):
             make()
-    with pytest.raises(ShapeError, match="a neuron of 2 inputs is called with 1"):
+    with pytest.raises(ShapeError, match="a neuron with 2 inputs was called with 1"):
         MLP(2, [1])([1.0])
 
 

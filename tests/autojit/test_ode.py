@@ -470,7 +470,7 @@ def test_traced_times_out_of_order_are_nan() -> None:
     outside = solve(np.array([0.5, 2.5]))
     assert outside.status == -3
     assert np.isnan(outside.y[0, 1])
-    assert "outside of t_span" in outside.message
+    assert "outside t_span" in outside.message
     early = solve(np.array([1.5, 0.1]))
     assert early.status == -3
     assert np.isnan(early.y[0, 1])
@@ -488,9 +488,9 @@ MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
                lambda: solve_ivp(ok, (0, 1), [1.0], "Radau")),
     "adjoint": (StructureError, "adjoint is one of 'discrete', 'continuous'",
                 lambda: solve_ivp(ok, (0, 1), [1.0], adjoint="backward")),
-    "n_steps": (StructureError, 'n_steps goes with method="RK4"',
+    "n_steps": (StructureError, 'must be given with method="RK4"',
                 lambda: solve_ivp(ok, (0, 1), [1.0], "RK4")),
-    "n_steps of RK45": (StructureError, 'n_steps goes with method="RK4"',
+    "n_steps of RK45": (StructureError, 'must be given with method="RK4"',
                         lambda: solve_ivp(ok, (0, 1), [1.0], n_steps=3)),
     "dense output": (StructureError, "pass t_eval=times",
                      lambda: solve_ivp(ok, (0, 1), [1.0], dense_output=True)),
@@ -498,7 +498,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
              lambda: solve_ivp(ok, (0, 1), [1.0], rtol=0)),
     "max_steps": (StructureError, "max_steps must be positive",
                   lambda: solve_ivp(ok, (0, 1), [1.0], max_steps=-1)),
-    "span": (ShapeError, "t_span of solve_ivp is a pair", lambda: solve_ivp(ok, (0, 1, 2), [1.0])),
+    "span": (ShapeError, "t_span of solve_ivp must be", lambda: solve_ivp(ok, (0, 1, 2), [1.0])),
     "state": (ShapeError, "y0 of solve_ivp has shape (1, 1)",
               lambda: solve_ivp(ok, (0, 1), [[1.0]])),
     "points": (ShapeError, "t_eval of solve_ivp has shape ()",
@@ -601,10 +601,10 @@ def test_the_calls_are_good(solve: Any) -> None:
 
 @pytest.mark.parametrize(("argument", "wrong"), [("mxstep", 0.5), ("mxstep", 99.5)])
 def test_a_number_of_steps_is_whole(argument: str, wrong: float) -> None:
-    with pytest.raises(StructureError, match="mxstep must be a whole number"):
+    with pytest.raises(StructureError, match="mxstep must be an integer"):
         odeint(**{**GOOD[odeint], argument: wrong})
 
 
 def test_a_state_of_nothing() -> None:
-    with pytest.raises(StructureError, match="y0 of odeint has no arrays in it"):
+    with pytest.raises(StructureError, match="y0 of odeint contains no arrays"):
         odeint(**{**GOOD[odeint], "y0": []})

@@ -68,32 +68,37 @@ def mixed(x: Any) -> Any:
 def test_a_trace_that_is_short() -> None:
     found = only("roll", lambda x: in_turn(x, 20), 1.0)
     assert found.place == line_of(in_turn, "np.sin")
-    assert found.reason == "the trace has 80 operations, and is rolled up from 100 on"
+    assert (
+        found.reason
+        == "the trace has 80 operations, and repeated steps are looked for only from 100 on"
+    )
 
 
 def test_steps_that_wait_for_each_other_and_are_few() -> None:
     found = only("roll", lambda x: in_turn(x, 40), 1.0)
     assert found.place == line_of(in_turn, "np.sin")
-    assert found.reason.startswith("40 steps of 4 operations stay unrolled: a step reads what the ")
-    assert found.reason.endswith("; and a loop pays from 500 operations on")
+    assert found.reason.startswith("40 steps of 4 operations stay unrolled: a step reads a result ")
+    assert found.reason.endswith("; and a loop pays only from 500 operations on")
     assert "autojit.fori_loop" in found.way_out
 
 
 def test_steps_that_are_long_by_themselves() -> None:
     found = only("roll", lambda x: in_turn(x, 40), np.ones(5000))
-    assert "a step has arrays of 5000 elements, which are long enough" in found.reason
+    assert (
+        "each step already works on arrays of 5000 elements, which are long enough" in found.reason
+    )
 
 
 def test_steps_with_what_cannot_be_computed_for_all_at_once() -> None:
     found = only("roll", solved, np.eye(3))
     assert found.place == line_of(solved, "linalg.solve")
-    assert "lu is not computed for all steps at once" in found.reason
+    assert "lu cannot be computed for all steps at once" in found.reason
 
 
 def test_steps_that_are_never_the_same() -> None:
     found = only("roll", mixed, 1.0)
     assert found.place == line_of(mixed, "functions[k]")
-    assert "no stretch of them is the same operation by operation in 8 steps" in found.reason
+    assert "no sequence of the same operations is repeated 8 times" in found.reason
 
 
 def test_what_is_rolled_up_has_no_remark() -> None:
@@ -113,8 +118,8 @@ def test_a_result_that_is_complete_at_the_end_only() -> None:
     at = line_of(centred, "np.mean")
     assert found.place == f"sub ({at})"
     assert found.reason == (
-        f"not in one loop with sum ({at}): it reads a result of sum, which is complete after the "
-        "last iteration only"
+        f"not in one loop with sum ({at}): it reads a result of sum, which is complete only after "
+        "the last iteration"
     )
 
 
@@ -145,7 +150,7 @@ def test_something_that_is_computed_between() -> None:
         return np.sum(x), np.linalg.cholesky(x)[0] * x[0]
 
     found = remarks("fusion", between, np.eye(30))
-    assert any("what it reads besides is computed after that loop" in r.reason for r in found)
+    assert any("another value that it reads is computed after that loop" in r.reason for r in found)
 
 
 # -- parallel ------------------------------------------------------------------------
@@ -193,7 +198,7 @@ def test_sums_that_are_too_large_to_copy() -> None:
 
 def test_steps_in_turn() -> None:
     found = only("vectors", lambda x: scan(lambda c, y: (np.sin(c * y), None), 1.0, x)[0], X)
-    assert found.reason == "its steps run in turn: each may read what the one before has computed"
+    assert found.reason == "its steps run in turn: each may read a result of the previous one"
     assert "autojit.vmap" in found.way_out
 
 

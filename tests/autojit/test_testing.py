@@ -151,7 +151,7 @@ def test_words_for_misuse() -> None:
     with pytest.raises(autojit.errors.IntegerGradientError) as caught:
         check_grads(np.sin, (3,))
     assert str(caught.value) == (
-        "check_grads varies floating-point arguments, and there is none among i64[]. "
+        "check_grads needs at least one floating-point argument, but got i64[]. "
         "Write 3.0 for 3, or x.astype(float)."
     )
     with pytest.raises(autojit.errors.StructureError, match="got 'back'"):

@@ -40,8 +40,8 @@ _TOO_LARGE = 2.0**63
 _NAN = ("ValueError", "cannot convert float NaN to integer")
 _NO_INTEGER = (
     "OverflowError",
-    "cannot convert a float to an integer: it is infinite, or does not fit into 64 bits, in which "
-    "traced integers are kept",
+    "cannot convert a float to an integer: it is infinite or does not fit into the 64 bits of a "
+    "traced integer",
 )
 #: The largest power of ten that a double holds exactly.
 LARGEST_EXACT_POWER = 22
@@ -218,7 +218,7 @@ def tolist(x: Any) -> Any:
     if x.size > MOST_NUMBERS:
         refuse(
             f"x.tolist() of {x.size} elements",
-            "Leave it an array: NumPy's functions and `for` take it as it is.",
+            "Keep the array: NumPy's functions and `for` accept it directly.",
         )
     return [tolist(row) for row in x]
 

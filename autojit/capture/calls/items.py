@@ -94,7 +94,7 @@ def _check_container(x: Any, index: Any) -> None:
     if isinstance(x, grids) and _has_traced_slice(index):
         refuse(
             "The length of a grid with a traced bound",
-            "Make the longest that there may be, and mask what does not count:\n"
+            "Make the longest grid that you may need, and mask the rest:\n"
             "    k = np.arange(100)                  # not: np.mgrid[0:n]\n"
             "    np.sum(np.where(k < n, k * x, 0.0))",
         )
@@ -166,7 +166,7 @@ def delete_item(x: Any, index: Any) -> None:
         if _has_traced(index):
             refuse(
                 "Deleting from a list at a traced index",
-                "Keep the elements in an array, and a mask of those that count.",
+                "Keep the elements in an array, with a mask of the ones that are still there.",
             )
     del x[index]
 
@@ -184,8 +184,9 @@ def _refuse_assignment(value: Any) -> None:
         raise lost_derivative(bare(value), STORED, ASSIGNMENT_FIX)
     raise ConcreteValueError(
         with_place(
-            "Assigning a traced value, or at a traced index, into an ordinary array needs values, "
-            f"and while a function is traced only types are known.\n{ASSIGNMENT_FIX}",
+            "Assigning a traced value to an ordinary array, or assigning at a traced index, "
+            "needs values. While a function is traced, only types are known.\n"
+            f"{ASSIGNMENT_FIX}",
             user_source(),
         )
     )

@@ -62,7 +62,7 @@ def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
             if is_traced(held):
                 refuse(
                     "The length of filter(f, xs)",
-                    "Keep all elements, and choose what the others count for:\n"
+                    "Keep all elements, and choose a neutral value for the others:\n"
                     "    np.sum(np.where(xs > 0, xs, 0))    # not: sum(filter(positive, xs))",
                 )
             if held:

@@ -137,7 +137,7 @@ def in_(x: Any, container: Any) -> Any:
         return truth(np.any(np.equal(container, x)))
     if not isinstance(container, _CONTAINERS):
         if is_traced(x) and isinstance(container, (str, bytes)):
-            refuse("Looking for a traced number in a string", "Compare numbers with numbers.")
+            refuse("`in` with a traced number and a string", "Compare numbers with numbers.")
         return x in container
     return _in_items(x, container) if is_traced(x) or any_traced(container) else x in container
 
@@ -148,7 +148,7 @@ def _needs_care(x: Any, container: Any) -> bool:
 
 def _in_range(x: Any, r: range | TracedRange) -> Any:
     if np.shape(x):
-        raise ValueError("a range holds integers, and `in` was asked for an array")
+        raise ValueError("a range holds integers, but `in` was given an array")
     start, step = r.start, r.step
     last = np.logical_and(np.greater_equal(x, start), np.less(x, r.stop))
     step = settled(step)
@@ -256,8 +256,8 @@ def check_singleton(a: Any, b: Any) -> None:
     """Raise ConcreteValueError if `is` compares a traced value with True or False."""
     if (type(a) is bool and is_traced(b)) or (type(b) is bool and is_traced(a)):
         refuse(
-            "`is True`, `is False`, or such a pattern, of a traced value",
-            "A comparison of NumPy's numbers is never Python's True itself. Ask for the truth:\n"
+            "`is True` or `is False`, or a pattern that tests this, on a traced value",
+            "A comparison of NumPy numbers is never the object True. Test the value itself:\n"
             "    if found: ...                      # not: if found is True\n"
             "    case (a, b) if a and not b: ...    # not: case (True, False)",
         )
@@ -277,8 +277,8 @@ def is_optional(a: Any, b: Any) -> Any:
     if other is None:
         return one.__aj_is_none__()
     refuse(
-        "`is` between what may be None and another object",
-        "Ask whether it is None first:\n    if best is not None and best == x: ...",
+        "`is` between a value that may be None and another object",
+        "Test for None first:\n    if best is not None and best == x: ...",
     )
 
 
@@ -294,8 +294,8 @@ def check_subject(value: Any) -> Any:
         elements.refused()
     if is_traced(value) or any_traced(_elements(value)):
         refuse(
-            "This `match` of a traced value, whose patterns ask for True, False or a class,",
-            "Bind the value by a name in the pattern, and ask in a guard:\n"
+            "This `match` on a traced value, whose patterns test for True, False or a class,",
+            "Bind the value to a name in the pattern, and test it in a guard:\n"
             "    case {'u': u} if u > 0: ...        # not: case {'u': float()}",
         )
     return value

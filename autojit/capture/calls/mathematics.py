@@ -191,7 +191,7 @@ def uncovered(*args: Any) -> Any:
     refuse(
         "A function of `math` that autojit does not cover (comb, factorial, perm, isqrt, lcm, "
         "gamma, lgamma, frexp, nextafter, ulp)",
-        "Apply it to arguments that are known, or write it with NumPy's functions.",
+        "Apply it to known arguments, or write it with NumPy functions.",
     )
 
 

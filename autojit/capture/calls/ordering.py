@@ -102,7 +102,7 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
         return _sorted_tuples(items, keys, reverse)
     if not all(np.ndim(k) == 0 and _is_number(k) for k in keys):
         refuse(
-            "Sorting by traced values that are no numbers",
+            "Sorting by traced values that are not numbers",
             "Sort numbers, or arrays of them:\n"
             "    sorted(xs, key=lambda x: x[0])\n"
             "    np.sort(np.array(xs))",
@@ -119,7 +119,7 @@ def _sorted_tuples(items: list[Any], keys: list[Any], reverse: bool) -> list[Any
     alike = all(structure == flat[0][1] for _, structure in flat)
     if not alike or not all(np.ndim(x) == 0 and _is_number(x) for row, _ in flat for x in row):
         refuse(
-            "Sorting by tuples of different lengths, or of what is no number",
+            "Sorting by tuples of different lengths, or with elements that are not numbers",
             "Sort tuples of numbers, or by one of them:\n    sorted(xs, key=lambda x: x[0])",
         )
     columns = [list(column) for column in zip(*(row for row, _ in flat), strict=True)]
@@ -183,7 +183,7 @@ def _bisection(original: Any, goes_right: Callable[[Any, Any], Any]) -> Any:
         if not any_traced(parts) or not 0 <= lo < end <= len(keys):
             return original(range(len(keys)) if is_traced(keys) else keys, x, lo, end)
         if not is_row and not all(np.ndim(k) == 0 and _is_number(k) for k in parts):
-            refuse("bisect among traced values that are no numbers", "Search a list of numbers.")
+            refuse("bisect among traced values that are not numbers", "Search a list of numbers.")
         row = tracer(as_value(bare(keys))) if is_row else stacked(keys)[0]
         return _searched(row, x, lo, end, goes_right)
 

@@ -76,7 +76,8 @@ def _frozen(owner: Any, name: str) -> FrozenRandomError:
             "draw when the function is compiled, and every call would see the same numbers. Draw "
             "outside, and pass the numbers as an argument:\n"
             "    jit(f)(x, rng.normal(size=3))      # not: rng.normal(size=3) in f\n"
-            "A generator that f makes from a seed always draws the same, and may be used:\n"
+            "A generator that f creates from a seed always draws the same numbers, so it is "
+            "allowed:\n"
             "    rng = np.random.default_rng(0)     # in f",
             user_source(),
         )
@@ -91,8 +92,8 @@ def _of_system(function: Any, name: str) -> None:
             raise FrozenRandomError(
                 with_place(
                     f"{name} in a compiled function, or in a loop or branch that is traced once, "
-                    "would be asked when the function is compiled, and every call would see the "
-                    "same bytes. Pass what it gives as an argument:\n"
+                    "would be called when the function is compiled, and every call would see "
+                    "the same bytes. Pass its result as an argument:\n"
                     f"    jit(f)(x, {name}({_GIVEN.get(name, '')}))",
                     user_source(),
                 )

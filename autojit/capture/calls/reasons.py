@@ -18,9 +18,14 @@ _NO_TWIN = (
     "notebook."
 )
 _BY_OTHERS = (
-    _CAPTURED + ", but {} is called by a library or by C code, which is not. Call it from Python."
+    _CAPTURED
+    + ", but {} is called by a library or by C code, where nothing is captured. Call it from "
+    "your own Python code."
 )
-_ASKED_BY_C = _CAPTURED + ", but here a library or C code asks. Ask with Python's own `if`."
+_ASKED_BY_C = (
+    _CAPTURED
+    + ", but here a library or C code tests the value. Test it with `if` in your own code."
+)
 
 
 def _why_not_captured() -> str:

@@ -65,6 +65,6 @@ def _place(x: dict[int, Any], key: Any, error: KeyError) -> Value:
 
 
 _NEW = (
-    "a compiled function sets a new key of a dict, whose keys are known when it is traced: set "
-    "them all before, d = dict.fromkeys(range(n), 0.0)"
+    "a compiled function sets a new key of a dict. All keys must be known when the function is "
+    "traced: create them first, with d = dict.fromkeys(range(n), 0.0)"
 )

@@ -71,8 +71,8 @@ def isinstance_(x: Any, kinds: Any) -> Any:
     found = {_is_kind(kind, kinds), _is_kind(bool, kinds)}
     if len(found) > 1:
         refuse(
-            "Whether a traced bool is Python's or NumPy's",
-            "Ask for both:\n    isinstance(x, (bool, np.bool_))",
+            "Distinguishing a Python bool from a NumPy bool",
+            "Test for both:\n    isinstance(x, (bool, np.bool_))",
         )
     return found.pop()
 

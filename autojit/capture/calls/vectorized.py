@@ -34,8 +34,9 @@ def call_of_numba(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: C
         return _gufunc(f, args, call)
     raise UncoveredFunctionError(
         with_place(
-            f"{f.__name__} is called with keywords, or made by numba's @guvectorize without types "
-            "and called with an array for its result. Give it types, and use what it returns:\n"
+            f"{f.__name__} is called with keywords, or it was made by numba's @guvectorize "
+            "without types and is called with an array for its result. Declare the types, and "
+            "use the returned result:\n"
             '    @guvectorize(["(float64[:], float64[:])"], "(n)->(n)")\n'
             f"    y = {f.__name__}(x)",
             user_source(),
@@ -60,7 +61,10 @@ def _gufunc(f: Any, args: tuple[Any, ...], call: Call) -> Any:
                  for n, size in zip(names, shape_of(x), strict=True)}  # fmt: skip
         unknown = {n for names in gives for n in names} - sizes.keys()
         if unknown:
-            words = f"{f.__name__} gives a result whose axis {min(unknown)} no argument has."
+            words = (
+                f"{f.__name__} returns a result with the axis {min(unknown)}, which no argument "
+                "has."
+            )
             raise UncoveredFunctionError(with_place(words, user_source()))
         given: list[Any] = [
             x if names or not hasattr(t, "dtype") else np.reshape(x, (1,))
@@ -73,7 +77,7 @@ def _gufunc(f: Any, args: tuple[Any, ...], call: Call) -> Any:
         before = [x.own for x in given]
         call(builder.py_func, *given, *outs)
         if any(x.own is not own for x, own in zip(given, before, strict=True)):
-            words = f"{f.__name__} changes an argument that is no result. Change a copy of it."
+            words = f"{f.__name__} changes an argument that is not a result. Change a copy instead."
             raise UncoveredFunctionError(with_place(words, user_source()))
         found = [x if names else x[0] for names, x in zip(gives, outs, strict=True)]
         return found[0] if len(found) == 1 else tuple(found)

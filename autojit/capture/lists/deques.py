@@ -126,8 +126,8 @@ def watched(it: Any, body: Callable[[], Any]) -> tuple[Any, Callable[[], Any]]:
 
 
 _CHANGED = (
-    "A loop runs through a deque and changes it, for which Python raises a RuntimeError unless the "
-    "loop ends there. Run through a copy:\n"
+    "A loop over a deque changes the deque. Python raises a RuntimeError for this unless the "
+    "loop ends there. Loop over a copy:\n"
     "    for x in list(queue):              # not: for x in queue"
 )
 

@@ -56,8 +56,8 @@ def as_array(items: list[Any]) -> Any:
 
 
 _NO_ROWS = (
-    "a list of arrays is empty where a compiled function makes an array of it: in NumPy that array "
-    "has no axis for the elements. Ask for the length first: if rows: a = np.array(rows)"
+    "a compiled function converts an empty list of arrays to an array. In NumPy, the result "
+    "would lack the axes of the elements. Test the length first: if rows: a = np.array(rows)"
 )
 
 hooks.elements_as_array = as_array

@@ -67,8 +67,8 @@ def refuse_again() -> NoReturn:
 
 
 _AGAIN = (
-    "A generator whose elements depend on traced values is asked for one of them after the other. "
-    "Run through it once, by a loop or by a function such as sum, list or next:\n"
+    "The elements of this generator depend on traced values, and are fetched one at a time. "
+    "Consume it once, with a loop or with a function such as sum, list or next:\n"
     "    values = list(steps(x))            # once\n"
     "    first, second = values[0], values[1]"
 )

@@ -61,7 +61,7 @@ def find(function: FunctionType) -> Found:
             linecache.checkcache(code.co_filename)
         lines = linecache.getlines(code.co_filename, function.__globals__)
         if not lines:
-            raise NoSource("its source is not at hand")
+            raise NoSource("its source is not available")
         for node in _candidates(code, lines):
             bare(node)
             for names in _imports(node, function.__globals__):

@@ -39,8 +39,8 @@ def _value(name: str, x: Any) -> Any:
         raise ConcreteValueError(
             with_place(
                 f"np.testing.{name} compares values, which are not known under jit and vmap. "
-                "Compare the results outside, or write what should hold, which "
-                "the compiled code checks:\n"
+                "Compare the results outside, or assert the condition, which the compiled code "
+                "then checks:\n"
                 "    assert np.allclose(x, y, rtol=1e-7, atol=0.0)",
                 user_source(),
             )

@@ -277,8 +277,8 @@ def is_lost(x: Any) -> bool:
 
 
 _LENGTH = (
-    "The length of a list is asked for in a loop that appends to the list, so it is another one in "
-    "each step. Count the steps, or keep a flag: for i, x in enumerate(xs)."
+    "A loop that appends to a list uses the length of the list, which differs in each step. "
+    "Count the steps, or keep a flag: for i, x in enumerate(xs)."
 )
 
 
@@ -305,8 +305,9 @@ def grown_error(x: Any, source: Source | None) -> CaptureError:
                                       _ATTRIBUTES))  # fmt: skip
     return CaptureError(
         with_place(
-            f"{words} where a traced value decides whether, or how often. How many it has would "
-            f"be known only when the compiled code runs.\n{fix}",
+            f"{words}, and a traced value decides whether or how often. Their number would be "
+            "known only when the compiled code runs.\n"
+            f"{fix}",
             source,
         )
     )
@@ -340,10 +341,10 @@ def _changed(x: Any, source: Source | None) -> CaptureError:
     what = type(x).__name__
     return CaptureError(
         with_place(
-            f"An object of type {what} from outside is changed where it depends on a traced value "
-            "whether, or how often, that happens. While the function is traced this would happen "
-            "once, whatever the value is. Change it before the `if` or the loop, keep an array "
-            "that the function makes, or pass what is drawn or read as an argument:\n"
+            f"An object of type {what} from outside is changed, and a traced value decides "
+            "whether or how often. The change would happen once, during tracing, whatever the "
+            "value is. Change it before the `if` or the loop, keep an array that the function "
+            "makes, or pass the drawn or read values as an argument:\n"
             "    y = np.array(table); y[i] = x      # not: table[i] = x, for a table from outside\n"
             "    noise = rng.normal(size=n)         # before, and noise[i] in the loop",
             source,

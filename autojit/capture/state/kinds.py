@@ -92,8 +92,8 @@ def _kept(leaf: Any) -> Any:
 
 _FROM_OUTSIDE = (
     "A list whose length depends on a traced value holds copies of its arrays. This array comes "
-    "from outside of the traced function, or something else refers to it, so that its changes are "
-    "not seen. Append a copy that the function makes:\n"
+    "from outside the traced function, or something else refers to it, so autojit cannot see its "
+    "changes. Append a copy that the function makes:\n"
     "    rows.append(np.array(table))       # not: rows.append(table)"
 )
 
@@ -120,8 +120,8 @@ def _check_element(x: Any) -> None:
 
 
 _ELEMENT = (
-    "A list gets or loses elements as often as a traced value decides, and its elements are "
-    "neither numbers nor arrays nor tuples of these. Append tuples:\n"
+    "A traced value decides how many elements a list gets or loses, and its elements are not "
+    "numbers, arrays or tuples of these. Append tuples:\n"
     "    points.append((x, y))              # not: points.append([x, y])"
 )
 
@@ -139,9 +139,8 @@ def joined_elements(kinds: Sequence[Elements]) -> Elements:
 
 
 _DIFFERENT = (
-    "A list gets or loses elements as often as a traced value decides, and its elements differ: "
-    "some are numbers, tuples of another length, or arrays of another shape. Append elements of "
-    "one kind:\n"
+    "A traced value decides how many elements a list gets or loses, and its elements are not of "
+    "one kind. Append only numbers, only tuples of one length, or only arrays of one shape:\n"
     "    found.append((x, 0.0))             # not: found.append(x), where others are pairs"
 )
 

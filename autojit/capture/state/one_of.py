@@ -115,8 +115,8 @@ def len_of(x: OneOf) -> int:
 def _unknown(what: str, x: OneOf) -> ConcreteValueError:
     return ConcreteValueError(
         with_place(
-            f"Which object this is, {x!r:.60}, depends on a traced condition, and {what} would "
-            "be known only when the compiled code runs. Compare it instead:\n"
+            f"A traced condition decides which object this is, {x!r:.60}, so {what} would be "
+            "known only when the compiled code runs. Compare it instead:\n"
             "    if kind == 'b': ...",
             user_source(),
         )
@@ -194,7 +194,7 @@ def _coded(column: Sequence[Any]) -> Sequence[Any]:
     if len(among) > MOST:
         raise CaptureError(
             f"One value may be any of more than {MOST} objects, the first of which is "
-            f"{among[0][1]!r:.40}. Keep a number, and look up by it after the call."
+            f"{among[0][1]!r:.40}. Use a number instead, and look up the object after the call."
         )
     return [OneOf(one.__aj_code__, among) for one in made]
 
@@ -232,8 +232,8 @@ def refuse_result(leaf: Any) -> None:
 
 
 _RESULT = (
-    "The function returns {}, as a traced condition says, and compiled code returns numbers and "
-    "arrays. Return a number, and look up by it after the call:\n"
+    "The function returns {}, depending on a traced condition, but compiled code returns only "
+    "numbers and arrays. Return a number, and look up the object after the call:\n"
     "    return 1 if x > 0 else 0           # then: ('b', 'a')[number]"
 )
 

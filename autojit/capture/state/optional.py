@@ -334,7 +334,7 @@ _UNCOUNTED = (
 
 
 _RETURNED = (
-    "the function returns None for these arguments, and a number or an array for others: compiled "
-    "code returns one kind of result"
+    "the function returns None for these arguments, and a number or an array for others. "
+    "Compiled code always returns the same kind of result"
 )
 hooks.returned = returned

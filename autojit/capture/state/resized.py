@@ -100,8 +100,8 @@ def refuse_resized() -> NoReturn:
 
 
 _CHANGED = (
-    "A loop runs through a list, and a traced value decides what it appends to that list, or takes "
-    "from it. Count the elements that the loop has come to:\n"
+    "A loop over a list appends to that list, or removes from it, depending on a traced value. "
+    "Use an index instead:\n"
     "    i = 0\n"
     "    while i < len(queue):              # not: for u in queue\n"
     "        u = queue[i]\n"

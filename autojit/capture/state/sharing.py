@@ -79,8 +79,8 @@ def check_apart(a: Any, b: Any) -> None:
 
 
 _ONE_OR_TWO = (
-    "Whether these are one object depends on a traced condition: a branch or a loop gave a name "
-    "one object or another. Keep a flag of what you ask for:\n"
+    "A traced condition decides whether these are the same object, because a branch or a loop "
+    "bound a name to one or the other. Keep a flag instead:\n"
     "    is_first = True                    # where the name is bound\n"
     "    if is_first: ...                   # not: if x is first"
 )

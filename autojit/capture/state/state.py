@@ -320,20 +320,20 @@ _DTYPES: dict[Any, type] = {int: np.int64, float: np.float64, complex: np.comple
 
 
 _LARGEST = (
-    "Compiled code has one shape for it. Keep the largest, and mask what does not count:\n"
+    "In compiled code it has one shape. Use the largest shape, and mask the rest:\n"
     "    np.where(np.arange(len(x)) < n, x, 0)  # not: x[:n]\n"
 )
 _NUMBERS = (
-    "Compiled code chooses between numbers and between arrays of one shape. Choose a number, and "
-    "look up by it after the call:\n"
+    "Compiled code chooses between numbers, or between arrays of one shape. Choose a number, and "
+    "look up the object after the call:\n"
     "    kind = 1                           # not: kind = 'b'\n"
 )
 
 
 def _text(words: str, ways: tuple[str, str], a: str, b: str, fix: str) -> str:
     return (
-        f"{words[0].upper()}{words[1:]} is {a} {ways[0]}, and {b} {ways[1]}.\n{fix}"
-        "or call the function without jit, where Python goes its own way:\n"
+        f"{words[0].upper()}{words[1:]} is {a} {ways[0]}, and {b} {ways[1]}.\n"
+        f"{fix}or call the function without jit, where Python runs the code as it is:\n"
         "    grad(f)(x)                         # not: jit(grad(f))(x)"
     )
 

@@ -58,9 +58,9 @@ class Stretch(Unread, Uncounted, HasElements):
     """
 
     words = (
-        "The length of this list depends on a traced value, so this use of its elements is not "
-        "known while the function is traced. Such a list takes len, sum, min, max, sorted, loops, "
-        "indices, slices, append, extend, pop, insert, and functions of NumPy's that reduce:\n"
+        "The length of this list depends on a traced value, so the result of this use is not "
+        "known while the function is traced. Such a list supports len, sum, min, max, sorted, "
+        "loops, indices, slices, append, extend, pop, insert, and NumPy functions that reduce:\n"
         "    for x in xs: total += x            # or sum(xs), np.array(xs).mean(), xs[-1]"
     )
 
@@ -283,8 +283,8 @@ def _check_room(count: Any, room: int) -> None:
 
 
 _NO_ROOM = (
-    "a list gets more than {} elements: compiled code keeps room for so many where nothing "
-    "bounds the length of a list. Keep an array of the size that you need and a counter: "
+    "a list gets more than {} elements, for which compiled code keeps room if the length of a "
+    "list has no known bound. Keep an array of the size that you need and a counter: "
     "found[count] = x; count += 1"
 )
 

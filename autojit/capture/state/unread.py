@@ -9,8 +9,8 @@ from autojit.tracing.array_methods import OPERATORS
 from autojit.tracing.source import user_source
 
 UNREAD = (
-    "This element of a list is read or set in a loop that appends to the list, so it is another "
-    "one in each step. Keep what the next step needs in a variable: xs.append(x); last = x."
+    "A loop that appends to a list reads or sets this element, which differs in each step. Keep "
+    "the value that the next step needs in a variable: xs.append(x); last = x."
 )
 
 
@@ -44,8 +44,8 @@ class Lost(Unread):
     """An element of a list or dict that may have changed, since one that it may be has changed."""
 
     words = (
-        "This list or dict may be one that has been changed: which one a name holds depends on a "
-        "traced condition. Bind the name to a copy before that:\n"
+        "This list or dict may have been changed under another name: a traced condition decides "
+        "which object that name refers to. Bind this name to a copy first:\n"
         "    ys = list(xs)                      # not: ys = xs\n"
         "    ys = dict(xs)"
     )

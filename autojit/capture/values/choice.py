@@ -58,8 +58,9 @@ def joined(kinds: Sequence[Kind]) -> Kind:
         found = np.result_type(*strong, np.int64)
     if found.kind == "f" and all(dtype.kind in "biu" for dtype, _ in kinds):
         mismatch(
-            "A choice between signed integers and np.uint64, which no integer type holds both. "
-            "Convert one of them:\n    np.uint64(n)                       # or int(n)"
+            "A choice between signed integers and np.uint64: no integer type holds both. Convert "
+            "one of them:\n"
+            "    np.uint64(n)                       # or int(n)"
         )
     return found, None
 
@@ -101,9 +102,9 @@ class _Choices(Tracer):
         if not all(map(_is_in_state, self.choices, self.states)):
             raise RefusedInPlaceError(
                 with_place(
-                    "An array is used that was chosen by a traced index or condition, and one of "
-                    "those that it was chosen from has been changed in place since. In Python it "
-                    "may have changed with it. Choose a copy:\n"
+                    "This array was chosen from others by a traced index or condition, and one "
+                    "of the others has since been changed in place. In Python, this array may "
+                    "have changed as well. Choose a copy:\n"
                     "    row = rows[i].copy()               # not: row = rows[i]",
                     user_source(),
                 )
@@ -213,7 +214,7 @@ def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any
             return first
         strange = next(leaf for leaf in column if not pytrees.is_array(leaf))
         mismatch(
-            f"{what} is between values that are no numbers or arrays, such as {strange!r:.60}. "
+            f"{what} is between values that are not numbers or arrays, such as {strange!r:.60}. "
             "Choose between numbers:\n"
             "    w = np.array([0.1, 0.2]); w[i]     # not: [first, second][i]"
         )

@@ -27,8 +27,7 @@ from .scalars import any_traced, is_integer, is_traced, python_number, settled
 FEW_ROWS = 4
 
 _LOOP = (
-    "A traced range can be run through by a `for` statement of a function whose source is there, "
-    "or by\n"
+    "A traced range works in a `for` statement of a function whose source is available, or with\n"
     "    fori_loop(0, n, lambda i, x: step(x, i), x)"
 )
 
@@ -75,7 +74,7 @@ class TracedRange:
         return f"range({self.start!r}, {self.stop!r}, {self.step!r})"
 
     def _refuse(self, *args: Any) -> NoReturn:
-        refuse("Running through a range with traced bounds in Python", _LOOP)
+        refuse("Iterating in Python over a range with traced bounds", _LOOP)
 
     __iter__ = __getitem__ = __bool__ = __reversed__ = __contains__ = _refuse
 

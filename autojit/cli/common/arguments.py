@@ -35,9 +35,8 @@ _MEANT = {
     "NaN": "nan", "Inf": "inf",
 }  # fmt: skip
 _WAYS = (
-    "Possible are a type (f64[100,3], f32[], i64[5]), a literal (3.0, [1.0, 2.0], "
-    "{'w': f64[3]}), a word (adam), a file (@x.npy) or name=value. "
-    "Quote it if the shell takes it apart"
+    "Write a type (f64[100,3], f32[], i64[5]), a literal (3.0, [1.0, 2.0], {'w': f64[3]}), a "
+    "word (adam), a file (@x.npy) or name=value. Quote it if the shell would split it"
 )
 
 
@@ -85,7 +84,7 @@ def parse_argument(text: str) -> Any:
     except (SyntaxError, ValueError, TypeError, RecursionError):
         if _WORDS_OF_TEXT.fullmatch(text):
             quoted = shlex.quote(f'"{text}"')
-            raise Failure(f"argument {text!r}: a text of several words is {quoted}") from None
+            raise Failure(f"argument {text!r}: write a text of several words as {quoted}") from None
         raise Failure(f"argument {text!r} is not understood. {_WAYS}") from None
 
 

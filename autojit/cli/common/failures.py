@@ -69,7 +69,7 @@ def _describe(what: str, error: Exception) -> str:
     if not _within(frames[-1].filename, _OURS):
         return message
     at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
-    return f"{message}\n  This is a fault of autojit (at {at}), not of your code: please report it."
+    return f"{message}\n  This is a bug in autojit ({at}), not in your code. Please report it."
 
 
 def _within(filename: str, folders: Iterable[Path]) -> bool:

@@ -24,7 +24,9 @@ def read(reference: str) -> np.ndarray:
     path, key = _path_and_key(reference[1:])
     readers = dict(zip(SUFFIXES, (_from_npy, _from_npz, _from_csv), strict=True))
     if path.suffix.lower() not in readers:
-        raise Failure(f"argument {reference!r}: arrays are read from files .npy, .npz or .csv")
+        raise Failure(
+            f"argument {reference!r}: arrays can only be read from .npy, .npz or .csv files"
+        )
     try:
         array = readers[path.suffix.lower()](path, key, reference)
     except OSError as error:
@@ -62,7 +64,7 @@ def _from_npz(path: Path, key: str | None, reference: str) -> np.ndarray:
         if key not in names:
             shown = ", ".join(f"@{path}:{name}" for name in names[:8])
             close = closest(key, names) if key is not None else ""
-            raise Failure(f"argument {reference!r}: which array?{close} There are: {shown}")
+            raise Failure(f"argument {reference!r}: name one of its arrays.{close} Arrays: {shown}")
         array: np.ndarray = found[key]
         return array
 
@@ -83,7 +85,7 @@ def _from_csv(path: Path, key: str | None, reference: str) -> np.ndarray:
         known = names if has_names else [f"0 to {table.shape[1] - 1}"]
         raise Failure(
             f"argument {reference!r}: there is no column {key!r}.{closest(key, columns)} "
-            f"There are: {', '.join(known)}"
+            f"Columns: {', '.join(known)}"
         )
     return table[:, columns[key]]
 

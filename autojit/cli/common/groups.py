@@ -93,7 +93,7 @@ class Group(typer.core.TyperGroup):
             listed = [name for names in self.panels.values() for name in names]
             raise Failure(
                 f"there is no command {ctx.command_path} {own[0]}."
-                f"{closest(own[0], self.commands)} There are: {', '.join(listed or self.commands)}"
+                f"{closest(own[0], self.commands)} Commands: {', '.join(listed or self.commands)}"
             )
         _check_options(self, own, ctx.command_path)
         return super().parse_args(ctx, own + args[first:])
@@ -210,7 +210,7 @@ def _check_options(command: Any, args: Sequence[str], path: str) -> None:
 
 
 #: Options with these metavars take numbers.
-_NUMBERS = {"N": (int, "a whole number"), "X": (float, "a number")}
+_NUMBERS = {"N": (int, "an integer"), "X": (float, "a number")}
 
 
 def _check_number(option: str, value: str, kind: str) -> None:

@@ -59,7 +59,7 @@ def _files_of_examples(command: Any, width: int) -> list[str]:
     named = [file for file in EXAMPLE_FILES if file in text]
     if not named:
         return []
-    words = f"The {' and the '.join(named)} of the examples: at the end of autojit --help."
+    words = f"autojit --help shows the {' and the '.join(named)} of the examples at its end."
     return ["", *textwrap.wrap(words, width)]
 
 

@@ -15,9 +15,9 @@ from .streams import results
 def check_format(format: str, formats: tuple[str, ...] = ("text", "json")) -> None:
     """Raise unless ``--format`` is one of the formats."""
     if format not in formats:
-        known = f"{', '.join(formats[:-1])} and {formats[-1]}"
+        known = f"{', '.join(formats[:-1])} or {formats[-1]}"
         meant = closest(format, formats)
-        raise Failure(f"--format: there are {known}; got {format!r}{'.' if meant else ''}{meant}")
+        raise Failure(f"--format must be {known}; got {format!r}{'.' if meant else ''}{meant}")
 
 
 def give_json(found: Any) -> None:

@@ -37,7 +37,7 @@ def _no_python(path: Path) -> ModuleType:
     if path.is_dir():
         raise Failure(f"{path} is a folder. {_FORM}")
     if path.exists():
-        raise Failure(f"{path} is no Python file: its name ends in .py, or .ipynb of a notebook")
+        raise Failure(f"{path} is not a Python file (.py) or a notebook (.ipynb)")
     raise Failure(f"there is no file {path}.{_files_near(path)} {_FORM}")
 
 
@@ -64,8 +64,9 @@ def _of_file(path: Path) -> ModuleType:
             if "no known parent package" not in str(error):
                 raise
             raise Failure(
-                f"{path} imports relatively, and its folder has no __init__.py. Make one, or name "
-                f"the module from the folder above: {full.parent.name}.{full.stem}:function",
+                f"{path} uses relative imports, but its folder has no __init__.py. Create one, "
+                "or name the module from the folder above: "
+                f"{full.parent.name}.{full.stem}:function",
                 FAULT,
             ) from None
     return module

@@ -79,7 +79,7 @@ def parsed(
     values, keywords = read_arguments(args, seed, low, high)
     if keywords:
         name = next(iter(keywords))
-        raise Failure(f"a program's arguments have no names: give the value of {name} by position")
+        raise Failure(f"the arguments of a program have no names; pass {name} by position")
     return values
 
 
@@ -101,7 +101,9 @@ def read_arguments(
         except (MemoryError, ValueError) as error:  # show NumPy's message about the size or limits
             raise Failure(f"argument {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
         if name is None and keywords:
-            raise Failure(f"argument {text!r} has no name and stands behind one that has: move it")
+            raise Failure(
+                f"argument {text!r} has no name, but follows one that has; move it before that"
+            )
         if name is None:
             values.append(value)
         elif name in keywords:

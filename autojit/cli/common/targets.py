@@ -55,9 +55,7 @@ def _meant(text: str) -> str:
         known = [f"{p}:{text}" for p in files if text in dict(functions_in(p))]
     if not known:
         return ""
-    return (
-        f" Did you mean {known[0]}?" if len(known) == 1 else f" There are: {', '.join(known[:8])}"
-    )
+    return f" Did you mean {known[0]}?" if len(known) == 1 else f" Name one: {', '.join(known[:8])}"
 
 
 def _instead(module: ModuleType, owner: Any, name: str) -> str:
@@ -74,7 +72,7 @@ def _instead(module: ModuleType, owner: Any, name: str) -> str:
     ]
     if close := closest(name, names):
         return close
-    return f" It has: {', '.join(names[:8])}." if names else " It defines no functions."
+    return f" It defines: {', '.join(names[:8])}." if names else " It defines no functions."
 
 
 def transformed(
@@ -96,14 +94,14 @@ def transformation_names(transform: str) -> list[str]:
     if not re.fullmatch(r"\w+(\(\w+)*\)*", transform) or (
         transform.count("(") != transform.count(")")
     ):
-        raise Failure(f'--transform is written "grad" or "jit(grad)"; got {transform!r}')
+        raise Failure(f'--transform must look like "grad" or "jit(grad)"; got {transform!r}')
     known = [name for name in TRANSFORMATIONS if hasattr(_autojit, name)]
     names = re.findall(r"\w+", transform)
     for name in names:
         if name not in known:
             raise Failure(
                 f"--transform: there is no transformation {name!r}."
-                f"{closest(name, known)} There are: {', '.join(known)}"
+                f"{closest(name, known)} Transformations: {', '.join(known)}"
             )
     return names
 
@@ -122,7 +120,7 @@ def parse_argnums(text: str, f: Callable[..., Any] | None = None) -> int | tuple
     except ValueError:
         known = f" or names: {', '.join(names)}" if names else ""
         raise Failure(
-            f"--argnums are positions such as 0 or 0,1{known}; got {text!r}"
+            f"--argnums takes positions such as 0 or 0,1{known}; got {text!r}"
             + "".join(closest(part, names) for part in parts[:1] if names)
         ) from None
     return numbers if "," in text else numbers[0]

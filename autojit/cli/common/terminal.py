@@ -183,7 +183,7 @@ def check_for_reading(format: str, output: Path | None, name: str) -> None:
     """Raise if a page or picture would fill the terminal; in a pipe it is written unchanged."""
     if format in ("html", "svg") and output is None and console().is_terminal:
         kind = "page" if format == "html" else "picture"
-        raise Failure(f"--format {format} is a {kind}: give it a file, -o {name}.{format}")
+        raise Failure(f"--format {format} writes a {kind}; name a file for it: -o {name}.{format}")
 
 
 def mark(state: str, encoding: str) -> str:
@@ -215,11 +215,11 @@ def check_output(path: Path | None) -> Path | None:
     if path is None:
         return None
     if path.is_dir():
-        raise Failure(f"-o {path}: this is a folder. Name a file in it: -o {path / 'out.txt'}")
+        raise Failure(f"-o {path} is a folder. Name a file in it: -o {path / 'out.txt'}")
     folder = path.parent
     if not folder.is_dir():
         made = shlex.quote(str(folder))
-        raise Failure(f"-o {path}: there is no folder {folder}. Make it first: mkdir -p {made}")
+        raise Failure(f"-o {path}: there is no folder {folder}. Create it first: mkdir -p {made}")
     if not os.access(folder, os.W_OK | os.X_OK):
         reason = os.strerror(errno.EACCES)
         raise Failure(f"-o {path}: cannot write into {folder}: {reason}")

@@ -84,6 +84,6 @@ def remarks(namespace: str) -> dict[str, list[str]]:
     if namespace in FORMULAS:
         return {"On a GPU (others call SciPy's code in C)": FORMULAS[namespace].split()}
     return {
-        f"On the CPU alone, {reason}": names.split()
+        f"Only on the CPU, {reason}": names.split()
         for reason, names in ON_THE_CPU.get(namespace, {}).items()
     }

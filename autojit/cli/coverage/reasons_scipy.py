@@ -5,11 +5,11 @@ Functions in neither table are not covered yet.
 
 from __future__ import annotations
 
-_WHOLE = "all arguments are whole numbers or settings"
+_WHOLE = "all arguments are integers or settings"
 _SETTINGS = "settings of SciPy"
-_SEARCH = "a design or a count that a search finds, from known numbers"
+_SEARCH = "a search over known numbers finds a design or a count"
 _OBJECTS = "takes or returns objects of SciPy"
-_BOOLEANS = "works on truth values, counts or labels: no derivative"
+_BOOLEANS = "works on booleans, counts or labels: no derivative"
 _INDICES = "returns indices or places"
 _LENGTH = "the shape depends on values"
 _RANDOM = "draws random numbers"
@@ -94,7 +94,7 @@ REFUSED: dict[str, dict[str, str]] = {
         _BOOLEANS: "cumfreq relfreq",
     },
     "scipy.linalg": {
-        "its matrix is unitary, which a change of its elements is not: call svd of a block":
+        "a changed element would make the matrix no longer unitary: call svd of a block":
             "cossin",
         _BOOLEANS: "bandwidth ishermitian issymmetric",
         _LENGTH: "null_space orth",
@@ -129,7 +129,7 @@ REFUSED: dict[str, dict[str, str]] = {
         _DISCRETE: "linprog milp quadratic_assignment",
         "its constraints are not covered: call minimize with bounds or a penalty":
             "fmin_cobyla fmin_slsqp",
-        "three places around a minimum, which jump: call minimize_scalar": "bracket",
+        "the three points around a minimum jump: call minimize_scalar": "bracket",
         "differences, for which grad is exact": "check_grad",
         "one step of a search": "line_search",
     },

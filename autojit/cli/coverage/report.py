@@ -30,7 +30,7 @@ def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) 
         if name not in NAMESPACES:
             raise Failure(
                 f"there is no namespace {name!r}.{closest(name, NAMESPACES)} "
-                f"There are: {', '.join(NAMESPACES)}"
+                f"Namespaces: {', '.join(NAMESPACES)}"
             )
     rows = [f for name in namespaces or NAMESPACES for f in functions(name)]
     with stage("running sample calls of", "NumPy and SciPy", lambda: 0):
@@ -134,8 +134,8 @@ def as_markdown(rows: Sequence[Function], evidence: Evidence) -> str:
         "# Coverage",
         "",
         f"The public functions of {versions()}. `autojit coverage --format markdown` writes this",
-        "page. A function is counted unless no array of numbers is given to it. GPU: how many of",
-        "those that are covered compile for one, where a test prints a sample call of each.",
+        "page. Functions that take no array of numbers are not counted. GPU: the number of covered",
+        "functions that compile for a GPU; a test prints a sample call of each.",
         "",
         "| | covered | refused | missing | share | GPU |",
         "|---|--:|--:|--:|--:|--:|",

@@ -43,14 +43,14 @@ def dump(
         ),
     ] = None,
     passes: Annotated[
-        bool, typer.Option("--passes", help="Which passes ran, what they changed, how long.")
+        bool, typer.Option("--passes", help="The passes that ran, their changes and times.")
     ] = False,
     print_after: Annotated[
         str | None,
         typer.Option(metavar="PASS", help="The program each time that PASS has changed it."),
     ] = None,
     remarks: Annotated[
-        bool, typer.Option("--remarks", help="Why loops are not fused, rolled up, vector code …")
+        bool, typer.Option("--remarks", help="Why loops were not fused, rolled up, vectorised …")
     ] = False,
     format: Annotated[
         str | None,
@@ -77,7 +77,7 @@ def dump(
     """Print a function at a stage of its compilation.
 
     Stages:
-        trace      the ops that NumPy was asked for, with your lines
+        trace      the ops that were traced, with your lines
         optimized  the program after the passes over programs
         loops      the loops that it becomes, fused
         vectors    which of these loops are vector code
@@ -151,7 +151,7 @@ def explain(
         times             seconds of trace, passes, lowering, compilation
         seconds           of a call, the fastest
         calls             how many were timed
-        machine           what it reaches, in words
+        machine           what the machine reaches, in words
         python_loops      which were captured or unrolled
         flops             of a call
         roofline_seconds  the least time of a call that this machine allows

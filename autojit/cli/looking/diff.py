@@ -40,7 +40,7 @@ def units(a: str, b: str, stage: str | None, called: Called) -> tuple[Unit, Unit
     if stage is not None and stage not in STAGES:
         raise Failure(
             f"--stage: there is no stage {stage!r}.{closest(stage, STAGES)} "
-            f"There are: {', '.join(STAGES)}"
+            f"Stages: {', '.join(STAGES)}"
         )
     try:
         first, second = (_unit(name, stage, called) for name in (a, b))
@@ -48,7 +48,7 @@ def units(a: str, b: str, stage: str | None, called: Called) -> tuple[Unit, Unit
         raise Failure(str(failure), MISUSE) from None
     kinds = [type(unit).__name__ for unit in (first, second)]
     if kinds[0] != kinds[1]:
-        raise Failure(f"{a} and {b} are not of one kind: one holds loops. Give both --stage loops")
+        raise Failure(f"only one of {a} and {b} holds loops. Compare them with --stage loops")
     return first, second
 
 
@@ -163,5 +163,5 @@ def _beside(rows: Sequence[Row], width: int) -> list[tuple[str, str]]:
 
 def _summary(rows: Sequence[Row]) -> str:
     counts = [(sum(r.mark == mark for r in rows), words) for mark, words in
-              (("!", "read other values"), ("-", "left out"), ("+", "added"))]  # fmt: skip
+              (("!", "with other operands"), ("-", "removed"), ("+", "added"))]  # fmt: skip
     return "Lines: " + ", ".join(f"{n} {words}" for n, words in counts if n) + "."

@@ -71,7 +71,7 @@ class Choice:
 
             find(self.print_after)
             if self.format == "json":
-                raise Failure("--print-after prints texts. Use --format text")
+                raise Failure("--print-after supports only --format text")
 
 
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
@@ -124,7 +124,7 @@ def _of_passes(f: Callable[..., Any], args: Sequence[Any], what: Choice) -> str:
 
 def _check_format(format: str) -> None:
     if format not in FORMATS:
-        raise Failure(f"--format: there are {' and '.join(FORMATS)}; got {format!r}")
+        raise Failure(f"--format must be {' or '.join(FORMATS)}; got {format!r}")
 
 
 def _check_stage(stage: str) -> None:
@@ -132,7 +132,7 @@ def _check_stage(stage: str) -> None:
     if stage not in (*STAGES, "all"):
         raise Failure(
             f"--stage: there is no stage {stage!r}.{closest(stage, STAGES)} "
-            f"There are: {', '.join(STAGES)}, all"
+            f"Stages: {', '.join(STAGES)}, all"
         )
 
 
@@ -140,12 +140,12 @@ def _check_program(stage: str, format: str) -> None:
     """Raise unless the program of a stage has the format."""
     if format not in FORMATS:
         raise Failure(
-            f"--format: there are {', '.join(KNOWN)}; got {format!r}.{closest(format, KNOWN)}"
+            f"--format must be one of {', '.join(KNOWN)}; got {format!r}.{closest(format, KNOWN)}"
         )
     if format == "json" and stage not in _JSON_STAGES:
         raise Failure(
-            f"--format json holds programs and loops, so --stage is one of "
-            f"{', '.join(_JSON_STAGES)}, loops; got {stage!r}. Use --format text"
+            f"--format json supports only the stages {', '.join(_JSON_STAGES)}, loops; got "
+            f"{stage!r}. Use --format text"
         )
 
 

@@ -72,9 +72,9 @@ def table(record: Record) -> str:
     changed = sum(run.changed for run in passes)
     lines.append("")
     lines += textwrap.wrap(
-        f"* changed the program: {changed} of {len(passes)} runs of passes. Passes inside of "
-        "others are shown where they have changed something; so are those in the bodies of loops. "
-        f"To record this took {record.overhead * 1e3:.2f} ms, which is not counted.",
+        f"* changed the program: {changed} of {len(passes)} runs of passes. Nested passes, and "
+        "passes over the bodies of loops, are shown only if they changed something. Recording "
+        f"took {record.overhead * 1e3:.2f} ms, which is not counted.",
         min(console().width, 80),
     )
     return "\n".join(line.rstrip() for line in lines)
@@ -158,8 +158,8 @@ def listed(format: str = "text") -> str:
         )
     width = console().width
     lines = ["Pipelines:", ""]
-    lines += _entry("optimize", "Runs all that a program goes through before it is lowered.", width)
-    lines += _entry("prepare", "Runs what a program goes through before it is linearized.", width)
+    lines += _entry("optimize", "Runs all passes that precede lowering.", width)
+    lines += _entry("prepare", "Runs all passes that precede linearization.", width)
     lines += ["", "Passes over programs:", ""]
     for name in sorted(SSA.passes):
         lines += _entry(name, _described(SSA.passes[name]), width)
@@ -189,7 +189,9 @@ def opt(file: str, names: Sequence[str], format: str = "text") -> str:
             find(name)
     level, unit = _read(file)
     if format == "json" and level is not SSA:
-        raise Failure("--format json holds programs, and the file holds loops. Use --format text")
+        raise Failure(
+            "--format json supports only programs, but the file holds loops. Use --format text"
+        )
     runs = [_runnable(name, level) for name in names]
     with verify_each(), running(f"program {level.title(unit)}"):
         for run in runs:

@@ -30,7 +30,9 @@ class Look:
         from autojit.drawing.programs.picture import STAGES
 
         if stage == "all":
-            raise Failure(f"--format {format} draws one stage. All are a page: --format html")
+            raise Failure(
+                f"--format {format} draws a single stage. For a page of all stages: --format html"
+            )
         if stage not in STAGES:
             raise Failure(
                 f"--format {format} draws the stages {', '.join(STAGES)}; got {stage!r}. "

@@ -16,7 +16,7 @@ def check(target: str, name: str) -> None:
     if target not in TARGETS:
         raise Failure(
             f"--target: there is no target {target!r}.{closest(target, TARGETS)} "
-            f"There are: {', '.join(TARGETS)}"
+            f"Targets: {', '.join(TARGETS)}"
         )
     if name and (not name.isidentifier() or keyword.iskeyword(name)):
         raise Failure(f"--name is the name of a function, such as loss_grad; got {name!r}")

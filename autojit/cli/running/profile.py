@@ -74,7 +74,10 @@ def _note_options(script: str, args: Sequence[str]) -> None:
     found = [a for a in args if a.split("=")[0] in ("-o", "--output", "--trace", "--source")]
     if found:
         to = console(stderr=True)
-        words = f"note: {found[0]} stands behind {script}, so the script gets it. For profile:"
+        words = (
+            f"note: {found[0]} follows {script}, so it is passed to the script. To pass it to "
+            "profile:"
+        )
         command = f"    autojit profile {shlex.join(args)} {shlex.quote(script)}"
         to.file.write(f"{fold(words, to.width) if to.is_terminal else words}\n{command}\n")
 
@@ -83,13 +86,13 @@ def _code_of(script: str) -> CodeType:
     if ".py:" in script:
         file, _, name = script.rpartition(":")
         raise Failure(
-            f"{script} is a function, and profile runs a script: autojit profile {file}. What "
-            f"{name} does: autojit explain {script}"
+            f"{script} is a function, but profile runs scripts: autojit profile {file}. To "
+            f"explain {name}: autojit explain {script}"
         )
     if script.endswith(".ipynb"):
         raise Failure(
-            f"{script} is a notebook, and profile runs a script. In a cell of it: "
-            "with autojit.profile() as p: …, and p in the last line shows it"
+            f"{script} is a notebook, but profile runs scripts. In a cell of the notebook: with "
+            "autojit.profile() as p: …, and p in the last line shows it"
         )
     try:
         text = Path(script).read_bytes()

@@ -59,13 +59,13 @@ def read_text(file: str) -> str:
     """The text of a file, or of stdin for ``-``."""
     if ".py:" in file:
         raise Failure(
-            f"{file} is a function, and FILE is a program's text: "
-            f"autojit dump {file} ARG… -o program.ir writes one"
+            f"{file} is a function, but FILE must be a program's text, which this command "
+            f"writes: autojit dump {file} ARG… -o program.ir"
         )
     if file.endswith((".py", ".ipynb")):
         raise Failure(
-            f"{file} is Python, and FILE is a program's text: "
-            f"autojit dump {file}:FUNCTION ARG… -o program.ir writes one"
+            f"{file} is Python, but FILE must be a program's text, which this command writes: "
+            f"autojit dump {file}:FUNCTION ARG… -o program.ir"
         )
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def loops_in(text: str, file: str) -> LoopProgram:
     except ParseError as error:
         raise Failure(f"{file}: {error}") from None
     except BrokenLoops as error:
-        raise Failure(f"{file} is no program that can run: {error}") from None
+        raise Failure(f"{file} is not a valid program: {error}") from None
     return program
 
 
@@ -66,8 +66,9 @@ def _arguments(
     for buffer in missing:
         if buffer in outside:
             raise Failure(
-                f"input {buffer} ({buffer.type}) is an array that the function closed over, whose "
-                f"values are not in the text: give them as argument {program.inputs.index(buffer)}"
+                f"input {buffer} ({buffer.type}) is an array that the function closed over. Its "
+                "values are not in the text: pass them as argument "
+                f"{program.inputs.index(buffer)}"
             )
     seed, low, high = drawn
     rng = np.random.default_rng(seed)

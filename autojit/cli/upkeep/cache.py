@@ -38,7 +38,7 @@ _DIFFERENCES = {
     "numba": "compiled by another Numba",
     "llvmlite": "compiled by another llvmlite",
     "settings": "compiled with other settings of Numba",
-    "convention": "compiled for calls in another way",
+    "convention": "compiled for a different calling convention",
 }
 #: Parts that always differ along with another part, which is more informative.
 _IMPLIED = {
@@ -104,8 +104,8 @@ def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) ->
     compiled = f if isinstance(f, CompiledFunction) else jit(f)
     if compiled.device != "cpu":
         raise Failure(
-            f"{target} is compiled for {compiled.device}: for a GPU, kernels are kept by their "
-            "text, not programs"
+            f"{target} is compiled for {compiled.device}. For GPUs, the cache holds kernels, not "
+            "programs"
         )
     with running(target):
         program = compiled.program(*args)

@@ -122,7 +122,7 @@ def blas() -> Finding:
     used = compiled.lower(a, b).cost()["products"]
     words = f"{_blas_name('scipy')}; [96,64] @ [64,80] differs from NumPy's by {error:.1g}"
     if not used:
-        return Finding("failed", f"the product was not given to the BLAS ({words})")
+        return Finding("failed", f"the product was not computed by the BLAS ({words})")
     return Finding("ok" if error < 1e-12 else "failed", words)
 
 

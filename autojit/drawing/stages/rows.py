@@ -65,7 +65,7 @@ class Stage:
 def stages_of(program: Program, derived: Program | None, what: str = "adjoint") -> list[Stage]:
     """The stages of a program; with a derived program, which is called ``what``, later stages are
     those of the derived program."""
-    made = [Stage("trace", "what NumPy was asked for", "operation", _program(program))]
+    made = [Stage("trace", "the operations that were traced", "operation", _program(program))]
     if derived is not None:
         about = "with its derivative" if what == "adjoint" else "after the transformation"
         made.append(Stage(what, about, "operation", _program(derived)))

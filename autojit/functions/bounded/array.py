@@ -53,8 +53,9 @@ def refuse(what: str, source: Source | None = None) -> NoReturn:
     """Raise the error for an unsupported use of a bounded array, on the user's line."""
     raise UncoveredFunctionError(
         with_place(
-            f"{what} is not covered by autojit for a slice whose bounds are traced, or for what a "
-            f"traced mask picks.\n{_REWRITE}",
+            f"{what} is not covered by autojit for a slice with traced bounds or for elements "
+            "that a traced mask selects.\n"
+            f"{_REWRITE}",
             source or user_source(),
         )
     )
@@ -210,7 +211,7 @@ class Bounded(Tracer):
     def __len__(self) -> int:
         if self.ranges[0] is None:
             return self.storage.shape[0]
-        refuse("len(x), which Python wants to be a known integer (x.shape[0] may be traced),")
+        refuse("len(x), which must be a known integer in Python (x.shape[0] may be traced),")
 
     def __iter__(self) -> Iterator[Any]:
         if self.ranges[0] is not None:

@@ -194,7 +194,10 @@ def get_at(x: Tracer, index: Any) -> Any:
     """``x[places]`` with an unknown number of places."""
     items = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(item, Bounded) and item.dtype.kind in "iu" for item in items):
-        refuse("An index with such a part beside others, or of truth values,")
+        refuse(
+            "An index that combines such an array with other items, or that is such an array of "
+            "booleans,"
+        )
     ranges, shape = frame(items)
     places = [entered(item, ranges, shape) for item in items]
     safe = [tracer(masked(as_value(p), ranges, 0)) for p in places]

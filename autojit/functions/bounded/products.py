@@ -60,7 +60,9 @@ def _inner(a: Any, b: Any) -> Any:
 
 def _mismatch(a: int, b: int) -> ShapeError:
     return ShapeError(
-        with_place(f"A product of axes of {a} and {b} elements, which differ", user_source())
+        with_place(
+            f"The contracted axes of a product have different lengths, {a} and {b}", user_source()
+        )
     )
 
 

@@ -179,7 +179,7 @@ def _narrowed(found: Range, item: slice) -> Range:
     if item == slice(None):
         return found
     if not isinstance(found, Range):
-        refuse("A slice of it")
+        refuse("Slicing")
     inner = range_of(item, found.length)
     start = found.start + found.step * inner.start
     return Range(start, inner.length, found.step * inner.step)
@@ -278,7 +278,7 @@ def put(x: Any, index: Any, value: Any) -> None:
     storage, picked = x.storage if isinstance(x, Bounded) else x, _part(x, index)
     if not picked.ranges:  # a single element, which has no view
         if isinstance(value, Bounded):
-            refuse("Assigning several elements to one")
+            refuse("Assigning an array of traced length to a single element")
         storage[tuple(picked.basic)] = value
         return
     part = _read(storage, picked)

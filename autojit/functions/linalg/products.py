@@ -54,10 +54,11 @@ def _ways_to_multiply(m: tuple[int, ...], n: tuple[int, ...]) -> str:
     if ways:
         return "These products have operands that fit:\n" + "\n".join(f"    {w}" for w in ways)
     if len(m) == len(n) == 1:
-        return "Vectors of different lengths have an outer product alone:\n    np.outer(a, b)"
-    return "Nor do they fit in the other order, or transposed. Look at both, one line before:\n" + (
-        "    print(a.shape, b.shape)"
-    )
+        return "Vectors of different lengths only have an outer product:\n    np.outer(a, b)"
+    return (
+        "They do not fit in the other order or transposed either. Print both shapes one line "
+        "before:\n"
+    ) + ("    print(a.shape, b.shape)")
 
 
 def matmul(a: Any, b: Any) -> Tracer:
@@ -290,7 +291,7 @@ def _parse_subscripts(subscripts: str, arrays: list[Any]) -> tuple[list[str], st
 def _check_output(subscripts: str, inputs: list[str], output: str) -> None:
     for label in output:
         if not any(label in s for s in inputs) or output.count(label) > 1:
-            wrong = "names no axis of an operand" if output.count(label) == 1 else "stands twice"
+            wrong = "is in no operand, but" if output.count(label) == 1 else "appears twice"
             raise ShapeError(
                 with_place(
                     f"np.einsum {subscripts!r}: {label!r} {wrong} in the output", user_source()

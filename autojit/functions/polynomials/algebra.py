@@ -115,7 +115,7 @@ def poly(seq_of_zeros: Any) -> Any:
     if len(shape_of(roots)) == 2:
         roots = np.linalg.eigvals(roots)
     elif len(shape_of(roots)) > 2:
-        raise ValueError("np.poly: takes a row of roots, or a square matrix")
+        raise ValueError("np.poly takes a 1-D array of roots, or a square matrix")
     is_wide = kind_of(dtype_of(roots)) in "fc" and not is_half(dtype_of(roots))
     kind = dtype_of(roots) if is_wide else np.dtype(np.float64)
     result: Any = np.ones(1, kind)

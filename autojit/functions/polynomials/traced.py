@@ -44,7 +44,9 @@ class Poly1d(np.poly1d):
 
     @coeffs.setter
     def coeffs(self, value: Any) -> None:
-        raise AttributeError("the coefficients of np.poly1d stay as they are: make a new one")
+        raise AttributeError(
+            "the coefficients of an np.poly1d cannot be replaced: create a new polynomial"
+        )
 
     c = coef = coefficients = coeffs
 

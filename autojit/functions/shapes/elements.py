@@ -75,7 +75,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     if values is None:
         raise uncovered(
             "np.real_if_close",
-            " of a traced complex array, on whose values the dtype of the result depends,",
+            " of a traced complex array, whose values determine the dtype of the result,",
         )
     limit = tol * np.finfo(a.dtype).eps if tol > 1 else tol
     return a.real if np.all(np.abs(np.imag(values)) < limit) else a
@@ -95,7 +95,9 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
 def min_scalar_type(a: Any, /) -> np.dtype:
     """NumPy looks at the value of a number; the value of a traced one is not known."""
     if not shape_of(a):
-        raise uncovered("np.min_scalar_type", " of a traced number, whose value decides,")
+        raise uncovered(
+            "np.min_scalar_type", " of a traced number, whose value determines the result,"
+        )
     return dtype_of(a)
 
 

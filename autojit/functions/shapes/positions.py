@@ -20,7 +20,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     modes = (mode,) * len(extents) if isinstance(mode, str) else tuple(mode)
     parts = list(multi_index)
     if not len(parts) == len(extents) == len(modes):
-        words = f"np.ravel_multi_index: {len(parts)} rows of places for {len(extents)} axes"
+        words = f"np.ravel_multi_index: {len(parts)} index arrays for {len(extents)} axes"
         raise ValueError(words)
     steps = _steps(extents, order)
     total: Any = 0
@@ -61,7 +61,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for k, row in enumerate(args):
         row = np.flatnonzero(row) if dtype_of(row).kind == "b" else as_tracer(row)
         if np.ndim(row) != 1:
-            raise ValueError("np.ix_: each argument must be a row")
+            raise ValueError("np.ix_: each argument must be one-dimensional")
         extents = [-1 if i == k else 1 for i in range(len(args))]
         rows.append(np.reshape(row, extents))
     return tuple(rows)

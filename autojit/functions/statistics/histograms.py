@@ -36,8 +36,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if not minlength:
         raise UncoveredFunctionError(
             with_place(
-                "np.bincount of traced labels: the largest, which is not known while the function "
-                "is traced, says how long the result is. Say it yourself:\n"
+                "np.bincount of traced labels: the length of the result depends on the largest "
+                "label, which is not known while the function is traced. Pass the length:\n"
                 "    np.bincount(x, weights, minlength=n)    # all labels are below n",
                 user_source(),
             )
@@ -73,7 +73,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges = with_values(bins)
     rising = True
     if is_tracer(edges):
-        edges = _rising(edges, "np.digitize: traced bins must rise: bins[::-1] where they fall")
+        edges = _rising(
+            edges, "np.digitize: traced bins must increase; pass bins[::-1] if they decrease"
+        )
     else:
         steps = np.diff(np.asarray(edges))
         if not (np.all(steps >= 0) or np.all(steps <= 0)):

@@ -185,7 +185,7 @@ def _quantile(a: Any, q: Any, asked: _Asked) -> Any:
         floating = ordered.dtype if kind_of(ordered.dtype) == "f" else np.float64
         return np.full(shape, np.nan, floating)[()]
     if not n:
-        words = f"{asked.name} of no elements has no value: the reduced axes are empty"
+        words = f"{asked.name}: the reduced axes have no elements"
         raise ValueError(words)
     flat, has_nan = np.ravel(share), kind_of(ordered.dtype) == "f"
     count: Any = n

@@ -114,11 +114,12 @@ def _refuse_options(name: str, method: Any, options: Any) -> None:
     methods = (*EXPLICIT, *IMPLICIT)
     if method not in methods:
         raise refused(
-            name, f"method={method!r} is not covered; these are: {', '.join(map(repr, methods))}."
+            name,
+            f"method={method!r} is not covered. Covered methods: {', '.join(map(repr, methods))}.",
         )
     unknown = options.keys() - (_OPTIONS | _OF_JACOBIAN if method in IMPLICIT else _OPTIONS)
     if unknown:
-        raise refused(name, f"{sorted(unknown)[0]}= does not go with method={method!r}.")
+        raise refused(name, f"{sorted(unknown)[0]}= is not an option of method={method!r}.")
 
 
 def _control(name: str, options: dict[str, Any]) -> Control:
@@ -142,7 +143,7 @@ def _slope(made: Any, y: Any) -> Any:
     if value.dtype.kind == "c" and y.dtype.kind != "c":
         raise DtypeError(
             with_place(
-                "fun is complex, and y0 is real. Begin with a complex state:\n"
+                "fun returns complex values, but y0 is real. Start with a complex state:\n"
                 "    y0.astype(complex)",
                 user_source(),
             )

@@ -189,7 +189,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
     array([14., 64., 24., 64., 14.])
     """
     if show:
-        raise refused("scipy.integrate.romb", "show=True prints numbers; call it without.")
+        raise refused("scipy.integrate.romb", "show=True, which prints numbers, is not covered.")
     rows = last(floating(y), axis)
     n = rows.shape[-1] - 1
     levels = max(n, 1).bit_length() - 1

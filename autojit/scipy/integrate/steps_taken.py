@@ -92,7 +92,7 @@ class StepsTaken:
         self._refuse()
 
     def __repr__(self) -> str:
-        return f"<{self.ndim} axes, of which axis {self._axis} has as many steps as are taken>"
+        return f"<array with {self.ndim} axes; axis {self._axis} has the solver's steps>"
 
 
 def _refused(self: StepsTaken, *others: Any) -> Any:

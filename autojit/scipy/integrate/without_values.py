@@ -18,13 +18,13 @@ from .steps_taken import StepsTaken
 
 _NAME = "scipy.integrate.solve_ivp"
 _STEPS = (
-    "how many steps it takes is not known when the function is traced. The ends are y[:, -1], "
-    "y[:, 0] and t[-1]; for others pass the times:\n"
+    "the number of steps is not known when the function is traced. Only the ends are known: y[:, "
+    "-1], y[:, 0] and t[-1]. For other states, pass the times:\n"
     "    solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
 )
 _EVENTS = (
-    "how many events there are is not known when the function is traced. The first and the last "
-    "are known, and how many there were. Use these, or leave jit away:\n"
+    "the number of events is not known when the function is traced. Use the first event, the "
+    "last event and their number, or call the function without jit:\n"
     "    found.t_events[0][0], found.y_events[0][-1], found.t_events[0].size"
 )
 

@@ -237,7 +237,8 @@ def splrep(
     smooth = (s is not None and _is_smooth(s)) or (s is None and w is not None)
     if smooth or task or per or full_output or any(v is not None for v in given):
         raise refused(
-            "scipy.interpolate.splrep", "only splrep(x, y, k=k, s=0) is covered, without smoothing."
+            "scipy.interpolate.splrep",
+            "only splrep(x, y, k=k, s=0), without smoothing, is covered.",
         )
     made = make_interp_spline(x, y, known_integer(k, "k", "splrep"))
     padding = np.zeros(made.k + 1)
@@ -257,8 +258,8 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
         return [splev(x, (t, c, k), der, ext) for c in rows]
     spline = _spline(tck)
     if ext not in (0, 1, 3):
-        raise refused("scipy.interpolate.splev", "ext=2 raises where points lie outside, which "
-                      "is not known; use 0, 1 or 3.")  # fmt: skip
+        raise refused("scipy.interpolate.splev", "ext=2 raises an error if a point lies outside, "
+                      "which is not known; use 0, 1 or 3.")  # fmt: skip
     points = either(x)
     n = spline.t.shape[0] - spline.k - 1
     first, end = spline.t[spline.k], spline.t[n]

@@ -59,8 +59,8 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
     """
     name = "make_smoothing_spline"
     if lam is None:
-        raise refused(f"scipy.interpolate.{name}", "lam= would be searched for. Pass a number:\n"
-                      "    make_smoothing_spline(x, y, lam=1.0)")  # fmt: skip
+        raise refused(f"scipy.interpolate.{name}", "without lam=, SciPy searches for it. Pass a "
+                      "number:\n    make_smoothing_spline(x, y, lam=1.0)")  # fmt: skip
     places, weights = known(x, "x", name), known(w, "w", name)
     rows = np.moveaxis(floating(y), axis, 0)
     units = original(f"scipy.interpolate.{name}")(

@@ -57,7 +57,7 @@ def _one_dimensional(self: Any, x: Any) -> Any:
         rows = np.reshape(self.yi, (self.yi.shape[0], *self._y_extra_shape))
         axis = self._y_axis
         return BarycentricInterpolator(self.xi, np.moveaxis(rows, 0, axis), axis)(x)
-    raise refused(f"scipy.interpolate.{kind}", "it is not covered.")
+    raise refused(f"scipy.interpolate.{kind}", "this class is not covered.")
 
 
 def _line(self: Any) -> interp1d:

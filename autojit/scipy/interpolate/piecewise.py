@@ -106,7 +106,10 @@ class PPoly:
         """The integral from a to b."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         if isinstance(extrapolate, str):
-            raise ValueError("integrate of traced values is not periodic: pass extrapolate=True")
+            raise ValueError(
+                "integrate does not cover periodic extrapolation of traced values: pass "
+                "extrapolate=True"
+            )
         whole = self.antiderivative()
         whole.axis = 0
         made = whole(either(b), 0, extrapolate) - whole(either(a), 0, extrapolate)

@@ -22,8 +22,8 @@ class _Polynomial:
         self.axis: int = normalize_axis(axis, values.ndim)
         self._rows = np.moveaxis(values, self.axis, 0)
         if places is not None and len(np.unique(places)) < places.size:
-            raise refused("scipy.interpolate.KroghInterpolator", "repeated points, for "
-                          "derivatives, are not covered.")  # fmt: skip
+            raise refused("scipy.interpolate.KroghInterpolator", "repeated points, which "
+                          "prescribe derivatives, are not covered.")  # fmt: skip
 
     def __call__(self, x: Any) -> Any:
         points = either(x)

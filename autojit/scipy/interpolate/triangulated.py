@@ -41,7 +41,8 @@ class _Interpolator:
         name = f"scipy.interpolate.{self.name}"
         known = at_hand(coordinates(points))
         if known is None:
-            raise refused(name, "the points must be known. For others use radial basis functions:\n"
+            raise refused(name, "the points must be known. For traced points, use radial basis "
+                          "functions:\n"
                           "    RBFInterpolator(points, values)(xi)")  # fmt: skip
         self.points: np.ndarray = known
         self.values: Any = either(values)

@@ -77,8 +77,9 @@ def ordqz(
     if output in ("real", "r") and np.result_type(square(name, A), square(name, B)).kind != "c":
         raise refused(
             name,
-            "LAPACK scales alpha and beta of real blocks as it likes, so that they alone have no "
-            'derivative; write it in complex numbers:\n    ordqz(A, B, output="complex")',
+            "LAPACK's scaling of alpha and beta is arbitrary for real blocks, so neither has a "
+            "derivative of its own. Use the complex form:\n"
+            '    ordqz(A, B, output="complex")',
         )
     aa, bb, q, z = _forms(name, A, B, output, sort=sort)
     alpha, beta = (np.diagonal(x, axis1=-2, axis2=-1) for x in (aa, bb))
@@ -93,7 +94,8 @@ def _forms(name: str, A: Any, B: Any, output: str, **settings: Any) -> tuple[Any
     if in_blocks and a.shape[-1] > LARGEST_PAIR_IN_BLOCKS:
         raise refused(
             name,
-            f"of {a.shape[-1]} rows in real blocks is not covered; write it in complex numbers:\n"
+            f"the real form of matrices with {a.shape[-1]} rows is not covered. Use the complex "
+            "form:\n"
             '    qz(A, B, output="complex")',
         )
     if not in_blocks:
@@ -228,7 +230,7 @@ def cdf2rdf(w: Any, v: Any) -> tuple[Any, Any]:
     w, v = floating(w), floating(v)
     n = w.shape[-1]
     if v.shape != (*w.shape, n):
-        raise ValueError(f"{n} eigenvalues need an array of vectors that is square, not {v.shape}")
+        raise ValueError(f"{n} eigenvalues need square arrays of eigenvectors, not {v.shape}")
     imaginary = np.imag(w)
     paired = imaginary != 0
     count = np.cumsum(paired, axis=-1)

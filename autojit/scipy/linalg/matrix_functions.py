@@ -352,8 +352,8 @@ def signm(A: Any, disp: Any = None) -> Any:
 @answers("scipy.linalg.funm")
 def funm(A: Any, func: Any, disp: bool = True) -> Any:
     """Refuse the call: whether SciPy's result is real depends on values."""
-    raise refused("scipy.linalg.funm", "whether the result is real depends on values. Write expm, "
-                  "logm, sqrtm, or with distinct eigenvalues:\n"
+    raise refused("scipy.linalg.funm", "whether the result is real depends on values. Use expm, "
+                  "logm or sqrtm, or, if the eigenvalues are distinct:\n"
                   "    w, v = np.linalg.eig(A); (v * func(w)) @ np.linalg.inv(v)")  # fmt: skip
 
 

@@ -300,7 +300,7 @@ def solve_circulant(
     columns = np.moveaxis(np.atleast_1d(floating(c)), caxis, -1)
     right = np.moveaxis(np.atleast_1d(floating(b)), baxis, -1)
     if known(singular, "singular", "solve_circulant") != "raise":
-        raise ValueError("solve_circulant of traced values has singular='raise' only")
+        raise ValueError("solve_circulant of traced values covers only singular='raise'")
     solved = np.linalg.solve(circulant(columns), right[..., None])[..., 0]
     return np.moveaxis(solved, -1, outaxis)
 

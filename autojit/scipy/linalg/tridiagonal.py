@@ -134,7 +134,9 @@ def fiedler_companion(a: Any) -> Any:
     """
     a = np.atleast_1d(floating(a))
     if a.ndim != 1:
-        raise ValueError("fiedler_companion of traced values takes one polynomial")
+        raise ValueError(
+            "fiedler_companion of traced values takes a single polynomial (a 1-D array)"
+        )
     a = a / a[0]
     n = a.shape[0] - 1
     if n < 2:

@@ -119,7 +119,7 @@ def schur(
     if in_blocks and n > LARGEST_IN_BLOCKS:
         raise refused(
             name,
-            f"of {n} rows in real blocks is not covered; write it in complex numbers:\n"
+            f"the real form of matrices with {n} rows is not covered. Use the complex form:\n"
             '    schur(a, output="complex")',
         )
 
@@ -210,7 +210,9 @@ def hessenberg(
     name = "scipy.linalg.hessenberg"
     a = square(name, a)
     if a.dtype.kind == "c":
-        raise refused(name, "complex matrices are not covered; schur(a) has triangular ones.")
+        raise refused(
+            name, "complex matrices are not covered; use schur(a), whose form is triangular."
+        )
     n = a.shape[-1]
 
     def rule(made: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ def _updated(
     """Factors of ``changed`` with the signs of SciPy's result, which is ``call(q, r, *arrays)``."""
     q, r = floating(q), floating(r)
     if q.ndim != 2 or r.ndim != 2 or q.shape[1] != r.shape[0]:
-        raise ValueError(f"Q of {q.shape} and R of {r.shape} are no factors of a matrix")
+        raise ValueError(f"Q of shape {q.shape} and R of shape {r.shape} do not fit together")
     dtype = changed.dtype
     given = [stop_gradient(x) for x in (q, r, *arrays)]
     shapes = [x.shape for x in _sample(given, dtype, call)]

@@ -41,8 +41,8 @@ def array_of(name: str, input: Any, output: Any) -> Any:
     if x.dtype.kind not in "fc":
         raise refused(
             f"scipy.ndimage.{name}",
-            f"results for an image of type {x.dtype} are cut to that type, which has no "
-            "derivative. Make the image floats first:\n"
+            f"results for an image of dtype {x.dtype} are cast to that dtype, which has no "
+            "derivative. Convert the image to floats first:\n"
             f"    image = image.astype(float)        # before {name}",
         )
     return x
@@ -55,8 +55,7 @@ def same_type(name: str, x: Any, output: Any) -> Any:
     if output is not None and np.dtype(output) != x.dtype:
         raise refused(
             f"scipy.ndimage.{name}",
-            f"output= of another type than the image's, which is {x.dtype}. Convert the result, "
-            "and leave output= out:\n"
+            f"output= must be the dtype of the image, {x.dtype}. Convert the result instead:\n"
             f"    result = result.astype(np.{np.dtype(output).name})",
         )
     return x
@@ -264,8 +263,8 @@ def gaussian_filter1d(
     x = array_of("gaussian_filter1d", input, output)
     if radius is None:
         if is_traced(sigma):
-            raise refused("scipy.ndimage.gaussian_filter1d", "sigma= decides how many neighbours "
-                          "there are; pass radius=, a known number.")  # fmt: skip
+            raise refused("scipy.ndimage.gaussian_filter1d", "sigma= determines the number of "
+                          "neighbours; pass radius=, a known number.")  # fmt: skip
         radius = int(truncate * float(sigma) + 0.5)
     order = known_integer(order, "order", "gaussian_filter1d")
     weights = bell(sigma if is_traced(sigma) else float(sigma), order, int(radius))
@@ -389,8 +388,8 @@ def gaussian_gradient_magnitude(
     if axes is not None and sorted(axes_of(axes, x.ndim)) != list(range(x.ndim)):
         raise refused(
             "scipy.ndimage.gaussian_gradient_magnitude",
-            "axes= smooths along all axes in SciPy, and not along the named ones alone. Write what "
-            "you mean, such as along the first axis alone:\n"
+            "with axes=, SciPy still smooths along all axes. Write the derivative that you want, "
+            "for example along the first axis only:\n"
             "    np.abs(scipy.ndimage.gaussian_filter1d(image, sigma, axis=0, order=1))",
         )
     parts = list(_bells(x, sigma, 1, mode, cval, axes, kwargs))

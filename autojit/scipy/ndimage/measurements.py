@@ -61,7 +61,7 @@ def extrema(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, Any
     array([-1.,  1.,  0.])
     """
     if labels is not None or index is not None:
-        raise refused("scipy.ndimage.extrema", "of labels, call minimum and maximum.")
+        raise refused("scipy.ndimage.extrema", "labels are not covered; call minimum and maximum.")
     x = floating(input)
     places = (np.unravel_index(f(x), x.shape) for f in (np.argmin, np.argmax))
     low, high = places

@@ -58,7 +58,10 @@ def grey_erosion(
 
 def _all_axes(name: str, axes: Any) -> None:
     if axes is not None:
-        raise refused(f"scipy.ndimage.{name}", "axes= is not covered; take the axes one by one.")
+        raise refused(
+            f"scipy.ndimage.{name}",
+            "axes= is not covered; apply the filter along one axis at a time.",
+        )
 
 
 @answers("scipy.ndimage.grey_dilation")
@@ -115,19 +118,19 @@ def _made(name: str, doc: str, of: Callable[[Any, tuple[Any, ...]], Any]) -> Cal
 grey_opening: Callable[..., Any] = _made("grey_opening", "A dilation of the erosion.", _opened)
 grey_closing: Callable[..., Any] = _made("grey_closing", "An erosion of the dilation.", _closed)
 white_tophat: Callable[..., Any] = _made(
-    "white_tophat", "What the opening takes away.", lambda x, how: x - _opened(x, how)
+    "white_tophat", "The image minus its opening.", lambda x, how: x - _opened(x, how)
 )
 black_tophat: Callable[..., Any] = _made(
-    "black_tophat", "What the closing adds.", lambda x, how: _closed(x, how) - x
+    "black_tophat", "The closing minus the image.", lambda x, how: _closed(x, how) - x
 )
 morphological_gradient: Callable[..., Any] = _made(
     "morphological_gradient",
-    "The dilation less the erosion.",
+    "The dilation minus the erosion.",
     lambda x, how: grey_dilation(x, *how) - grey_erosion(x, *how),
 )
 morphological_laplace: Callable[..., Any] = _made(
     "morphological_laplace",
-    "The dilation and the erosion less twice the image.",
+    "The dilation plus the erosion, minus twice the image.",
     lambda x, how: grey_dilation(x, *how) + grey_erosion(x, *how) - 2 * x,
 )
 

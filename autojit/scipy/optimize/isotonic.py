@@ -34,7 +34,9 @@ def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True)
         raise ValueError(f"y has {y.ndim} axes; isotonic_regression takes one")
     w = floating(np.ones(y.shape[0]) if weights is None else weights)
     if w.shape != y.shape:
-        raise ValueError(f"y has the shape {y.shape}, and weights {w.shape}: they must be alike")
+        raise ValueError(
+            f"y has the shape {y.shape}, but weights has {w.shape}: they must be equal"
+        )
     n = y.shape[0]
 
     def blocks(y: Any, w: Any) -> Any:

@@ -64,7 +64,7 @@ def minimize(
     name = "scipy.optimize.minimize"
     check_method(method, _METHODS, name)
     if constraints:
-        raise refused(name, "constraints are not covered; bounds are, or add a penalty:\n"
+        raise refused(name, "constraints are not covered. Use bounds, or add a penalty:\n"
                       "    minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)")  # fmt: skip
     if callback is not None:
         raise refused(name, "callback= is not covered.")

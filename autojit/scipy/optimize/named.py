@@ -120,7 +120,8 @@ def fmin_bfgs(
     if full_output:
         raise refused(
             "scipy.optimize.fmin_bfgs",
-            "full_output= holds SciPy's guess of the inverse of the Hessian matrix; write\n"
+            "full_output= includes SciPy's estimate of the inverse Hessian, which is not "
+            "covered. Write\n"
             "    found = minimize(f, x0); np.linalg.inv(autojit.hessian(f)(found.x))",
         )
     return _least("fmin_bfgs", f, x0, args, gtol, callback, retall).x
@@ -216,8 +217,8 @@ def leastsq(
     if full_output:
         raise refused(
             "scipy.optimize.leastsq",
-            "full_output= holds the factors of SciPy's last step; write least_squares, whose "
-            "result has the Jacobian matrix:\n"
+            "full_output= includes the factors of SciPy's last step, which are not covered. Use "
+            "least_squares, whose result has the Jacobian matrix:\n"
             "    found = least_squares(f, x0); np.linalg.inv(found.jac.T @ found.jac)",
         )
     found = least_squares(func, x0, args=tuple_of(args), xtol=xtol)

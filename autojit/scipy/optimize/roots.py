@@ -274,8 +274,9 @@ def _refuse_elementwise(name: str) -> None:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         raise refused(
             f"scipy.optimize.elementwise.{name}",
-            "the derivative of its steps is not that of the result. Find one number, for all by "
-            "vmap:\n    vmap(lambda c: scipy.optimize.brentq(lambda x: f(x, c), a, b))(cs)",
+            "the derivative of its steps is not that of the result. Find one number at a time; "
+            "vmap finds several:\n"
+            "    vmap(lambda c: scipy.optimize.brentq(lambda x: f(x, c), a, b))(cs)",
         )
 
 

@@ -186,9 +186,10 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
         if is_traced(known):
             raise refused(
                 "scipy.signal.sosfiltfilt",
-                "the length of its padding follows from the zeros in sos, which are not known "
-                "under jit and vmap. Say how long it is:\n"
-                "    sosfiltfilt(sos, x, padlen=3 * (2 * len(sos) + 1))  # SciPy's, of even orders",
+                "the padding length depends on the zeros of sos, which are not known under"
+                " jit and vmap. Pass it:\n"
+                "    sosfiltfilt(sos, x, padlen=3 * (2 * len(sos) + 1))  "
+                "# SciPy's value for even orders",
             )
         table = np.asarray(known)
         zeros = min((table[:, 2] == 0).sum(), (table[:, 5] == 0).sum())

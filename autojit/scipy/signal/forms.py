@@ -235,7 +235,7 @@ def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) 
     if len(parts) == 3:
         raise refused(
             "scipy.signal.cont2discrete",
-            "how many zeros there are depends on values. Pass a fraction or matrices:\n"
+            "the number of zeros depends on values. Pass (numerator, denominator) or matrices:\n"
             "    cont2discrete(signal.zpk2ss(z, p, k), dt)",
         )
     if len(parts) != 4:
@@ -335,7 +335,7 @@ def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> tuple[Any, ...]
     u = u[:, None] if u.ndim == 1 else u
     times = np.arange(u.shape[0]) * dt
     if t is not None and not np.allclose(np.asarray(known(t, "t", "dlsim"), float), times):
-        raise refused("scipy.signal.dlsim", "t must be the times of the inputs: dt * n.")
+        raise refused("scipy.signal.dlsim", "t must be dt * np.arange(len(u)).")
     y, states = _simulated(parts, u, x0)
     return (times, y, states) if by_matrices else (times, y)
 
@@ -345,7 +345,7 @@ def _answers_to(of: str, system: Any, x0: Any, t: Any, n: Any, inputs: Any) -> t
     count = 100 if n is None else int(known(n, "n", of))
     times = np.arange(count) * dt if t is None else np.asarray(known(t, "t", of), float)
     if not np.allclose(times, np.arange(times.size) * dt):
-        raise refused(f"scipy.signal.{of}", "t must be multiples of dt from 0 on.")
+        raise refused(f"scipy.signal.{of}", "t must be dt * np.arange(n).")
     width = parts[1].shape[1]
     columns = [inputs(times.size)[:, None] * (np.arange(width) == i) for i in range(width)]
     return times, tuple(_simulated(parts, floating(u), x0)[0] for u in columns)

@@ -35,7 +35,7 @@ def upfirdn(
     if up < 1 or down < 1:
         raise ValueError("up and down must be >= 1")
     if mode not in _EDGES:
-        raise refused("scipy.signal.upfirdn", f"mode={mode!r} is not covered; pad x before.")
+        raise refused("scipy.signal.upfirdn", f"mode={mode!r} is not covered; pad x first.")
     h, rows = np.ravel(floating(h)), last(floating(x), axis)
     n, taps = rows.shape[-1], h.shape[0]
     count = -(-((n - 1) * up + taps) // down)

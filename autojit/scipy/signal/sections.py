@@ -61,8 +61,8 @@ def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False
     np.float64(-2.0)
     """
     if analog or pairing not in (None, "nearest"):
-        raise refused("scipy.signal.zpk2sos", "only pairing='nearest' of digital filters is "
-                      "covered.")  # fmt: skip
+        raise refused("scipy.signal.zpk2sos", "only digital filters with pairing='nearest' are "
+                       "covered.")  # fmt: skip
     zeros, poles = (np.atleast_1d(floating(x)) + 0j for x in (z, p))
     longest = max(zeros.shape[0], poles.shape[0])
     if longest == 0:

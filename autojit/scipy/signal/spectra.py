@@ -65,7 +65,10 @@ def _segments(
         window = floating(window)
         size = _whole(nperseg, window.shape[0], "nperseg", of)
         if window.shape != (size,) or size > n:
-            raise ValueError("the window must have nperseg elements, and no more than the signal")
+            raise ValueError(
+                "the window must have nperseg elements, which must not exceed the length of the "
+                "signal"
+            )
     if window.dtype.kind == "c":
         raise refused(f"scipy.signal.{of}", "complex windows are not covered; pass a real one.")
     length = _whole(nfft, size, "nfft", of)

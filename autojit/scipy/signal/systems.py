@@ -219,7 +219,9 @@ def tf2ss(num: Any, den: Any) -> tuple[Any, Any, Any, Any]:
     """
     b, a = np.atleast_1d(floating(num)), np.atleast_1d(floating(den))
     if b.ndim != 1:
-        raise refused("scipy.signal.tf2ss", "several numerators are not covered; pass each alone.")
+        raise refused(
+            "scipy.signal.tf2ss", "several numerators are not covered; pass them one at a time."
+        )
     n = a.shape[0] - 1
     if b.shape[0] > n + 1:
         raise ValueError("Improper transfer function. `num` is longer than `den`.")
@@ -247,7 +249,7 @@ def _known_times(t: Any, of: str) -> np.ndarray:
     """Known times, checked to be evenly spaced."""
     times = np.asarray(known(t, "T", of), float)
     if times.ndim != 1 or times.size < 2:
-        raise ValueError("T must be a 1-D array of two times or more")
+        raise ValueError("T must be a 1-D array of at least two times")
     if not np.allclose(np.diff(times), times[1] - times[0]):
         raise ValueError("Time steps are not equally spaced.")
     return times

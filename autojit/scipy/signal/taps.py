@@ -72,7 +72,7 @@ def firwin(
     if isinstance(pass_zero, str):
         single = pass_zero in ("lowpass", "highpass")
         if pass_zero not in _PASSES or single != (count == 1):
-            raise ValueError(f"pass_zero={pass_zero!r} does not go with {count} cutoff frequencies")
+            raise ValueError(f"pass_zero={pass_zero!r} does not fit {count} cutoff frequencies")
         pass_zero = _PASSES[pass_zero]
     to_nyquist = (count % 2 == 0) == bool(pass_zero)
     if to_nyquist and n % 2 == 0:
@@ -172,9 +172,7 @@ def firwin2(
     places = np.asarray(known(freq, "freq", "firwin2"), float)
     gain = floating(gain)
     if places[0] != 0 or places[-1] != nyquist or np.any(np.diff(places) <= 0):
-        raise refused(
-            "scipy.signal.firwin2", "frequencies must rise from 0 to fs/2, without one twice."
-        )
+        raise refused("scipy.signal.firwin2", "frequencies must increase strictly from 0 to fs/2.")
     size = 1 + 2 ** math.ceil(math.log(n, 2)) if nfreqs is None else int(nfreqs)
     if n >= size:
         raise ValueError(f"ntaps must be less than nfreqs, but {n} and {size} were given")
@@ -208,7 +206,7 @@ def minimum_phase(
     if h.ndim != 1 or n <= 2 or h.dtype.kind == "c":
         raise ValueError("h must be 1-D, real, and more than 2 samples long")
     if method not in ("homomorphic", "hilbert") or (method == "hilbert" and not half):
-        raise ValueError(f"method={method!r} with half={half} is neither of SciPy's methods")
+        raise ValueError(f"SciPy has no method={method!r} with half={half}")
     size = 2 ** math.ceil(math.log2(2 * (n - 1) / 0.01)) if n_fft is None else int(n_fft)
     if size < n:
         raise ValueError(f"n_fft must be at least len(h)=={n}")

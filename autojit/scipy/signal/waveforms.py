@@ -144,7 +144,7 @@ def freqz(
     """
     b, a = np.atleast_1d(floating(b)), np.atleast_1d(floating(a))
     if b.ndim > 1 or a.ndim > 1:
-        raise ValueError("freqz of traced values takes b and a of one axis each")
+        raise ValueError("freqz of traced values needs one-dimensional b and a")
     w, shown = frequencies(worN, whole, fs, include_nyquist)
     return shown, _polynomial(b, w) / _polynomial(a, w)
 

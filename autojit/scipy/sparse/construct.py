@@ -47,7 +47,7 @@ def _as(
     data = data if dtype is None else data.astype(dtype)
     m, n = (int(s) for s in known(shape, "shape", "a sparse matrix"))
     if len(row) and (min(row.min(), col.min()) < 0 or row.max() >= m or col.max() >= n):
-        raise ValueError(f"an index of a sparse matrix is outside of its shape {(m, n)}")
+        raise ValueError(f"an index of a sparse matrix is outside its shape {(m, n)}")
     return Sparse(data, row, col, (m, n), matrix, format)
 
 

@@ -211,7 +211,7 @@ def _same_solution(name: str, method: Callable[..., Any], stands: str) -> Callab
         return _solved(name, method, A, b, x0, rtol, atol, maxiter, M, callback)
 
     answer.__name__ = answer.__qualname__ = name
-    answer.__doc__ = f"As `{stands}`, whose steps stand for those of {name}."
+    answer.__doc__ = f"Like `{stands}`, whose steps replace those of {name}."
     return answers(f"scipy.sparse.linalg.{name}")(answer)
 
 

@@ -247,7 +247,9 @@ def _metric(name: str, metric: Any, points: list[Any], kwargs: dict[str, Any]) -
     key = metric.lower()
     key = _SHORT.get(key, key)
     if key not in _METRICS:
-        raise refused(name, f"metric={metric!r} is not covered; these are: {', '.join(_METRICS)}.")
+        raise refused(
+            name, f"metric={metric!r} is not covered. Covered metrics: {', '.join(_METRICS)}."
+        )
     kwargs = {n: v for n, v in kwargs.items() if v is not None}
     if key == "seuclidean" and "V" not in kwargs:
         kwargs["V"] = np.var(np.concatenate(points), axis=0, ddof=1)

@@ -56,7 +56,7 @@ def _derived(name: str, op: Any, sign: float, turn: float) -> Callable[..., Any]
     def function(v: Any, z: Any, n: int = 1) -> Any:
         order = known(name, "n", n)
         if order != int(order) or order < 0:
-            raise ValueError(f"n must be a whole number >= 0, got {order!r}")
+            raise ValueError(f"n must be an integer >= 0, got {order!r}")
         if getattr(z, "dtype", np.dtype(float)).kind == "c":
             raise uncovered(f"scipy.special.{name}", " of complex numbers")
         terms = [
@@ -90,7 +90,7 @@ def _hankel(name: str, ufunc: Any) -> Callable[..., Any]:
     def function(v: Any, z: Any, n: int = 1) -> Any:
         order = known(name, "n", n)
         if order != int(order) or order < 0:
-            raise ValueError(f"n must be a whole number >= 0, got {order!r}")
+            raise ValueError(f"n must be an integer >= 0, got {order!r}")
         total: Any = 0.0
         for k in range(order + 1):
             total = total + ufunc(v - order + 2 * k, z) * ((-1) ** k * comb(order, k))

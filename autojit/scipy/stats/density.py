@@ -220,6 +220,7 @@ def _of_bin(inside: Any, statistic: Any) -> Any:
     if inside.shape[-1] == 0 or inside.ndim > 1:
         raise refused(
             "scipy.stats.binned_statistic",
-            "a function of bins is covered for one row of values, with a value in each bin.",
+            "a function as statistic is covered only for one row of values, and only if no "
+            "bin is empty.",
         )
     return statistic(inside)

@@ -55,14 +55,17 @@ def _parameters(distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     given = dict(zip(names, args, strict=False))
     name = distribution.name
     if len(args) > len(names):
-        raise TypeError(f"{name} takes {', '.join(names)}, and {len(args)} numbers were given")
+        raise TypeError(f"{name} takes {', '.join(names)}, but {len(args)} arguments were given")
     for key, value in kwargs.items():
         if key not in names or key in given:
-            raise TypeError(f"{name} got {key!r} twice, or has no such parameter: {names}")
+            raise TypeError(
+                f"{name} got {key!r} twice, or has no parameter of this name; it has "
+                f"{', '.join(names)}"
+            )
         given[key] = value
     missing = [shape for shape in shapes if shape not in given]
     if missing:
-        raise TypeError(f"{name} lacks a shape parameter: {', '.join(missing)}")
+        raise TypeError(f"{name} is missing a shape parameter: {', '.join(missing)}")
     return [given[shape] for shape in shapes], given.get("loc", 0), given.get("scale", 1)
 
 
@@ -81,7 +84,7 @@ def _of_points(method: str, argument: str) -> Callable[..., Any]:
         if argument in kwargs:
             args = (kwargs.pop(argument), *args)
         if not args:
-            raise TypeError(f"{self.name}.{method}() lacks its first argument, {argument}")
+            raise TypeError(f"{self.name}.{method}() is missing its first argument, {argument}")
         return _ask(method, self, args[:1], args[1:], kwargs)
 
     return answer
@@ -141,8 +144,9 @@ def _fitted(self: Any, data: Any, /, *args: Any, **kwargs: Any) -> NoReturn:
     shapes = "" if not self.shapes else f"{self.shapes}, "
     raise refused(
         f"scipy.stats.{name}.fit",
-        "it searches by SciPy's own code. Minimize the negative log-likelihood, from a known "
-        f"start; the derivative by the data is that of the equations that hold there:\n"
+        "SciPy's own code does the search. Minimize the negative log-likelihood from a known "
+        "start instead; the derivative by the data then follows from the equations at the "
+        "minimum:\n"
         "    from scipy.optimize import minimize\n"
         f"    fitted = minimize(lambda p: -scipy.stats.{name}.logpdf(data, *p).sum(), start).x"
         f"  # p: {shapes}loc, scale",

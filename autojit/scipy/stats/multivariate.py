@@ -50,8 +50,8 @@ class Scatter:
         if np.shape(matrix) != (dim, dim):
             raise ShapeError(
                 with_place(
-                    f"{what} has the shape {np.shape(matrix)}; for {dim} dimensions it is a "
-                    f"number, an array of {dim}, or one of the shape {(dim, dim)}",
+                    f"{what} has the shape {np.shape(matrix)}; for {dim} dimensions it must be a "
+                    f"number, {dim} numbers, or a matrix of shape {(dim, dim)}",
                     user_source(),
                 )
             )

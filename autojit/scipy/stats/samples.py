@@ -37,12 +37,11 @@ def check_seed(name: str, seed: Any) -> Any:
         return seed
     raise FrozenRandomError(
         with_place(
-            f"scipy.stats.{name}.rvs draws numbers, which would "
-            "become constants of a traced function. Draw standard ones outside, and make them an "
-            "argument:\n"
+            f"the numbers that scipy.stats.{name}.rvs draws would become constants of the traced "
+            "function. Draw standard numbers outside, and pass them as an argument:\n"
             "    noise = rng.standard_normal(n)\n"
             "    jit(f)(mu, sigma, noise)           # in f: mu + sigma * noise, or ppf(noise)\n"
-            "With a seed the same numbers are drawn in each call, as in plain SciPy:\n"
+            "With a seed, each call draws the same numbers, as in plain SciPy:\n"
             f"    {name}.rvs(…, random_state=0)",
             user_source(),
         )

@@ -171,9 +171,9 @@ class Function:
                 getattr(cls, "setup_context")(context, args, made)  # noqa: B009
         if any(isinstance(a, Tensor) and isinstance(a._data, Tracer) for a in args):
             raise RuntimeError(
-                f"{cls.__name__}.backward would not be used in a compiled or transformed function, "
-                "which has derivatives of its own. Call it outside of the function, or give the "
-                "derivative by autojit's rule for arrays:\n"
+                f"{cls.__name__}.backward would be ignored in a compiled or transformed "
+                "function, which computes its own derivatives. Call it outside the function, or "
+                "define the derivative with autojit's rule for arrays:\n"
                 "    @autojit.custom_vjp\n"
                 "    def f(x): ...\n"
                 "    f.defvjp(forward, backward)"

@@ -94,8 +94,8 @@ class Distribution:
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draw a sample through which gradients flow to the parameters."""
         raise NotImplementedError(
-            f"{type(self).__name__}.rsample is not covered: a draw has no gradient by the "
-            "parameters. Use sample() with log_prob(), as in REINFORCE."
+            f"{type(self).__name__}.rsample is not covered: a sample has no gradient with "
+            "respect to the parameters. Use sample() with log_prob(), as in REINFORCE."
         )
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

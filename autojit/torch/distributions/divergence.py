@@ -78,6 +78,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     elif type(p) is type(q) and type(p) in _PAIRS:
         return _PAIRS[type(p)](p, q)
     raise NotImplementedError(
-        f"kl_divergence of {type(p).__name__} and {type(q).__name__} is not covered; of two of "
-        f"one kind it is: {', '.join(c.__name__ for c in _PAIRS)}"
+        f"kl_divergence of {type(p).__name__} and {type(q).__name__} is not covered. It is "
+        "covered for two distributions of the same class: "
+        f"{', '.join(c.__name__ for c in _PAIRS)}"
     )

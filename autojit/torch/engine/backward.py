@@ -332,14 +332,15 @@ def initial(output: Any, given: Any) -> Any:
         if output._data.dtype.kind == "c":
             raise RuntimeError(
                 "grad can be implicitly created only for real scalar outputs but got "
-                f"{output.dtype!r}. Make a real number of it, or give a tensor to multiply with:\n"
+                f"{output.dtype!r}. Reduce it to a real number, or pass a tensor to multiply "
+                "with:\n"
                 "    y.abs().backward()\n"
                 "    y.backward(torch.ones_like(y))"
             )
         if output._data.size != 1:
             raise RuntimeError(
-                "grad can be implicitly created only for scalar outputs. Make a number of it, or "
-                "give a tensor of its shape to multiply with:\n"
+                "grad can be implicitly created only for scalar outputs. Reduce it to a number, "
+                "or pass a tensor of its shape to multiply with:\n"
                 "    y.sum().backward()\n"
                 "    y.backward(torch.ones_like(y))"
             )

@@ -35,8 +35,8 @@ def _cotangents(outputs: Sequence[Any], given: Any) -> list[Any]:
     for i, t in enumerate(outputs):
         if not t.requires_grad:
             raise RuntimeError(
-                f"element {i} of tensors does not require grad and does not have a grad_fn. Ask "
-                "for the gradient of what it is computed from, before:\n"
+                f"element {i} of tensors does not require grad and does not have a grad_fn. Call "
+                "this on a tensor that it is computed from, before the computation:\n"
                 "    x.requires_grad_()"
             )
     return [initial(t, g) for t, g in zip(outputs, given, strict=True)]

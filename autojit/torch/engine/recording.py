@@ -302,7 +302,7 @@ def constant(number: Any, dtype: np.dtype) -> Any:
     kind = getattr(getattr(number, "dtype", None), "kind", "f")
     numbers = (int, float, complex, np.generic)
     if kind in "OSUMm" or not (isinstance(number, numbers) or _is_array(number)):
-        raise AttributeError(f"{type(number).__name__} is no tensor", name="_data", obj=number)
+        raise AttributeError(f"{type(number).__name__} is not a tensor", name="_data", obj=number)
     made = wrap(as_dtype(number, dtype))
     made._counter = FIXED
     return made

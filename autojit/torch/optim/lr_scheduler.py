@@ -199,8 +199,8 @@ class ChainedScheduler(LRScheduler):
             if not isinstance(s, (LambdaLR, StepLR, MultiStepLR, ExponentialLR, ConstantLR,
                                   LinearLR, PolynomialLR)):  # fmt: skip
                 raise NotImplementedError(
-                    f"ChainedScheduler: {type(s).__name__} is no factor of the rate, and not "
-                    "covered. SequentialLR takes it"
+                    f"ChainedScheduler does not cover {type(s).__name__}, which does not "
+                    "multiply the rate by a factor. Use SequentialLR"
                 )
         self._schedulers = list(schedulers)
         super().__init__(optimizer or schedulers[0].optimizer)

@@ -81,7 +81,8 @@ class Optimizer:
         if not isinstance(params, Iterable):
             raise TypeError(
                 f"the first argument of {type(self).__name__} is the parameters, not "
-                f"{params!r:.60}. The optimiser of arrays, without modules, is lower-case:\n"
+                f"{params!r:.60}. The optimiser for plain arrays, without modules, has a "
+                "lower-case name:\n"
                 "    opt = autojit.optim.adam(lr=0.01)"
             )
         groups = list(params)

@@ -284,7 +284,7 @@ def _loop_of_ufunc(name: str) -> int:
         raise TargetError(f"NumPy {np.__version__} has no {module}.{function} of types {types}")
     counts = (ctypes.c_int * 3).from_address(id(ufunc) + HEADER)
     if tuple(counts) != (ufunc.nin, ufunc.nout, ufunc.nargs):
-        raise TargetError(f"NumPy {np.__version__} lays out its ufuncs in another way")
+        raise TargetError(f"NumPy {np.__version__} has a different layout of ufuncs")
     offset = _UFUNC_LOOPS if f"{kind} " == GUFUNC else _UFUNC_DATA
     array = ctypes.c_void_p.from_address(id(ufunc) + offset).value
     if not array:  # loops without data

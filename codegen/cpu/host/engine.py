@@ -292,11 +292,11 @@ def unpack(data: bytes) -> list[bytes]:
     found, position = [], 0
     while position < len(data):
         if position + _LENGTH.size > len(data):
-            raise ValueError("it is no object code")
+            raise ValueError("it is not object code")
         (length,) = _LENGTH.unpack_from(data, position)
         position += _LENGTH.size
         if position + length > len(data):
-            raise ValueError("it is no object code")
+            raise ValueError("it is not object code")
         found.append(data[position : position + length])
         position += length
     return found
@@ -321,7 +321,7 @@ def _linked(objects: Sequence[bytes], symbol: str) -> tuple[int, Any]:
     for code in objects:
         file = llvm.ObjectFileRef.from_data(code)
         if not file:
-            raise ValueError("it is no object code")
+            raise ValueError("it is not object code")
         linker.add_object_file(file)
     linker.finalize_object()
     address = linker.get_function_address(symbol)

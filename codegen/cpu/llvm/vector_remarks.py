@@ -58,7 +58,7 @@ def _scalar_words(loop: Loop) -> bool:
 _REASONS: list[tuple[Callable[[Loop], Any], str, str]] = [
     (
         lambda loop: isinstance(loop, Repeat) or loop.role == "sequence",
-        "its steps run in turn: each may read what the one before has computed",
+        "its steps run in turn: each may read a result of the previous one",
         "Several such loops at once are vectors: autojit.vmap",
     ),
     (
@@ -69,7 +69,7 @@ _REASONS: list[tuple[Callable[[Loop], Any], str, str]] = [
     (
         _scatters,
         "it writes to computed places, and two iterations may meet in one",
-        "Where the places are known while tracing, let them be a NumPy array and no argument",
+        "If the places are known during tracing, use a NumPy array for them instead of an argument",
     ),
     (
         _scalar_words,

@@ -85,7 +85,7 @@ FORMS: dict[type, Form] = {
 }
 #: Ops that cannot be written, and the reasons.
 REFUSED = {
-    "callback": "it calls a function of this Python process, which a module has not",
-    "custom_linear": "it is known by its transpose alone and has no value",
-    "order_statistics": "it stands in programs that are scheduled alone",
+    "callback": "it calls a function of this Python process, which a module does not have",
+    "custom_linear": "only its transpose is known, so it has no value",
+    "order_statistics": "it occurs only in scheduled programs",
 }

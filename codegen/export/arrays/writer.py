@@ -160,7 +160,7 @@ class Writer(PythonLines):
     def _op(self, op: Op) -> None:
         form = self.forms.get(type(op.kind))
         if form is None:
-            reason = self.reasons.get(op.kind.name, "there is no NumPy for it")
+            reason = self.reasons.get(op.kind.name, "NumPy has no equivalent")
             raise TargetError(f"{op.kind.name} cannot be written in NumPy: {reason}", op.source)
         made = form(self, op)
         while made is not None and len(made.text) > LONGEST and self._assign_longest(op):

@@ -40,7 +40,7 @@ FEW = 2
 
 
 @program_pass(
-    "Picks rows before they are computed, so that only those are.",
+    "Selects rows before they are computed, so that only the selected rows are computed.",
     needs=[CALLS_INLINED, SIMPLIFIED],
     keeps=FINAL,
 )

@@ -42,7 +42,7 @@ _DEPTH = 4
 
 
 @program_pass(
-    "Multiplies by a quotient that is known, and does not divide again.",
+    "Replaces a division by a product with a quotient that is already computed.",
     needs=[CALLS_INLINED, SIMPLIFIED],
     keeps=FINAL,
 )

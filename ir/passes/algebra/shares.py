@@ -37,7 +37,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, pr
 
 
 @program_pass(
-    "Divides once where each of those that tie has an equal share.",
+    "Multiplies the shares of tied elements by a reciprocal instead of dividing them.",
     needs=[CALLS_INLINED, SIMPLIFIED],
     keeps=FINAL,
 )

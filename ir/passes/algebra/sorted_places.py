@@ -31,7 +31,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, pr
 
 
 @program_pass(
-    "Reads sorted values at their places where those are computed as well.",
+    "Gathers sorted values by the sorting permutation if that is computed as well.",
     needs=[CALLS_INLINED, SIMPLIFIED],
     keeps=FINAL,
 )

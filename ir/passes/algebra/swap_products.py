@@ -32,7 +32,7 @@ LEAST_COLUMNS = 32
 
 
 @program_pass(
-    "Computes products that are read transposed as they are read.",
+    "Computes matrix products in transposed form if they are read transposed.",
     needs=[CALLS_INLINED, SIMPLIFIED],
     keeps=FINAL,
 )

@@ -39,7 +39,7 @@ from autojit.ir.tools.program_passes import STRUCTURE, program_pass
 _WIDE = np.dtype(np.float32)
 
 
-@program_pass("Computes in float32 what is half as wide.", keeps=STRUCTURE)
+@program_pass("Computes half-precision arithmetic in float32.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
     """The program with half-precision floats in memory only."""
     # Checking the few dtypes is faster than checking the many operations.

@@ -35,7 +35,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 
 
 @program_pass(
-    "Begins sums of loops with what they are added to.",
+    "Starts the sum of a loop from the value that it is added to later.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

@@ -65,7 +65,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 
 
 @program_pass(
-    "Computes what does not wait for the step before for many steps at once.",
+    "Computes the parts of a step that do not need the previous step for many steps at once.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

@@ -37,7 +37,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 
 
 @program_pass(
-    "Reads arrays that nobody needs after a loop as they were before it.",
+    "Reads the initial array in a loop if nothing needs the final one.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

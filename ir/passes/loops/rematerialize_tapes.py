@@ -48,7 +48,7 @@ FEWEST = 4
 
 
 @program_pass(
-    "Computes long tapes again, a segment at a time.",
+    "Recomputes long tapes one segment at a time instead of storing them.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

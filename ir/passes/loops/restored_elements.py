@@ -25,7 +25,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 
 
 @program_pass(
-    "Leaves elements that are cleared and added back.",
+    "Leaves elements unchanged that are cleared and added back.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

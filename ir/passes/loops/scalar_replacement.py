@@ -36,7 +36,7 @@ MANY_PARTS = 3
 
 
 @program_pass(
-    "Makes loops over small arrays loops over numbers.",
+    "Replaces the small arrays of loops by numbers.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

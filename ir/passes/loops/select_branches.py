@@ -43,7 +43,7 @@ FEW = 4
 
 
 @program_pass(
-    "Computes all branches where they are a few numbers, and selects.",
+    "Computes all branches and selects a result, if the results are a few numbers.",
     needs=[CALLS_INLINED],
     keeps=STRUCTURE,
 )

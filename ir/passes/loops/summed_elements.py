@@ -40,7 +40,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 
 
 @program_pass(
-    "Sums in a number what steps add to one element.",
+    "Accumulates in a number what the steps of a loop add to one element.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

@@ -31,7 +31,7 @@ from .recomputed_streams import recomputed_streams
 
 
 @program_pass(
-    "Pushes what steps replace, and not whole arrays for every step.",
+    "Pushes only the elements that a step replaces, not the whole array for each step.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

@@ -52,7 +52,7 @@ PARTS = 256
 
 
 @program_pass(
-    "Stores what steps replace, and not whole arrays for every step.",
+    "Stores only the elements that a step replaces, not the whole array for each step.",
     needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
     keeps=FINAL,
 )

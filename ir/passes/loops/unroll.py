@@ -43,7 +43,7 @@ MOST_OPS = 1
 
 
 @program_pass(
-    "Takes several steps in one sweep over an array.",
+    "Merges several steps of a loop into one sweep over an array.",
     needs=[CALLS_INLINED, SIMPLIFIED],
     keeps=FINAL,
 )

@@ -31,24 +31,30 @@ def not_rolled(steps: Steps, least_loop: int) -> None:
     head = f"{steps.count} steps of {len(steps.columns)} operations stay unrolled: "
     why = _why_no_rows(steps)
     if size < least_loop:
-        why += f"; and a loop pays from {least_loop} operations on"
+        why += f"; and a loop pays only from {least_loop} operations on"
     elif steps.loose:
-        why += "; and they are no loop, since they read values that lie apart"
+        why += (
+            "; and they cannot become a loop, since the values that they read lie at irregular "
+            "distances"
+        )
     else:
-        why += "; and a loop of them would have as many operations"
+        why += "; and a loop would not have fewer operations"
     notes.add("roll", place, head + why, WAY_OUT)
 
 
 def _why_no_rows(steps: Steps) -> str:
     others = [op.kind.name for op in steps.template if not isinstance(op.kind, KINDS)]
     if others:
-        return f"{others[0]} is not computed for all steps at once"
+        return f"{others[0]} cannot be computed for all steps at once"
     largest = max(v.type.size for op in steps.template for v in op.results)
     if largest > LARGEST_ROW or largest * steps.count > LARGEST:
-        return f"a step has arrays of {largest} elements, which are long enough by themselves"
+        return (
+            f"each step already works on arrays of {largest} elements, which are long enough by "
+            "themselves"
+        )
     if steps.carried:
-        return "a step reads what the one before has computed, and not only to add to it"
-    return "the operations on all steps would not be fewer"
+        return "a step reads a result of the previous step, and not only to add to it"
+    return "computing all steps at once would not need fewer operations"
 
 
 def not_found(program: Program, least: int) -> None:
@@ -65,11 +71,14 @@ def not_found(program: Program, least: int) -> None:
         return
     count = sum(op.source == source for op in program.ops)
     if len(program.ops) < least:
-        reason = f"the trace has {len(program.ops)} operations, and is rolled up from {least} on"
+        reason = (
+            f"the trace has {len(program.ops)} operations, and repeated steps are looked for "
+            f"only from {least} on"
+        )
         notes.add("roll", str(source), reason)
     elif not any(remark.by == "roll" for remark in notes):
         reason = (
-            f"{count} operations come from this line, and no stretch of them is the same "
-            f"operation by operation in {LEAST_STEPS} steps"
+            f"{count} operations come from this line, but no sequence of the same operations is "
+            f"repeated {LEAST_STEPS} times"
         )
         notes.add("roll", str(source), reason, WAY_OUT)

@@ -201,7 +201,7 @@ def test_a_loop_ends_where_its_condition_raises() -> None:
         (lambda x: x[:2], r"pure_callback: the result of result has shape \(2,\), and its type is "
          r"f64\[3\].*change result_types to 'f64\[2\]'"),
         (lambda x: x * 1j, r"has dtype complex128.*return result.astype\(np.float64\)"),
-        (lambda x: (x, x), r"result, called by pure_callback, returned \(\*, \*\), and its "
+        (lambda x: (x, x), r"result, called by pure_callback, returned \(\*, \*\), but its "
          r"result_types are \*"),
     ],
 )  # fmt: skip

@@ -75,8 +75,8 @@ def other_library(x):
     [
         (returned, "returns a list whose length"),
         (of_lists, r"not: points.append\(\[x, y\]\)"),
-        (of_two_kinds, "its elements differ"),
-        (own_iterator, "one of them after the other"),
+        (of_two_kinds, "its elements are not of one kind"),
+        (own_iterator, "fetched one at a time"),
         (matched, "The length of this list"),
         (spread, "The length of this list"),
         (unpacked, "The length of this list"),

@@ -46,7 +46,7 @@ def test_shapes_that_differ():
     assert type(error) is errors.ShapesDifferError
     assert str(error).startswith(
         "`y` is f64[3] where the condition does not hold, and f64[2] where it does.\n"
-        "Compiled code has one shape for it. Keep the largest, and mask what does not count:\n"
+        "In compiled code it has one shape. Use the largest shape, and mask the rest:\n"
         "    np.where(np.arange(len(x)) < n, x, 0)  # not: x[:n]\n"
     )
     assert line_of(part, "if x[0]") in str(error)
@@ -108,7 +108,7 @@ def named(x):
 
 def test_text_on_both_ways():
     error = refused(named, X)
-    assert "The function returns 'a' or 'b', as a traced condition says" in str(error)
+    assert "The function returns 'a' or 'b', depending on a traced condition" in str(error)
     assert "    return 1 if x > 0 else 0 " in str(error)
 
 
@@ -131,7 +131,7 @@ def keyed_before(x):
 
 def test_dicts_that_grow_by_values():
     error = refused(keyed, X)
-    assert "A dict gets or loses keys where a traced value" in str(error)
+    assert "A dict gets or loses keys, and a traced value" in str(error)
     assert "    d = {'a': 0.0, 'b': 0.0}           # not: d = {}" in str(error)
     np.testing.assert_array_equal(jit(keyed_before)(X)["a"], X)
 
@@ -149,7 +149,7 @@ def attributed(x):
 
 def test_attributes_that_are_set_by_values():
     error = refused(attributed, X)
-    assert "An object of the class Model gets or loses attributes where" in str(error)
+    assert "An object of the class Model gets or loses attributes, and a" in str(error)
     assert line_of(attributed, "if x[0]") in str(error)
 
 
@@ -170,7 +170,7 @@ def test_recursion_by_value_through_another_function():
     error = refused(is_even, 5.0)
     assert str(error).startswith(
         "The function calls itself, and `n < 1`, which depends on a traced value, decides how "
-        "often. That is compiled where a function made by `def` calls itself by its name, but not "
+        "often. This works if a function defined by `def` calls itself by its name, but not "
     )
     assert line_of(is_even, "if n") in str(error)
 

@@ -86,8 +86,8 @@ def _remark(f):
     ("f", "words"),
     [
         (few_steps, "unrolled: 5 steps, and up to 8 are unrolled in any case"),
-        (short_loop, "unrolled: 30 operations, and a loop pays from 500 on"),
-        (independent_steps, "captured: its steps do not depend on each other, and are "),
+        (short_loop, "unrolled: 30 operations; a compiled loop pays only above 500"),
+        (independent_steps, "captured: its steps do not depend on each other, and became "),
         (long_loop, "captured: 1000 steps of 4 operations would take long to trace"),
         (until_small, "captured: whether there is another step depends on a traced value"),
         (traced_range, "captured: how many steps it has depends on a traced value"),

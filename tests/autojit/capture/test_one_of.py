@@ -162,8 +162,8 @@ def made_anew(x):
 @pytest.mark.parametrize(
     ("f", "error", "words"),
     [
-        (made_anew, CaptureError, "(?s)`f` is a function.*Make it before the loop"),
-        (as_result, CaptureError, "look up by it after the call"),
+        (made_anew, CaptureError, "(?s)`f` is a function.*Create it before the loop"),
+        (as_result, CaptureError, "look up the object after the call"),
         (as_text, ConcreteValueError, "Compare it instead"),
         (of_other_lengths, ConcreteValueError, "its length"),
     ],

@@ -370,5 +370,5 @@ def test_a_deque_that_a_loop_runs_through_may_not_change():
 
     with pytest.raises(RuntimeError, match="mutated"):
         f(2.5)
-    with pytest.raises(CaptureError, match="runs through a deque and changes it"):
+    with pytest.raises(CaptureError, match="A loop over a deque changes the deque"):
         jit(f)(2.5)

@@ -296,7 +296,7 @@ def what_it_returns(x):
 @pytest.mark.parametrize("f", [counted, its_argument, outer_array, outer_list, its_list])
 def test_what_changes_something_is_refused(f):
     assert math.isfinite(f(5.5))
-    with pytest.raises(CaptureError, match="and changes an array, a list, an attribute"):
+    with pytest.raises(CaptureError, match="changes an array, a list, an attribute"):
         jit(f)(5.5)
 
 
@@ -324,7 +324,7 @@ def in_a_while(x):
 
 @pytest.mark.parametrize(
     ("f", "words"),
-    [(in_a_comprehension, "in a statement of its own|not through another"), (in_a_while, "loop")],
+    [(in_a_comprehension, "a statement of its own|through another"), (in_a_while, "loop")],
 )
 def test_where_it_cannot_be_left(f, words):
     with pytest.raises(CaptureError, match=words):

@@ -187,7 +187,7 @@ MISUSE = [
     (
         ["dump", "functions.py"],
         "TARGET is path/to/file.py:function or package.module:function; got 'functions.py'. "
-        "There are: functions.py:loss, functions.py:scaled, functions.py:vector, "
+        "Name one: functions.py:loss, functions.py:scaled, functions.py:vector, "
         "functions.py:concrete, functions.py:broken",
     ),
     (
@@ -204,7 +204,7 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:zzz"],
-        "functions.py has no function 'zzz'. It has: loss, scaled, vector, concrete, broken.",
+        "functions.py has no function 'zzz'. It defines: loss, scaled, vector, concrete, broken.",
     ),
     (["dump", "functions.py:number"], "functions.py:number is an int, not a function."),
     (
@@ -224,22 +224,22 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:vector", "{f64[3"],
-        "argument '{f64[3' is not understood. Possible are a type (f64[100,3], f32[], i64[5]), a "
+        "argument '{f64[3' is not understood. Write a type (f64[100,3], f32[], i64[5]), a "
         "literal (3.0, [1.0, 2.0], {'w': f64[3]}), a word (adam), a file (@x.npy) or name=value. "
-        "Quote it if the shell takes it apart",
+        "Quote it if the shell would split it",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--stage", "loop"],
-        "--stage: there is no stage 'loop'. Did you mean loops? There are: trace, optimized, "
+        "--stage: there is no stage 'loop'. Did you mean loops? Stages: trace, optimized, "
         "loops, vectors, llvm, asm, cuda, ptx, all",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--format", "png"],
-        "--format: there are text, json, svg, html, dot; got 'png'.",
+        "--format must be one of text, json, svg, html, dot; got 'png'.",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--format", "json", "--stage", "llvm"],
-        "--format json holds programs and loops, so --stage is one of trace, optimized, loops; "
+        "--format json supports only the stages trace, optimized, loops; "
         "got 'llvm'. Use --format text",
     ),
     (
@@ -248,7 +248,7 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--passes", "--format", "svg"],
-        "--format: there are text and json; got 'svg'",
+        "--format must be text or json; got 'svg'",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--adjoint"],
@@ -273,7 +273,7 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--transform", "jit(grad"],
-        '--transform is written "grad" or "jit(grad)"; got \'jit(grad\'',
+        '--transform must look like "grad" or "jit(grad)"; got \'jit(grad\'',
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--grad", "--transform", "grad"],
@@ -281,11 +281,11 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:loss", "f64[3]", "f64[2,3]", "--grad", "--argnums", "y"],
-        "--argnums are positions such as 0 or 0,1 or names: w, x; got 'y'",
+        "--argnums takes positions such as 0 or 0,1 or names: w, x; got 'y'",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "-o", "absent/x"],
-        "-o absent/x: there is no folder absent. Make it first: mkdir -p absent",
+        "-o absent/x: there is no folder absent. Create it first: mkdir -p absent",
     ),
     (
         ["check", "functions.py:vector", "f64[3]", "--modes", "back"],
@@ -307,7 +307,10 @@ def test_misuse_is_one_line_and_exit_code_2(words: list[str], message: str) -> N
 @pytest.mark.usefixtures("here")
 def test_unknown_transformation_names_those_there_are() -> None:
     result = call("dump", "functions.py:vector", "f64[3]", "--transform", "jit(gradd)")
-    start = "error: --transform: there is no transformation 'gradd'. Did you mean grad? There are: "
+    start = (
+        "error: --transform: there is no transformation 'gradd'. Did you mean grad? "
+        "Transformations: "
+    )
     assert result.stderr.startswith(start + "jit, grad, value_and_grad")
     assert result.exit_code == 2
 
@@ -344,7 +347,7 @@ def test_fault_of_ours_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autojit.cli.common.failures._LIBRARIES", [ROOT, Path(sys.prefix)])
     result = call("dump", "functions.py:vector", "f64[3]")
     assert result.exit_code == 1
-    assert "raised KeyError: 'no such key'\n  This is a fault of autojit (at " in result.stderr
+    assert "raised KeyError: 'no such key'\n  This is a bug in autojit (" in result.stderr
 
 
 # -- check, run, bench --------------------------------------------------------
@@ -417,7 +420,7 @@ def test_bench_has_three_rows() -> None:
         "✓ jit(grad(f))",
     ]
     rows = printed("bench", "functions.py:vector", "f64[3]", "--seconds", "0.01").splitlines()
-    assert rows[2].startswith("– jit(grad(f))   grad needs a scalar, and vector returns an array")
+    assert rows[2].startswith("– jit(grad(f))   grad needs a scalar, but vector returns an array")
 
 
 @pytest.mark.usefixtures("here")
@@ -445,5 +448,5 @@ def test_version_and_unknown_command() -> None:
     result = call("frobnicate")
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        "error: there is no command autojit frobnicate. There are: check,"
+        "error: there is no command autojit frobnicate. Commands: check,"
     )

@@ -160,7 +160,8 @@ DIFFERENCES = [
     ),
     (
         {"convention": "(float)"},
-        "compiled for calls in another way: (float); here (array, array) and 0 bound, bare",
+        "compiled for a different calling convention: (float); here (array, array) and 0 bound, "
+        "bare",
     ),
 ]
 
@@ -196,8 +197,8 @@ def test_why_names_another_program_of_the_name(folder: Path) -> None:
 
 
 REFUSED = [
-    (["ls", "--format", "xml"], 2, "error: --format: there are text and json; got 'xml'\n"),
-    ([*WHY, "--format", "xml"], 2, "error: --format: there are text and json; got 'xml'\n"),
+    (["ls", "--format", "xml"], 2, "error: --format must be text or json; got 'xml'\n"),
+    ([*WHY, "--format", "xml"], 2, "error: --format must be text or json; got 'xml'\n"),
     (
         [*WHY, "--grad", "--transform", "jit"],
         2,
@@ -206,8 +207,8 @@ REFUSED = [
     (
         ["why", "functions.py:on_a_gpu", *TYPES],
         2,
-        "error: functions.py:on_a_gpu is compiled for cuda: for a GPU, kernels are kept by their "
-        "text, not programs\n",
+        "error: functions.py:on_a_gpu is compiled for cuda. For GPUs, the cache holds "
+        "kernels, not programs\n",
     ),
 ]
 

@@ -186,9 +186,9 @@ def test_formats() -> None:
     [
         (
             ["numpy.maths"],
-            "there is no namespace 'numpy.maths'. Did you mean numpy.fft? There are: numpy,",
+            "there is no namespace 'numpy.maths'. Did you mean numpy.fft? Namespaces: numpy,",
         ),
-        (["--format", "xml"], "--format: there are text, json and markdown; got 'xml'"),
+        (["--format", "xml"], "--format must be text, json or markdown; got 'xml'"),
     ],
 )
 def test_wrong_options(words: list[str], message: str) -> None:

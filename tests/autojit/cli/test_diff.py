@@ -81,7 +81,7 @@ def test_another_operation() -> None:
     return %4
   }
 
-Lines: 1 left out, 1 added.
+Lines: 1 removed, 1 added.
 """
     )
 
@@ -90,7 +90,7 @@ def test_other_operands() -> None:
     code, text = run("two.py:f", "two.py:swapped", *ARGS)
     assert code == 1
     assert "-   %2: f64[3] = sin %0\n+   %2: f64[3] = sin %1\n" in text
-    assert "Lines: 2 read other values." in text
+    assert "Lines: 2 with other operands." in text
 
 
 def test_bodies_are_aligned_too() -> None:
@@ -98,7 +98,7 @@ def test_bodies_are_aligned_too() -> None:
     assert code == 1
     assert " = mul " in text
     assert " = add " in text
-    assert "Lines: 1 left out, 1 added." in text
+    assert "Lines: 1 removed, 1 added." in text
 
 
 def test_files(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_files(tmp_path: Path) -> None:
     assert run("a.loops", "a.loops")[0] == 0
     code, text = run("a.loops", "b.loops")
     assert code == 1
-    assert "Lines: 2 left out, 2 added." in text
+    assert "Lines: 2 removed, 2 added." in text
 
 
 @pytest.mark.parametrize(

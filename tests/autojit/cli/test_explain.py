@@ -54,7 +54,7 @@ def test_a_page(target: str, tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_said(target: str) -> None:
-    assert "--format: there are text, html and json; got 'svg'" in run(
+    assert "--format must be text, html or json; got 'svg'" in run(
         target, "f64[5]", "f64[100,5]", "--format", "svg", code=2
     )
     assert "takes (w, x)" in run(target, "f64[5]", code=2)

@@ -105,8 +105,8 @@ def test_the_files_of_the_examples_are_shown_and_are_those_of_the_tests() -> Non
         lines = [line[2:] for line in shown.rstrip().splitlines()]
         compile("\n".join(lines), name, "exec")
         assert [line for line in lines if line.removeprefix("print(").rstrip(")") not in text] == []
-    assert "The functions.py of the examples: at the end" in printed("run", "--help")
-    assert "The script.py of the examples: at the end" in printed("profile", "--help")
+    assert "autojit --help shows the functions.py of the examples" in printed("run", "--help")
+    assert "autojit --help shows the script.py of the examples" in printed("profile", "--help")
     assert "of the examples" not in printed("doctor", "--help")
 
 

@@ -43,7 +43,7 @@ def test_a_file_of_a_package_imports_relatively(folder: Path) -> None:
     (folder / "models" / "__init__.py").unlink()
     (folder / "models" / "parts" / "__init__.py").unlink()
     answer = complaint("dump", "models/parts/deep.py:loss", "f64[3]", code=1)
-    assert "has no __init__.py. Make one, or name the module" in answer
+    assert "has no __init__.py. Create one, or name the module" in answer
 
 
 @pytest.mark.usefixtures("folder")
@@ -53,7 +53,7 @@ def test_a_notebook_is_a_file_with_functions() -> None:
     answer = complaint("dump", "notes.ipynb:broken", "f64[3]", code=1)
     assert 'File "notes.ipynb cell 5", line 2, in broken\n    return [1][len(w)]' in answer
     assert "Did you mean loss?" in complaint("dump", "notes.ipynb:los", "f64[3]", code=2)
-    assert "There are: notes.ipynb:loss" in complaint("check", "notes.ipynb", code=2)
+    assert "Name one: notes.ipynb:loss" in complaint("check", "notes.ipynb", code=2)
     assert ("notes.ipynb:loss", "w") in candidates(["check", "notes.ipynb:l"])
     assert ("notes.ipynb:", "") in candidates(["check", "no"])
 

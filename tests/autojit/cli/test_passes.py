@@ -98,7 +98,7 @@ def test_the_table_says_what_changed() -> None:
     rows = next(line for line in lines if " push_gathers " in line)
     assert rows.startswith(" ")
     assert "->" not in rows
-    assert "To record this took" in " ".join(lines)
+    assert "Recording took" in " ".join(lines)
 
 
 def test_the_table_has_bodies_below_the_transformation() -> None:
@@ -164,10 +164,10 @@ def test_errors_of_dump() -> None:
     assert "give --passes or --print-after, not both" in complaint(
         "dump", *LOSS, "--passes", "--print-after", "dce"
     )
-    assert "--print-after prints texts. Use --format text" in complaint(
+    assert "--print-after supports only --format text" in complaint(
         "dump", *LOSS, "--print-after", "dce", "--format", "json"
     )
-    assert "--format: there are text and json; got 'dot'" in complaint(
+    assert "--format must be text or json; got 'dot'" in complaint(
         "dump", *LOSS, "--passes", "--format", "dot"
     )
 
@@ -201,8 +201,11 @@ def test_opt_lists_the_passes(columns: int) -> None:
     text = printed("opt", "--list", COLUMNS=str(columns))
     assert max(map(len, text.splitlines())) <= columns
     words = " ".join(text.split())
-    assert "dce Leaves out operations that no output depends on." in words
-    assert "unroll Takes several steps in one sweep over an array. Needs: calls inlined" in words
+    assert "dce Removes operations that no output depends on." in words
+    assert (
+        "unroll Merges several steps of a loop into one sweep over an array. Needs: calls inlined"
+        in words
+    )
     assert "strip_mine Strip-mines loops over rows" in words
 
 

@@ -82,7 +82,7 @@ def test_what_stands_behind_the_script_is_its_own(folder: Path) -> None:
     words = ["--steps", "3", "-v", "--color", "red", "--help"]
     done = command(folder, "--color", "never", "own.py", *words)
     assert (done.returncode, done.stdout) == (0, f"{words}\n"), done.stderr
-    assert done.stderr.endswith("\nnothing in it was traced, compiled or run by autojit\n")
+    assert done.stderr.endswith("\nautojit traced, compiled and ran nothing in this block\n")
 
 
 @pytest.mark.parametrize(("end", "code"), [("3", 3), ("None", 0), ("'bye'", 1)])

@@ -63,8 +63,8 @@ def test_arrays_from_outside_have_to_be_given() -> None:
     assert call("run", "f.loops", "[1, 2, 3]") == (
         2,
         "",
-        "error: input in1 (f64[3]) is an array that the function closed over, whose values are not "
-        "in the text: give them as argument 1\n",
+        "error: input in1 (f64[3]) is an array that the function closed over. Its values are not "
+        "in the text: pass them as argument 1\n",
     )
     code, text, _ = call("run", "f.loops", "[1, 2, 3]", "[0, 1, 2]")
     assert (code, text) == (0, "result 0: f64[1] = [8.]\n")
@@ -93,4 +93,4 @@ def test_mistakes_are_shown() -> None:
     Path("f.loops").write_text(text.replace("in1[j]", "in1[j + 1]", 1), encoding="utf-8")
     code, _, error = call("run", "f.loops")
     assert code == 2
-    assert error.startswith("error: f.loops is no program that can run: 1 to 3 of in1[3]:\n")
+    assert error.startswith("error: f.loops is not a valid program: 1 to 3 of in1[3]:\n")

@@ -248,7 +248,7 @@ def test_pages_do_not_fill_the_terminal(folder: Path) -> None:
     for more in (("dump", *words), ("explain", *words), ("dump", *words, "--stage", "all")):
         said = " ".join(plain(on_terminal(folder, *more)).split())
         assert re.fullmatch(
-            r"error: --format html is a page: give it a file, -o \w+\.html", said
+            r"error: --format html writes a page; name a file for it: -o \w+\.html", said
         ), said
 
 

@@ -71,12 +71,12 @@ CASES: list[tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = [
     (
         lambda: while_loop(lambda c: c > 0, lambda c: c - 1, X),
         errors.ShapeError,
-        ("the result of a loop's condition must be a scalar; it has shape (3,)",),
+        ("the result of a loop's condition must be a scalar, but has shape (3,)",),
     ),
     (
         lambda: cond(X > 0, lambda: 1.0, lambda: 2.0),
         errors.ShapeError,
-        ("the predicate of cond must be a scalar; it has shape (3,)",),
+        ("the predicate of cond must be a scalar, but has shape (3,)",),
     ),
     (
         lambda: cond(True, lambda: 1.0, lambda: X),

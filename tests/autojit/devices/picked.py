@@ -50,7 +50,7 @@ def _leaves(result: Any) -> list[Any]:
 
 
 def test_masks_of_other_shapes() -> None:
-    with pytest.raises(IndexError, match=r"shape \(6,\) picks from axes of shape \(4,\)"):
+    with pytest.raises(IndexError, match=r"shape \(6,\) cannot select from axes of shape \(4,\)"):
         device_put(X)[COLUMNS]
     with pytest.raises(IndexError, match="too many indices"):
         device_put(X)[M, 1]

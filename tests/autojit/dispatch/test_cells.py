@@ -69,7 +69,7 @@ def test_a_function_that_is_defined_anew(run: Any) -> None:
     assert not run(f"rate = 0.5\n{LOSS}\nf = jit(grad(loss))\nf(W); f(W); f(W)")
     assert not run(f"\n\n{LOSS}\nf(W)")  # the same, further down
     (words,) = run("def loss(w): return np.sum(w**3)\nf(W); f(W)")
-    assert "`loss` has been defined anew" in words
+    assert "`loss` has been redefined" in words
     assert not run("f(W)")
     fix = re.findall(r"^    (.*)", words, re.MULTILINE)
     assert fix == ["f = jit(grad(loss))"]

@@ -90,7 +90,7 @@ def test_a_lambda_goes_by_its_programs() -> None:
 def test_a_call_that_no_program_fits_says_what_is_missing() -> None:
     compiled = local(2.0)
     compiled(X)
-    with pytest.raises(MissingFunctionError, match="a lambda, or made inside"):
+    with pytest.raises(MissingFunctionError, match="a lambda or is defined inside"):
         again(compiled)(X.astype(np.float32))
 
 

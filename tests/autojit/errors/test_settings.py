@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "by keyword": (lambda: grad(f)(x=1.0), ["0 positional", "not: grad(f)(x=x)"]),
     "a static name": (
         lambda: jit(f, static_argnames="yy"),
-        ["static_argnames='yy'", "Did you mean y?", "There are: x, y"],
+        ["static_argnames='yy'", "Did you mean y?", "Its arguments: x, y"],
     ),
     "a static number": (
         lambda: jit(f, static_argnums=5), ["static_argnums=5", "takes 2 positional", "0 x, 1 y"]

@@ -33,7 +33,7 @@ def test_what_is_not_fused() -> None:
     assert message.startswith("normalized is 2 loop nests and library calls, more than 1:\n")
     assert "step 1, loop over 1,000" in message
     assert "test_demands.py:19: y = np.exp(x)" in message
-    assert "step 1 is not one with step 2: it reads a result of sum" in message
+    assert "step 1 is not fused with step 2: it reads a result of sum" in message
 
 
 def test_vectors() -> None:
@@ -41,7 +41,7 @@ def test_vectors() -> None:
     with pytest.raises(AssertionError) as raised:
         assert_vectorized(np.cumsum, X)
     message = str(raised.value)
-    assert "has loops that are no vector code" in message
+    assert "has loops that are not vector code" in message
     assert "steps run in turn" in message
     assert "autojit.vmap" in message
 
@@ -70,7 +70,7 @@ def test_what_is_fused_inside() -> None:
         assert_fused(recurrence, X, inside=1)
     message = str(raised.value)
     assert message.startswith(
-        "recurrence has more than 1 loop nests and library calls inside of a step:\n"
+        "recurrence has more than 1 loop nests and library calls inside a step:\n"
     )
     assert "    step 1.1, loop over 1,000, " in message
     assert "h = np.tanh(h * 0.9 + x)" in message

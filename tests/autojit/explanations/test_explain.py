@@ -78,7 +78,7 @@ def test_two_loops_and_why_they_are_two() -> None:
     assert second.operations == ["div"]
     (why,) = first.not_fused
     assert why.about == "2"
-    assert why.reason == "it reads a result of sum, which is complete after the last iteration only"
+    assert why.reason == "it reads a result of sum, which is complete only after the last iteration"
     assert second.not_fused == []
 
 

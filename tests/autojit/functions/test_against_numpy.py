@@ -292,7 +292,9 @@ def test_splits_of_too_few_axes() -> None:
 
 
 def test_an_axis_that_is_no_integer() -> None:
-    with pytest.raises(errors.ShapeError, match=r"np.diff: an axis is an integer, not \(0, 1\)"):
+    with pytest.raises(
+        errors.ShapeError, match=r"np.diff: an axis must be an integer, not \(0, 1\)"
+    ):
         jit(lambda x: np.diff(x, axis=(0, 1)))(X)
 
 

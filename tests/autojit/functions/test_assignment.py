@@ -262,7 +262,7 @@ def test_out_of_ufuncs() -> None:
     check_grads(lambda x: np.sum(f(x, np.arange(3))[4] ** 2), (V + 0.1,))
     with pytest.raises(DtypeError, match=r"same_kind.*\n.*value\.astype\('int64'\)"):
         jit(lambda k: np.add(k, 0.5, out=k * 1))(np.arange(3))
-    with pytest.raises(InPlaceError, match="made outside of the traced function"):
+    with pytest.raises(InPlaceError, match="created outside the traced function"):
         jit(lambda x: np.add(x, 1, out=OUTSIDE))(V)
     with pytest.raises(ShapeError):
         jit(lambda x: np.add(x, np.ones((2, 3)), out=x * 1))(V)
@@ -275,5 +275,5 @@ def test_functions_that_write_into_plain_arrays() -> None:
         lambda a, x: np.add.at(a, [0], x[0]),
         lambda a, x: np.putmask(a, a == 0, x),
     ):
-        with pytest.raises(InPlaceError, match="outside of the traced function"):
+        with pytest.raises(InPlaceError, match="outside the traced function"):
             jit(lambda x, f=write: f(OUTSIDE, x))(V)

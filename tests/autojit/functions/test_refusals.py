@@ -29,8 +29,8 @@ X = np.array([3.0, 1.0, 3.0, 2.0, 0.0])
         (lambda x: np.nditer(x), "for at in np.ndindex(x.shape): x[at]"),
         (lambda x: np.save("file", x), "y = jit(f)(x)"),
         (lambda x: np.partition(x, x[0].astype(int)), "jit(f, static_argnums=1)(x, n)"),
-        (lambda x: np.real_if_close(x + 0j), "on whose values the dtype of the result depends"),
-        (lambda x: np.min_scalar_type(x[0]), "whose value decides"),
+        (lambda x: np.real_if_close(x + 0j), "whose values determine the dtype"),
+        (lambda x: np.min_scalar_type(x[0]), "whose value determines the result"),
     ],
 )
 def test_what_is_refused_names_the_rewrite(call: Callable[..., Any], words: str) -> None:
@@ -164,7 +164,7 @@ def test_bins_that_do_not_rise_and_ranges_that_are_none() -> None:
             jit(lambda x, b, f=f: f(x, 3, (1.0, b)))(x, 0.5)
         with pytest.raises(TypeError, match="bins must be an integer"):
             trace(lambda x, f=f: f(x, 2.5))(x)
-    with pytest.raises(ValueError, match="traced bins must rise"):
+    with pytest.raises(ValueError, match="traced bins must increase"):
         jit(np.digitize)(x, falling)
     np.testing.assert_array_equal(jit(lambda x: np.digitize(x, falling))(x), [2, 1, 1])
     got = jit(lambda x: np.histogram(x, 2, (1.0, 1.0)))(x)

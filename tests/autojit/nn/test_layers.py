@@ -201,7 +201,7 @@ def test_dropout_in_a_transformer_layer_draws_four_times() -> None:
     np.testing.assert_allclose(compiled(params, x, seeds), apply(params, x, rng=seeds), rtol=1e-12)
     np.testing.assert_array_equal(apply(params, x, rng=(1, 2, 3, 4)), apply(params, x, rng=seeds))
     assert np.all(np.isfinite(apply(params, x, rng=np.random.default_rng(0))))
-    with pytest.raises(ValueError, match="one seed would drop the same places"):
+    with pytest.raises(ValueError, match="with one seed, all four dropouts"):
         apply(params, x, rng=3)
 
 

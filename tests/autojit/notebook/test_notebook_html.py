@@ -84,7 +84,7 @@ def test_a_transformed_function_says_what_it_is() -> None:
     words = read(g._repr_html_())
     assert "value_and_grad(loss)" in words
     assert "The loss <of> a model." in words
-    assert "each call traces the function anew" in words
+    assert "each call traces the function again" in words
     assert repr(vmap(grad(loss), in_axes=(None, 0))) == (
         "<vmap(grad(loss), in_axes=(None, 0))(w, x, *, rate=0.5)>"
     )

@@ -404,7 +404,7 @@ def test_a_profile_is_used_once_and_begun_before_it_is_asked() -> None:
     assert repr(p) == "<profile, not begun>"
     with p:
         pass
-    with pytest.raises(ProfileError, match="used already"), p:
+    with pytest.raises(ProfileError, match="already been used"), p:
         pass
 
 

@@ -42,7 +42,7 @@ def test_the_table_fits_into_60_columns(found: Profile) -> None:
     text = str(found)
     assert max(map(len, text.splitlines())) <= 60
     for words in ("phase", "trace", "run", "elsewhere", "the profile itself", "jit with_a_name",
-                  "operation by operation", "line", "test_shown.py:"):  # fmt: skip
+                  "single operations", "line", "test_shown.py:"):  # fmt: skip
         assert words in text
 
 
@@ -51,7 +51,7 @@ def test_source_has_times_beside_the_lines(found: Profile) -> None:
     assert re.match(r" *[\d.]+ [mun]?s +[\d.]+ [mun]?s +<?\d+ %", line)
     assert found.source(["test_shown.py"]) == found.source()
     assert found.source(["other.py"]) == (
-        "no line in other.py took time in compiled code, or operation by operation\n"
+        "no line in other.py took time in compiled code or in single operations\n"
     )
 
 

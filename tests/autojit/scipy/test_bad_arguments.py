@@ -27,7 +27,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "unknown name": (lambda v: scipy.linalg.inv(v, wrong=1), TypeError, "an unexpected keyword"),
     "text for a number": (lambda v: scipy.signal.resample(v, None), TypeError, "signal.resample: "),
     "None for a number": (lambda v: scipy.stats.norm.cdf(v, None), TypeError, "not None"),
-    "None for an array": (lambda v: np.add(v, None), TypeError, "NumPy makes objects of None"),
+    "None for an array": (lambda v: np.add(v, None), TypeError, "arrays of objects from None"),
     "None as an order": (lambda v: scipy.special.polygamma(None, v), TypeError, "not None"),
     "axis": (lambda v: scipy.fft.fft(v, axis="a").real, Exception, "scipy.fft.fft"),
     "order": (lambda v: scipy.ndimage.shift(v, 1.0, order={}), TypeError, "ndimage.shift: '<'"),

@@ -401,7 +401,7 @@ def test_refused(words: str) -> None:
      lambda x: st.norm.rvs(x, random_state=GENERATOR)],
 )  # fmt: skip
 def test_samples_are_refused(f: Any) -> None:
-    with pytest.raises(FrozenRandomError, match=r"rvs draws numbers, which would become const"):
+    with pytest.raises(FrozenRandomError, match=r"rvs draws would become const"):
         trace(f)(0.5)
 
 
@@ -409,18 +409,18 @@ def test_samples_are_refused(f: Any) -> None:
     "f", [lambda k: st.poisson.logpmf(k, 2.0), lambda n: st.binom.pmf(2, n, 0.5)]
 )
 def test_there_is_no_derivative_by_an_integer(f: Any) -> None:
-    with pytest.raises(DerivativeError, match="has to be an integer") as caught:
+    with pytest.raises(DerivativeError, match="must be an integer") as caught:
         grad(f)(4.0)
     assert "k = autojit.stop_gradient(k)" in str(caught.value)
     jit(f)(4.0)
 
 
 def test_wrong_parameters_are_named() -> None:
-    with pytest.raises(TypeError, match="gamma lacks a shape parameter: a"):
+    with pytest.raises(TypeError, match="gamma is missing a shape parameter: a"):
         trace(lambda x: st.gamma.logpdf(x))(1.0)
-    with pytest.raises(TypeError, match="norm takes loc, scale, and 3 numbers were given"):
+    with pytest.raises(TypeError, match="norm takes loc, scale, but 3 arguments were given"):
         trace(lambda x: st.norm.logpdf(x, 0.0, 1.0, 2.0))(1.0)
-    with pytest.raises(TypeError, match="norm got 'mu' twice, or has no such parameter"):
+    with pytest.raises(TypeError, match="norm got 'mu' twice, or has no parameter of this name"):
         trace(lambda x: st.norm.logpdf(x, mu=0.0))(1.0)
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
         trace(lambda x: st.norm.interval(1.5, x))(1.0)

@@ -32,7 +32,7 @@ REFUSED = {
     "steps": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, 1], TIMES),
     "events": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], t_eval=[1.0],
                                              events=lambda t, y: y[0]).t_events[0][1],
-               "Use these, or leave jit away"),
+               "or call the function without jit"),
     "weight": (lambda x: integrate.quad(lambda t: x * t, 0, 1, weight="cos", wvar=1.0)[0],
                "write it into the integrand"),
     "funm": (lambda x: linalg.funm(np.eye(2) * x, np.exp)[0, 0], "np.linalg.eig"),

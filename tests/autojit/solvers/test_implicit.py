@@ -419,16 +419,16 @@ def test_functions_that_return_something_else() -> None:
     assert "of fixed_point must have the structure" in says(StructureError, f, 1.0)
     with pytest.raises(StructureError, match="argument 2 of custom_root must be a function"):
         custom_root(lambda x: x, 1.0, 3.0, ok)  # type: ignore[arg-type]
-    with pytest.raises(ShapeError, match="max_steps of fixed_point is 0"):
+    with pytest.raises(
+        ShapeError, match="max_steps of fixed_point must be a positive integer, not 0"
+    ):
         fixed_point(np.cos, 1.0, max_steps=0)
 
 
 def test_reverse_mode_needs_a_transposed_solver() -> None:
     f = lambda b: np.sum(custom_linear_solve(lambda x: 2 * x, b, lambda m, b: b / 2))  # noqa: E731
     assert jvp(f, (B,), (B,))[1] == pytest.approx(np.sum(B) / 2)
-    assert "no reverse mode without a solver of the transposed system" in says(
-        DerivativeError, grad(f), B
-    )
+    assert "needs a solver for the transposed system" in says(DerivativeError, grad(f), B)
 
 
 @pytest.mark.parametrize("matvec", [lambda x: x * x, np.sin, lambda x: np.where(x > 0, x, 2 * x)])

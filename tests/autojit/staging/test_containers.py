@@ -60,10 +60,10 @@ def dict_of(**more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (sets, r"argument 0, a dict: 'w' is another object"),
+        (sets, r"argument 0, a dict: 'w' is a different object"),
         (adds, r"argument 0, a dict: 'norm' is new"),
         (removes, r"argument 0, a dict: 'w' is gone"),
-        (updates, r"argument 0, a dict: 'w' is another object"),
+        (updates, r"argument 0, a dict: 'w' is a different object"),
     ],
 )
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_changed_list_of_two_numbers() -> None:
         p[0], p[1] = p[1], p[0]
         return p[0] * 2.0
 
-    with pytest.raises(ArgumentChangedError, match=r"argument 0, a list: 0 is another object"):
+    with pytest.raises(ArgumentChangedError, match=r"argument 0, a list: 0 is a different object"):
         grad(f)([1.0, 2.0])
 
 
@@ -134,7 +134,7 @@ def test_numbers_in_a_dict() -> None:
         state["count"] += 1
         return state["count"] * 2.0
 
-    with pytest.raises(ArgumentChangedError, match="'count' is another object"):
+    with pytest.raises(ArgumentChangedError, match="'count' is a different object"):
         jit(f)({"count": 1})
 
 
@@ -156,7 +156,9 @@ def test_attributes_of_dataclasses() -> None:
         model.layers[0]["b"] = 1.0
         return np.sum(model.w)
 
-    with pytest.raises(ArgumentChangedError, match=r"argument 0, a Model: 'w' is another object"):
+    with pytest.raises(
+        ArgumentChangedError, match=r"argument 0, a Model: 'w' is a different object"
+    ):
         jit(f)(Model(X, []))
     with pytest.raises(ArgumentChangedError, match=r"argument 0\.layers\[0\], a dict: 'b' is new"):
         grad(g)(Model(X, [{}]))
@@ -183,7 +185,7 @@ def test_arguments_by_name() -> None:
 def test_functions_with_rules() -> None:
     f = custom_jvp(sets)
     f.defjvp(lambda p, t: (np.sum(p[0]["w"]), np.sum(t[0]["w"])))
-    with pytest.raises(ArgumentChangedError, match="'w' is another object"):
+    with pytest.raises(ArgumentChangedError, match="'w' is a different object"):
         grad(f)(dict_of())
 
 

@@ -250,7 +250,7 @@ def test_many_numbers_as_arguments_are_named(monkeypatch: pytest.MonkeyPatch) ->
         return s
 
     with pytest.warns(
-        UnrolledLoopWarning, match="Each of its 150 numbers is an argument"
+        UnrolledLoopWarning, match="Each of its 150 numbers is a separate argument"
     ) as caught:
         autojit.trace(f)(draw(150).tolist())
     assert "f(np.array(weights))" in str(caught[0].message)

@@ -314,7 +314,7 @@ def test_a_missing_name_is_said_with_the_nearest() -> None:
         (torch.nn.functional, "relu7", "relu"), (torch.distributions, "Normall", "Normal"),
     ):  # fmt: skip
         assert not hasattr(module, name)
-        with pytest.raises(AttributeError, match=f"no attribute '{name}'. Near it: {near}"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'. Similar names: {near}"):
             getattr(module, name)
     with pytest.raises(AttributeError, match="It is not covered"):
         getattr(torch, "zz" * 9)

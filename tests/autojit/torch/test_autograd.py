@@ -372,7 +372,7 @@ def test_compile_reads_modules_at_each_call() -> None:
     inner[0].weight = torch.nn.Parameter(torch.zeros(2, 2))
     assert compiled(x).tolist() == inner(x).tolist()
     inner.train()
-    with pytest.raises(autojit.errors.FrozenRandomError, match="would draw once"):
+    with pytest.raises(autojit.errors.FrozenRandomError, match="would draw only once"):
         compiled(x)
     inner[1].eval()
     assert compiled(x).tolist() == inner(x).tolist()

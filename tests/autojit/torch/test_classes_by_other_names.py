@@ -20,6 +20,6 @@ def test_classes_of_pytorch() -> None:
 
 def test_names_that_neither_has() -> None:
     with pytest.raises(
-        AttributeError, match=r"autojit\.nn has no attribute 'Linea'\. Near it: Linear"
+        AttributeError, match=r"autojit\.nn has no attribute 'Linea'\. Similar names: Linear"
     ):
         nn.Linea  # noqa: B018

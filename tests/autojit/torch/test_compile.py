@@ -248,7 +248,7 @@ def test_functions_with_a_backward_of_their_own_are_refused() -> None:
             return grad
 
     for use in (torch.compile(Through.apply), torch.func.grad(lambda x: Through.apply(x).sum())):
-        with pytest.raises(RuntimeError, match=r"Through\.backward would not be used"):
+        with pytest.raises(RuntimeError, match=r"Through\.backward would be ignored"):
             use(torch.ones(2))
 
 

@@ -714,7 +714,7 @@ def test_powers() -> None:
 
 
 def test_words_of_the_errors() -> None:
-    with pytest.raises(OverflowError, match=r"does not fit into 64 bits.*float\(n\)"):
+    with pytest.raises(OverflowError, match=r"does not fit into the 64 bits.*float\(n\)"):
         jit(lambda n: n**40)(7)
     assert jit(lambda n: (n * 1.0) ** 40)(7) == 7.0**40
     with pytest.raises(ZeroDivisionError, match="integer division or modulo by zero"):

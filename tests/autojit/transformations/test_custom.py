@@ -194,7 +194,7 @@ def test_orders_end() -> None:
     s = 1 / (1 + np.exp(-x))
     fourth = s * (1 - s) * (1 - 6 * s + 6 * s**2)
     assert f(x) == pytest.approx(fourth, rel=1e-12)
-    with pytest.raises(DerivativeError, match="log1pexp is of too high an order"):
+    with pytest.raises(DerivativeError, match="log1pexp is too high"):
         grad(f)(x)
 
 
@@ -565,7 +565,7 @@ def test_a_vjp_has_no_forward_mode(way: str, compiled: bool) -> None:
     else:
         with autojit.disable_jit():
             text = says(DerivativeError, FORWARD[way], f)
-    assert "product has a custom vjp, and so no forward mode" in text
+    assert "product has a custom vjp, so it has no forward mode" in text
     assert "grad, vjp, jacrev" in text
 
 
@@ -699,7 +699,9 @@ def test_arguments_that_do_not_fit() -> None:
     k = custom_jvp(lambda x, y: x)
     k.defjvps(lambda t, out, x, y: t)
     assert "defjvps was given 1 rules" in says(StructureError, grad(k), 1.0, 2.0)
-    assert "does not go with nondiff_argnums" in says(StructureError, g.defjvps, lambda t, o, x: t)
+    assert "cannot be used with nondiff_argnums" in says(
+        StructureError, g.defjvps, lambda t, o, x: t
+    )
 
 
 def test_names() -> None:

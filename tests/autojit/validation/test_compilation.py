@@ -94,7 +94,7 @@ def test_pass_that_changes_a_sign_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
     for _ in range(2):  # it is not let through the second time
         with pytest.raises(MiscompilationError) as caught:
             compiled(X)
-        assert "At fault is the pass swap_products." in str(caught.value)
+        assert "The cause is the pass swap_products." in str(caught.value)
         with pytest.raises(MiscompilationError, match="swap_products"):
             autojit.vmap(f)(X[None])
     monkeypatch.undo()
@@ -139,7 +139,7 @@ def test_wrong_emitter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(self, s)
 
     monkeypatch.setitem(kernels._EMITTERS, Compute, wrong)
-    with pytest.raises(MiscompilationError, match="At fault is code generation"):
+    with pytest.raises(MiscompilationError, match="The cause is code generation"):
         jit(f)(X)
 
 

@@ -57,14 +57,14 @@ def test_no_damage_goes_unnoticed() -> None:
     name = digest(KEY)
     assert unpack(data, name) == Entry(KEY, ABOUT, CODE)
     for length in range(len(data)):
-        with pytest.raises(ValueError, match=r"cut off|long|version"):
+        with pytest.raises(ValueError, match=r"cut off|length|version"):
             unpack(data[:length], name)
     for place in range(len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
-        with pytest.raises(ValueError, match=r"version|long|checksum"):
+        with pytest.raises(ValueError, match=r"version|length|checksum"):
             unpack(bytes(damaged), name)
-    with pytest.raises(ValueError, match="long"):
+    with pytest.raises(ValueError, match="length"):
         unpack(data + b"\0", name)
     with pytest.raises(ValueError, match="another key"):
         unpack(data, digest({}))
@@ -310,7 +310,7 @@ def test_sizes(text: str, size: int, environment: pytest.MonkeyPatch) -> None:
 
 def test_what_is_no_size_is_said(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("AUTOJIT_CACHE_SIZE", "much")
-    with pytest.warns(CacheWarning, match="AUTOJIT_CACHE_SIZE=much is no size: .*512M is used"):
+    with pytest.warns(CacheWarning, match="AUTOJIT_CACHE_SIZE=much is not a size: .*512M is used"):
         assert found().most == DEFAULT_SIZE
 
 

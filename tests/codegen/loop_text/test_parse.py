@@ -135,7 +135,7 @@ WRONG = [
     (HEAD + "    s0 = 1.0\n    s0: f32 = 1.0\n", "line 6: s0 is f64 elsewhere, here f32"),
     (HEAD + "    a0 += s0\n", "line 5: a0 is not begun before this line"),
     (HEAD + "    a0 = 0.0\n    s0 = a0\n", "line 5: nothing is added to a0: write how it"),
-    (HEAD + "    for i in 0..8:  # sums\n", "line 5: behind a loop stand # reduces, # in turn, "),
+    (HEAD + "    for i in 0..8:  # sums\n", "line 5: only # reduces, # in turn, "),
     (HEAD + "    for i in 0..8\n      s0 = x[i]\n", "line 5: expected ':', got the end of the"),
     (HEAD + "    for i in 0..8:\n      s0 = x[i]\n     s1 = s0\n", "line 7: a line between two"),
     (HEAD + "    s0 = x[0]\n    s1 = s0 ? s0\n", "line 6: unexpected character '?'"),

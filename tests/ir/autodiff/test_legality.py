@@ -141,7 +141,7 @@ def test_a_loop_without_steps_does_not_fail() -> None:
 def test_gradient_is_of_one_inexact_number() -> None:
     for type in ("f64[2]", "i64[]"):
         program = parse(f"program main(%x: {type}) {{\n%y: {type} = mul %x, %x\nreturn %y\n}}")
-        with pytest.raises(TypeMismatch, match="a gradient is that of one inexact number; got"):
+        with pytest.raises(TypeMismatch, match="a gradient needs a single inexact number; got"):
             gradient(program, [0], keep_outputs=False)
 
 

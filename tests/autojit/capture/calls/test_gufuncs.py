@@ -88,7 +88,7 @@ def test_the_first_signature_that_takes_the_dtypes():
 def test_what_is_refused():
     with pytest.raises(ArgumentChangedError, match="is changed in place"):
         jit(lambda x: doubled_in_place(x * 1))(ROWS)
-    with pytest.raises(UncoveredFunctionError, match="changes an argument that is no result"):
+    with pytest.raises(UncoveredFunctionError, match="changes an argument that is not a result"):
         jit(lambda x: doubled_in_place(x * 1))(ROWS[0])
     with pytest.raises(UncoveredFunctionError, match=r'@guvectorize\(\["\(float64'):
         jit(lambda x: without_types(x, np.zeros(2)))(ROWS)

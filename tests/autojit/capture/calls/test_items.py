@@ -154,7 +154,7 @@ def test_items_of_other_things_are_refused() -> None:
     for thing, words in (({0.5: 1.0}, "dict with a traced key"), ("abc", "str at a traced index")):
         with pytest.raises(ConcreteValueError, match=words):
             jit(lambda i, thing=thing: Traced().item(thing, i))(0)
-    with pytest.raises(StructureError, match="no numbers or arrays"):
+    with pytest.raises(StructureError, match="not numbers or arrays"):
         jit(lambda i: Traced().item(["a", "b"], i))(0)
     with pytest.raises(ShapeError, match="different shapes"):
         jit(lambda i: Traced().item([np.ones(2), np.ones(3)], i))(0)

@@ -257,7 +257,7 @@ def nothing(x):
         (with_locals, r"line \d+ calls locals\(\)"),
         (with_finally, r"line \d+ has break in a finally"),
         (nothing, "there is nothing to rewrite in it"),
-        (eval("lambda x: max(x, 1)"), "its source is not at hand"),
+        (eval("lambda x: max(x, 1)"), "its source is not available"),
     ],
 )
 def test_reasons(function: Any, words: str) -> None:

@@ -186,7 +186,7 @@ def test_long_stages_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("--adjoint --format html", "has it with --grad"),
         ("--by none --format html", "leave out --stage all"),
-        ("--format svg", "All are a page: --format html"),
+        ("--format svg", "For a page of all stages: --format html"),
     ],
 )
 def test_what_the_page_does_not_have(words: str, said: str) -> None:

@@ -210,7 +210,7 @@ def test_object_files_in_one_piece() -> None:
     packed = engine.pack(objects)
     assert engine.unpack(packed) == objects
     for damaged in (packed[:-1], packed + b"\0", packed[3:]):
-        with pytest.raises(ValueError, match="no object code"):
+        with pytest.raises(ValueError, match="not object code"):
             engine.unpack(damaged)
 
 
