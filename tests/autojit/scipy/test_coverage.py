@@ -43,7 +43,9 @@ def test_refusals_are_what_the_list_says() -> None:
     assert refused()["struve"] == (0,)
     assert "gammaln" not in refused()
     x = np.array([1.0, 2.0])
-    with pytest.raises(errors.AutojitError, match=r"scipy\.special\.struve by its first argument"):
+    with pytest.raises(
+        errors.AutojitError, match=r"scipy\.special\.struve with respect to its first"
+    ):
         grad(lambda v: np.sum(special.struve(v, x)))(x)
     with pytest.raises(errors.AutojitError, match=r"stop_gradient\(p\)"):
         autojit.jvp(lambda b: special.hyperu(0.5, b, 0.1), (x,), (x,))

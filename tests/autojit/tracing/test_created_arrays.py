@@ -125,7 +125,7 @@ def test_nests_of_lists_have_numpys_dtype() -> None:
         )  # fmt: skip
 
     same(f, X, np.int64(7))
-    with pytest.raises(ShapeError, match="different shapes"):
+    with pytest.raises(ShapeError, match="their shapes differ"):
         jit(lambda x: np.array([x, x[:2]]))(X)
 
 

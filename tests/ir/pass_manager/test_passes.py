@@ -88,10 +88,10 @@ def test_a_pass_says_in_a_sentence_what_it_does(run: Pass[object]) -> None:
 
 
 def test_what_a_pass_needs_is_checked() -> None:
-    with pytest.raises(UnmetNeed, match="the pass unroll needs calls inlined, simplified, and"):
+    with pytest.raises(UnmetNeed, match="the pass unroll needs calls inlined, simplified, but"):
         Pipeline("short", [Place(SSA.passes["unroll"], "")])
     inlined = Place(inline_calls.run, "")
-    with pytest.raises(UnmetNeed, match=r"needs simplified, and .* gives calls inlined"):
+    with pytest.raises(UnmetNeed, match=r"needs simplified, but .* give calls inlined"):
         Pipeline("short", [inlined, Place(SSA.passes["unroll"], "")])
     made = Pipeline("short", [inlined, Place(simplified, ""), Place(SSA.passes["unroll"], "")])
     assert made.check([inline_calls.run, simplified]) == {CALLS_INLINED, SIMPLIFIED}
