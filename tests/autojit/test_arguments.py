@@ -23,7 +23,7 @@ from autojit.scalar import MLP, Neuron, Value
 
 
 class Thing:
-    """It is neither an array nor a number."""
+    """An object that is neither an array nor a number."""
 
 
 #: By their kinds.
@@ -93,12 +93,12 @@ GOOD: dict[Callable[..., Any], dict[str, Any]] = {
     optim.one_cycle: {"max_lr": 0.1, "total_steps": 10}, optim.warmup: {"steps": 3},
 }  # fmt: skip
 _ALWAYS = {"shape": (2, 3), "rng": 0, "lr": 0.1}
-#: None is no array of theirs, and no seed, dtype or axis in particular; a tree may be empty.
+#: Arguments that may be None: None is a valid seed, dtype, axis or (empty) tree.
 _NONE_IS_GOOD = {"rng", "dtype", "axis", "tree"}
 
 
 def functions() -> list[Callable[..., Any]]:
-    """All of them, by module."""
+    """Return all functions of both modules."""
     found: list[Callable[..., Any]] = [
         function
         for module, names in ((nn, nn.__all__), (optim, optim.__all__))
@@ -192,7 +192,7 @@ def test_a_state_of_another_optimiser(state: Any) -> None:
 
 @pytest.mark.parametrize("transform", [lambda f: f, jit])
 def test_an_error_of_the_users_function_stays_as_it_is(transform: Any) -> None:
-    """Also where it is of a kind that a bad argument would raise."""
+    """The user's error is kept even if a bad argument could raise the same class."""
 
     def activation(x: Any) -> Any:
         return x.missing_part  # no argument of nn is wrong here

@@ -202,7 +202,7 @@ def rows_above(x: Any, least: Any) -> Any:
 
 
 class Digit:
-    """Its method is called by C code."""
+    """A class whose method is called by C code."""
 
     def __init__(self, x: Any) -> None:
         self.x = x
@@ -294,7 +294,7 @@ CONCRETE = {
     "item assigned": (lambda x: PLAIN.__setitem__(0, x[0]), ["y = y0.copy(); y[0] = x"]),
 }
 
-#: Why a function was not captured, and what its error says.
+#: The reason why a function was not captured, and the text of its error.
 NOT_CAPTURED = {
     "no source": (
         eval("lambda x: x if x[0] > 0 else -x"),
@@ -689,7 +689,7 @@ def test_errors_are_of_python_s_kinds_too() -> None:
 
 
 def test_only_the_error_is_shown() -> None:
-    """What happened inside is not chained to the message."""
+    """The error has no chained exceptions from inside autojit."""
     for f in (lambda x: x + np.ones(2), lambda x: np.sum(x, axis=4), lambda x: x & 1):
         with pytest.raises(AutojitError) as caught:
             jit(f)(X)
@@ -720,7 +720,7 @@ COMPLEX = [np.arcsin, np.arctan, np.expm1, np.log1p, np.log10, np.square, np.rec
 
 @pytest.mark.parametrize("ufunc", COMPLEX, ids=lambda f: f.__name__)
 def test_complex_functions_are_right_or_refused(ufunc: Any) -> None:
-    """Whatever cannot be compiled is refused in words of ours."""
+    """A function that cannot be compiled is refused with an autojit error."""
     z = X * (1 + 0.5j)
     try:
         result = jit(ufunc)(z)

@@ -201,7 +201,7 @@ def test_times_that_coincide() -> None:
 
 @ways
 def test_derivatives_of_exponential_decay(method: str, adjoint: str) -> None:
-    """y = a exp(-k (t - s)) by all that there is."""
+    """Differentiate y = a exp(-k (t - s)) by a, k, s and t."""
 
     def value(a: Any, k: Any, s: Any, t: Any) -> Any:
         slope = lambda t, y, k: -k * y  # noqa: E731
@@ -361,7 +361,7 @@ def test_batches(method: str, adjoint: str) -> None:
 
 
 def test_what_reverse_mode_stores() -> None:
-    """Per time of the result, and not per step."""
+    """Reverse mode stores one state for each time of the result, and not for each step."""
     times = np.linspace(0, 20, 5)
 
     def stored(tolerance: float, adjoint: str) -> list[tuple[int, ...]]:
@@ -554,7 +554,7 @@ def test_llvm_prints_nothing() -> None:
 
 
 class Thing:
-    """It is neither an array nor a number."""
+    """An object that is neither an array nor a number."""
 
 
 #: By their kinds; none is an argument of a solver.

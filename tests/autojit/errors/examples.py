@@ -1,4 +1,4 @@
-"""Runs the examples of the pages about mistakes, and says what they print.
+"""Run the examples of the pages about mistakes, and return their output.
 
 ``python -m tests.autojit.errors.examples`` writes what they print into the pages anew.
 """
@@ -20,12 +20,12 @@ EXAMPLE = re.compile(
     r"```python (raises|warns|surprises|shows|runs)\n(.*?)```\n(?:\n```text\n(.*?)```\n)?",
     re.DOTALL,
 )
-#: It counts frames of ours, which differ with the version of Python.
+#: The line counts autojit's frames, whose number differs between versions of Python.
 _HIDDEN = re.compile(r"^\(\d+ frames? of autojit (?:is|are) hidden: .*\)\n", re.MULTILINE)
 
 
 class Example(NamedTuple):
-    """Code of a page, how it ends, and what the page says that it prints."""
+    """A page's code, how it ends, and the output that the page shows."""
 
     kind: str
     code: str
@@ -37,7 +37,7 @@ def examples(text: str) -> list[Example]:
 
 
 def printed(code: str, name: str) -> tuple[str, str]:
-    """How code ends, and what it prints, as a script of this name."""
+    """Run code as a script of this name; return how it ends, and its output."""
     file = f"{name}.py"
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
     out, ending = io.StringIO(), "runs"

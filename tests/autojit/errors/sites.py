@@ -1,4 +1,4 @@
-"""Where messages show code: found in the sources, so that no fix is forgotten."""
+"""Find the messages that show code in the sources, so that no fix goes untested."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import autojit
 
 ROOT = Path(autojit.__file__).parent
-#: What writes source code, text or pages, and not messages.
+#: Modules that write source code, text or pages, and not messages.
 WRITERS = (
     "cli/", "codegen/export/", "codegen/cuda/printing/", "codegen/cuda/device_program/",
     "codegen/cuda/driver/entry.py", "codegen/cuda/source.py", "codegen/loop_text/",
@@ -21,19 +21,19 @@ WRITERS = (
 )  # fmt: skip
 #: An indented line, as messages show code.
 _CODE = re.compile(r"(?:^|\n)    (?! *[\"'{]?\)?$)\S")
-#: What the source of such a text has: parsing the modules without it would take seconds.
+#: Only modules that match are parsed: parsing all would take seconds.
 _MAY_HAVE_CODE = re.compile(r"\\n    |[\"']    |[=(,\[] *[rf]*\"\"\"")
 
 
 class Site(NamedTuple):
-    """A text with code, as it stands in a module: its constant pieces, in order."""
+    """A message with code in a module: its constant pieces, in order."""
 
     module: str
     pieces: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """The module and the first line of the code."""
+        """Return the module and the first line of the code."""
         text = "…".join(self.pieces)
         found = _CODE.search(text)
         assert found is not None
@@ -41,12 +41,12 @@ class Site(NamedTuple):
         return f"{self.module}: {line}"
 
     def made(self, message: str) -> bool:
-        """Whether a message may have been made here."""
+        """Return whether a message may come from this site."""
         return re.search(".*".join(map(re.escape, self.pieces)), message, re.DOTALL) is not None
 
 
 def sites() -> Iterator[Site]:
-    """All texts with code in messages."""
+    """Yield all messages that show code."""
     for path in sorted(ROOT.rglob("*.py")):
         module = path.relative_to(ROOT).as_posix()
         if module.startswith(WRITERS):

@@ -25,15 +25,15 @@ def loss(x: Any) -> Any:
 
 
 class Thing:
-    """It is neither an array nor a number."""
+    """An object that is neither an array nor a number."""
 
 
-#: By their kinds.
+#: Bad arguments by their kinds.
 BAD: dict[str, Any] = {
     "an object": Thing(), "a text": "wrong", "None": None, "a negative number": -1,
     "a tree": {"q": [Thing()]},
 }  # fmt: skip
-#: What the error calls the argument, besides its name and its number.
+#: Other words that an error may use for an argument, besides its name and number.
 _WORDS = {"pred": "predicate", "branches": "branch", "elems": "an array|axis", "xs": "axis"}
 _PROGRAM = "program p(%0: f32[3]) {\n  return %0\n}"
 
@@ -50,7 +50,7 @@ def small(x: Any) -> Any:
     return x < 3
 
 
-#: By the name of the function: how it is called, and good arguments by name, in order.
+#: For each function's name: how it is called, and good arguments by name, in order.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "trace": (lambda f: autojit.trace(f)(X), {"f": loss}),
     "source": (lambda f: autojit.source(f, X), {"f": loss}),

@@ -1,4 +1,4 @@
-"""What a newcomer writes in the first days, and a grade for each answer.
+"""A newcomer's mistakes of the first days, and a grade for each answer.
 
 A: it ends at the user's line or names the argument, says what is wrong, and shows code that runs.
 B: two of these; C: one; D: none.  The grade is computed and compared with the one that stands here,
@@ -226,7 +226,7 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
     "a list for a static argument": (
         "jit(lambda x, s: x * len(s), static_argnums=1)(x, [1, 2])", "it must be hashable",
         "FIX", "A"),
-    # In these autojit is not asked: Python, NumPy or SciPy answer. `autojit mistakes` has pages.
+    # Python, NumPy or SciPy answer these, not autojit. `autojit mistakes` has pages.
     "a gradient is unpacked as a pair": (
         "v, g = grad(f)(np.ones(3))", "too many values to unpack", "", "B"),
     "minimize(jac=True) of a value alone": (
@@ -237,7 +237,7 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
 
 
 def graded(mistake: str, words: str, program: str) -> tuple[str, str]:
-    """The grade of an answer, and the answer."""
+    """Return an answer's grade, and the answer."""
     ending, message = printed(SETUP + mistake, "mistake")
     assert ending == "raises", message
     code = shown(message)

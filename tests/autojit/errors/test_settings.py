@@ -122,7 +122,7 @@ def test_values_where_functions_belong(call: Callable[[], Any], fix: str) -> Non
 
 def test_the_argument_that_is_to_be_static_is_named() -> None:
     class Setting:
-        """It has no order and no fields."""
+        """A setting without an order or fields."""
 
     with pytest.raises(NotArrayError, match=r"jit\(f, static_argnums=1\)"):
         jit(f)(1.0, Setting())

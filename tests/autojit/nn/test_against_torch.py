@@ -109,7 +109,7 @@ WEIGHTS = shares(5)
 
 
 def classes(name: str, *arguments: np.ndarray, weight: Any = None, **settings: Any) -> Case:
-    """Losses by class, with a weight that is an array of the library's."""
+    """Return a case of a loss by class, whose weight is an array of the same library."""
     ours = partial(getattr(nn, name), weight=weight, **settings)
     given = None if weight is None else of(weight)
     theirs = partial(getattr(F, name), weight=given, **settings)

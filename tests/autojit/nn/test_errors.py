@@ -98,7 +98,7 @@ def test_indices_are_integers() -> None:
 
 
 def test_what_is_ignored_may_be_impossible() -> None:
-    """A log-probability of minus infinity where the target is left out."""
+    """An ignored target may have a log-probability of minus infinity."""
     x = np.array([[-np.inf, 0.0], [-1.0, -2.0]])
     target = np.array([-100, 1])
     loss = jit(value_and_grad(lambda x: nn.nll_loss(x, target)))
@@ -110,7 +110,7 @@ def test_what_is_ignored_may_be_impossible() -> None:
 @pytest.mark.parametrize("transform", [lambda f: f, jit])
 @pytest.mark.parametrize("wrong", [-1, 3])
 def test_an_index_out_of_range_is_no_row(transform: Any, wrong: int) -> None:
-    """Also a negative one, which NumPy would count from the end."""
+    """A negative index raises too, though NumPy would count it from the end."""
     labels = np.array([0, 1, 2, wrong])
     with pytest.raises(IndexError):
         transform(lambda x, t: nn.cross_entropy(x, t))(X, labels)

@@ -1,4 +1,4 @@
-"""What notebooks and terminals show of functions and programs."""
+"""The displays of functions and programs in notebooks and terminals."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_texts_are_shown_as_they_are_printed() -> None:
 
 
 class _Compiler:
-    """What IPython knows of its cells."""
+    """A stand-in for IPython's compiler, which maps files to cells."""
 
     def format_code_name(self, name: str) -> tuple[str, str] | None:
         return ("Cell", "In[7]") if name == "/tmp/ipykernel_1/5.py" else None

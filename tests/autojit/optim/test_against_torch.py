@@ -137,7 +137,7 @@ def test_schedules(name: str, witness: str, settings: dict[str, Any]) -> None:
 
 
 def test_warm_restarts_far_away() -> None:
-    """Whole numbers decide in which period a step lies, also on its first step."""
+    """Integer arithmetic finds a step's period, exactly even at the period's first step."""
     schedule = optim.cosine_warm_restarts(1.0, 1, 3)
     for n in (5, 20, 30):
         first = (3**n - 1) // 2

@@ -1,4 +1,4 @@
-"""What a profile finds: phases, functions, parts, lines, in all ways to call a function."""
+"""A profile lists phases, functions, parts and lines, however a function is called."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ METADATA = {"process_name", "thread_name"}
 
 
 def faults(trace: dict[str, Any]) -> list[str]:
-    """What is against the rules, in words."""
+    """Return descriptions of the violations of the rules."""
     events = trace["traceEvents"]
     found = [words for event in events for words in _faults_of(event)]
     if found:
@@ -47,7 +47,7 @@ def faults(trace: dict[str, Any]) -> list[str]:
 
 
 def _faults_of(event: dict[str, Any]) -> list[str]:
-    """What is wrong with an event by itself."""
+    """Return what is wrong with a single event."""
     kind = event.get("ph", "")
     if not {"pid", "tid", *FIELDS.get(kind, {"known kind"})} <= event.keys():
         return [f"fields of {event}"]
@@ -66,7 +66,7 @@ def _faults_of(event: dict[str, Any]) -> list[str]:
 
 
 def _overlapping(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans that begin in another one and end behind it."""
+    """Find spans that begin inside another span and end after it."""
     found: list[tuple[int, int]] = []
     opened: list[int] = []
     for begun, ended in spans:
@@ -118,7 +118,7 @@ def test_it_keeps_the_rules(tmp_path: Path) -> None:
     assert {"MainThread", "worker 0", "worker 1"} <= names
     kinds = {e["cat"] for e in events if e["ph"] == "X"}
     assert {"call", "tracing", "compiling", "run", "part", "phase", "pass"} <= kinds
-    # Parts of a loop whose steps run in turn lie in the part of that loop.
+    # The parts of a sequential loop are nested in the part of that loop.
     parts = [e for e in events if e.get("cat") == "part"]
     assert any("." in e["name"] and e["args"]["count"] == 50 for e in parts)
     assert any(line.startswith("backward of ") for e in parts for line in e["args"]["lines"])

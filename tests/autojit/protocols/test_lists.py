@@ -16,7 +16,7 @@ from autojit.scipy import linalg, special
 
 X = np.array([3.0, 4.0, 5.5])
 
-#: By what is written in the function: two traced numbers of X, a matrix with them, and X.
+#: Functions of a list of two traced numbers of X, of a matrix with them, and of X.
 CASES: dict[str, Callable[..., Any]] = {
     "sum": lambda v, m, x: np.sum(v) + np.sum(m),
     "along an axis": lambda v, m, x: np.sum(np.sum(m, axis=1) ** 2),

@@ -38,7 +38,7 @@ def test_comparisons_are_by_value(dtype: str, compare: Callable[[Any, Any], Any]
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_differences_and_products_of_integers(dtype: str) -> None:
-    """NumPy computes these in float64."""
+    """NumPy computes these differences and products in float64."""
     info = np.iinfo(dtype)
     x = np.array([info.max, 1, 2, info.max - 3, 0], dtype)
     w = np.array([100, 50, 25, 1, 2], "i1").astype(dtype)
@@ -57,7 +57,7 @@ def test_differences_and_products_of_integers(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["i1", "i8", "f4", "f8"])
 def test_directions_may_be_integers(dtype: str) -> None:
-    """As SciPy's `trust-constr` has them."""
+    """SciPy's `trust-constr` passes integer directions."""
     x, v = np.array([1.0, 2.0]), np.array([1, 0], dtype)
     np.testing.assert_allclose(jit(hvp(lambda x: np.sum(x**3)))(x, v), [6.0, 0.0])
     np.testing.assert_allclose(jit(lambda x, v: jvp(np.sin, (x,), (v,))[1])(x, v), np.cos(x) * v)

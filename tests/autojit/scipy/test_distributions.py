@@ -257,7 +257,7 @@ INTEGRALS: dict[str, tuple[tuple[float, ...], Any, list[Any]]] = {
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", INTEGRALS)
 def test_integrals_and_their_derivatives(name: str) -> None:
-    """Of moments and of the entropy, by each shape parameter."""
+    """Moments and the entropy have correct values and derivatives by each shape parameter."""
     with mp.workdps(24):
         _check_integrals(name)
 

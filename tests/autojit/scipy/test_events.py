@@ -13,7 +13,7 @@ from autojit.errors import UncoveredFunctionError
 
 
 def thrown(p: Any, method: str, t_eval: Any = None, tolerance: float = 1e-7) -> Any:
-    """A ball that is thrown up: when it is at the top, and where it lands."""
+    """Throw a ball up, with events at its highest point and at its landing."""
 
     def top(t: Any, y: Any) -> Any:
         return y[1]

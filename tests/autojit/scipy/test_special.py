@@ -119,7 +119,7 @@ EVERY: dict[str, Callable[[Any], Any]] = {
 
 
 def test_every_function_is_here() -> None:
-    """Those of special, and those that solve systems; the table of others wraps them likewise."""
+    """`EVERY` lists all functions of special and all solvers of linalg."""
     solving = sys.modules["autojit.scipy.linalg.solving"].__name__
     public = [f"linalg.{n}" for n in linalg.__all__ if getattr(linalg, n).__module__ == solving]
     assert set(EVERY) == {*public, *(f"special.{name}" for name in special.__all__)}

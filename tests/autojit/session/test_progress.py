@@ -124,7 +124,7 @@ def test_a_notebook_sees_it() -> None:
 
 
 def test_a_notebook_has_an_output_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not write on stderr, which is red there."""
+    """In a notebook the line is not written to stderr, which is shown in red."""
     outputs: list[tuple[str, str]] = []
 
     class DisplayHandle:

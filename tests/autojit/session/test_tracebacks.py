@@ -100,7 +100,7 @@ def test_frames_are_shown_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Mine(Exception):
-    """Its instances have attributes of their own."""
+    """An exception whose instances have attributes of their own."""
 
     def __init__(self, words: str, code: int) -> None:
         super().__init__(words, code)
@@ -154,7 +154,7 @@ class Frozen(Exception):
 
 
 def test_errors_that_cannot_be_changed() -> None:
-    """Such as those that are frozen dataclasses."""
+    """Errors that are frozen dataclasses cannot be changed."""
 
     def f() -> Any:
         raise Frozen("words")

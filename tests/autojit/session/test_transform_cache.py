@@ -41,7 +41,7 @@ def test_equal_functions_are_differentiated_once(monkeypatch: pytest.MonkeyPatch
 
 
 def test_parts_of_arrays_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trace that assigns to parts, as loops over places do, is as long as its steps."""
+    """The trace of a loop that assigns to slices grows in proportion to its steps."""
     from autojit.ir import passes
 
     seen = []
@@ -214,7 +214,7 @@ def test_a_trace_takes_few_calls_an_operation_however_long_it_is() -> None:
 
 @pytest.mark.slow
 def test_what_one_program_captures_another_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inside of `grad` the other arguments are captured: the programs are equal but for that."""
+    """`grad` captures the other arguments; apart from that the programs are equal."""
     monkeypatch.setattr(autojit.staging.unrolled, "LEAST_OPS", 50)
 
     def loss(p: Any, x: Any, y: Any) -> Any:

@@ -40,7 +40,7 @@ HERE = re.escape(__file__)
 
 @pytest.fixture(autouse=True)
 def interpreted(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The solvers are loops, which take longer to compile than to run here."""
+    """Interpret the solvers: their loops take longer to compile than to run here."""
     if "compiled" in request.node.name:
         yield
     else:
@@ -279,7 +279,7 @@ def test_a_transposed_solver_gets_the_transposed_function() -> None:
 
 
 def test_a_matvec_that_differentiates_a_loop() -> None:
-    """As Newton's method without matrices has it: the loop's value and tangent come together."""
+    """Matrix-free Newton methods do this: the loop's value and tangent come from one op."""
 
     def step(x: Any) -> Any:
         y = scan(lambda c, _: (np.sin(c) * 1.1, None), x, None, 3)[0]

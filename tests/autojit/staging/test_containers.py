@@ -221,7 +221,7 @@ def test_copies_and_keyword_arguments_are_the_functions_own() -> None:
 
 
 def test_containers_that_are_not_traced_change_as_in_python() -> None:
-    """``grad`` passes what it does not differentiate by as it is, and calls the function anew."""
+    """``grad`` passes other arguments unchanged, and calls the function again each time."""
     log: list[int] = []
 
     def f(x: Any, log: Any) -> Any:

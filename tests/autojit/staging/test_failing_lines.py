@@ -40,7 +40,7 @@ def with_static() -> Callable[[int], Any]:
 
 
 def without_jit() -> Callable[[int], Any]:
-    """As ``grad`` and the other transformations run what they make."""
+    """Return the steps, run as ``grad`` and the other transformations run their programs."""
     return lambda n: execute.apply(autojit.trace(steps)(n), [n])
 
 
@@ -97,7 +97,7 @@ def test_one_of_several_lines_of_a_loop() -> None:
 
 @pytest.mark.parametrize(("work", "call"), [(10_000, 1000), (10, 0)])
 def test_several_lines_of_a_loop(work: int, call: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which one failed is not looked for where that takes long."""
+    """If finding the failing line would take long, the search is skipped."""
     monkeypatch.setattr(failing_lines, "MOST_WORK", work)
     monkeypatch.setattr(failing_lines, "CALL", call)
     with pytest.raises(OverflowError) as caught:

@@ -43,7 +43,7 @@ def irregular(n: int) -> Callable[[Any], Any]:
 
 
 def calls_of(work: Callable[[], Any]) -> int:
-    """How many Python functions the work calls."""
+    """Return how many Python functions the work calls."""
     count = 0
 
     def note(frame: Any, event: str, argument: Any) -> None:
@@ -146,7 +146,7 @@ def test_compiled_and_interpreted_gradients_agree() -> None:
 
 @pytest.mark.slow
 def test_what_is_compiled_without_jit() -> None:
-    """Short programs, large arrays, and loops of which nobody knows how long they run."""
+    """Test `is_dear` on short programs, large arrays, and loops of unknown length."""
     assert not execute.is_dear(trace(irregular(100))(0.3))
     long = trace(irregular(4 * N))(0.3)
     assert execute.is_dear(long)

@@ -64,7 +64,7 @@ def neurons(n: int) -> Made:
 
 
 def pairs(n: int) -> Made:
-    """About so many of them."""
+    """Make a program with about n pairs."""
     return tracing_programs.pairs(int((2 * n) ** 0.5))
 
 
@@ -80,7 +80,7 @@ PROGRAMS = [
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """How many functions are called, Python's and others."""
+    """Return how many functions are called, Python's and others."""
     count = 0
 
     def counted(frame: Any, event: str, argument: Any) -> None:
@@ -207,7 +207,7 @@ def test_what_reads_different_arrays_is_left_alone() -> None:
 
 
 def test_numbers_that_rounding_alone_makes_uneven() -> None:
-    """``t += dt`` is off a straight line by the rounding of each sum."""
+    """Rounding of each sum moves ``t += dt`` off a straight line."""
 
     def f(a: Any) -> Any:
         s, t = a, 0.0

@@ -318,7 +318,7 @@ def eager_to_roll(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Values and gradients are those of the function as it was traced."""
+    """Compare values and gradients with those of the function as it was traced."""
     everything = tuple(range(len(arguments)))
     got = jit(function)(*arguments), *jit(grad(function, everything))(*arguments)
     with pytest.MonkeyPatch.context() as patch, autojit.disable_jit():
@@ -367,7 +367,7 @@ def test_counting_down_in_unsigned_integers() -> None:
 
 
 def test_large_steps_stay_apart() -> None:
-    """Arrays of all steps at once would be long in memory."""
+    """Steps with large arrays stay separate: an array of all steps would take much memory."""
 
     def f(x: Any, w: Any) -> Any:
         total = np.sin(x)

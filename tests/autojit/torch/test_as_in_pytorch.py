@@ -349,7 +349,7 @@ CASES = [
 
 
 def outcome(f, torch):
-    """The values, as plain ones, or the class of the error and the words that both have."""
+    """Return plain values, or the error's class and the words that both libraries use."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

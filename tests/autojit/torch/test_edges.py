@@ -18,7 +18,7 @@ NAN, INF = math.nan, math.inf
 
 
 def both(case: Callable[[Any], Any]) -> tuple[Any, Any]:
-    """What a case gives on autojit and on PyTorch: numbers, or the error."""
+    """Return a case's numbers or error on autojit and on PyTorch."""
 
     def run(torch: Any) -> Any:
         try:
@@ -152,7 +152,7 @@ CHANGES: list[Callable[[Any, Any], Any]] = [
 
 @pytest.mark.parametrize("change", range(len(CHANGES)))
 def test_what_keeps_its_gradient_and_is_changed_in_place(change: int) -> None:
-    """It keeps the gradient of what it is last."""
+    """The tensor keeps the gradient by its last value."""
     assert_same(kept(CHANGES[change]))
 
 

@@ -12,7 +12,7 @@ rng = np.random.default_rng(0)
 
 @pytest.fixture
 def soon(monkeypatch):
-    """Compiled from the third time on; how many passes were replayed."""
+    """Compile from the third time on; return the list of replayed passes, for counting."""
     monkeypatch.setattr(replay, "VERY_OFTEN", 1)
     monkeypatch.setattr(replay, "times_before", lambda program: 1)
     monkeypatch.setattr(rules, "times_before", lambda program: 2)

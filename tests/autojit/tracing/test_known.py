@@ -47,7 +47,7 @@ Function = Callable[[Any], Any]
 
 @pytest.fixture(autouse=True)
 def _interpreted(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nothing is compiled, which would take most of the time."""
+    """Interpret all programs; compiling would take most of the time."""
     if "compiled" in request.node.name:
         yield
         return

@@ -159,7 +159,7 @@ def test_handlers_that_name_errors_of_autojit_know_of_tracing() -> None:
 
 
 class Shown:
-    """Its text reads a number, as debuggers and loggers ask for it."""
+    """An object whose text reads a number, as for debuggers and loggers."""
 
     def __init__(self, x: Any) -> None:
         self.x = x
@@ -749,7 +749,7 @@ def test_checks_in_loops_and_branches() -> None:
 
 
 def test_checks_among_other_elements() -> None:
-    """Elements that are not there are not checked."""
+    """Checks apply only to the elements that exist."""
     f = jit(lambda n, x: np.concatenate([x, np.stack([10 // n, 10 % n, n * n]), x]))
     np.testing.assert_array_equal(f(4, X), [1, 2, 3, 2, 2, 16, 1, 2, 3])
     g = jit(lambda n: np.pad(np.stack([10 // n, 2**n]), 2))
@@ -773,7 +773,7 @@ def test_what_nothing_reads_is_not_checked() -> None:
 
 
 def test_indices_are_not_checked() -> None:
-    """Their bounds are known."""
+    """Indices with known bounds are not checked."""
     text = autojit.trace(
         lambda x: fori_loop(1, 5, lambda i, s: s + x[(2 * i - 1) % 5] * (i // 2) + i**3, 0.0)
     )(np.ones(5)).text()

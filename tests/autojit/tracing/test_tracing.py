@@ -42,7 +42,7 @@ class Layer:
 
 @dataclasses.dataclass
 class Checked:
-    """Its constructor refuses what is not a NumPy array."""
+    """A dataclass whose constructor accepts NumPy arrays only."""
 
     values: Any
 

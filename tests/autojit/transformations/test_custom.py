@@ -166,7 +166,7 @@ def test_functions_and_rules_may_read_what_changes_between_calls() -> None:
 
 
 def test_functions_with_rules_may_be_made_in_each_call() -> None:
-    """In another one's rule too: what holds their arguments goes with them."""
+    """Such functions work inside another function's rule too, with the values they capture."""
 
     def ruled(function: Any, rule: Any) -> Any:
         def call(*args: Any) -> Any:
@@ -449,7 +449,7 @@ def test_the_rule_is_not_lost_in_loops(loop: str) -> None:
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_rule_that_differentiates_a_loop_forwards(loop: str) -> None:
-    """Value and tangent come from one op, of which reverse mode transposes a part."""
+    """One op gives value and tangent, and reverse mode transposes a part of it."""
     inner = lambda x: LOOPS[loop](np.sin, x)  # noqa: E731
     f = custom_jvp(lambda x: np.exp(inner(x)))
 
@@ -638,7 +638,7 @@ NOT_LINEAR = {
 
 @pytest.mark.parametrize("case", NOT_LINEAR)
 def test_rules_that_are_not_linear(case: str) -> None:
-    """Reverse mode would give a number that means nothing."""
+    """Rules that are not linear raise: reverse mode would give a meaningless number."""
     f = custom_jvp(lambda x: x)
     f.defjvp(lambda p, t: (p[0], NOT_LINEAR[case](t[0], p[0])))
     with autojit.disable_jit():

@@ -193,7 +193,7 @@ def test_errors(call: Any, error: type[Exception], words: str) -> None:
 
 
 def test_what_is_computed_twice_is_differentiated_once() -> None:
-    """Else each copy has cotangents of its own, which no later pass merges."""
+    """Otherwise each copy would have its own cotangents, which no later pass merges."""
 
     def minors(a: Any, rows: tuple[int, ...], columns: tuple[int, ...]) -> Any:
         if len(rows) == 1:

@@ -104,7 +104,7 @@ def test_pass_that_changes_a_sign_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
     assert not list(path.parent.glob("*.aside"))
     inputs = re.search(r"# input 0, \S+: (.*)", text)
     assert inputs is not None
-    assert parse(text)(np.array(eval(inputs[1]))) is not None  # what the text says is a program
+    assert parse(text)(np.array(eval(inputs[1]))) is not None  # the report's text is a program
     ran = subprocess.run(
         [sys.executable, "-m", "autojit.cli", "run", str(path), inputs[1]],
         capture_output=True, text=True, check=False, env=os.environ | {"AUTOJIT_VERIFY": "0"},

@@ -54,7 +54,7 @@ def traced(f: Any, x: Any = X) -> Program:
 
 
 class Page(HTMLParser):
-    """What a page has: by column its rows (text, lines), and the titles of folded sections."""
+    """A page's content: each column's rows (text, lines), and the titles of folded sections."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Page(HTMLParser):
             self.titles[self.column][-1] = text + data, is_open
 
     def of(self, column: str, word: str) -> list[list[int]]:
-        """The lines of rows that have a word, counted from the first of ``loss``."""
+        """Return the lines of rows that contain a word, counted from the first of ``loss``."""
         rows = (lines for text, lines in self.rows[column] if re.search(word, text))
         return [[int(line) - FIRST for line in lines] for lines in rows]
 
