@@ -61,7 +61,7 @@ def young_objects() -> Iterator[None]:
 
 @pytest.fixture
 def one_machine() -> Iterator[Machine]:
-    """The same machine everywhere, for tests that expect texts."""
+    """Set the same machine everywhere, for tests that expect texts."""
     with using(with_avx512()) as machine:
         yield machine
 
@@ -69,7 +69,7 @@ def one_machine() -> Iterator[Machine]:
 @pytest.fixture
 def uncaptured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Control flow is not captured, as in functions whose source is not available."""
-    hooks.load()  # what registers later would undo it
+    hooks.load()  # later registrations would undo it
     monkeypatch.setattr(hooks, "converted", lambda f: f)
 
 

@@ -1,4 +1,4 @@
-"""A machine of one kind, for tests that expect texts: passes choose by caches and vectors."""
+"""A fixed machine for tests that expect texts: passes depend on caches and vector widths."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ CACHES = (32 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 
 
 def with_avx512() -> Machine:
-    """A machine with the caches and the vector registers of a processor with AVX-512."""
+    """Return a machine with the caches and vector registers of a processor with AVX-512."""
     return replace(current(), caches=CACHES, vector_bytes=64, vector_registers=32)

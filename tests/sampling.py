@@ -1,4 +1,4 @@
-"""Large tables of cases: one case in so many runs by default, all of them with ``--every-case``.
+"""Sampling of large tables of cases: a fraction runs by default, all with ``--every-case``.
 
 ``@pytest.mark.sampled(8)`` on a test with many cases says that one in eight is enough for a run of
 minutes.  The mark bounds what a test costs in the default run: half a second where its cases differ
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def share(count: int) -> int:
-    """How many of so many random examples a search draws: all of them with ``--every-case``."""
+    """Return how many of the random examples a search draws: all of them with ``--every-case``."""
     return count if _every_case else ceil(count / ONE_IN)
 
 
@@ -85,13 +85,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _one_in(item: pytest.Item) -> int:
-    """Of how many cases one is run."""
+    """Return n if one case in n is run."""
     mark = item.get_closest_marker(MARK)
     return 1 if mark is None else int(mark.args[0])
 
 
 def chosen(cases: Sequence[tuple[str, int]], seed: str = "0") -> list[str]:
-    """The cases that are run, at least one of each test.
+    """Return the cases that are run, at least one of each test.
 
     >>> chosen([("a[1]", 2), ("a[2]", 2), ("a[3]", 2), ("b", 1)])
     ['a[1]', 'a[2]', 'b']

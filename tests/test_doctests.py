@@ -14,7 +14,7 @@ import autojit
 
 
 def reraise(name: str) -> None:
-    """Called while an import error is being handled, which `walk_packages` would pass over."""
+    """Re-raise the import error being handled, which `walk_packages` would ignore."""
     raise
 
 
@@ -25,10 +25,10 @@ def modules() -> list[str]:
 
 
 def run_examples(module: ModuleType) -> tuple[int, str]:
-    """The number of examples run, and a report of those that failed."""
+    """Return the number of examples run, and a report of the failures."""
     report: list[str] = []
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
-    # `np` and `autojit` need no import in an example; all else is shown.
+    # `np` and `autojit` need no import in an example; other names do.
     names = {**vars(module), "np": np, "autojit": autojit}
     for test in doctest.DocTestFinder().find(module, module.__name__, globs=names):
         runner.run(test, out=report.append)

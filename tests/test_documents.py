@@ -1,4 +1,4 @@
-"""The Python in the documents runs, and what they name exists.
+"""The Python code in the documents runs, and the paths and names in them exist.
 
 Each fence that opens with exactly "```python" is run, in order, one namespace a document. A fence
 with more words after `python` is shown and not run: say there what it needs ("```python on a GPU").
@@ -23,7 +23,7 @@ FENCE = re.compile(r"^([ \t]*)```python[ \t]*\n(.*?)^\1```[ \t]*$", re.MULTILINE
 
 
 def blocks(text: str) -> list[tuple[int, str]]:
-    """The line on which each Python block starts, counted from 0, and its code."""
+    """Yield the line on which each Python block starts, counted from 0, and its code."""
     return [
         (text.count("\n", 0, match.start(2)), dedent(match.group(2)))
         for match in FENCE.finditer(text)
@@ -116,7 +116,7 @@ FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.MULTILINE | re.DOTALL)
 
 
 def prose() -> list[str]:
-    """The documents that say where things are."""
+    """Return the documents whose paths and names are checked."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("docs/*.md")]
     found += [p for folder in ("ir", "codegen") for p in (ROOT / folder).rglob("*.md")]
     found += (ROOT / "autojit" / "decisions").glob("*.md")
@@ -136,7 +136,7 @@ def defines(path: Path, name: str) -> bool:
 
 
 def _bound(statement: ast.stmt) -> list[str]:
-    """The names that a statement binds."""
+    """Return the names that a statement binds."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return [statement.name]
     if isinstance(statement, ast.AnnAssign):
@@ -148,7 +148,7 @@ def _bound(statement: ast.stmt) -> list[str]:
 
 
 def missing(document: Path, root: Path = ROOT) -> list[str]:
-    """The paths, names and links of a document that lead nowhere."""
+    """Return a document's paths, names and links that do not exist."""
     text = document.read_text(encoding="utf-8")
     bare = FENCED.sub("", text)
     named = [m for m in map(NAMED.fullmatch, QUOTED.findall(bare)) if m]

@@ -34,7 +34,7 @@ def special_values(dtype: Any) -> np.ndarray:
     return np.array([*positive, *(-x for x in positive), np.nan]).astype(dtype)
 
 
-#: Which of 0 and -0 is the larger is nobody's promise.
+#: NumPy does not define which of 0 and -0 is the larger.
 UNSIGNED = {np.maximum, np.minimum, np.fmax, np.fmin}
 
 
@@ -45,7 +45,7 @@ def assert_equal_everywhere(got: Any, want: Any, *arguments: Any, signed: bool =
         np.testing.assert_array_equal(got, want)
         return
     eps = 16 * np.finfo(want.dtype).eps
-    # Where results overflow or vanish, one rounding decides.
+    # Where results overflow or underflow, a single rounding decides.
     edge = np.finfo(want.dtype).smallest_normal * 4
     near = np.isclose(got, want, rtol=eps, atol=edge, equal_nan=True)
     signs = (np.signbit(got) == np.signbit(want)) | (not signed)

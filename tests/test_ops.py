@@ -1,4 +1,4 @@
-"""Every row of the table of samples: values, first and second derivatives, in every way there is.
+"""Every row of the table of samples: values, first and second derivatives, in every mode.
 
 The oracles are independent of the derivative rules: plain NumPy for values; for derivatives the
 complex step where NumPy takes complex arguments, central differences, and PyTorch.
@@ -46,7 +46,7 @@ def is_inexact(x: Any) -> bool:
 
 
 def numbers(arguments: Arrays) -> tuple[int, ...]:
-    """The positions of the arguments that are differentiated by."""
+    """Return the positions of the arguments to differentiate by."""
     return tuple(i for i, x in enumerate(arguments) if is_inexact(x))
 
 
@@ -103,7 +103,7 @@ def tangents_of(arguments: Arrays) -> Arrays:
 
 
 def assert_same(got: Any, want: Any, ulps: float = 32) -> None:
-    """The same dtype and shape, and values to rounding."""
+    """Check for the same dtype and shape, and equal values up to rounding."""
     for g, w in zip(leaves(got), leaves(want), strict=True):
         g, w = np.asarray(g), np.asarray(w)
         assert (g.dtype, g.shape) == (w.dtype, w.shape)
@@ -286,7 +286,7 @@ def ops_of(program: Program) -> set[str]:
 
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Any]]:
-    """The NumPy functions and ufuncs that are answered inside of the block."""
+    """Record the NumPy functions and ufuncs that autojit answers inside the block."""
     seen: set[Any] = set()
     find, call, reduce = ufunc_plans.find_answer, registry.call_function, ufuncs.call_ufunc
 

@@ -17,7 +17,7 @@ NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "dist"
 
 
 def files_of_the_tree() -> set[str]:
-    """The paths that a wheel should hold. (`rglob` does not enter the links.)"""
+    """Return the paths that a wheel should hold. (`rglob` does not follow links.)"""
     modules = {
         f"{target}/{path.relative_to(ROOT / folder).as_posix()}"
         for folder, target in FOLDERS.items()
@@ -28,7 +28,7 @@ def files_of_the_tree() -> set[str]:
 
 
 def copy_of_the_source(to: Path) -> Path:
-    """The files that a build reads, and none that an earlier build left behind."""
+    """Copy the files that a build reads, without leftovers of earlier builds."""
     to.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, to / name)

@@ -1,4 +1,4 @@
-"""What holds for the programs of all samples: texts read back, and names mean nothing."""
+"""Properties of all samples' programs: texts parse back, and names have no effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.samples.kinds import unit
 
 
 def long_loop(c: Any, v: Any) -> Any:
-    """A user's loop that is linear: its derivative may be distributed, it may not."""
+    """A user's linear loop: its derivative may be distributed, the loop itself may not."""
 
     def step(c: Any, v: Any) -> Any:
         return c * np.exp(v) * np.exp(-v) * np.exp(np.sin(v)) + np.cos(v), None
@@ -34,7 +34,7 @@ each = pytest.mark.parametrize("sample", [*SAMPLES, LONG], ids=lambda s: s.name)
 
 
 def programs(sample: Sample) -> Iterator[Program]:
-    """The function, and its gradient if it has one, as they are traced."""
+    """Return the traced programs of the function, and of its gradient if it has one."""
     arguments = sample.draw()
     yield autojit.trace(sample.function)(*arguments)
     if sample.order:
@@ -48,7 +48,7 @@ def total(results: Any) -> Any:
 
 
 def renamed(value: Any, name: str) -> Any:
-    """A program with another name, and so with those in the parameters of its ops."""
+    """Rename a program, and the programs in the parameters of its ops."""
     if isinstance(value, tuple):
         return tuple(renamed(v, name) for v in value)
     if not isinstance(value, Program):

@@ -1,4 +1,4 @@
-"""The thresholds that other tests draw: all of them, everywhere, and no code of other ones."""
+"""Thresholds that other tests draw: all are listed, set everywhere, and code is not shared."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ MASKS = {
     r" +TIME": " TIME",
 }
 
-#: The processor that the tour is told on; the compiler's decisions follow from it.
+#: The tour's processor, on which the compiler's decisions depend.
 COSTS = machine.Costs(
     latency=4, scalar_rate=2, vector_rate=1.5, division=4, function=10, product=4,
     misprediction=18, second_level=32, last_level=16, memory=5, launch=5208.333333333333,
@@ -57,7 +57,7 @@ def masked(text: str) -> str:
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Whether a text is as it is shown; three dots on a line stand for any lines."""
+    """Return whether a text matches the shown one; a line of three dots matches any lines."""
     patterns = [
         r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n"
         for line in masked(shown).split("\n")
@@ -66,14 +66,14 @@ def agrees(shown: str, printed: str) -> bool:
 
 
 def steps() -> list[tuple[str, str]]:
-    """The commands of the tour and what each is said to print."""
+    """Return the tour's commands with the output that it shows for each."""
     found = re.findall(r"^```console\n\$ autojit (.*?)\n(.*?)^```$", TOUR, re.M | re.S)
     assert len(found) >= 10
     return found
 
 
 def write_files(folder: Path) -> None:
-    """The files that the reader is asked to write."""
+    """Return the files that the reader is asked to write."""
     named = r"^```python(?: in (\S+))?\n(import numpy.*?)^```$"
     for name, text in re.findall(named, TOUR, re.M | re.S):
         (folder / (name or "loss.py")).write_text(text, encoding="utf-8")
@@ -95,7 +95,7 @@ def followed(folder: Path) -> Iterator[tuple[str, str, str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The present folder, with the files of the tour."""
+    """Make a folder with the tour's files the current directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AUTOJIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "path", list(sys.path))

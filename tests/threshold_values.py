@@ -205,7 +205,7 @@ PASSES: dict[str, tuple[Any, ...]] = {
     "staging.unrolled.LEAST_OPS": (2, 8, 30),
 }
 
-#: Numbers that are no choice between two ways that are both right, and why.
+#: Numbers that do not choose between two correct ways, with the reason.
 FIXED: dict[str, str] = {
     "codegen.loop_ir.program.ALIGNMENT": "lines of caches, which vectors are aligned to",
     "codegen.cpu.abi.thread_affinity.PROCESSORS": "the size of a structure of the C library",
@@ -265,7 +265,7 @@ FIXED: dict[str, str] = {
         "a first look, before an op says whether its parameters slide",
 }  # fmt: skip
 
-#: In which unit each number is.
+#: The unit of each number.
 UNITS: dict[str, tuple[str, ...]] = {
     "iterations, steps or rows": (
         "ir.passes.loops.undo_tapes.PARTS",

@@ -45,12 +45,12 @@ __all__ = [
 ]  # fmt: skip
 
 THRESHOLDS = CODEGEN | PASSES
-#: All that tests may draw.
+#: All thresholds that tests may draw.
 _DRAWN = THRESHOLDS | MACHINE
 
 
 class Thresholds:
-    """A context in which thresholds have other values, by module and name."""
+    """Set thresholds, given by module and name, to other values within the context."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         unknown = values.keys() - _DRAWN.keys()
@@ -71,7 +71,7 @@ class Thresholds:
         if told:
             self._machine.enter_context(using(other_machine(told)))
         patch.setattr(engine, "POISON", True)
-        # Compiled programs, and functions of the library, of other thresholds.
+        # Forget programs and library functions that were compiled with other thresholds.
         patch.setattr(execute, "_executables", OrderedDict())
         patch.setattr(disk, "user_cache", lambda: None)
         for name in ("_texts", "_calls", "_forms", "_plain"):
@@ -101,7 +101,7 @@ def other_machine(values: Mapping[str, Any]) -> Machine:
 
 
 def far_matrices(patch: pytest.MonkeyPatch) -> None:
-    """Matrices of any size are as far as memory."""
+    """Return the level of main memory for matrices of any size."""
     patch.setattr(machine, "_told", [other_machine({"machine.last_level": 5})])
 
 
@@ -141,7 +141,7 @@ def _has_part(module: str) -> bool:
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """The compiler's modules, parsed."""
+    """Return the parsed modules of the compiler."""
     root = Path(autojit.__file__).parent
     folders = (root, root / "ir", root / "codegen")  # the search does not follow links
     paths = {p for folder in folders for p in folder.rglob("*.py") if p.stem != "__init__"}
@@ -153,7 +153,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def _below(module: str) -> str:
-    """A module's path below ``autojit``."""
+    """Return a module's path below ``autojit``."""
     return module.removeprefix("autojit.")
 
 
@@ -179,7 +179,7 @@ def copies() -> dict[str, list[tuple[ModuleType, str]]]:
 
 
 def home(path: str) -> tuple[ModuleType, str]:
-    """The module of a number, and its name there."""
+    """Return the module of a number, and its name there."""
     module = next(m for m in modules() if _below(m) == path.rpartition(".")[0])
     return import_module(module), path.rpartition(".")[2]
 

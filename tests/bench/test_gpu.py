@@ -1,4 +1,4 @@
-"""Workloads on a GPU: one line where there is none, and results that are wrong are named."""
+"""Workloads on a GPU: one line is printed without a GPU, and wrong results are named."""
 
 from __future__ import annotations
 

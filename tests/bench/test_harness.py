@@ -135,7 +135,7 @@ def test_disagreement_in_words(got, words):
 
 
 def moved(workload, inputs, *directions):
-    """The primal at the inputs moved along the sum of some directions, one array an argument."""
+    """Return the primal at inputs moved along a sum of directions, one array per argument."""
     inputs = list(inputs)
     for direction in directions:
         for position, along in zip(workload.argnums, direction, strict=True):
@@ -145,7 +145,7 @@ def moved(workload, inputs, *directions):
 
 
 def first_difference(workload, inputs, direction):
-    """Along a direction, for each example where there are examples."""
+    """Return the derivative along a direction, for each example if there are examples."""
     ahead, behind = [tuple(sign * 1e-6 * d for d in direction) for sign in (1.0, -1.0)]
     return (moved(workload, inputs, ahead) - moved(workload, inputs, behind)) / 2e-6
 

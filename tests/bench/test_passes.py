@@ -1,4 +1,4 @@
-"""What leaving out a pass does."""
+"""The report of the effect of leaving out each pass."""
 
 from __future__ import annotations
 

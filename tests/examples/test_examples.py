@@ -1,4 +1,4 @@
-"""Every example runs and shows what it promises."""
+"""Every example runs and prints the expected output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What each example prints, as patterns, in order.
+#: The patterns of each example's output, in order.
 PROMISES = {
     "digits.py": [
         r"traced and compiled in [\d.]+ s",
@@ -75,7 +75,7 @@ PROMISES = {
 
 
 def run(name: str, *options: str, **environment: str) -> str:
-    """What an example prints; a failure shows its stderr."""
+    """Return an example's output; a failure shows its stderr."""
     done = subprocess.run(
         [sys.executable, "-W", "error", str(ROOT / "examples" / name), *options],
         cwd=ROOT,

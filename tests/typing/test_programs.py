@@ -1,4 +1,4 @@
-"""What a type checker says of a user's program: types are kept, and wrong calls are errors."""
+"""A type checker keeps the types of a user's program, and reports wrong calls as errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARRAY = re.compile(r"numpy\.ndarray\[.*numpy\.dtype\[numpy\.float64\]\]")
 
 
 def expected() -> dict[int, str]:
-    """The comments of the program: what mypy says of each line, and nothing of other lines."""
+    """Compare mypy's output with the program's comments, line by line."""
     found: dict[int, str] = {}
     for number, line in enumerate(PROGRAM.read_text(encoding="utf-8").splitlines(), 1):
         comment = re.search(r"  # (reveals|error): (.+)$", line)
@@ -29,7 +29,7 @@ def expected() -> dict[int, str]:
 
 
 def said() -> dict[int, str]:
-    """What mypy says, by line; with the project's settings, so that it finds its cache."""
+    """Return mypy's output by line, with the project's settings, so that it finds its cache."""
     command = [sys.executable, "-m", "mypy", str(PROGRAM)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr

@@ -26,7 +26,7 @@ SHORTER = (
 
 
 def worker(checkout: Path, folder: Path, what: str, seconds: float) -> tuple[int, str]:
-    """The exit status of a run, and what it has printed."""
+    """Return the exit status of a run, and its output."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.others.autograd.worker"]
     try:
         done = subprocess.run(
@@ -39,7 +39,7 @@ def worker(checkout: Path, folder: Path, what: str, seconds: float) -> tuple[int
 
 
 def run_tests(checkout: Path, temporary: Path, seconds: float) -> list[str]:
-    """The remarks on their tests that are wrong."""
+    """Return descriptions of the differences between autograd's tests and `known`."""
     folder = temporary / "tests"
     shutil.copytree(checkout / "tests", folder)
     (folder / "pytest.ini").write_text("[pytest]\n")
@@ -77,7 +77,7 @@ def run_examples(checkout: Path, temporary: Path, names: list[str], seconds: flo
 
 
 def _compared(failed: dict[str, str], known: set[str]) -> list[str]:
-    """What differs from what is known."""
+    """Return the differences between the results and the known failures."""
     remarks = [f"{name} fails: {failed[name]}" for name in sorted(set(failed) - known)]
     return remarks + [f"{name} passes, and known.py lists it" for name in known - set(failed)]
 

@@ -1,4 +1,4 @@
-"""Their tests and examples that do not run, and why."""
+"""Autograd's tests and examples that do not run, with the reason."""
 
 _REASONS = {
     "counts how often Python runs each call of a function under `const_graph`, which is `jit` "
