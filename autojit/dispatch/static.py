@@ -174,7 +174,8 @@ class StaticCalls:
 
     def __init__(self, static: StaticArguments) -> None:
         self.static = static
-        #: Forms by the number of positional arguments and the names of the others.
+        #: Forms by the number of positional arguments, followed by the names of the others if there
+        #: are any.
         self._forms: dict[Any, _Form] = {}
 
     def add(self, static: Static, count: int, calls: NativeCalls, is_flat: bool) -> None:
@@ -182,8 +183,10 @@ class StaticCalls:
         trees.
         """
         names = sorted(where for where, _ in static if isinstance(where, str))
-        form = self._forms.setdefault((count, *names), _Form(self.static, count, names))
+        key = (count, *names) if names else count
+        form = self._forms.setdefault(key, _Form(self.static, count, names))
         form.natives[key_of([value for _, value in static])] = calls, is_flat
+        form.last = _NEVER, None
 
     def forget(self, positions: set[int]) -> None:
         """Remove calls with arguments at these positions, which may be settings now."""
@@ -193,24 +196,33 @@ class StaticCalls:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result, or MISS if there is no function for the call."""
-        form = self._forms.get((len(args), *kwargs))
+        form = self._forms.get((len(args), *kwargs) if kwargs else len(args))
         if form is None:
             form = self._forms.get((len(args), *sorted(kwargs)))
             if form is None:
                 return MISS
             self._forms[(len(args), *kwargs)] = form
-        values = [args[i] for i in form.static]
-        if kwargs:
-            values += [kwargs[name] for name in form.names]
-        try:
-            found = form.natives.get(key_of(values))
-        except TypeError:  # not hashable, as is said elsewhere
-            return MISS
-        if found is None:
-            return MISS
+        known, found = form.last
+        if known is not form.single(args, kwargs):
+            values = [args[i] for i in form.static]
+            if kwargs:
+                values += [kwargs[name] for name in form.names]
+            try:
+                found = form.natives.get(key_of(values))
+            except TypeError:  # not hashable, as is said elsewhere
+                return MISS
+            if found is None:
+                return MISS
+            form.keep(values, found)
         calls, is_flat = found
-        leaves = form.others(args) if is_flat else calls.leaves((form.without_static(args), {}))
+        if is_flat:
+            return calls.call([args[i] for i in form.rest])
+        leaves = calls.leaves((form.without_static(args), {}))
         return MISS if leaves is None else calls.call(leaves)
+
+
+#: No call passes this object.
+_NEVER: Any = object()
 
 
 class _Form:
@@ -223,14 +235,30 @@ class _Form:
         self.static = sorted(positions.intersection(range(count)))
         self.rest = [i for i in range(count) if i not in positions]
         self.natives: dict[Any, tuple[NativeCalls, bool]] = {}
+        #: The only static argument of a call, or None; and its last value, if that cannot change,
+        #: with what ``natives`` has for it.
+        self.single = _single(self.static, names)
+        self.last: tuple[Any, Any] = _NEVER, None
 
-    def others(self, args: tuple[Any, ...]) -> list[Any]:
-        """The arguments by position that are not static."""
-        return [args[i] for i in self.rest]
+    def keep(self, values: list[Any], found: tuple[NativeCalls, bool]) -> None:
+        """Let calls with the same object as the only static argument skip the search."""
+        if len(values) == 1 and type(values[0]) in _EQUAL:
+            self.last = values[0], found
 
     def without_static(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """All arguments, with None for static ones, as in :meth:`StaticArguments.split`."""
         return tuple([None if i in self.static else a for i, a in enumerate(args)])
+
+
+def _single(positions: list[int], names: list[str]) -> Callable[[Any, Any], Any]:
+    """A function that takes the only static argument from a call, if there is just one."""
+    if len(positions) + len(names) != 1:
+        return lambda args, kwargs: None
+    if names:
+        (name,) = names
+        return lambda args, kwargs: kwargs[name]
+    (position,) = positions
+    return lambda args, kwargs: args[position]
 
 
 @functools.lru_cache(maxsize=512)

@@ -155,6 +155,16 @@ def test_types_in_turn_beside_static_arguments() -> None:
             assert got.dtype == np.asarray(wanted).dtype
 
 
+def test_trees_in_turn_beside_one_static_argument() -> None:
+    f = jit(lambda tree, n: n * (tree[0] + tree[1] if isinstance(tree, list) else tree),
+            static_argnums=1)  # fmt: skip
+    for n in (1, 1, True, 1):
+        for _ in range(2):
+            np.testing.assert_array_equal(f(X, n), n * X)
+            np.testing.assert_array_equal(f([X, Y], n), n * (X + Y))
+    assert f.cache_info().traces == 4
+
+
 def test_static_arguments_by_name_in_any_order() -> None:
     f = jit(lambda x, *, n, mode: n * x if mode else x, static_argnames=("n", "mode"))
     for _ in range(3):
