@@ -103,7 +103,9 @@ class Block:
         bound = [lift(c) for c in captured]
         program = _resolved(program)
         trace.let_go()
-        return Body(without_long_stretches(program, is_body=True), None, [], bound)
+        program = without_long_stretches(program, is_body=True)
+        tables = [lift(c) for c in program.captured]  # of what differs from step to step
+        return Body(program, None, [], [*bound, *tables])
 
 
 def _resolved(program: Program) -> Program:

@@ -23,7 +23,7 @@ from autojit.ir.ops.update import add_at, scatter, update
 #: Operations on a carry that steps may do in any order.
 _SUMS = frozenset({arithmetic.add, arithmetic.mul, arithmetic.maximum, arithmetic.minimum, ensure})
 #: Such operations if the carry is their first operand.
-_FIRST = frozenset({arithmetic.sub, arithmetic.convert, scatter, add_at, update})
+_FIRST = frozenset({arithmetic.sub, arithmetic.convert, update})
 
 
 def steps_are_independent(

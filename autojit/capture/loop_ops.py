@@ -170,7 +170,7 @@ def _emit_counted(
     constants, length = len(body.captured), int(captured.loop.length)
     given = [*body.captured, *operands]
     if captured.at_once:
-        known = {constants + k: number for k, number in _known_firsts(captured).items()}
+        known = {constants + k: number for k, number in known_firsts(captured).items()}
         made = as_arrays(program, given, constants, length, known, lift)
         if made is not None:
             return made.results, made.numbers
@@ -181,7 +181,7 @@ def _emit_counted(
     return current_builder().emit(scan, given, params), {}
 
 
-def _known_firsts(captured: Captured) -> dict[int, np.ndarray]:
+def known_firsts(captured: Captured) -> dict[int, np.ndarray]:
     """The first values of carries that are Python integers, by their places."""
     leaves = [leaf for c in captured.carries for leaf in tree_of(c.first).arrays]
     return {k: np.asarray(leaf) for k, leaf in enumerate(leaves) if type(leaf) is int}

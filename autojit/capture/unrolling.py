@@ -20,7 +20,7 @@ from autojit.capture.state.stretch import has_stretch
 from autojit.errors import AutojitError, ShapesDifferError, raised
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
-from autojit.ir.passes.reroll.bodies import Body, roles_of
+from autojit.ir.passes.reroll.roles import Body, roles_of
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
@@ -30,7 +30,7 @@ from .block import Block
 from .branches import capture_branch
 from .independence import steps_are_independent
 from .loop import Captured, Loop
-from .loop_ops import emit
+from .loop_ops import emit, known_firsts
 from .loops import trace_if_begun, trace_loop
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
@@ -100,7 +100,9 @@ def _with_inner_arrays(loop: Loop, lists: Lists, n: int) -> Captured:
     assert trace is not None
     short = len(trace.short_loops)
     found = trace_loop(loop, lists)
-    if len(trace.short_loops) == short or trace.as_arrays or not becomes_arrays(found, n):
+    if len(trace.short_loops) == short or trace.as_arrays:
+        return found
+    if not becomes_arrays(found, n) and (n * found.size <= UNROLLED or not _is_plain(found)):
         return found
     trace.as_arrays = True
     try:
@@ -139,11 +141,20 @@ def _why_short(n: int, loop: Captured, has_arrays: bool = False) -> str:
 def becomes_arrays(loop: Captured, n: int) -> bool:
     """Whether the steps of a traced loop can be recorded as operations on arrays."""
     trace = loop.block.trace
-    if not loop.loop.is_counted or trace.checks or loop.most:
+    if not _is_plain(loop):
         return False
     stacked = [v for each in loop.grown for v in each.values]
-    body = Body(trace.builder.ops, loop.inputs, loop.outputs, stacked)
+    index, firsts = loop.block.inputs[0], known_firsts(loop)
+    body = Body(trace.builder.ops, index, loop.inputs, loop.outputs, stacked, firsts)
     return roles_of(body, n) is not None
+
+
+def _is_plain(loop: Captured) -> bool:
+    """Whether a loop has a known number of steps without branches, loops or exceptions."""
+    trace = loop.block.trace
+    if not loop.loop.is_counted or trace.checks or loop.most:
+        return False
+    return not any(op.programs for op in trace.builder.ops)
 
 
 def _why_known(loop: Loop, lists: Lists) -> str:

@@ -20,11 +20,8 @@ After::
 one.  Integers that depend only on the number of the step are computed for all steps, and evenly
 spaced places in arrays become slices.
 
-Legal where each carry is unchanged; is an integer that grows by a constant; is a sum or difference
-to which each step contributes and that nothing else reads; or is not read by the steps; and where
-no op has bodies or raises an error, except for a place out of range.  Integers and places are
-checked for every step, so a loop that would raise stays a loop.  Sums are rounded in another order,
-as in ``rows``.
+Legal where ``roles`` gives each carry a role.  Integers and places are checked for every step, so a
+loop that would raise stays a loop.  Sums are rounded in another order, as in ``rows``.
 """
 
 from __future__ import annotations
@@ -36,146 +33,26 @@ import numpy as np
 
 from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import full
-from autojit.ir.core.program import Op, Program, Value, current_builder, readers_of
+from autojit.ir.core.program import Op, Program, Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import add, mul, select, sub
 from autojit.ir.ops.checks import ensure
-from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
+from autojit.ir.ops.update import scatter
 
-from .places import slices_of
-from .rows import KINDS, LARGEST, LARGEST_ROW, summed
+from .indices import GivesUp, evaluated
+from .places import rows_of, with_rows
+from .roles import Body, Counter, Last, Role, Same, Sum, roles_of
+from .rows import summed
 from .steps import row
+from .stores import Element, Links, Stored
 
 
 class Known(NamedTuple):
     """Integers or bools of all steps, along axis 0."""
 
     rows: np.ndarray
-
-
-class Same(NamedTuple):
-    """A carry that no step changes."""
-
-
-class Counter(NamedTuple):
-    """An integer that grows by a constant."""
-
-    by: int
-
-
-class Sum(NamedTuple):
-    """A carry used only in sums: each op, and the position of the carry among its operands."""
-
-    links: tuple[tuple[Op, int], ...]
-
-
-class Last(NamedTuple):
-    """A carry that no step reads: only its last value is needed."""
-
-
-Role = Same | Counter | Sum | Last
-
-
-class Body(NamedTuple):
-    """The body of a loop: its ops, its inputs besides constants and index, and its results."""
-
-    ops: Sequence[Op]
-    carries: Sequence[Value]
-    ends: Sequence[Value]
-    stacked: Sequence[Value]
-
-
-def roles_of(body: Body, steps: int) -> list[Role] | None:
-    """The role of each carry; None if the steps cannot become ops on arrays."""
-    largest = max((v.type.size for op in body.ops for v in op.results), default=0)
-    if largest > LARGEST_ROW or largest * steps > LARGEST or not all(map(_has_rows, body.ops)):
-        return None
-    readers = readers_of(body.ops, [*body.ends, *body.stacked])
-    users: dict[Value, list[Op]] = {}
-    for op in body.ops:
-        for v in dict.fromkeys(op.operands):
-            users.setdefault(v, []).append(op)
-    made = {v: op for op in body.ops for v in op.results}
-    roles = [
-        _role(first, end, made, users, readers)
-        for first, end in zip(body.carries, body.ends, strict=True)
-    ]
-    return None if None in roles else [role for role in roles if role is not None]
-
-
-def _has_rows(op: Op) -> bool:
-    if not isinstance(op.kind, KINDS) or len(op.results) != 1:
-        return False
-    if op.kind is ensure:
-        return bool(op.params["failure"] == "overflow")
-    return op.kind is gather or not op.kind.may_fail(op)
-
-
-def _role(
-    first: Value, end: Value, made: dict[Value, Op], users: dict[Value, list[Op]],
-    readers: Mapping[Value, int],
-) -> Role | None:  # fmt: skip
-    if first is end:
-        return Same()
-    by = _growth(first, end, made) if first.dtype.kind in "iu" and not first.shape else None
-    if by is not None:
-        return Counter(by)
-    if not readers.get(first):
-        return Last()
-    return _sum(first, end, users, readers)
-
-
-def _growth(first: Value, end: Value, made: dict[Value, Op]) -> int | None:
-    """The constant by which an integer grows in each step; None if it does not."""
-    by, value = 0, end
-    while value is not first:
-        op = made.get(value)
-        if op is None or op.kind not in (add, sub, ensure):
-            return None
-        if op.kind is ensure:
-            value = op.operands[0]
-            continue
-        constants = [_constant(v, made) for v in op.operands]
-        place = 0 if constants[1] is not None else 1
-        number = constants[1 - place]
-        if number is None or (op.kind is sub and place):
-            return None
-        by += -number if op.kind is sub else number
-        value = op.operands[place]
-    return by
-
-
-def _constant(v: Value, made: dict[Value, Op]) -> int | None:
-    op = made.get(v)
-    if op is None or op.operands or v.shape:
-        return None
-    return int(op.kind.evaluate(**op.params))
-
-
-def _sum(
-    first: Value, end: Value, users: dict[Value, list[Op]], readers: Mapping[Value, int]
-) -> Sum | None:
-    links: list[tuple[Op, int]] = []
-    value = first
-    while value is not end:
-        if readers.get(value) != 1 or value not in users:
-            return None
-        (op,) = users[value]
-        place = op.operands.index(value)
-        if not (op.kind is add or (op.kind is sub and place == 0)):
-            return None
-        links.append((op, place))
-        value = op.result
-    return Sum(tuple(links)) if readers.get(end) == 1 and end.dtype.kind in "iufc" else None
-
-
-# -- all steps at once ---------------------------------------------------------------------
-
-
-class GivesUp(Exception):
-    """A step raises an error; the loop is kept so that it raises at the right step."""
 
 
 class AtOnce(NamedTuple):
@@ -204,16 +81,19 @@ def as_arrays(
     """
     count = len(operands) - constants
     carries = program.inputs[constants + 1 :]
-    body = Body(program.ops, carries, program.outputs[:count], program.outputs[count:])
+    index = program.inputs[constants]
+    ends, stacked = program.outputs[:count], program.outputs[count:]
+    firsts = {k - constants: v for k, v in known.items()}
+    body = Body(program.ops, index, carries, ends, stacked, firsts)
     roles = roles_of(body, steps)
     if roles is None or len(carries) != count:
         return None
     made = _AtOnce(body, roles, steps, table)
     env = made.env
     env.update(zip(program.inputs, (Batched(v, False) for v in operands[:constants]), strict=False))
-    env[program.inputs[constants]] = Known(np.arange(steps))
+    env[index] = Known(np.arange(steps))
     try:
-        return made.run(operands[constants:], {k - constants: v for k, v in known.items()})
+        return made.run(operands[constants:], firsts)
     except GivesUp:
         return None
 
@@ -229,15 +109,25 @@ class _AtOnce:
 
     def run(self, firsts: Sequence[Value], known: Mapping[int, np.ndarray]) -> AtOnce:
         linked: set[Value] = set()
+        forwarded: dict[Op, Value] = {}
         for k, (v, role) in enumerate(zip(self.body.carries, self.roles, strict=True)):
-            if isinstance(role, Sum):
+            if isinstance(role, (Sum, Element)):
                 linked.update(op.result for op, _ in role.links)
+            if isinstance(role, Element):
+                linked.update(op.result for op in role.ops)
+            elif isinstance(role, Stored):  # a read that is not forwarded finds what was there
+                first = Batched(firsts[k], False)
+                self.env.update(dict.fromkeys((v, *(op.result for op in role.ops)), first))
+                linked.update(op.result for op in role.ops)
+                forwarded |= role.forwarded
             elif isinstance(role, Counter):
                 self.env[v] = self._counted(firsts[k], known.get(k), role.by)
-            else:
+            elif not isinstance(role, Sum):
                 self.env[v] = Batched(firsts[k], False)
         for op in self.body.ops:
-            if op.result not in linked:
+            if op in forwarded:
+                self.env[op.result] = self.env[forwarded[op]]
+            elif op.result not in linked:
                 with self.builder.at(op.source):
                     self.env[op.result] = self._op(op)
         ends = [self._end(k, first) for k, first in enumerate(firsts)]
@@ -269,13 +159,38 @@ class _AtOnce:
             return add(first, full(self.n * role.by, first.type))
         if isinstance(role, Last):
             return row(along(self._batched(self.env[end]), self.n), self.n - 1)
+        if isinstance(role, Stored):
+            return self._stored(first, role)
+        if isinstance(role, Element):
+            return self._element(first, role)
+        return self._summed(first, role.links)
+
+    def _summed(self, first: Value, links: Links) -> Value:
         value = first
-        for op, place in role.links:
+        for op, place in links:
             with self.builder.at(op.source):
                 terms = along(self._batched(self.env[op.operands[1 - place]]), self.n)
                 total = summed(terms, self.builder.ops[self.first :])
                 value = add(value, total) if op.kind is add else sub(value, total)
         return value
+
+    def _element(self, x: Value, role: Element) -> Value:
+        """The array with all terms added to an element."""
+        axes, indices = role.places
+        with self.builder.at(role.ops[0].source):
+            places = [self._batched(self.env[v]).value for v in indices]
+            value = self._summed(gather(x, *places, axes=axes), role.links)
+            return scatter(x, value, *places, axes=axes)
+
+    def _stored(self, x: Value, role: Stored) -> Value:
+        """The array with the elements set that the steps set."""
+        for (rows, (axes, indices)), op in zip(role.ends, role.ops, strict=False):
+            with self.builder.at(op.source):
+                places = [p for v in indices if (p := _place(self.env[v])) is not None]
+                assert len(places) == len(axes), "the role says what places are"
+                made = along(self._batched(self.env[rows]), self.n)
+                x = with_rows(x, made, places, axes, self._array)
+        return x
 
     # -- ops ---------------------------------------------------------------------------
 
@@ -286,29 +201,14 @@ class _AtOnce:
                 raise GivesUp
             return operands[0]
         if op.result.dtype.kind in "iub" and all(isinstance(x, Known) for x in operands):
-            return Known(self._evaluated(op, [x.rows for x in operands if isinstance(x, Known)]))
+            return Known(evaluated(op, [x.rows for x in operands if isinstance(x, Known)], self.n))
         if op.kind is select and isinstance(operands[0], Known):
             chosen = np.unique(operands[0].rows)
             if len(chosen) == 1:
                 return operands[1 if chosen[0] else 2]
         if op.kind is gather:
-            places = [x.rows for x in operands[1:] if isinstance(x, Known)]
-            if len(places) == len(operands) - 1:
-                return self._picked(op, self._batched(operands[0]), places)
+            return self._picked(op, self._batched(operands[0]), operands[1:])
         return self._batch(op, [self._batched(x) for x in operands])
-
-    def _evaluated(self, op: Op, operands: list[np.ndarray]) -> np.ndarray:
-        shape = (self.n, *op.result.shape)
-        with np.errstate(all="ignore"):
-            if not operands:
-                return np.broadcast_to(op.kind.evaluate(**op.params), shape)
-            if isinstance(op.kind, Elementwise):
-                return np.asarray(op.kind.evaluate(*operands, **op.params)).reshape(shape)
-            try:
-                rows = [op.kind.evaluate(*x, **op.params) for x in zip(*operands, strict=True)]
-            except IndexError:
-                raise GivesUp from None
-        return np.asarray(rows, op.result.dtype).reshape(shape)
 
     def _batch(self, op: Op, operands: list[Batched]) -> Batched:
         if not any(x.batched for x in operands):
@@ -318,15 +218,17 @@ class _AtOnce:
         assert isinstance(made, Value)
         return Batched(made, True)
 
-    def _picked(self, op: Op, x: Batched, places: list[np.ndarray]) -> Batched:
-        axes = op.params["axes"]
+    def _picked(self, op: Op, x: Batched, indices: list[_Rows]) -> Batched:
+        axes, places = op.params["axes"], [_place(i) for i in indices]
         for a, place in zip(axes, places, strict=True):
-            if ((place < 0) | (place >= op.operands[0].shape[a])).any():
+            extent = op.operands[0].shape[a]
+            if isinstance(place, np.ndarray) and ((place < 0) | (place >= extent)).any():
                 raise GivesUp
-        found = None if x.batched else slices_of(x.value, places, axes)
-        if found is not None:
-            return found
-        return self._batch(op, [x, *(self._batched(Known(p)) for p in places)])
+        known = [p for p in places if p is not None]
+        found = None
+        if not x.batched and len(known) == len(places):
+            found = rows_of(x.value, known, axes)
+        return self._batch(op, [x, *map(self._batched, indices)]) if found is None else found
 
     # -- integers as values --------------------------------------------------------------
 
@@ -355,6 +257,13 @@ class _AtOnce:
                 made = moved if made is None else add(made, moved)
         assert made is not None, "numbers that are all equal are a constant"
         return made if first == 0 else add(made, full(first, made.type))
+
+
+def _place(x: _Rows) -> np.ndarray | Value | None:
+    """An index as numbers, one a step along axis 0; as the value that all steps have, or None."""
+    if isinstance(x, Known):
+        return x.rows
+    return None if x.batched else x.value
 
 
 def _even(numbers: np.ndarray) -> tuple[int, list[int]] | None:

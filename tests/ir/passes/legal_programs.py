@@ -480,6 +480,34 @@ ROWS_UNDONE = """(%x: f64[40], %w: f64[6,3]) {
   return %l, %r
 }"""  # noqa: E501
 
+#: A loop in which each step sets an element of its own.
+SET = """(%x: f64[8], %y: f64[9], %k: i64[8]) {
+  %r: f64[9] = scan %x, %k, %y {body=program body(%x: f64[8], %k: i64[8], %i: i64[], %out: f64[9]) {
+    %o: i64[] = constant {dtype=i64, shape=(), value=1}
+    %n: i64[] = add %i, %o
+    %j: i64[] = gather %k, %i {axes=(0,)}
+    %a: f64[] = gather %x, %i {axes=(0,)}
+    %b: f64[] = gather %out, %n {axes=(0,)}
+    %p: f64[] = mul %a, %b
+    %s: f64[9] = scatter %out, %p, %i {axes=(0,)}
+    return %s
+  }, carries=1, constants=2, length=8, reverse=False}
+  return %r
+}"""
+
+#: A loop whose steps all add to one element.
+ADDED_TO_ONE = """(%x: f64[8], %y: f64[9]) {
+  %r: f64[9] = scan %x, %y {body=program body(%x: f64[8], %i: i64[], %out: f64[9]) {
+    %j: i64[] = constant {dtype=i64, shape=(), value=3}
+    %t: f64[] = gather %out, %j {axes=(0,)}
+    %a: f64[] = gather %x, %i {axes=(0,)}
+    %u: f64[] = add %t, %a
+    %s: f64[9] = scatter %out, %u, %j {axes=(0,)}
+    return %s
+  }, carries=1, constants=1, length=8, reverse=False}
+  return %r
+}"""
+
 #: A loop with independent steps.
 LOOP = """(%x: f64[12], %s0: f64[]) {
   %r: f64[] = scan %x, %s0 {body=program step(%x: f64[12], %k: i64[], %s: f64[]) {

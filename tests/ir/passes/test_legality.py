@@ -29,6 +29,7 @@ from autojit.ir.tools.verifier import verify
 from tests.ir.modules import PASSES, REWRITES, documentation, pass_named
 from tests.ir.passes.legal_programs import (
     ADDED,
+    ADDED_TO_ONE,
     BRANCHES_UNDONE,
     CHAIN,
     CHOSEN,
@@ -51,6 +52,7 @@ from tests.ir.passes.legal_programs import (
     ROWS_UNDONE,
     SCALARS,
     SEGMENTS,
+    SET,
     SHIFT,
     STORED,
     STREAM,
@@ -493,11 +495,26 @@ TABLE = [
         ("%n8: f64", "%n8: f32"), ("%m8: f64", "%m8: f32")),
     row("passes.reroll.bodies", "a step multiplies what the one before made", LOOP,
         ("add %s, %p", "mul %s, %p")),
-    row("passes.reroll.bodies", "a step reads the sum so far", LOOP,
+    row("passes.reroll.roles", "a step reads the sum so far", LOOP,
         ("mul %a, %b", "mul %a, %s")),
-    row("passes.reroll.bodies", "a step may raise an error of its own", LOOP,
+    row("passes.reroll.roles", "a step may raise an error of its own", LOOP,
         ("ensure %i, %h {failure='overflow'}", "ensure %i, %h {failure='zero_division'}")),
     row("passes.reroll.places", "a place is out of range", LOOP, ("value=3", "value=4")),
+    row("passes.reroll.stores", "a step reads what an earlier one has set", SET,
+        ("gather %out, %n", "gather %out, %i"), ("scatter %out, %p, %i", "scatter %out, %p, %n")),
+    row("passes.reroll.stores", "two steps set one element", SET,
+        ("scatter %out, %p, %i", "scatter %out, %p, %o")),
+    row("passes.reroll.stores", "a step reads the whole array", SET,
+        ("gather %out, %n {axes=(0,)}", "sum %out {axes=(0,)}")),
+    row("passes.reroll.stores", "a step reads out of range", SET, ("value=1", "value=2")),
+    row("passes.reroll.stores", "the element is multiplied", ADDED_TO_ONE,
+        ("add %t, %a", "mul %t, %a")),
+    row("passes.reroll.stores", "a step sets another element than it reads", ADDED_TO_ONE,
+        ("scatter %out, %u, %j", "scatter %out, %u, %i")),
+    row("passes.reroll.stores", "a step adds another element of the array", ADDED_TO_ONE,
+        ("gather %x, %i", "gather %out, %i")),
+    row("passes.reroll.indices", "values decide which elements are set", SET,
+        ("scatter %out, %p, %i", "scatter %out, %p, %j")),
     row("rewriting.in_order",
         "operations stand where they are asked for", """(%x: f64[], %y: f64[]) {
       %a: f64[] = sin %x
@@ -506,6 +523,9 @@ TABLE = [
       return %c
     }""", ("add %b, %a", "add %a, %b")),
 ]  # fmt: skip
+
+
+AT_ONCE = {f"passes.reroll.{name}" for name in ("bodies", "indices", "places", "roles", "stores")}
 
 
 def runner(module: str) -> Callable[[Program], Program]:
@@ -517,7 +537,7 @@ def runner(module: str) -> Callable[[Program], Program]:
         return lambda program: rewrite(program, [bodies.rule(lambda body: body)])
     if module == "passes.reroll.numbers":
         return with_numbers_joined
-    if module in ("passes.reroll.bodies", "passes.reroll.places"):
+    if module in AT_ONCE:
         return at_once
     name = module.split(".")[-1]
     if name == "recomputed_streams":  # the first half of that pass
