@@ -50,7 +50,7 @@ class Body(NamedTuple):
     """The body of a loop: what it takes besides constants, and returns."""
 
     ops: Sequence[Op]
-    index: Value
+    number: Value
     carries: Sequence[Value]
     ends: Sequence[Value]
     stacked: Sequence[Value]
@@ -72,7 +72,7 @@ def roles_of(body: Body, steps: int) -> list[Role] | None:
         return None
     stores = {op for role in found if isinstance(role, (Stored, Element)) for op in role.ops}
     rest = [op for op in body.ops if op not in stores]
-    largest = _largest(rest, {body.index, *body.carries, *(op.result for op in stores)})
+    largest = _largest(rest, {body.number, *body.carries, *(op.result for op in stores)})
     if largest > LARGEST_ROW or largest * steps > LARGEST or not all(map(_has_rows, rest)):
         return None
     return found
@@ -134,7 +134,7 @@ def _stores(first: Value, end: Value, flow: _Flow) -> Stored | Element | None:
 def _numbers(flow: _Flow) -> dict[Value, np.ndarray]:
     """The number of the step, and carries of which the number at each step is known."""
     every = np.arange(flow.steps)
-    found = {flow.body.index: every}
+    found = {flow.body.number: every}
     for k, number in flow.body.firsts.items():
         v = flow.body.carries[k]
         by = _growth(v, flow.body.ends[k], flow.made)
