@@ -29,8 +29,7 @@ def scaled_dot_product_attention(
         key: an array of shape (…, sources, width).
         value: an array of shape (…, sources, value width).
         attn_mask: an array that broadcasts to (…, targets, sources): bools that are True if a
-        target
-            may look at a source, or numbers that are added to the scores.
+            target may look at a source, or numbers that are added to the scores.
         dropout_p: the probability with which a weight becomes 0, drawn with ``rng``.
         is_causal: whether target i looks only at the sources up to i.
         scale: a factor of the scores; None for ``1 / sqrt(width)``.

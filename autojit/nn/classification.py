@@ -22,8 +22,7 @@ def cross_entropy(
     Args:
         x: logits, of shape (classes,), (N, classes) or (N, classes, …).
         target: class numbers, of the shape of x without the axis of classes; or probabilities, of
-        the
-            shape of x.
+            the shape of x.
         weight: a factor for each class, of shape (classes,), or None.
         ignore_index: a class number whose targets do not count in the loss.
         reduction: ``"none"``, ``"sum"``, or ``"mean"``: divided by the sum of the targets' weights

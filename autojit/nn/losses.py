@@ -130,8 +130,7 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
         x: log-probabilities.
         target: probabilities, or their logarithms with ``log_target``.
         reduction: as for all losses, or ``"batchmean"``: the sum divided by the length of axis 0,
-        which
-            is the mean of the divergences.
+            which is the mean of the divergences.
         log_target: see ``target``.
 
     Kullback and Leibler, "On information and sufficiency", 1951.

@@ -93,8 +93,7 @@ def batches(
         arrays: arrays of one length, which stay together.
         batch_size: the number of rows of a batch.
         drop_last: whether to drop a last batch that is smaller. A compiled step is compiled for
-        each
-            size of a batch.
+            each size of a batch.
 
     Yields:
         Tuples of rows, one array for each in ``arrays``.

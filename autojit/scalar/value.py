@@ -53,8 +53,7 @@ class Value(Drawn):
     Args:
         data: the number.
         _children: its operands, for operations of your own. Then set ``_backward`` to a function
-        that
-            adds to the gradients of the children.
+            that adds to the gradients of the children.
         _op: the name of the operation, for graphs.
         label: a name for graphs.
 
