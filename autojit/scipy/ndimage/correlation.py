@@ -85,11 +85,8 @@ def along_axis(x: Any, weights: Any, axis: int, mode: str, cval: Any = 0.0, orig
     if not 0 <= before < max(size, 1):
         raise ValueError("Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= "
                          "(len(weights)-1) // 2")  # fmt: skip
-    rows = np.moveaxis(x, axis, -1)
-    widths = [(0, 0)] * (x.ndim - 1) + [(before, size - 1 - before)]
-    rows = padded(rows, widths, [mode] * x.ndim, cval)
-    windows = np.lib.stride_tricks.sliding_window_view(rows, size, axis=-1)
-    return np.moveaxis(windows @ weights, -1, axis)
+    axes = [normalize_axis(axis, x.ndim)]
+    return windows_of(x, (size,), (mode,), cval, (origin,), axes) @ weights
 
 
 @answers("scipy.ndimage.correlate1d")
@@ -143,12 +140,15 @@ def windows_of(
     x: Any, sizes: Sequence[int], modes: Sequence[str], cval: Any, origins: Sequence[int],
     axes: Sequence[int],
 ) -> Any:  # fmt: skip
+    """The neighbourhood of each element: windows of the given sizes, on axes after those of x."""
     widths, all_modes = [(0, 0)] * x.ndim, ["reflect"] * x.ndim
     for size, mode, origin, axis in zip(sizes, modes, origins, axes, strict=True):
         before = size // 2 + origin
         if not 0 <= before < size:
             raise ValueError("invalid origin")
         widths[axis], all_modes[axis] = (before, size - 1 - before), mode
+    if 0 in x.shape:  # an empty array has no border to extend
+        return np.zeros((*x.shape, *sizes), x.dtype)
     wide = padded(x, widths, all_modes, cval)
     return np.lib.stride_tricks.sliding_window_view(wide, tuple(sizes), axis=tuple(axes))
 

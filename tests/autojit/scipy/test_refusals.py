@@ -192,6 +192,24 @@ def test_axes_that_the_array_does_not_have(name: str) -> None:
         trace(WRONG_AXES[name])(np.ones(9))
 
 
+FILTERS = {
+    "correlate": lambda x: ndimage.correlate(x, np.ones((3, 2))),
+    "gaussian": lambda x: ndimage.gaussian_filter(x, 1.0),
+    "sobel": lambda x: ndimage.sobel(x, axis=0),
+    "largest": lambda x: ndimage.maximum_filter(x, 3),
+    "eroded": lambda x: ndimage.binary_erosion(x > 0, np.ones((3, 2))),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0)])
+def test_an_empty_image_has_an_empty_result(name: str, shape: tuple[int, int]) -> None:
+    x, f = np.zeros(shape), FILTERS[name]
+    got = interpreted(f, x)
+    assert (got.shape, got.dtype) == (shape, f(x).dtype)
+    assert grad(lambda x: np.sum(1.0 * f(x)))(x).shape == shape
+
+
 def test_keywords_that_only_scipy_has_may_have_their_defaults() -> None:
     x = np.array([1.0, 4.0, 2.0])
     got = interpreted(lambda x: stats.tvar(x, nan_policy="propagate", keepdims=False), x)
