@@ -111,7 +111,7 @@ class NormalForms:
     def body(self, block: list[ast.stmt]) -> list[ast.stmt]:
         block = [each for node in block for each in self._spelt(node)]
         self._in_result = any(
-            "return" in escapes(node) or (isinstance(node, ast.If) and _ends_on_a_side(node))
+            "return" in escapes(node) or _takes_the_rest(node)
             for node in block
             if not isinstance(node, ast.Return)
         ) and "return" in escapes_of(block)
@@ -317,6 +317,14 @@ class NormalForms:
         inner = branch(test, body or [ast.Pass(**place(node))], node)
         inner.orelse = [assign(over, constant(True, node), node)]
         return [inner]
+
+
+def _takes_the_rest(node: ast.stmt) -> bool:
+    """Whether the statements after this one move into a branch: after an ``if`` with a side that
+    never ends, or a loop with such an ``else``, which becomes an ``if`` after the loop."""
+    if isinstance(node, _LOOPS):
+        return never_ends(node.orelse)
+    return isinstance(node, ast.If) and _ends_on_a_side(node)
 
 
 def _ends_on_a_side(node: ast.If) -> bool:

@@ -311,6 +311,8 @@ class Program:
         if self.rng.random() < 0.2:
             self.put(indent, "else:")
             self.block(indent + 1, loop=loop, depth=depth + 1)
+            if self.rng.random() < 0.4:
+                self.put(indent + 1, "raise ValueError('else')")
 
     def with_try(self, indent: int, loop: bool, depth: int) -> None:
         self.put(indent, "try:")

@@ -87,9 +87,45 @@ def in_a_callee(x):
     return a
 
 
+def in_the_else_of_a_for(x):
+    for _ in range(20):
+        x = x / 2
+        if x < 0.1:
+            break
+    else:
+        raise RuntimeError("no convergence")
+    return x
+
+
+def in_the_else_of_a_while(x):
+    steps = 0
+    while steps < 6:
+        x, steps = x / 2, steps + 1
+        if x < 0.1:
+            break
+    else:
+        raise RuntimeError("no convergence")
+    y = x * x
+    return y + x
+
+
+def in_the_else_of_a_loop_of_a_branch(x):
+    y = x
+    if x > 1:
+        for _ in range(6):
+            y = y / 2
+            if y < 0.1:
+                break
+        else:
+            raise RuntimeError("no convergence")
+        y = y + 1
+    return y
+
+
 FUNCTIONS = [
     in_the_branch_taken, in_the_other_branch, in_a_branch_of_a_branch, in_a_loop, in_a_while,
     by_an_operation_of_pythons, two_in_turn, two_in_a_loop, in_a_callee,
+    in_the_else_of_a_for, in_the_else_of_a_while, in_the_else_of_a_loop_of_a_branch,
 ]  # fmt: skip
 
 

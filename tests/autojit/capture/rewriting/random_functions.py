@@ -28,6 +28,8 @@ class Writer:
             "def f(a, b, trace, c=1, **more):",
         ])  # fmt: skip
         self.lines = [head]
+        #: Some functions return at their end only, which the rewriting treats apart.
+        self.returns_early = self.rng.random() < 0.7
         if self.is_global:
             self.put(1, "global G")
             self.names.append("G")
@@ -115,7 +117,7 @@ class Writer:
         compound = [
             self.branch, self.branch, self.branch, self.for_loop, self.for_loop,
             self.while_loop, self.tried, self.with_, self.nested, self.matched, self.escape_if,
-            self.escape_if, self.escape_if,
+            self.escape_if, self.escape_if, self.search,
         ]  # fmt: skip
         r = self.rng.random()
         if depth >= 4 or self.budget <= 0 or r < 0.45:
@@ -171,6 +173,8 @@ class Writer:
         self.put(indent, f"assert {self.test()}{more}")
 
     def returning(self, indent: int, loop: bool, depth: int) -> None:
+        if not self.returns_early:
+            return self.record(indent, loop, 0)
         self.put(indent, self.rng.choice([f"return {self.value()}", "return"]))
 
     def breaking(self, indent: int, loop: bool, depth: int) -> None:
@@ -183,6 +187,12 @@ class Writer:
         (self.breaking if loop and self.rng.random() < 0.6 else self.returning)(
             indent + 1, loop, depth
         )
+
+    def search(self, indent: int, loop: bool, depth: int) -> None:
+        """A loop that leaves when it has found something, and an error if it has not."""
+        self.put(indent, f"for v in range({self.rng.randint(1, 4)}):")
+        self.put(indent + 1, f"if {self.test()}: break")
+        self.put(indent, f"else: raise KeyError({self.value()})")
 
     def branch(self, indent: int, loop: bool, depth: int) -> None:
         self.put(indent, f"if {self.test()}:")
@@ -220,6 +230,8 @@ class Writer:
         if self.rng.random() < 0.3:
             self.put(indent, "else:")
             self.block(indent + 1, loop=loop, depth=depth + 1)
+            if self.rng.random() < 0.4:
+                self.put(indent + 1, f"raise KeyError({self.value()})")
 
     def tried(self, indent: int, loop: bool, depth: int) -> None:
         self.put(indent, "try:")
