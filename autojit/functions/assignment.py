@@ -212,4 +212,26 @@ def write_out(name: str, out: Any, result: Tracer) -> Any:
     return out
 
 
-hooks.add_at, hooks.write_out = add_at, write_out
+def write_result(name: str, out: Any, result: Any) -> Any:
+    """Write the result of a function that is no ufunc into the array given as ``out=``.
+
+    Shape and dtype must be those of the result: some functions of NumPy compute in the dtype of
+    ``out``, others convert the result.
+    """
+    into = target(f"{name} with out=", out)
+    of = as_value(result).type
+    if of.dtype == into.dtype and of.shape == into.shape:
+        setitem(into, ..., result)
+        return out
+    error = DtypeError if of.dtype != into.dtype else ShapeError
+    raise error(
+        with_place(
+            f"{name}: the result has type {of}, and out= has type {into.type}. Give an array of "
+            f"the result's type:\n"
+            f"    out = np.empty({of.shape}, {of.dtype.name!r})",
+            user_source(),
+        )
+    )
+
+
+hooks.add_at, hooks.write_out, hooks.write_result = add_at, write_out, write_result

@@ -38,6 +38,9 @@ UFUNCS: list[str] = []
 #: NumPy function -> position and name of each parameter that decides about shapes.
 KNOWN: dict[Any, tuple[tuple[int, str], ...]] = {}
 
+#: NumPy function -> position of its parameter ``out``, or None if it is given by name only.
+OUT: dict[Any, int | None] = {}
+
 
 def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]:
     """Register the implementation of NumPy functions.
@@ -46,9 +49,13 @@ def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]
     """
 
     def register(implementation: F) -> F:
-        names = list(inspect.signature(implementation).parameters) if known else []
+        parameters = inspect.signature(implementation).parameters
+        names = list(parameters)
         for function in functions:
             FUNCTIONS[function] = implementation
+            if "out" in parameters:
+                by_name = parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY
+                OUT[function] = None if by_name else names.index("out")
             if known:
                 KNOWN[function] = tuple((names.index(name), name) for name in known)
         return implementation
@@ -59,6 +66,11 @@ def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with a traced array among its arguments."""
     hooks.load()
+    if function in OUT:
+        out, args, kwargs = without_out(OUT[function], args, kwargs)
+        if out is not None:
+            result = call_function(function, args, kwargs)
+            return hooks.write_result(_name_of(function), out, result)
     if any_bounded(args) or (kwargs and any_bounded(kwargs.values())):
         return hooks.bounded_function(function, args, kwargs)
     implementation = FUNCTIONS.get(function)
@@ -74,6 +86,15 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
         raise
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+
+
+def without_out(position: int | None, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """The argument ``out`` of a function, and its other arguments."""
+    if position is not None and len(args) > position:
+        if args[position] is None:
+            return None, args, kwargs
+        return args[position], (*args[:position], None, *args[position + 1 :]), kwargs
+    return kwargs.get("out"), args, {k: x for k, x in kwargs.items() if k != "out"}
 
 
 def with_known(

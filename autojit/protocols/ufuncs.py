@@ -105,6 +105,12 @@ def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
 
 
 def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = kwargs.get("out")
+    if given is not None:
+        others = {name: x for name, x in kwargs.items() if name != "out"}
+        result = _along_an_axis(ufunc, method, inputs, others)
+        (out,) = given if isinstance(given, tuple) else (given,)
+        return hooks.write_result(f"{name_of(ufunc)}.{method}", out, result)
     answers = {
         "reduce": hooks.reduce_ufunc,
         "accumulate": hooks.accumulate_ufunc,

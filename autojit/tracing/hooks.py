@@ -87,6 +87,7 @@ class Hooks:
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.
     add_at: Callable[[Any, Any, Any], Any]
     write_out: Callable[[str, Any, Any], Any]
+    write_result: Callable[[str, Any, Any], Any]
     reduce_ufunc: Callable[..., Any]
     accumulate_ufunc: Callable[..., Any]
     #: The same of any ufunc, and ``ufunc.reduceat``, as loops.
