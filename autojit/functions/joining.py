@@ -12,8 +12,8 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
-from autojit.protocols.registry import any_bounded, implements, reject
-from autojit.tracing.created_arrays import Uncounted
+from autojit.protocols.registry import any_bounded, implements, reject, with_known
+from autojit.tracing.created_arrays import Uncounted, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.rows import Row, runs
 from autojit.tracing.source import user_source
@@ -217,16 +217,30 @@ def _split_along(name: str, ary: Any, sections: Any, axis: int, least: int) -> l
     return split(ary, sections, axis)
 
 
-@implements(np.delete, known=("obj",))
+@implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    kept = np.delete(np.arange(shape_of(arr)[axis]), obj)
+    extent, obj = shape_of(arr)[axis], _places("np.delete", obj)
+    if is_tracer(obj):
+        kept = np.arange(extent - 1)
+        kept = kept + (kept >= _picked(extent, obj))
+    else:
+        kept = np.delete(np.arange(extent), obj)
     result: Any = np.take(arr, kept, axis=axis)
     return result
 
 
-@implements(np.insert, known=("obj",))
+def _places(name: str, obj: Any) -> Any:
+    """The places where a function deletes or inserts elements. A single integer may be traced,
+    since the number of elements does not depend on it."""
+    obj = with_values(obj)
+    if is_tracer(obj) and obj.ndim == 0 and obj.dtype.kind in "iu":
+        return obj
+    return with_known(name, ((0, "obj"),), (obj,), {})[0][0]
+
+
+@implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
     if axis is None:
         arr, axis = np.ravel(arr), 0
@@ -235,7 +249,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
     values = as_tracer(values).astype(arr.dtype)
     values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     extent = arr.shape[axis]
-    places = np.arange(extent)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    obj = _places("np.insert", obj)
+    places = np.arange(extent)[obj] if isinstance(obj, slice) else obj
+    if not is_tracer(places):
+        places = np.asarray(places)
     if places.dtype == bool:
         places = np.flatnonzero(places)
     if places.ndim == 0:
@@ -243,10 +260,29 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
     # All values go to a single place; with several places, each gets one.
     count = values.shape[axis] if places.size == 1 else places.size
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
-    order = np.insert(np.arange(extent), obj, np.arange(extent, extent + count))
     joined = concatenate([arr, np.broadcast_to(values, shape)], axis)
+    if is_tracer(places):
+        order = _inserted_at(places, extent, count)
+    else:
+        order = np.insert(np.arange(extent), obj, np.arange(extent, extent + count))
     result: Any = np.take(joined, order, axis=axis)
     return result
+
+
+def _picked(extent: int, place: Any) -> Any:
+    """A traced place counted from the start; IndexError for one out of range."""
+    return as_tracer(np.arange(extent))[place]
+
+
+def _inserted_at(place: Tracer, extent: int, count: int) -> Any:
+    """The order of ``extent`` old and then ``count`` new elements, with the new ones at a traced
+    place."""
+    above = _picked(extent + 1, np.maximum(place, 0))
+    below = _picked(extent, np.minimum(place, -1)) if extent else above
+    first = np.where(place < 0, below, above)
+    k = np.arange(extent + count)
+    moved = np.where(k < first + count, k - first + extent, k - count)
+    return np.where(k < first, k, moved)
 
 
 hooks.stack_nested = stack_nested

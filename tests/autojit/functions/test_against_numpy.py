@@ -246,8 +246,8 @@ KNOWN: dict[str, Callable[[Any, Any], Any]] = {
     "np.split: the shape of the result depends on indices_or_sections": (
         lambda x, n: np.split(x, [n, n + 1])
     ),
-    "np.delete: the shape of the result depends on obj": np.delete,
-    "np.insert: the shape of the result depends on obj": lambda x, n: np.insert(x, n, 1.0),
+    "np.delete: the shape of the result depends on obj": lambda x, n: np.delete(x, [n, 0]),
+    "np.insert: the shape of the result depends on obj": (lambda x, n: np.insert(x, [n, 0], 1.0)),
     "np.repeat: the shape of the result depends on repeats": np.repeat,
     "np.tile: the shape of the result depends on reps": np.tile,
     "np.pad: the shape of the result depends on pad_width": np.pad,

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import grad, jit, vjp
+from autojit import grad, jit, vjp, vmap
 from autojit.errors import AutojitError
 from autojit.scipy import linalg, special
+from autojit.testing import check_grads
 
 X = np.array([3.0, 4.0, 5.5])
 
@@ -217,6 +218,32 @@ def test_insert(places: Any, values: Any, axis: int | None) -> None:
     weights = np.arange(expected.size, dtype=float).reshape(expected.shape)
     assert by_a.sum() == weights[~marks].sum()
     assert by_values.sum() == weights[marks].sum()
+
+
+AT_A_PLACE: list[Callable[[Any, Any], Any]] = [
+    lambda x, i: np.delete(x, i),
+    lambda x, i: np.delete(x.reshape(1, 4), i, axis=1),
+    lambda x, i: np.insert(x, i, [7.0, 8.0]),
+    lambda x, i: np.insert(x.reshape(1, 4), i, x[0], axis=1),
+]
+
+
+@pytest.mark.parametrize("f", AT_A_PLACE)
+def test_delete_and_insert_at_a_traced_place(f: Callable[[Any, Any], Any]) -> None:
+    x, compiled, many = np.array([3.0, 1.0, 4.0, 1.5]), jit(f), jit(vmap(f, in_axes=(None, 0)))
+    good = []
+    for place in range(-6, 7):
+        try:
+            want = f(x, place)
+        except IndexError:
+            with pytest.raises(IndexError):
+                compiled(x, place)
+        else:
+            good.append(place)
+            np.testing.assert_array_equal(compiled(x, place), want)
+    found = many(x, np.array(good))
+    np.testing.assert_array_equal(found, [f(x, place) for place in good])
+    check_grads(lambda x: f(x, np.argmin(x)), (x,), order=1)
 
 
 def test_insert_out_of_bounds() -> None:
