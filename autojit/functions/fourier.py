@@ -19,7 +19,7 @@ from autojit.ir.linalg.fourier import fourier as transform
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import conj
 from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer
-from autojit.protocols.registry import implements, reject
+from autojit.protocols.registry import implements
 from autojit.tracing.tracer import Tracer
 
 #: norm -> the norm of the inverse transform, also used for transforms of Hermitian arrays.
@@ -109,19 +109,16 @@ def _one(a: Any, n: Any, axis: int, norm: str | None, *, forward: bool) -> Trace
 
 @implements(np.fft.fft, known=("n",))
 def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.fft", out=out)
     return _one(a, n, axis, norm, forward=True)
 
 
 @implements(np.fft.ifft, known=("n",))
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.ifft", out=out)
     return _one(a, n, axis, norm, forward=False)
 
 
 @implements(np.fft.rfft, known=("n",))
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.rfft", out=out)
     x = numbers(a)
     axis = shapes.normalize_axis(axis, x.type.ndim)
     count = points(n, x.shape[axis])
@@ -130,7 +127,6 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
 
 @implements(np.fft.irfft, known=("n",))
 def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.irfft", out=out)
     x = numbers(a)
     axis = shapes.normalize_axis(axis, x.type.ndim)
     count = points(n, 2 * (x.shape[axis] - 1))
@@ -145,13 +141,11 @@ def opposite(norm: Any) -> Any:
 
 @implements(np.fft.hfft, known=("n",))
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.hfft", out=out)
     return irfft(np.conjugate(as_tracer(a)), n, axis, opposite(norm))
 
 
 @implements(np.fft.ihfft, known=("n",))
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.ihfft", out=out)
     made: Tracer = np.conjugate(rfft(a, n, axis, opposite(norm)))  # type: ignore[assignment]
     return made
 
@@ -194,19 +188,16 @@ def _several(a: Any, s: Any, axes: Any, norm: Any, *, forward: bool) -> Tracer:
 
 @implements(np.fft.fftn, known=("s", "axes"))
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.fftn", out=out)
     return _several(a, s, axes, norm, forward=True)
 
 
 @implements(np.fft.ifftn, known=("s", "axes"))
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.ifftn", out=out)
     return _several(a, s, axes, norm, forward=False)
 
 
 @implements(np.fft.rfftn, known=("s", "axes"))
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.rfftn", out=out)
     (*counts, n), (*places, last) = lengths(shape_of(a), s, axes)
     half = half_spectrum(numbers(a), n, last, factor(norm, n, forward=True))
     return tracer(along(half, counts, places, norm, forward=True))
@@ -214,7 +205,6 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
 
 @implements(np.fft.irfftn, known=("s", "axes"))
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Tracer:
-    reject("np.fft.irfftn", out=out)
     (*counts, n), (*places, last) = lengths(shape_of(a), s, axes, half=True)
     # Elements of the last axis that are not read need not be transformed along the other axes.
     x = resized(_complex(numbers(a)), last, n // 2 + 1)

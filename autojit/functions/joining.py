@@ -12,7 +12,7 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
-from autojit.protocols.registry import any_bounded, implements, reject, with_known
+from autojit.protocols.registry import any_bounded, implements, with_known
 from autojit.tracing.created_arrays import Uncounted, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.rows import Row, runs
@@ -25,7 +25,6 @@ from autojit.tracing.values import is_tracer
 def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Tracer:
-    reject("np.concatenate", out=out)
     parts = list(arrays)
     if axis is None:
         parts, axis = [np.ravel(a) for a in parts], 0

@@ -18,7 +18,7 @@ from autojit.protocols.lifting import (
     shape_of,
     tracer,
 )
-from autojit.protocols.registry import implements, reject
+from autojit.protocols.registry import implements
 from autojit.tracing.source import user_source
 
 from .checks import ensured
@@ -32,7 +32,6 @@ _MISSING = np._NoValue
 
 @implements(np.round, np.around)
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    reject("np.round", out=out)
     decimals = index(decimals)
     a = as_tracer(a)
     if a.dtype.kind == "c":
@@ -58,7 +57,6 @@ def _power_of_ten(n: int) -> float:
 
 @implements(np.fix)
 def fix(x: Any, out: Any = None) -> Any:
-    reject("np.fix", out=out)
     return np.trunc(x)
 
 
@@ -81,18 +79,16 @@ def without_nan(a: Any, fill: Any) -> Any:
 
 @implements(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _MISSING) -> Any:
-    return _nan_position(np.argmax, a, axis, out, keepdims)
+    return _nan_position(np.argmax, a, axis, keepdims)
 
 
 @implements(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _MISSING) -> Any:
-    return _nan_position(np.argmin, a, axis, out, keepdims)
+    return _nan_position(np.argmin, a, axis, keepdims)
 
 
-def _nan_position(find: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def _nan_position(find: Any, a: Any, axis: Any, keepdims: Any) -> Any:
     """Find a position; the compiled call raises if a row is all NaN, as NumPy does."""
-    name = f"np.nan{find.__name__}"
-    reject(name, out=out)
     a, wide = as_tracer(a), keepdims is not _MISSING and bool(keepdims)
     worst = -np.inf if find is np.argmax else np.inf
     found = find(without_nan(a, worst), axis, keepdims=wide)
@@ -153,7 +149,6 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _MISSING, *,
     where: Any = _MISSING,
 ) -> Any:  # fmt: skip
-    reject("np.nanmean", out=out)
     if kind_of(dtype_of(a)) not in "fc":
         return np.mean(a, axis, dtype, keepdims=keepdims, where=where)
     _check_inexact("np.nanmean", dtype)
@@ -167,7 +162,6 @@ def nanvar(
     keepdims: Any = _MISSING, *, where: Any = _MISSING, mean: Any = _MISSING,
     correction: Any = _MISSING,
 ) -> Any:  # fmt: skip
-    reject("np.nanvar", out=out)
     ddof = ddof if correction is _MISSING else correction
     if kind_of(dtype_of(a)) not in "fc":
         return np.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)

@@ -15,7 +15,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import is_half
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.protocols.lifting import as_value, dtype_of, shape_of, to_dtype, tracer
-from autojit.protocols.registry import implements, reject, uncovered
+from autojit.protocols.registry import implements, uncovered
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -72,7 +72,6 @@ def _sum_like(name: str, op: Any, ufunc: Any) -> Callable[..., Tracer]:
         initial: Any = _MISSING,
         where: Any = _MISSING,
     ) -> Tracer:
-        reject(f"np.{name}", out=out)
         value = as_value(a)
         value = to_dtype(value, np.dtype(dtype) if dtype else accumulator_dtype(value.dtype))
         result = tracer(_reduced(op, _masked(value, where, neutral), axis, keepdims))
@@ -95,7 +94,6 @@ def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Trace
         initial: Any = _MISSING,
         where: Any = _MISSING,
     ) -> Tracer:
-        reject(f"np.{name}", out=out)
         value = as_value(a)
         axes = shapes.reduced_axes(axis, value.type.ndim)
         if initial is _MISSING and any_zero(value.shape, axes):
@@ -169,7 +167,6 @@ def _truth_like(name: str, op: Any) -> Callable[..., Tracer]:
         *,
         where: Any = _MISSING,
     ) -> Tracer:
-        reject(f"np.{name}", out=out)
         value = _masked(arithmetic.truth(as_value(a)), where, name == "all")
         return tracer(_reduced(op, value, axis, keepdims))
 
@@ -210,7 +207,6 @@ def mean(
     *,
     where: Any = _MISSING,
 ) -> Tracer:
-    reject("np.mean", out=out)
     kind = np.dtype(dtype) if dtype else summed_in(dtype_of(a))
     total = sum(a, axis, kind, None, keepdims, where=where)
     made = _divided(total, _count(shape_of(a), axis, where, keepdims))
@@ -272,7 +268,6 @@ def var(
     mean: Any = _MISSING,
     correction: Any = _MISSING,
 ) -> Tracer:
-    reject("np.var", out=out)
     ddof = ddof if correction is _MISSING else correction
     made = _variance(a, axis, dtype, ddof, keepdims, where, mean)
     return made if dtype else _as_given(made, a)

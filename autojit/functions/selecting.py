@@ -13,7 +13,7 @@ import numpy as np
 from autojit.errors import UncoveredFunctionError, with_place
 from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer
-from autojit.protocols.registry import implements, reject
+from autojit.protocols.registry import implements
 from autojit.tracing.created_arrays import fresh, is_traced
 from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
@@ -75,7 +75,6 @@ def extract(condition: Any, arr: Any) -> Any:
 
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    reject("np.compress", out=out)
     chosen = np.flatnonzero(_values("np.compress", condition))
     return np.take(np.ravel(a) if axis is None else a, chosen, axis=axis or 0)
 

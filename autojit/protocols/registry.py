@@ -46,6 +46,7 @@ def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]
     """Register the implementation of NumPy functions.
 
     ``known`` are parameters that cannot be traced, because the shape of the result depends on them.
+    A parameter ``out`` belongs to the signature only: `call_function` writes the result into it.
     """
 
     def register(implementation: F) -> F:

@@ -19,7 +19,7 @@ from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
-from autojit.protocols.registry import FUNCTIONS, implements, reject
+from autojit.protocols.registry import FUNCTIONS, implements
 from autojit.tracing.aliasing import assign
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
@@ -232,7 +232,6 @@ def _extract(condition: Any, arr: Any) -> Any:
 
 
 def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    reject("np.compress", out=out)
     a, axis = (np.ravel(a), 0) if axis is None else (as_tracer(a), normalize_axis(axis, np.ndim(a)))
     short = a.shape[axis] - np.size(condition)
     condition = as_tracer(condition) != 0

@@ -13,13 +13,12 @@ from autojit.functions.indexing import take_along_axis
 from autojit.functions.methods import astype as cast
 from autojit.ir.core.halves import kind_of
 from autojit.protocols.lifting import as_tracer, common_shape, dtype_of, result_dtype, shape_of
-from autojit.protocols.registry import implements, reject, uncovered
+from autojit.protocols.registry import implements, uncovered
 from autojit.tracing.known import value_of
 
 
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    reject("np.choose", out=out)
     parts = list(choices)
     shape, kind = common_shape(a, *parts), result_dtype(*parts)
     numbers: Any = as_tracer(np.broadcast_to(as_tracer(a), shape))

@@ -14,7 +14,7 @@ from autojit.ir.core.halves import kind_of
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_value, shape_of, tracer
-from autojit.protocols.registry import implements, reject
+from autojit.protocols.registry import implements
 from autojit.tracing.tracer import Tracer
 
 _MISSING = np._NoValue
@@ -24,7 +24,6 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
     def function(
         a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = _MISSING
     ) -> Tracer:
-        reject(f"np.{name}", out=out)
         shape = shape_of(a)
         if axis is None:
             a, along = np.ravel(a), 0

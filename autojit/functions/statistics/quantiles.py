@@ -51,7 +51,6 @@ def _joined_last(x: Any, kept: list[int], axes: tuple[int, ...]) -> Any:
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    reject("np.median", out=out)
     ordered, shape = _sorted_last(a, axis, keepdims)
     if not ordered.shape[-1]:
         return np.full(shape, np.nan, ordered.dtype)[()]
@@ -68,7 +67,6 @@ def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
     keepdims: Any = np._NoValue,
 ) -> Any:  # fmt: skip
-    reject("np.nanmedian", out=out)
     keepdims = keepdims is not np._NoValue and bool(keepdims)
     if kind_of(dtype_of(a)) not in "fc":
         return median(a, axis, keepdims=keepdims)
@@ -155,7 +153,7 @@ def _function(function: Any, whole: int, skips_nan: bool) -> Callable[..., Any]:
         method: str = "linear", keepdims: Any = False, *, weights: Any = None,
         interpolation: Any = None,
     ) -> Any:  # fmt: skip
-        reject(name, out=out, interpolation=interpolation)
+        reject(name, interpolation=interpolation)
         kept = keepdims is not np._NoValue and bool(keepdims)
         return _quantile(a, q, _Asked(name, whole, axis, kept, method, weights, skips_nan))
 

@@ -95,6 +95,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "@dataclasses.dataclass\nclass P:\n    name: str\n    w: object\n"
         "def f(p): return np.sum(p.w)\np = P('a', x)\nFIX",
     ),
+    "functions/assignment.py: out = np.empty(…, …)": (
+        "jit(lambda x: np.cumsum(x, out=np.empty(2)))(np.arange(3.0))",
+        "@jit\ndef g(x):\n    FIX\n    return np.cumsum(x, out=out)\ng(np.arange(3.0))",
+    ),
     "staging/pytrees.py: list(x)": (
         "jit(lambda s: sum(s))(v for v in [1.0, 2.0])",
         "x = (v for v in [1.0, 2.0])\njit(lambda s: sum(s))(L0)",
