@@ -10,8 +10,8 @@ _FUNCTIONS = (
     "linalg.vectors", "linalg.matrices", "linalg.factorizations", "linalg.spectral",
     "fourier", "methods", "bounded.slices", "bounded.table", "bounded.masks",
     "bounded.piecewise", "statistics.quantiles", "statistics.histograms",
-    "statistics.extremes", "polynomials.algebra", "shapes.padding", "shapes.elements",
-    "shapes.positions", "shapes.bits", "signals.rows",
+    "statistics.extremes", "statistics.averages", "polynomials.algebra", "shapes.padding",
+    "shapes.elements", "shapes.positions", "shapes.bits", "signals.rows",
 )  # fmt: skip
 
 #: Modules that implement NumPy for traced arrays: imported before the first trace.

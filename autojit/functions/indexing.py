@@ -9,8 +9,9 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.halves import kind_of
+from autojit.ir.ops.arithmetic import make_complex
 from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer, view
-from autojit.protocols.registry import any_bounded, implements, reject
+from autojit.protocols.registry import any_bounded, implements
 from autojit.tracing.created_arrays import bare, fresh
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import value_of
@@ -155,10 +156,29 @@ def clip(
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    reject("np.nan_to_num", copy=copy)
+    x = as_tracer(x)
     if kind_of(x.dtype) not in "fc":
-        return np.copy(x)
+        return np.copy(x) if copy else x
+    settings = nan, posinf, neginf
+    if kind_of(x.dtype) == "c":
+        parts = [_finite(part, *settings) for part in (np.real(x), np.imag(x))]
+        result: Any = tracer(make_complex(*map(as_value, parts)))
+    else:
+        result = _finite(x, *settings)
+    if copy:
+        return result
+    hooks.setitem(x, ..., result)
+    return x
+
+
+def _finite(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """Real numbers with others in the places of NaN and of the infinities."""
     limits = np.finfo(x.dtype)
-    x = np.where(np.isnan(x), x.dtype.type(nan), x)
-    x = np.where(x == np.inf, x.dtype.type(limits.max if posinf is None else posinf), x)
-    return np.where(x == -np.inf, x.dtype.type(limits.min if neginf is None else neginf), x)
+    for place, given, default in (
+        (np.isnan(x), nan, 0.0),
+        (x == np.inf, posinf, limits.max),
+        (x == -np.inf, neginf, limits.min),
+    ):
+        number = default if given is None else given
+        x = np.where(place, as_tracer(number).astype(x.dtype), x)
+    return x

@@ -181,7 +181,9 @@ all = implements(np.all)(_truth_like("all", reduce.all_))
 # -- statistics ---------------------------------------------------------------
 
 
-def _count(shape: tuple[int, ...], axis: Any, where: Any = _MISSING, keepdims: Any = False) -> Any:
+def count_of(
+    shape: tuple[int, ...], axis: Any, where: Any = _MISSING, keepdims: Any = False
+) -> Any:
     """The number of elements reduced: an integer, or an array if there is a mask."""
     if not _is_everywhere(where):
         return sum(np.broadcast_to(where, shape), axis, np.int64, None, keepdims)
@@ -209,7 +211,7 @@ def mean(
 ) -> Tracer:
     kind = np.dtype(dtype) if dtype else summed_in(dtype_of(a))
     total = sum(a, axis, kind, None, keepdims, where=where)
-    made = _divided(total, _count(shape_of(a), axis, where, keepdims))
+    made = _divided(total, count_of(shape_of(a), axis, where, keepdims))
     return made if dtype else _as_given(made, a)
 
 
@@ -228,31 +230,6 @@ def _as_given(made: Tracer, a: Any) -> Tracer:
 def _scalar(number: float, like: Tracer) -> Any:
     """A number that does not change the dtype of an operation with ``like``."""
     return like.dtype.type(number)
-
-
-@implements(np.average)
-def average(
-    a: Any,
-    axis: Any = None,
-    weights: Any = None,
-    returned: bool = False,
-    *,
-    keepdims: Any = _MISSING,
-) -> Any:
-    if weights is None:
-        result = mean(a, axis, keepdims=keepdims)
-        total = np.full(result.shape, _count(shape_of(a), axis), result.dtype)
-        return (result, total) if returned else result
-    if np.shape(weights) != shape_of(a):
-        axis_of = shapes.normalize_axis(axis, np.ndim(a))
-        extents = [-1 if i == axis_of else 1 for i in range(np.ndim(a))]
-        weights = np.reshape(weights, extents)
-    both = dtype_of(a), dtype_of(weights)
-    floating = np.result_type(*both, *([np.float64] if both[0].kind in "iub" else []))
-    weights = weights * np.ones(shape_of(a), floating)
-    total = np.sum(weights, axis, keepdims=keepdims)
-    result = np.sum(a * weights, axis, keepdims=keepdims) / total
-    return (result, total) if returned else result
 
 
 @implements(np.var)
@@ -281,7 +258,7 @@ def _variance(
     if mean is _MISSING:
         mean = _mean(a, axis, kind, keepdims=True, where=where)
     total = sum(squared(np.subtract(a, mean)), axis, kind, None, keepdims, where=where)
-    count = _count(shape_of(a), axis, where, keepdims)
+    count = count_of(shape_of(a), axis, where, keepdims)
     return _divided(total, np.maximum(count - ddof, 0))
 
 

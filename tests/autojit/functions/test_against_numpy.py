@@ -169,6 +169,17 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "nanvar where": (lambda x: np.nanvar(x, where=MASK), (np.where(X > 3, np.nan, X),)),
     "nanmax of NaN from a number": (lambda x: np.nanmax(x, initial=2), (X * np.nan,)),
     "average with weights returned": (lambda x: np.average(x, 1, [1, 2, 3], True), (X,)),
+    "average by weights of axes": (lambda x, w: np.average(x, (1, 0), w), (X, X.T + 1)),
+    "average by weights of an axis": (
+        lambda x, w: np.average(x, (1,), w, True, keepdims=True), (X, [1, 2, 3])),
+    "nan_to_num of complex": (
+        lambda x: [np.nan_to_num(x), np.nan_to_num(x, nan=7, posinf=5.0)],
+        (np.array([complex(np.inf, np.nan), np.nan, complex(-0.0, -np.inf), 2 - 3j]),)),
+    "nan_to_num with arrays": (
+        lambda x, y: np.nan_to_num(x, nan=y, neginf=-y),
+        (np.array([np.nan, -np.inf, 2.0]), WHOLE[0])),
+    "nan_to_num in place": (
+        lambda x: (lambda y: [np.nan_to_num(y, copy=False), y])(x / 0.0), (X - 2,)),
     "corrcoef of complex": (lambda x: np.corrcoef(x), (X + 1j * X[::-1] ** 2,)),
     "cov in float32": (lambda x: np.cov(x, dtype=np.float32), (X,)),
     "norm of order 0": (lambda x: np.linalg.norm(x[0], 0), (X * 1j,)),
@@ -296,6 +307,23 @@ def test_an_axis_that_is_no_integer() -> None:
         errors.ShapeError, match=r"np.diff: an axis must be an integer, not \(0, 1\)"
     ):
         jit(lambda x: np.diff(x, axis=(0, 1)))(X)
+
+
+def test_averages_that_there_are_not() -> None:
+    def average(x: Any, w: Any, axis: Any = None) -> Any:
+        return np.average(x, axis, w)
+
+    for f in (average, jit(average)):
+        with pytest.raises(ZeroDivisionError, match="Weights sum to zero, can't be normalized"):
+            f(X, X * 0)
+    with pytest.raises(ZeroDivisionError, match="Weights sum to zero, can't be normalized"):
+        jit(lambda x: np.average(x, 1, [1, -1, 0]))(X)
+    with pytest.raises(TypeError, match="give the axis"):
+        jit(average)(X, X[0])
+    with pytest.raises(
+        errors.ShapeError, match=r"shape \(2,\) do not fit shape \(2, 3\) along axis 1"
+    ):
+        jit(lambda x, w: average(x, w, 1))(X, X[:, 0])
 
 
 def test_extremes_where_need_a_first_value() -> None:
