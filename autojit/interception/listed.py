@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.calls.calling import call_as
 from autojit.protocols.lists import all_as_arrays
 from autojit.protocols.registry import FUNCTIONS
 from autojit.tracing.hooks import hooks
@@ -47,3 +48,10 @@ def covered(module: ModuleType) -> list[str]:
         and (isinstance(found, np.ufunc) or found in FUNCTIONS)
         and found.__name__ not in _OF_ARRAYS
     ]
+
+
+def take_lists(module: ModuleType) -> None:
+    """Let the ufuncs of a module take lists of traced numbers where a twin calls them."""
+    for found in vars(module).values():
+        if isinstance(found, np.ufunc):
+            call_as(found, Listed(found))

@@ -21,6 +21,7 @@ from autojit.scipy.names import load, resolved
 from autojit.scipy.registry import FUNCTIONS, OWN, own
 from autojit.tracing.context import current_trace
 
+from .listed import take_lists
 from .name_patching import Names, StandIn
 
 
@@ -107,6 +108,8 @@ class ScipyNames:
         if loaded != self._ready:
             for name in loaded:
                 load(name.split(".")[1])
+                if name == "scipy.special":
+                    take_lists(sys.modules[name])
             self._ready = (loaded | _owners(len(FUNCTIONS))) & sys.modules.keys()
 
     def install(self) -> None:

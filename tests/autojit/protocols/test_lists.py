@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
+from scipy.special import jv, ndtr, sici
 
 from autojit import grad, jit, vjp, vmap
 from autojit.errors import AutojitError
@@ -249,3 +251,16 @@ def test_delete_and_insert_at_a_traced_place(f: Callable[[Any, Any], Any]) -> No
 def test_insert_out_of_bounds() -> None:
     with pytest.raises(IndexError, match="out of bounds"):
         jit(lambda x: np.insert(x, 7, 1.0))(X)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ndtr([x, -x]).sum() * scipy.special.gamma([[x], [2.0]])[0, 0],
+        lambda x: jv([0, 1, 1.5], (x, x, 1.0)).sum(),
+        lambda x: sici([x, 1.0])[1].sum(),
+    ],
+)
+def test_ufuncs_of_scipy(f: Callable[[Any], Any]) -> None:
+    assert jit(f)(0.3) == pytest.approx(f(0.3))
+    check_grads(f, (0.3,), order=1)
