@@ -178,8 +178,8 @@ def solve_continuous_are(
     """
     a, b, q, r = _real("scipy.linalg.solve_continuous_are", e, a, b, q, r)
     if s is not None:  # by completing the square
-        gain = np.linalg.solve(r, floating(s).T)
-        a, q = a - b @ gain, q - floating(s) @ gain
+        gain = np.linalg.solve(r, np.atleast_2d(floating(s)).T)
+        a, q = a - b @ gain, q - np.atleast_2d(floating(s)) @ gain
     g, n = b @ np.linalg.solve(r, b.T), a.shape[0]
 
     def residual(x: Any) -> Any:
@@ -205,7 +205,7 @@ def solve_continuous_are(
 def _real(name: str, e: Any, *matrices: Any) -> list[Any]:
     if e is not None:
         raise refused(name, "e= is not covered; multiply a and b by its inverse.")
-    given = [floating(m) for m in matrices]
+    given = [np.atleast_2d(floating(m)) for m in matrices]
     if any(m.dtype.kind == "c" for m in given):
         raise refused(name, "complex matrices are not covered.")
     return given
@@ -228,8 +228,8 @@ def solve_discrete_are(
     """
     a, b, q, r = _real("scipy.linalg.solve_discrete_are", e, a, b, q, r)
     if s is not None:
-        gain = np.linalg.solve(r, floating(s).T)
-        a, q = a - b @ gain, q - floating(s) @ gain
+        gain = np.linalg.solve(r, np.atleast_2d(floating(s)).T)
+        a, q = a - b @ gain, q - np.atleast_2d(floating(s)) @ gain
     g, unit = b @ np.linalg.solve(r, b.T), np.eye(a.shape[0])
 
     def residual(x: Any) -> Any:

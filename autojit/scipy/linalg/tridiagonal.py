@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.protocols.lifting import as_tracer
 from autojit.protocols.registry import uncovered
 from autojit.scipy.arguments import floating, known
 from autojit.scipy.registry import answers
@@ -113,10 +114,10 @@ def diagsvd(s: Any, M: int, N: int) -> Any:
     >>> jit(lambda s: diagsvd(s, 1, 2))(np.array([3.0]))
     array([[3., 0.]])
     """
-    s = floating(s)
+    s = as_tracer(s)
     if s.shape[0] not in (M, N):
         raise ValueError("Length of s must be M or N.")
-    square = s[:, None] * np.eye(s.shape[0])
+    square = s[:, None] * np.eye(s.shape[0], dtype=s.dtype)
     return np.pad(square, ((0, M - s.shape[0]), (0, N - s.shape[0])))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.protocols.lifting import as_tracer
 from autojit.scipy.arguments import floating, known, known_integer, last, pad, unlast
 from autojit.scipy.registry import answers, original
 
@@ -117,14 +118,17 @@ def medfilt(volume: Any, kernel_size: Any = None) -> Any:
     >>> grad(lambda x: medfilt(x, 3)[1])(np.array([1.0, 5.0, 2.0]))
     array([0., 0., 1.])
     """
-    x = floating(volume)
+    x = as_tracer(volume)
     kernel_size = 3 if kernel_size is None else known(kernel_size, "kernel_size", "medfilt")
     sizes = _sizes(kernel_size, x.ndim)
     if any(k % 2 == 0 for k in sizes):
         raise ValueError("Each element of kernel_size should be odd.")
     padded = np.pad(x, [(k // 2, k // 2) for k in sizes])
     windows = np.lib.stride_tricks.sliding_window_view(padded, tuple(sizes))
-    return np.median(np.reshape(windows, (*x.shape, math.prod(sizes))), axis=-1)
+    windows = np.reshape(windows, (*x.shape, math.prod(sizes)))
+    if x.dtype.kind in "iu":
+        return np.sort(windows, axis=-1)[..., math.prod(sizes) // 2]
+    return np.median(windows, axis=-1)
 
 
 @answers("scipy.signal.medfilt2d")

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.signal
 
 import autojit
 from autojit import jit, jvp, vjp, vmap
-from autojit.protocols.registry import FUNCTIONS as covered
 from tests.samples.scipy_calculus import INTEGRALS, INTERPOLATION, OPTIMIZATION
 from tests.samples.scipy_images import IMAGES
 from tests.samples.scipy_linalg import LINALG
@@ -19,10 +20,8 @@ from tests.samples.scipy_signal import DESIGNS, FOURIER, SIGNAL
 from tests.samples.scipy_sparse import SPARSE
 from tests.samples.scipy_special import SPECIAL
 
-#: Until `np.fft` is covered.
-TRANSFORMS = FOURIER if np.fft.fft in covered else []
 ROWS = [
-    *TRANSFORMS, *LINALG, *SIGNAL, *DESIGNS, *SPECIAL, *IMAGES, *INTEGRALS, *INTERPOLATION,
+    *FOURIER, *LINALG, *SIGNAL, *DESIGNS, *SPECIAL, *IMAGES, *INTEGRALS, *INTERPOLATION,
     *OPTIMIZATION, *SPARSE,
 ]  # fmt: skip
 NAMED = pytest.mark.parametrize("sample", ROWS, ids=lambda r: r.name)
@@ -106,3 +105,18 @@ def test_batches(sample: Row) -> None:
 def test_compiled(sample: Row) -> None:
     got = jit(flat(sample))(*sample.arguments)
     assert_close(sample, got, scipys_own(sample, sample.arguments))
+
+
+@pytest.mark.parametrize(
+    ("f", "given"),
+    [
+        (lambda a, b: scipy.linalg.solve_continuous_are(a, b, 3.0, 4.0), (1.0, 2.0)),
+        (lambda a, b: scipy.linalg.solve_discrete_are(a, b, 3.0, 4.0), (1.0, 2.0)),
+        (lambda s: scipy.linalg.diagsvd(s, 3, 4), (np.arange(3),)),
+        (lambda x: scipy.signal.medfilt(x, 3), (np.array([2**60 + 1, 2**60, 2**60 + 2]),)),
+    ],
+)
+def test_numbers_as_matrices_and_integers(f: Any, given: Any) -> None:
+    got, want = jit(f)(*given), f(*given)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    np.testing.assert_allclose(got, want, rtol=1e-13)
