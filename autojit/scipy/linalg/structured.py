@@ -12,7 +12,7 @@ import numpy as np
 
 from autojit.control_flow.control import scan
 from autojit.protocols.lifting import as_tracer
-from autojit.scipy.arguments import floating, known, known_integer
+from autojit.scipy.arguments import floating, known, known_integer, refused
 from autojit.scipy.registry import answers
 from autojit.solvers.implicit import custom_linear_solve
 
@@ -300,7 +300,7 @@ def solve_circulant(
     columns = np.moveaxis(np.atleast_1d(floating(c)), caxis, -1)
     right = np.moveaxis(np.atleast_1d(floating(b)), baxis, -1)
     if known(singular, "singular", "solve_circulant") != "raise":
-        raise ValueError("solve_circulant of traced values covers only singular='raise'")
+        raise refused("scipy.linalg.solve_circulant", "only singular='raise' is covered.")
     solved = np.linalg.solve(circulant(columns), right[..., None])[..., 0]
     return np.moveaxis(solved, -1, outaxis)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known
+from autojit.scipy.arguments import floating, known, refused
 from autojit.scipy.registry import answers
 
 _LINEAR, _QUADRATIC = ("linear", "lin", "li"), ("quadratic", "quad", "q")
@@ -144,7 +144,7 @@ def freqz(
     """
     b, a = np.atleast_1d(floating(b)), np.atleast_1d(floating(a))
     if b.ndim > 1 or a.ndim > 1:
-        raise ValueError("freqz of traced values needs one-dimensional b and a")
+        raise refused("scipy.signal.freqz", "b and a must be rows of coefficients; loop over rows.")
     w, shown = frequencies(worN, whole, fs, include_nyquist)
     return shown, _polynomial(b, w) / _polynomial(a, w)
 
