@@ -171,6 +171,9 @@ class Frozen:
         answer = FUNCTIONS["scipy.stats.rv_continuous.rvs"]
         return answer(self.dist, *self.args, **self.kwds, size=size, random_state=random_state)
 
+    def stats(self, moments: str = "mv") -> Any:
+        return _moments(self.dist, *self.args, moments=moments, **self.kwds)
+
     def __getattr__(self, name: str) -> Any:
         kind = _KINDS[FAMILIES[self.dist.name].is_discrete]
         answer = FUNCTIONS.get(f"scipy.stats.{kind}.{name}")

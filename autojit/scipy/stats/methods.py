@@ -238,12 +238,16 @@ def entropy(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
 @_method("skew")
 def skew(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     s = Standardized(family, None, shapes, loc, scale)
+    if family.skew is not None:
+        return s.complete(family.skew(*s.shapes))
     return s.complete(_central(family, 3, s) / _var_of(family, s) ** 1.5)
 
 
 @_method("kurtosis")
 def kurtosis(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
     s = Standardized(family, None, shapes, loc, scale)
+    if family.kurtosis is not None:
+        return s.complete(family.kurtosis(*s.shapes))
     return s.complete(_central(family, 4, s) / np.square(_var_of(family, s)) - 3)
 
 

@@ -533,3 +533,23 @@ def test_closed_forms_far_from_one(name: str, shapes: tuple[float, ...], method:
     of = getattr(getattr(st, name), method)
     want = of(*shapes)
     np.testing.assert_allclose(trace(lambda *s: of(*s))(*shapes)(*shapes), want, rtol=1e-9)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("beta", (2.31, 0.627)), ("beta", (0.5, 0.5)), ("arcsine", ()), ("rdist", (1.2,)),
+        ("genpareto", (-1.5,)), ("genpareto", (0.1,)), ("genpareto", (0.3,)), ("triang", (0.4,)),
+        ("powerlaw", (0.4,)), ("gamma", (0.3,)),
+    ],
+)  # fmt: skip
+def test_skewness_and_kurtosis(name: str, shapes: tuple[float, ...]) -> None:
+    """Also where the density is infinite at an end of the support, or has a kink."""
+    family = getattr(st, name)
+
+    def moments(loc: Any, *shapes: Any) -> Any:
+        return family(*shapes, loc=loc).stats("sk")
+
+    got = interpreted(moments, 1.0, *shapes)
+    np.testing.assert_allclose(got, family.stats(*shapes, moments="sk"), rtol=1e-7, atol=1e-9)

@@ -32,6 +32,7 @@ arcsine: Family = family(
     ppf=lambda q: np.sin(np.pi / 2 * q) ** 2,
     isf=lambda q: np.cos(np.pi / 2 * q) ** 2,
     median=lambda: 0.5, entropy=lambda: LOG_PI - 2 * LOG_2, mean=lambda: 0.5, var=lambda: 0.125,
+    skew=lambda: 0.0, kurtosis=lambda: -1.5,
 )  # fmt: skip
 
 # -- Argus' distribution -------------------------------------------------------------------
@@ -126,6 +127,7 @@ rdist: Family = family(
     median=lambda c: 0.0 * c,
     entropy=lambda c: beta_entropy(c / 2, c / 2) + LOG_2,
     mean=lambda c: 0.0 * c, var=lambda c: 1 / (c + 1),
+    skew=lambda c: 0.0 * c, kurtosis=lambda c: -6 / (c + 3),
 )  # fmt: skip
 
 

@@ -71,6 +71,8 @@ class Family:
     entropy: Formula | None = None
     mean: Formula | None = None
     var: Formula | None = None
+    skew: Formula | None = None
+    kurtosis: Formula | None = None
     kink: Formula | None = None
     period: Bounds | None = None
     has_long_tail: bool = False

@@ -40,6 +40,9 @@ beta: Family = family(
     entropy=beta_entropy,
     mean=lambda a, b: a / (a + b),
     var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
+    skew=lambda a, b: 2 * (b - a) * np.sqrt(a + b + 1) / ((a + b + 2) * np.sqrt(a * b)),
+    kurtosis=lambda a, b: (
+        6 * ((a - b) ** 2 * (a + b + 1) / (a * b * (a + b + 2)) - 1) / (a + b + 3)),
 )  # fmt: skip
 
 
@@ -66,6 +69,8 @@ triang: Family = family(
                               1 - np.sqrt(np.where(q < c, 1.0, (1 - c) * (1 - q)))),
     entropy=lambda c: 0.5 - LOG_2 + 0.0 * c,
     mean=lambda c: (c + 1) / 3, var=lambda c: (1 - c + c * c) / 18,
+    skew=lambda c: np.sqrt(2) * (2 * c - 1) * (c + 1) * (c - 2) / (5 * (1 - c + c * c) ** 1.5),
+    kurtosis=lambda c: 0.0 * c - 0.6,
 )  # fmt: skip
 
 powerlaw: Family = family(
@@ -265,4 +270,10 @@ genpareto: Family = family(
     entropy=lambda c: 1 + c,
     mean=lambda c: above_or(-1, -c, lambda d: 1 / (1 + d), np.inf),
     var=lambda c: above_or(-0.5, -c, lambda d: 1 / ((1 + d) ** 2 * (1 + 2 * d)), np.inf),
+    skew=lambda c: above_or(
+        -1 / 3, -c, lambda d: 2 * (1 - d) * np.sqrt(1 + 2 * d) / (1 + 3 * d), np.nan),
+    kurtosis=lambda c: above_or(
+        -0.25, -c,
+        lambda d: 3 * (1 + 2 * d) * (2 * d * d - d + 3) / ((1 + 3 * d) * (1 + 4 * d)) - 3,
+        np.nan),
 )  # fmt: skip
