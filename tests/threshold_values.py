@@ -253,6 +253,7 @@ FIXED: dict[str, str] = {
     "staging.unrolled.MANY_NUMBERS": "decides on a warning",
     "tracing.source.TRACE_BUDGET": "decides on a warning",
     "codegen.loop_ir.sequences.MANY": "more steps than any loop has",
+    "codegen.analysis.integer_facts.WIDE": "sums of larger numbers wrap around",
     "ir.autodiff.final.integers.WIDE":
         "keeps sums of products of integers within eight bytes: part of what is legal",
     "ir.linalg.cholesky.SMALL": "chooses between two derivatives that are rounded otherwise",
@@ -335,6 +336,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "ir.ops.update.SPARSE",
         "codegen.driver.packing.LEAST",
         "ir.passes.reroll.likeness.MOST",
+        "codegen.analysis.integer_facts.WIDE",
         "ir.autodiff.final.integers.WIDE",
         "ir.passes.algebra.push_gathers.FEW",
         "ir.passes.loops.steps.recurrence.MOST_CARRIED",
