@@ -145,6 +145,7 @@ MACHINE: dict[str, tuple[Any, ...]] = {
 
 #: Of tracing, and of passes over programs.
 PASSES: dict[str, tuple[Any, ...]] = {
+    "ir.regions.scan_finals.SMALL": (0, 1 << 30),
     "ir.regions.scan_products.LARGE": (0, 4),
     "ir.ops.update.SPARSE": (1, 2, 1000),
     "ir.autodiff.recorded_rules.LEAST": (0, 5),
@@ -438,6 +439,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "codegen.loop_passes.products.MOST_IN_STEPS",
     ),
     "bytes": (
+        "ir.regions.scan_finals.SMALL",
         "codegen.loop_ir.program.ALIGNMENT",
         "codegen.cpu.entry_point.entry.STACK_ARENA",
         "codegen.cpu.abi.results.MOST_KEPT",
