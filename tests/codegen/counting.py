@@ -25,7 +25,7 @@ TEXT = """loops counts:
     {before}
     repeat, steps k:
       s5 = {left}[0]
-      s6 = {right}[0]
+      s6 = {right}
       s7 = s5 {test} s6
       while s7:
         s8 = c[0]
@@ -36,7 +36,7 @@ TEXT = """loops counts:
         {after}
 """
 LEGAL = {
-    "before": "n[0 : +1] = 9", "left": "c", "right": "n", "test": "<", "body": "s11 = 0.0",
+    "before": "n[0 : +1] = 9", "left": "c", "right": "n[0]", "test": "<", "body": "s11 = 0.0",
     "by": "1", "after": "s12 = 0.0",
 }  # fmt: skip
 
@@ -47,6 +47,8 @@ def counting(**changes: str) -> Any:
 
 
 NOT_COUNTING = {
+    "a bound that depends on the counter": {"right": "s2 - s5", "before": "s2 = 9"},
+    "a check": {"body": "s15 = s8 < s8\n        s16 = ensure_overflow(s15, s8)"},
     "another step": {"by": "2"},
     "away from the bound": {"by": "-1"},
     "a bound that changes": {"body": "n[0] = s8"},

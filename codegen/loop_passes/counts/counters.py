@@ -2,7 +2,8 @@
 
 Legal where the condition is one comparison of the counter with a number that no step changes, where
 each step adds 1 to the counter (or -1) as the last thing that touches it, and where the ranges of
-the counter and of its bound are known, so that their difference does not wrap around.
+the counter and of its bound are known, so that their difference does not wrap around.  Loops with
+checks or callbacks end at the first error, so they keep their condition.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from autojit.codegen.analysis.integer_facts import Fact, Facts, is_cell
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.effects import accesses, changed_buffers, indices_of
+from autojit.codegen.loop_ir.errors import is_check
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, Load, RunTasks, Store
 from autojit.codegen.loop_ir.sequences import MANY, Repeat
-from autojit.codegen.loop_ir.traversal import defined, memory, walk
+from autojit.codegen.loop_ir.traversal import defined, memory, used, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core.affine import Affine
 
@@ -47,7 +50,7 @@ class Counter(NamedTuple):
 def counter_of(loop: Repeat, facts: Facts) -> Counter | None:
     """The counter of a loop; None unless it is certain to count to a bound."""
     inside = [*walk(loop.condition), *walk(loop.body)]
-    if loop.tapes or any(isinstance(s, RunTasks) for s in inside):
+    if loop.tapes or any(map(_ends_it, inside)):
         return None
     if any(loop.step in index.variables() for s in inside for index in indices_of(s)):
         return None
@@ -59,6 +62,11 @@ def counter_of(loop: Repeat, facts: Facts) -> Counter | None:
     if step is None or (step > 0) != (name in ("lt", "le")):
         return None
     return _with_steps(loop, cell, step, name, bound, facts)
+
+
+def _ends_it(s: Any) -> bool:
+    """Whether a statement may end the loop with an error that later steps must not hide."""
+    return isinstance(s, (RunTasks, Callback)) or (isinstance(s, Compute) and is_check(s.name))
 
 
 def _compared(loop: Repeat) -> tuple[str, Buffer, Scalar] | None:
@@ -76,9 +84,19 @@ def _compared(loop: Repeat) -> tuple[str, Buffer, Scalar] | None:
         if isinstance(load, Load) and memory(load.buffer) in changed and x.dtype == "i64":
             cell = memory(load.buffer)
             others = [s for s in loop.condition if isinstance(s, Load) and s is not load]
-            if changed.isdisjoint(memory(s.buffer) for s in others):
+            fixed = changed.isdisjoint(memory(s.buffer) for s in others)
+            if fixed and not _depends(loop.condition, other, x):
                 return name, cell, other
     return None
+
+
+def _depends(condition: list[Any], value: Scalar, on: Scalar) -> bool:
+    """Whether a condition computes a number from another one."""
+    found = {on.number}
+    for s in condition:
+        if any(x.number in found for x in used(s)):
+            found.add(s.result.number)
+    return value.number in found
 
 
 def _is_plain(s: Any) -> bool:

@@ -37,7 +37,7 @@ def is_counted(made: Any) -> bool:
 @pytest.mark.parametrize(
     "changes",
     [
-        {}, {"test": "<="}, {"left": "n", "right": "c", "test": ">"},
+        {}, {"test": "<="}, {"left": "n", "right": "c[0]", "test": ">"},
         {"test": ">", "by": "-1", "before": "n[0 : +1] = -9"}, {"body": "y[s8 of 60] = s14"},
     ],
 )  # fmt: skip
