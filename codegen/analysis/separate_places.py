@@ -80,7 +80,7 @@ def _are_apart(found: Sequence[Any], var: Var) -> bool:
         return bool(found[0].index.stride(var))
     return found[0].index.stride(var) == 0 and any(
         all(p.line is not None and p.line == at[0].line for p in at)
-        and bool(at[0].line.stride(var))  # type: ignore[union-attr]
+        and bool(at[0].line.stride(var))
         for at in zip(*places, strict=True)
     )
 

@@ -79,7 +79,7 @@ def _taken_apart(
     primal, outs = parts.primal, len(parts.primal.outputs) - parts.residuals
     first, second, _ = parted(ops, tangents)
     second = needed(second, outputs)
-    residuals = free_values(second, outputs, tangents)
+    residuals = free_values(second, list(outputs), list(tangents))
     return Linearized(
         Program([*primal.inputs, *more], first, [*primal.outputs[:outs], *residuals],
                 name=primal.name),

@@ -132,8 +132,9 @@ def _added(loop: Repeat, value: Scalar, cell: Buffer) -> int | None:
     left, right = (made.get(x.number) for x in sum_.args)
     if sum_.name == "add" and isinstance(left, Constant):
         left, right = right, left
-    counts = isinstance(left, Load) and memory(left.buffer) is cell and isinstance(right, Constant)
-    if not counts or right.value not in (1, -1):
+    if not isinstance(left, Load) or memory(left.buffer) is not cell:
+        return None
+    if not isinstance(right, Constant) or right.value not in (1, -1):
         return None
     return int(right.value) if sum_.name == "add" else -int(right.value)
 

@@ -35,7 +35,8 @@ def with_sums(body: list[Any], numbers: Iterator[int]) -> list[Any]:
     made = {s.result.number: s for s in body if isinstance(s, Compute)}
     for cell, found in touching.items():
         if cell.dtype in _FLOATS and is_cell(cell) and len(found) == 2:
-            body = _summed(body, *found, made, uses, numbers)
+            load, store = found
+            body = _summed(body, load, store, made, uses, numbers)
     return body
 
 
