@@ -145,6 +145,7 @@ MACHINE: dict[str, tuple[Any, ...]] = {
 
 #: Of tracing, and of passes over programs.
 PASSES: dict[str, tuple[Any, ...]] = {
+    "ir.passes.reroll.roles.FIRST": (1, 1 << 30),
     "ir.regions.scan_finals.SMALL": (0, 1 << 30),
     "ir.regions.scan_products.LARGE": (0, 4),
     "ir.ops.update.SPARSE": (1, 2, 1000),
@@ -337,6 +338,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "ir.ops.update.SPARSE",
         "codegen.driver.packing.LEAST",
         "ir.passes.reroll.likeness.MOST",
+        "ir.passes.reroll.roles.FIRST",
         "codegen.analysis.integer_facts.WIDE",
         "ir.autodiff.final.integers.WIDE",
         "ir.passes.algebra.push_gathers.FEW",
