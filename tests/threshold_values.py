@@ -145,6 +145,8 @@ MACHINE: dict[str, tuple[Any, ...]] = {
 
 #: Of tracing, and of passes over programs.
 PASSES: dict[str, tuple[Any, ...]] = {
+    "ir.passes.reroll.roles.FIRST": (1, 1 << 30),
+    "ir.regions.scan_finals.SMALL": (0, 1 << 30),
     "ir.regions.scan_products.LARGE": (0, 4),
     "ir.ops.update.SPARSE": (1, 2, 1000),
     "ir.autodiff.recorded_rules.LEAST": (0, 5),
@@ -253,6 +255,7 @@ FIXED: dict[str, str] = {
     "staging.unrolled.MANY_NUMBERS": "decides on a warning",
     "tracing.source.TRACE_BUDGET": "decides on a warning",
     "codegen.loop_ir.sequences.MANY": "more steps than any loop has",
+    "codegen.analysis.integer_facts.WIDE": "sums of larger numbers wrap around",
     "ir.autodiff.final.integers.WIDE":
         "keeps sums of products of integers within eight bytes: part of what is legal",
     "ir.linalg.cholesky.SMALL": "chooses between two derivatives that are rounded otherwise",
@@ -335,6 +338,8 @@ UNITS: dict[str, tuple[str, ...]] = {
         "ir.ops.update.SPARSE",
         "codegen.driver.packing.LEAST",
         "ir.passes.reroll.likeness.MOST",
+        "ir.passes.reroll.roles.FIRST",
+        "codegen.analysis.integer_facts.WIDE",
         "ir.autodiff.final.integers.WIDE",
         "ir.passes.algebra.push_gathers.FEW",
         "ir.passes.loops.steps.recurrence.MOST_CARRIED",
@@ -436,6 +441,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "codegen.loop_passes.products.MOST_IN_STEPS",
     ),
     "bytes": (
+        "ir.regions.scan_finals.SMALL",
         "codegen.loop_ir.program.ALIGNMENT",
         "codegen.cpu.entry_point.entry.STACK_ARENA",
         "codegen.cpu.abi.results.MOST_KEPT",

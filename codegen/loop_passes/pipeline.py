@@ -12,6 +12,7 @@ from autojit.codegen.scheduling.traits import Traits
 from autojit.ir.pass_manager.pipelines import Pipeline, Place
 
 from .coalesce import coalesced
+from .counted_loops import loops_counted
 from .delinearize import delinearized
 from .fission import fissioned
 from .masked_fixups import masks_fixed_up
@@ -82,6 +83,11 @@ SHAPE = Pipeline(
         _place(
             parallelize_products,
             "Products that no loop has absorbed are cut into tasks by themselves.",
+        ),
+        _place(
+            loops_counted,
+            "The passes above look for statements that arrays became, and no later one has to know "
+            "a loop with a condition. Its places are known before the bounds of masks are.",
         ),
         _place(
             loops_narrowed,

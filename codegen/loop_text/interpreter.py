@@ -137,12 +137,17 @@ class _Function:
         self.define(s.result, array[place(array, self.index(s.index), s.buffer)])
 
     def computed(self, s: Gather | ScatterInto) -> int:
-        """Return an index with computed places; an out-of-bounds place is the user's error."""
+        """Return an index with computed places; an out-of-bounds place is the user's error.
+
+        A place with a wrong form is an error of a pass.
+        """
         total = self.index(s.index)
         for p in s.places:
             at = int(self.of(p.scalar))
             if not 0 <= at < p.extent:
                 raise IndexError("an index is out of bounds")
+            if p.line is not None and self.index(p.line) != at:
+                raise AssertionError(f"{s.buffer} has a place {at}, but the form {p.line}")
             total += p.stride * at
         return total
 

@@ -11,7 +11,7 @@ values come from the same ops and operands, so the results do not change, and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from autojit.ir.core.machine import current
@@ -45,13 +45,15 @@ def choose_residuals(
     may_repeat: Callable[[Op], bool] = repeatable,
     later: int = 0,
     kept: bool = False,
+    changed: Collection[int] = (),
 ) -> Linearized:
     """The same split with residuals that take the fewest bytes.
 
     ``free`` marks the inputs that the linear program can have at no cost.  The last ``later`` of
     them do not exist yet when the primal program runs: no output depends on one, except the input
     itself. ``kept`` says that the outputs are kept anyway, so that the linear program prefers them
-    to free inputs.
+    to free inputs; and ``changed`` has the numbers of free inputs of which outputs are later
+    versions: to keep such an input costs its bytes, since a loop around would have to store it.
     """
     primal = simplified(parts.primal)
     n = len(primal.outputs) - parts.residuals
@@ -59,7 +61,10 @@ def choose_residuals(
     if not needed:
         return parts
     missing = set(primal.inputs[len(primal.inputs) - later :])
-    costs = {v: int(kept) for v, f in zip(primal.inputs, free, strict=True) if f}
+    costs = {
+        v: v.type.nbytes if k in changed else int(kept)
+        for k, (v, f) in enumerate(zip(primal.inputs, free, strict=True)) if f
+    }  # fmt: skip
     if kept:
         costs = {**dict.fromkeys(primal.outputs[:n], 0), **costs}
     cut = _minimum_cut(primal, needed, costs, may_repeat, missing)

@@ -11,11 +11,16 @@ from typing import Any
 
 from autojit.ir.autodiff.final.integers import Integers, Steps
 from autojit.ir.autodiff.final.reads import finals_of, read_in_the_end
+from autojit.ir.autodiff.final.rows import with_rows
 from autojit.ir.autodiff.linearize import Linearized, linearize
 from autojit.ir.autodiff.partition import free_values, needed, parted
 from autojit.ir.autodiff.residuals import choose_residuals, repeatable
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.ops.index import Gather
+
+#: A step that stores at most as many bytes may store arrays instead of their rows.
+SMALL = 64
 
 
 def residuals_of(
@@ -32,6 +37,11 @@ def residuals_of(
     linearized = linearize(body, wrt, Steps(op, outer).now)
     is_free = [not n < i <= n + m for i in range(len(body.inputs))]
     parts = choose_residuals(linearized, is_free)
+    if stored_bytes(parts, params) > SMALL:
+        rows = _reading_rows(op, linearized, outer)
+        if rows is not None:
+            chosen = choose_residuals(rows, is_free)
+            parts = min(parts, chosen, key=lambda each: stored_bytes(each, params))
     other, carries = _reading_ends(op, linearized, outer)
     if not carries:
         return parts, []
@@ -49,32 +59,83 @@ def stored_bytes(parts: Linearized, params: dict[str, Any]) -> int:
     return sum(v.type.nbytes for v in parts.primal.outputs[outs:] if v not in free)
 
 
-def _reading_ends(op: Op, parts: Linearized, outer: Integers) -> tuple[Linearized, list[int]]:
-    """Return the same step, with a linear part that reads carries as the loop leaves them."""
+def _whole_step(parts: Linearized) -> tuple[Program, list[Op], list[Value]]:
+    """Return a step that computes values and tangents, its linear ops, and its tangents."""
     primal, linear = parts.primal, parts.linear
-    n, m = op.params["constants"], op.params["carries"]
     outs = len(primal.outputs) - parts.residuals
     tangents = [Value(v.type) for v in linear.inputs[parts.residuals :]]
     builder = Builder()
     with building(builder):
         outputs = builder.inline(linear, [*primal.outputs[outs:], *tangents])
     step = primal.with_body([*primal.ops, *builder.ops], [*primal.outputs[:outs], *outputs])
+    return step, builder.ops, tangents
+
+
+def _taken_apart(
+    parts: Linearized, ops: Sequence[Op], outputs: Sequence[Value], tangents: Sequence[Value],
+    more: Sequence[Value] = (),
+) -> Linearized:  # fmt: skip
+    """Return the ops of a whole step as a primal and a linear program."""
+    primal, outs = parts.primal, len(parts.primal.outputs) - parts.residuals
+    first, second, _ = parted(ops, tangents)
+    second = needed(second, outputs)
+    residuals = free_values(second, list(outputs), list(tangents))
+    return Linearized(
+        Program([*primal.inputs, *more], first, [*primal.outputs[:outs], *residuals],
+                name=primal.name),
+        Program([*residuals, *tangents], second, outputs, name=parts.linear.name),
+        parts.wrt, parts.active,
+    )  # fmt: skip
+
+
+def _reading_rows(op: Op, parts: Linearized, outer: Integers) -> Linearized | None:
+    """Return the same step, in which loops inside take rows instead of arrays; None if none can."""
+    step, linear, tangents = _whole_step(parts)
+    whole = Op(op.kind, op.operands, {**op.params, "body": step}, op.results)
+    ops = with_rows(linear, Steps(whole, outer).now)
+    if len(ops) == len(linear):
+        return None
+    outs = len(parts.primal.outputs) - parts.residuals
+    ordered = _as_soon_as_possible(step.inputs, parts.primal.ops, ops)
+    return _taken_apart(parts, ordered, step.outputs[outs:], tangents)
+
+
+def _as_soon_as_possible(
+    inputs: Sequence[Value], primal: Sequence[Op], ops: Sequence[Op]
+) -> list[Op]:
+    """Return the ops with gathers of rows before the next changes of their arrays, which are then
+    in place."""
+    rows = [op for op in ops if isinstance(op.kind, Gather)]
+    made, known = list[Op](), set(inputs)
+
+    def add_rows() -> None:
+        for op in rows:
+            if known.issuperset(op.operands) and known.isdisjoint(op.results):
+                made.append(op)
+                known.update(op.results)
+
+    add_rows()
+    for op in primal:
+        made.append(op)
+        known.update(op.results)
+        add_rows()
+    return [*made, *(op for op in ops if known.isdisjoint(op.results))]
+
+
+def _reading_ends(op: Op, parts: Linearized, outer: Integers) -> tuple[Linearized, list[int]]:
+    """Return the same step, with a linear part that reads carries as the loop leaves them."""
+    step, linear, tangents = _whole_step(parts)
+    n, m = op.params["constants"], op.params["carries"]
+    outputs: Sequence[Value] = step.outputs[len(parts.primal.outputs) - parts.residuals :]
     carries = {k: (step.inputs[n + 1 + k], step.outputs[k]) for k in range(m)}
     whole = Op(op.kind, op.operands, {**op.params, "body": step}, op.results)
     found = finals_of(whole, step, carries, outer)
     if not found.carries:
         return parts, []
     ends = {k: Value(step.outputs[k].type) for k in found.carries}
-    moving = set(builder.ops)
+    moving = set(linear)
     added, outputs = read_in_the_end(
         step.ops, outputs, found, ends, lambda each: each in moving or repeatable(each)
     )
-    first, second, _ = parted([*step.ops, *added], tangents)
-    second = needed(second, outputs)
-    residuals = free_values(second, outputs, tangents)
-    return Linearized(
-        Program([*primal.inputs, *ends.values()], first, [*primal.outputs[:outs], *residuals],
-                name=primal.name),
-        Program([*residuals, *tangents], second, outputs, name=linear.name),
-        parts.wrt, parts.active,
-    ), found.carries  # fmt: skip
+    made = _taken_apart(parts, [*step.ops, *added], outputs, tangents, list(ends.values()))
+    return made, found.carries

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.autodiff.batch import batch
-from autojit.ir.autodiff.final.integers import Integers, in_body
+from autojit.ir.autodiff.final.branches import in_branch
+from autojit.ir.autodiff.final.integers import Integers
+from autojit.ir.autodiff.final.places import replaced_by
 from autojit.ir.autodiff.linearize import forward, linearize
 from autojit.ir.autodiff.partition import depends
 from autojit.ir.autodiff.residuals import choose_residuals
@@ -128,10 +130,10 @@ class Switch(BodyOp):
         """
         n, outs = len(operands) - 1, len(branches[0].outputs)
         around = Integers.here()
-        known = [in_body(Op(self, tuple(operands), {"branches": branches}, ()), b, around)
-                 for b in branches]  # fmt: skip
+        whole = Op(self, tuple(operands), {"branches": branches}, ())
+        known = [in_branch(whole, k, around) for k in range(len(branches))]
         parts = [
-            choose_residuals(linearize(b, wrt, k), [True] * n, kept=True)
+            choose_residuals(linearize(b, wrt, k), [True] * n, kept=True, changed=replaced_by(b))
             for b, k in zip(branches, known, strict=True)
         ]
         moving = sorted({i for p in parts for i in p.active})

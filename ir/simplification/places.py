@@ -7,6 +7,8 @@ goes to the place in the array that it was read from. Nothing changes in the res
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.arithmetic import add
 from autojit.ir.ops.index import gather
@@ -57,8 +59,9 @@ def gather_gather(op: Op, at: Rewriter) -> Value | None:
     inner = at.definition(row, gather)
     if inner is None or any(i.shape for i in (*inner.operands[1:], *places)):
         return None
-    axes = _axes_of_both(inner, op)
-    return gather(*inner.operands, *places, axes=axes)
+    x, *before = inner.operands
+    axes, indices = _along_axes(inner, op, before, places)
+    return gather(x, *indices, axes=axes)
 
 
 @rules(scatter)
@@ -73,15 +76,22 @@ def scatter_scatter(op: Op, at: Rewriter) -> Value | None:
     same = read.params["axes"] == op.params["axes"]
     if not same or any(a is not b for a, b in zip(read.operands, (x, *places), strict=True)):
         return None
-    axes = _axes_of_both(op, inner)
-    return scatter(x, inner.operands[1], *places, *inner.operands[2:], axes=axes)
+    axes, indices = _along_axes(op, inner, places, inner.operands[2:])
+    return scatter(x, inner.operands[1], *indices, axes=axes)
 
 
-def _axes_of_both(outer: Op, inner: Op) -> tuple[int, ...]:
-    """Return the axes of an array that are indexed by the places of rows and places in a row."""
+def _along_axes(
+    outer: Op, inner: Op, rows: Sequence[Value], in_row: Sequence[Value]
+) -> tuple[tuple[int, ...], tuple[Value, ...]]:
+    """Return the axes of an array that are indexed by the places of rows and places in a row, and
+    these places, in the order of the axes."""
     axes: tuple[int, ...] = outer.params["axes"]
     rest = [a for a in range(outer.operands[0].type.ndim) if a not in axes]
-    return (*axes, *[rest[b] for b in inner.params["axes"]])
+    inner_axes = [rest[b] for b in inner.params["axes"]]
+    pairs = [*zip(axes, rows, strict=True), *zip(inner_axes, in_row, strict=True)]
+    pairs.sort(key=lambda pair: pair[0])
+    along, indices = zip(*pairs, strict=True)
+    return along, indices
 
 
 @rules(update)

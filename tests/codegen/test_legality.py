@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from autojit.codegen.loop_ir.sequences import Swap
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Operand, Place
 from autojit.codegen.loop_passes.coalesce import coalesced
+from autojit.codegen.loop_passes.counted_loops import loops_counted
 from autojit.codegen.loop_passes.delinearize import delinearized
 from autojit.codegen.loop_passes.fission import fissioned
 from autojit.codegen.loop_passes.masked_fixups import masks_fixed_up
@@ -60,6 +62,7 @@ from autojit.codegen.loop_passes.strip_mine import strip_mined
 from autojit.codegen.loop_text.printer import text_of
 from autojit.ir.core.affine import Affine, Var
 from tests.codegen import test_legality_of_memory
+from tests.codegen.counting import NOT_COUNTING, counting
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -400,6 +403,11 @@ TABLE[scatters_fissioned] = (
     },
 )
 
+TABLE[loops_counted] = (
+    counting,
+    {words: partial(counting, **changes) for words, changes in NOT_COUNTING.items()},
+)
+
 
 def text(made: Kernel) -> str:
     return text_of(made.body, None)[1]
@@ -649,6 +657,9 @@ HERE = {run.__module__ for run in TABLE} | {
 
 #: The modules whose illegal cases are in other files, and the tests there.
 ELSEWHERE = {
+    "analysis.integer_facts": "loop_passes/test_counted_loops.py:test_forms_and_ranges_of_integers",
+    "analysis.separate_places": "loop_passes/test_counted_loops.py:"
+    "test_iterations_are_separate_where_one_place_tells_them_apart",
     "analysis.task_border": "analysis/test_task_border.py:"
     "test_scalars_of_earlier_reductions_are_handed_to_tasks",
     "cuda.mapping.copies": "cuda/mapping/test_copies.py:test_what_is_legal",
@@ -661,6 +672,11 @@ ELSEWHERE = {
     "cuda.mapping.scatters": "cuda/mapping/test_scatters.py:test_what_is_stored_is_not_read",
     "cuda.mapping.transposes": "cuda/mapping/test_transposes.py:test_what_is_read_in_tiles",
     "cuda.mapping.nests.vectors": "cuda/mapping/test_vectors.py:test_results",
+    "loop_passes.counts.counters": "test_legality.py:test_a_pass_leaves_alone",
+    "loop_passes.counts.order": "loop_passes/test_counted_loops.py:"
+    "test_iterations_are_separate_where_one_place_tells_them_apart",
+    "loop_passes.counts.sums": "loop_passes/test_counted_loops.py:"
+    "test_numbers_that_are_only_added_to_are_sums",
     "loop_passes.rows.inside_bounds": "loop_passes/test_inside_bounds.py:"
     "test_a_place_is_known_where_the_bounds_keep_it_inside",
     "lowering.sheet_cells": "lowering/test_sheets.py:"

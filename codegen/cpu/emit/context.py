@@ -177,22 +177,28 @@ class KernelContext:
             source_etype=memory_type(buffer.dtype),
         )
 
-    def load_from(self, address: ir.Value, dtype: str) -> ir.Value:
+    def load_from(self, address: ir.Value, dtype: str, *, shared: bool = True) -> ir.Value:
+        """Load a number; one that is not shared with other iterations is in no access group."""
         kind = memory_type(dtype)
         if self.apart:
             value = self.builder.load_atomic(address, "monotonic", _bytes(kind), typ=kind)
         else:
             value = self.builder.load(address, align=_bytes(kind), typ=kind)
-            self.in_group(value)
+            if shared:
+                self.in_group(value)
         if dtype == "bool":
             return self.builder.icmp_unsigned("!=", value, ir.Constant(kind, 0))
         return value
 
-    def store_to(self, address: ir.Value, value: ir.Value, dtype: str) -> None:
+    def store_to(
+        self, address: ir.Value, value: ir.Value, dtype: str, *, shared: bool = True
+    ) -> None:
         kind = memory_type(dtype)
         if dtype == "bool":
             value = self.builder.zext(value, kind)
-        self.in_group(self.builder.store(value, address, align=_bytes(kind)))
+        made = self.builder.store(value, address, align=_bytes(kind))
+        if shared:
+            self.in_group(made)
 
     def in_group(self, access: ir.Instruction | ir.CallInstr) -> None:
         """Mark a memory access as independent of those of other iterations of its loop."""

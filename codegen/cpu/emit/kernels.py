@@ -7,6 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from autojit.codegen.analysis.integer_facts import is_cell
 from autojit.codegen.cpu.linalg import steps
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.llvm.scalars import (
@@ -121,8 +122,8 @@ class KernelEmitter(KernelContext):
     def load(self, s: Load) -> None:
         b, dtype = self.builder, s.buffer.dtype
         if s.guard is None:
-            address = self.address(s.buffer, s.index)
-            self.registers[s.result.number] = self.load_from(address, dtype)
+            address, shared = self.address(s.buffer, s.index), not is_cell(s.buffer)
+            self.registers[s.result.number] = self.load_from(address, dtype, shared=shared)
             return
         address = self.address(s.buffer, s.index)
         before = b.block
@@ -171,14 +172,14 @@ class KernelEmitter(KernelContext):
         self.store_to(address, value, dtype)
 
     def store(self, s: Store) -> None:
-        address = self.address(s.buffer, s.index)
-        self.store_to(address, self.registers[s.value.number], s.buffer.dtype)
+        address, shared = self.address(s.buffer, s.index), not is_cell(s.buffer)
+        self.store_to(address, self.registers[s.value.number], s.buffer.dtype, shared=shared)
 
     def accumulate_into(self, s: AccumulateInto) -> None:
-        address = self.address(s.buffer, s.index)
-        old = self.load_from(address, s.buffer.dtype)
+        address, shared = self.address(s.buffer, s.index), not is_cell(s.buffer)
+        old = self.load_from(address, s.buffer.dtype, shared=shared)
         new = self.combine(s.combine, old, self.registers[s.value.number], s.buffer.dtype)
-        self.store_to(address, new, s.buffer.dtype)
+        self.store_to(address, new, s.buffer.dtype, shared=shared)
 
     def run_tasks(self, s: RunTasks) -> None:
         emit_run(self, s)

@@ -123,7 +123,8 @@ def _counted(e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value) -> None
         firsts.append(e.registers[a.result.number])
     alone = long and is_independent(s, e.moving)
     group = access_group(e.module) if alone else None
-    unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
+    is_known = s.share is None and not s.is_partial
+    unrolled = not long and is_known and s.expanded <= MOST_EXPANDED
     # If one of two conditions implies the other, LLVM replaces an address by the one that it then
     # knows. The vectorizer of LLVM 22 takes a vector's address from the first element, even if that
     # element is masked, and with it the replaced address: it would read other elements. So the ends

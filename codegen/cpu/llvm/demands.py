@@ -18,8 +18,10 @@ def can_fail(statement: Any) -> bool:
     if isinstance(statement, Compute):
         power = statement.name == "pow" and not is_float(statement.result.dtype)
         return power or is_check(statement.name)
+    if isinstance(statement, (Gather, ScatterInto)):
+        return any(place.line is None for place in statement.places)
     # A loop of unknown length can be interrupted.
-    return isinstance(statement, (Gather, ScatterInto, Factorization, Callback, Repeat))
+    return isinstance(statement, (Factorization, Callback, Repeat))
 
 
 def needs_table(s: Any) -> bool:

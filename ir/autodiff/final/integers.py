@@ -60,6 +60,8 @@ class Bounds:
         self.highs: dict[Var, list[Affine]] = {}
         #: The greater of two forms.
         self.greater: dict[Var, tuple[Affine, Affine]] = {}
+        #: Forms that are not 0.
+        self.unequal: list[Affine] = []
 
     def variable(self, lows: Sequence[Affine] = (), highs: Sequence[Affine] = ()) -> Affine:
         """A new variable."""
@@ -89,6 +91,7 @@ class Bounds:
         result.lows = {var: list(forms) for var, forms in self.lows.items()}
         result.highs = {var: list(forms) for var, forms in self.highs.items()}
         result.greater = self.greater
+        result.unequal = list(self.unequal)
         return result
 
     def assume(self, kind: Declaration, a: Affine, b: Affine) -> None:
@@ -97,6 +100,8 @@ class Bounds:
             kind = gt
         elif kind is ne and self.least(b - a) >= 0:
             kind = lt
+        elif kind is ne:
+            self.unequal.append(a - b)
         if kind in (lt, le, eq):
             self._not_positive(a - b + int(kind is lt))
         if kind in (gt, ge, eq):
@@ -167,7 +172,7 @@ class Integers:
 
     def _made(self, value: Value) -> Affine | None:
         op = self.maker(value)
-        if op is None or not _is_integer(value):
+        if op is None or not is_integer(value):
             return None
         if op.kind is declared.switch:
             return self._branched(op, op.results.index(value))
@@ -194,7 +199,7 @@ class Integers:
         if (
             test is None
             or test.kind not in (lt, le, gt, ge, eq)
-            or not _is_integer(test.operands[0])
+            or not is_integer(test.operands[0])
         ):
             return None
         x, y = map(self.of, test.operands)
@@ -295,7 +300,7 @@ class Steps:
         program: Program = op.params["body"] if scan else op.params["sweeps"][body]
         shared = op.kind.shared(op)  # type: ignore[attr-defined]
         given = {program.inputs[j]: outer.of(op.operands[k]) for j, k in enumerate(shared)
-                 if _is_integer(op.operands[k])}  # fmt: skip
+                 if is_integer(op.operands[k])}  # fmt: skip
         more = self.bounds.variable([Affine(1)]) if later else Affine(0)
         place = self._scanned if scan else self._counted
         now, then = place(program, outer, given, more) if scan or not body else ({}, {})
@@ -341,7 +346,7 @@ class Steps:
                 continue
             if op.kind is bitwise_and:
                 pending += op.operands
-            elif op.kind in (lt, le, gt, ge) and _is_integer(op.operands[0]):
+            elif op.kind in (lt, le, gt, ge) and is_integer(op.operands[0]):
                 a, b = map(integers.of, op.operands)
                 if op.kind in (gt, ge):
                     a, b = b, a
@@ -361,7 +366,7 @@ class Steps:
         return found
 
 
-def _is_integer(value: Value) -> bool:
+def is_integer(value: Value) -> bool:
     return not value.type.shape and value.type.dtype == np.int64
 
 
@@ -371,7 +376,7 @@ def counters_of(program: Program, n: int, m: int) -> dict[int, int]:
     found = {}
     for k, (old, new) in enumerate(zip(program.inputs[n:], program.outputs[:m], strict=False)):
         op = makers.get(new)
-        if not _is_integer(old) or op is None or op.kind not in (add, sub):
+        if not is_integer(old) or op is None or op.kind not in (add, sub):
             continue
         a, b = op.operands if op.operands[0] is old else op.operands[::-1]
         by = makers.get(b)
@@ -391,5 +396,5 @@ def in_body(op: Op, body: Program, outer: Integers) -> Integers:
     known = {}
     if op.kind is declared.switch:
         pairs = zip(body.inputs, op.operands[1:], strict=True)
-        known = {v: outer.of(w) for v, w in pairs if _is_integer(v)}
+        known = {v: outer.of(w) for v, w in pairs if is_integer(v)}
     return Integers(outer.bounds, made_by(body.ops), known)

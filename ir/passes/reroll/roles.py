@@ -20,7 +20,10 @@ from autojit.ir.ops.index import gather
 
 from .indices import Indices
 from .rows import KINDS, LARGEST, LARGEST_ROW
-from .stores import Element, Links, Stored, chain_of, element, stored
+from .stores import Chain, Element, Links, Stored, chain_of, element, stored
+
+#: Of longer loops, so many steps are tried first.
+FIRST = 64
 
 
 class Same(NamedTuple):
@@ -124,7 +127,16 @@ def _stores(first: Value, end: Value, flow: _Flow) -> Stored | Element | None:
     chain = chain_of(first, end, flow.users, flow.readers) if first.shape else None
     if chain is None:
         return None
-    indices = Indices(flow.body.ops, _numbers(flow), flow.body.carries, flow.steps)
+    # Most loops that are no such array show it in their first steps.
+    if flow.steps > FIRST and _stores_of(first, chain, flow, FIRST) is None:
+        return None
+    return _stores_of(first, chain, flow, flow.steps)
+
+
+def _stores_of(first: Value, chain: Chain, flow: _Flow, steps: int) -> Stored | Element | None:
+    """The role of an array if the loop had so many steps."""
+    numbers = {v: found[:steps] for v, found in _numbers(flow).items()}
+    indices = Indices(flow.body.ops, numbers, flow.body.carries, steps)
     found = stored(chain, first.shape, indices)
     if found is not None or first.dtype.kind not in "iufc":
         return found

@@ -97,6 +97,65 @@ def gauss_jordan(a: Any) -> Any:
     return np.sum(a * a)
 
 
+def jordan_rows(a: Any) -> Any:
+    """Each step of the inner loop but one reads a row that the others leave alone."""
+    a = a.copy()
+    n = a.shape[0]
+    for k in range(n):
+        pivot = 2.0 + a[k, k]
+        for j in range(k, n):
+            a[k, j] = a[k, j] / pivot
+        for i in range(n):
+            if i != k:
+                factor = a[i, k]
+                for j in range(k, n):
+                    a[i, j] -= factor * a[k, j]
+    return np.sum(a * a)
+
+
+def in_both_branches(a: Any) -> Any:
+    """The other branch writes the row that this one reads."""
+    a = a.copy()
+    n = a.shape[0]
+    for k in range(n):
+        for i in range(n):
+            if i != k:
+                for j in range(k, n):
+                    a[i, j] -= 0.1 * a[i, k] * a[k, j]
+            else:
+                for j in range(k, n):
+                    a[i, j] = np.sin(a[i, j])
+    return np.sum(a * a)
+
+
+def where_less(a: Any) -> Any:
+    """Different rows because one is less, and rows that may be the same."""
+    a = a.copy()
+    n = a.shape[0]
+    for k in range(n):
+        for i in range(n):
+            if i < k:
+                for j in range(n):
+                    a[i, j] -= 0.1 * a[i, k] * a[k, j]
+            if i <= k:
+                for j in range(n):
+                    a[i, j] = a[i, j] * np.cos(0.3 * a[k, j])
+    return np.sum(a * a)
+
+
+def of_another_counter(a: Any) -> Any:
+    """The comparison says nothing about the rows that are read and written."""
+    a = a.copy()
+    n = a.shape[0]
+    for k in range(n):
+        for m in range(n):
+            for i in range(n):
+                if i != k:
+                    for j in range(n):
+                        a[i, j] -= 0.1 * np.sin(a[m, k] * a[m, j])
+    return np.sum(a * a)
+
+
 def smoothed(a: Any) -> Any:
     """Each sweep replaces elements of the previous one, which its neighbours have read."""
     a = a.copy()
@@ -113,4 +172,6 @@ FINAL = (
     lu, cholesky, cholesky_of_a_band, forward_substitution, backward_substitution,
     cholesky_by_slices, substitution_by_slices,
 )  # fmt: skip
-REPLACED = (gauss_jordan, smoothed)
+REPLACED = (
+    gauss_jordan, jordan_rows, in_both_branches, where_less, of_another_counter, smoothed,
+)  # fmt: skip

@@ -14,7 +14,7 @@ from autojit.ir.autodiff.linearize import vjp
 from autojit.ir.core.program import Program
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
-from tests.ir.autodiff.final.loops import FINAL, REPLACED
+from tests.ir.autodiff.final.loops import FINAL, REPLACED, in_both_branches, jordan_rows
 
 
 def matrix(n: int) -> Any:
@@ -75,6 +75,16 @@ def test_nothing_is_stored_for_a_step(f: Callable[[Any], Any]) -> None:
     program = optimize(autojit.trace(grad(f))(matrix(100)))
     assert max(sizes(program)) == 100 * 100
     assert pushed(program) == 0
+
+
+def stored(f: Callable[[Any], Any], n: int) -> int:
+    """The most elements of an array that the loops of a gradient make."""
+    return max(sizes(optimize(autojit.trace(grad(f))(matrix(n)))))
+
+
+def test_a_step_stores_the_row_that_all_its_inner_steps_read() -> None:
+    assert stored(jordan_rows, 40) == 40 * 40
+    assert stored(in_both_branches, 40) > 40 * 40
 
 
 STEP = """(%x: f64[9]) {

@@ -1,0 +1,1 @@
+"""Parts of `counted_loops`: which loops count, what they become, and sums in them."""

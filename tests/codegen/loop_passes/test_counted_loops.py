@@ -1,0 +1,161 @@
+"""Loops with a condition that count to a bound: which become counted, and what they compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import grad, jit
+from autojit.codegen.analysis.integer_facts import Fact, Facts, Level, Nest
+from autojit.codegen.analysis.separate_places import are_separate
+from autojit.codegen.loop_ir.nodes import (
+    AccumulateInto,
+    Compute,
+    Constant,
+    IndexValue,
+    Loop,
+    Store,
+)
+from autojit.codegen.loop_ir.sequences import Repeat
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_ir.values import Buffer, Scalar
+from autojit.codegen.loop_passes.counted_loops import loops_counted
+from autojit.ir.core.affine import Affine, Var, of
+from tests.codegen.counting import counting
+
+
+def kernel(**changes: str) -> Any:
+    return loops_counted(counting(**changes))
+
+
+def is_counted(made: Any) -> bool:
+    return not any(isinstance(s, Repeat) for s in walk(made.body))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {}, {"test": "<="}, {"left": "n", "right": "c[0]", "test": ">"},
+        {"test": ">", "by": "-1", "before": "n[0 : +1] = -9"}, {"body": "y[s8 of 60] = s14"},
+    ],
+)  # fmt: skip
+def test_a_loop_that_counts_to_a_bound_is_counted(changes: dict[str, str]) -> None:
+    assert is_counted(kernel(**changes))
+
+
+def loop_of(body: str) -> Loop:
+    (found,) = (s for s in walk(kernel(body=body).body) if isinstance(s, Loop) and s.stop == 9)
+    return found
+
+
+SEPARATE = {
+    "one row": ("s11 = y[s8 of 60]; y[s8 of 60] = s11", True),
+    "two rows, one of them unknown": ("s11 = y[10*s2 of 6 + s8 of 10]; y[s8 of 10] += s11", False),
+    "two rows": ("s11 = y[10*s2 of 6 + s8 of 10]; y[10*s8 of 6 + s8 of 10] += s11", True),
+    "a neighbour": ("s13 = s8 + s2; s11 = y[s13 of 60]; y[s8 of 60] = s11", False),
+    "rows that overlap": ("y[8*s2 of 6 + s8 of 10] += s14", False),
+    "one element": ("y[s2 of 60] += s14", False),
+    "another array": ("s11 = x[s2 of 60]; y[s8 of 60] += s11", True),
+    "a sum": ("s11 = y[s8 of 60]; t[0] += s11", True),
+    "a number of the step before": ("s11 = t[0]; s13 = y[s8 of 60]; t[0] = s13", False),
+    "a number of this step": ("s13 = y[s8 of 60]; t[0] = s13; s11 = t[0]", True),
+}
+
+
+@pytest.mark.parametrize("words", SEPARATE)
+def test_iterations_are_separate_where_one_place_tells_them_apart(words: str) -> None:
+    body, known = SEPARATE[words]
+    found = loop_of(body.replace("; ", "\n        "))
+    assert are_separate(found) == known
+    assert (found.role != "sequence") == known
+
+
+SUMS = {
+    "added": ("s11 = t[0]; s13 = s11 + s14; t[0] = s13", True),
+    "subtracted": ("s11 = t[0]; s13 = s11 - s14; t[0] = s13", True),
+    "subtracted from": ("s11 = t[0]; s13 = s14 - s11; t[0] = s13", False),
+    "a product": ("s11 = t[0]; s13 = s11 * s14; t[0] = s13", False),
+    "read again": ("s11 = t[0]; s13 = s11 + s14; t[0] = s13; s15 = t[0]; y[s8 of 60] = s15", False),
+    "the old one read": ("s11 = t[0]; s13 = s11 + s14; t[0] = s13; y[s8 of 60] = s11", False),
+    "the new one read": ("s11 = t[0]; s13 = s11 + s14; t[0] = s13; y[s8 of 60] = s13", False),
+    "twice itself": ("s11 = t[0]; s13 = s11 + s11; t[0] = s13", False),
+    "set before": ("t[0] = s14; s11 = t[0]; s13 = s11 + s14; t[0] = s13", False),
+}
+
+
+@pytest.mark.parametrize("words", SUMS)
+def test_numbers_that_are_only_added_to_are_sums(words: str) -> None:
+    body, known = SUMS[words]
+    found = loop_of(body.replace("; ", "\n        "))
+    assert any(isinstance(s, AccumulateInto) for s in found.body) == known
+
+
+def test_forms_and_ranges_of_integers() -> None:
+    i, j = Var(8), Var(8)
+    nest = Nest((Level(i, 0, 8), Level(j, 0, 8, of(i) + 1)))
+    assert nest.least(of(i) - of(j)) == 0
+    assert nest.least(of(j) - of(i)) == -7
+    facts = Facts(nest)
+    cell = Buffer("c", "i64", 1, "local")
+    a, b, c = (Scalar(k, "i64", 0, None) for k in range(3))
+    facts.see(IndexValue(a, of(i) - of(j)))
+    facts.see(Constant(b, 0))
+    facts.see(Compute(c, "maximum", (a, b)))
+    assert facts.of(c) == Fact(0, 7, of(i) - of(j))
+    facts.see(Compute(c, "minimum", (a, b)))
+    assert facts.of(c) == Fact(0, 0, Affine(0))
+    facts.see(Store(cell, Affine(0), a))
+    facts.forget_variable(j, None)
+    assert facts.cells[cell] == Fact(0, 7, None)
+    facts.see(AccumulateInto(cell, Affine(0), "add", a))
+    assert not facts.cells
+    large = Scalar(3, "i64", 0, None)
+    facts.see(Constant(large, 1 << 62))
+    assert facts.of(large) is None
+
+
+# -- whole functions ------------------------------------------------------------------------
+
+
+def triangles(a: Any, b: Any, m: Any) -> Any:
+    """Rows and columns up to and from counters, forwards and backwards, with traced rows."""
+    n = a.shape[0]
+    a, s = a.copy(), 0.0
+    for k in range(n):
+        for i in range(k + 1, n):
+            f = a[i, k] / (2.0 + a[k, k])
+            for j in range(k, n):
+                a[i, j] -= f * a[k, j]
+            for j in range(i, k, -1):
+                a[m, j] += 0.1 * a[i, j]
+                s += a[m, j] * b[i - j]
+        for j in range(max(0, k - 3), min(k + 2, n)):
+            s += a[j, k] * b[j]
+    return s + np.sum(a * a)
+
+
+def shifted(a: Any, b: Any, m: Any) -> Any:
+    """Elements that the next step reads, and equal rows."""
+    n = a.shape[0]
+    a = a.copy()
+    for k in range(n):
+        for j in range(k + 1, n):
+            a[k, j] = 0.5 * a[k, j - 1] + b[j] * a[m, j]
+            a[m, j - 1] += 0.3 * a[k, j]
+        for j in range(n - 2, k, -1):
+            a[m, j] += a[m, j + 1] * b[k]
+    return np.sum(a * b)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("f", [triangles, shifted])
+@pytest.mark.parametrize("m", [0, 4, 10])
+def test_counted_loops_compute_what_python_does(f: Any, m: int) -> None:
+    rng = np.random.default_rng(m)
+    a, b = rng.uniform(-0.5, 0.5, (11, 11)), rng.uniform(-0.5, 0.5, 11)
+    assert np.isclose(jit(f)(a, b, m), f(a, b, m), rtol=1e-11)
+    d = rng.normal(size=a.shape)
+    slope = np.sum(jit(grad(f))(a, b, m) * d)
+    assert np.isclose(slope, f(a + 1e-30j * d, b, m).imag / 1e-30, rtol=1e-10)
