@@ -160,7 +160,7 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
             for number in known.growing:
                 before.heap.empty(number)
             taken = take(before, read, rest)
-            resized.begin(before)
+            resized.begin(before, taken)
             before.heap.begin(known.growing)
             lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
@@ -180,7 +180,7 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
             resized.check(before)
             changes = before.changes(grow=loop.is_counted)
             ends = {
-                k: (key, before.frozen(before.rebound(key, value)))
+                k: (key, before.frozen(resized.rebound(before, key, value)))
                 for k, (key, value) in changes.items()
             }
             grown = before.heap.grown() if loop.is_counted else {}

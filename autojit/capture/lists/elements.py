@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.resized import narrow
 from autojit.capture.state.stretch import (
     Stretch,
     elements_of,
@@ -193,8 +194,22 @@ def _sliced(s: Stretch, index: slice) -> Stretch:
     last = _clipped(index.stop, high if step > 0 else low, low, high, s)
     span = last - first if step > 0 else first - last
     count = np.maximum((span + abs(step) - 1) // abs(step), 0)
-    places = arithmetic.add(arithmetic.mul(s.places(), step), _spread(as_value(first, _INT), s))
-    return s.picked(places, python_number(as_value(count), int), s.most)
+    most = narrow(s, _most_in(index, step, s.most))
+    numbers = iota(dtype=_INT, shape=(max(most, 1),), axis=0)
+    start = as_value(np.broadcast_to(tracer(as_value(first, _INT)), numbers.shape))
+    places = arithmetic.add(arithmetic.mul(numbers, step), start)
+    return s.picked(places, python_number(as_value(count), int), most)
+
+
+def _most_in(index: slice, step: int, most: int) -> int:
+    """The most elements of a slice of at most ``most`` elements."""
+    first, last = (settled(bound) for bound in (index.start, index.stop))
+    if step != 1 or is_traced(first) or is_traced(last):
+        return most
+    if last is None:
+        return most if first is None or first >= 0 else -first
+    first = 0 if first is None else first
+    return max(last - first, 0) if (first < 0) == (last < 0) else most
 
 
 def _spread(x: Any, s: Stretch) -> Any:

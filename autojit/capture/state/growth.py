@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .resized import Resized, stretch_out
-from .state import Before
+from .resized import Resized, fitted, narrowed, stretch_out
+from .state import Before, Key
 from .stretch import (
     MOST_ROOM,
     ROOM,
     Elements,
+    Stretch,
     bounded,
+    check_room,
     has_stretch,
     is_list,
     joined_elements,
@@ -20,7 +23,7 @@ from .stretch import (
 
 #: The most times that a body is traced to find out how much a step appends at most; after that,
 #: nothing bounds it.
-_ROUNDS = 10
+_ROUNDS = 4
 
 
 class _Growing(NamedTuple):
@@ -55,6 +58,10 @@ class Lists:
         self._growing: dict[int, _Growing] = {}
         self._held: list[tuple[list[Any], list[Any]]] = []
         self._steps: int | None = None
+        #: By name or list: its length when a step begins, and the most that it may be.
+        self._starts: dict[Any, tuple[Any, int]] = {}
+        #: How often bounds had been narrowed when the step began.
+        self._narrowed = 0
 
     def __bool__(self) -> bool:
         return bool(self._growing)
@@ -80,19 +87,63 @@ class Lists:
             self._growing[id(items)] = found
             room = found.room(self._steps)
             if room is None:
+                if known is not None:  # the room so far may be more than is needed
+                    items[:] = next(held for x, held in self._held if x is items)
                 stretch_out(items, elements, max(ROOM, 2 * first), is_limited=True)
             else:
                 more = hasattr(items, "maxlen")  # until one drops out at the other end
                 stretch_out(items, elements, max(room + more, 1), is_limited=False)
 
-    def begin(self, before: Before) -> None:
+    def begin(self, before: Before, taken: Mapping[Any, Any]) -> None:
         """Begin a step: the elements that it appends have room, and no other list has more elements
-        than before the loop."""
+        than before the loop. ``taken`` are the values of names and places that it begins with."""
+        self._starts, self._narrowed = {}, narrowed()
         for items, held in _stretched(before):
-            most = self._most(items, held)
-            each = self._growing.get(id(items))
-            if most is not None:
-                bounded(items, most - ((each.step or 0) if each is not None else 0))
+            self._bound(id(items), items, self._most(items, held), self._growing.get(id(items)))
+        for name, value in taken.items():
+            if isinstance(name, str) and is_list(value):
+                first = before.of(Key(name, None))
+                self._bound(name, value, self.limit(first), self._growing.get(id(first)))
+
+    def _bound(self, k: Any, items: list[Any], most: int | None, each: _Growing | None) -> None:
+        if most is None or not has_stretch(items):
+            return
+        most -= (each.step or 0) if each is not None else 0
+        bounded(items, most)
+        if each is not None and each.step:
+            self._starts[k] = stretch_in(items).count, most
+
+    def _check_start(self, k: Any, each: _Growing | None, now: Stretch) -> None:
+        """Make sure that a list has no more elements, when a step begins, than `begin` says.
+
+        If a step adds at most ``step`` elements to the shortest list and to the longest, it adds no
+        more to one in between, since bounds are sums and maxima of other bounds. A slice like
+        ``xs[:8]`` makes a bound a minimum. Then a bound is looked for that each step keeps; if
+        there is none, the code checks the length.
+        """
+        if each is None or k not in self._starts or narrowed() == self._narrowed:
+            return
+        count, most = self._starts[k]
+        if now.most <= most:
+            return
+        if each.rounds == 0:
+            self._growing[id(each.items)] = each._replace(first=now.most, step=0)
+            raise Resized([(each.items, each.elements, now.most, False)])
+        check_room(count, most + 1)
+
+    def rebound(self, before: Before, key: Key, value: Any) -> Any:
+        """A list that a step binds to a name, as `resized.rebound` returns it."""
+        found = before.rebound(key, value, self.limit)
+        if key.place is None and is_list(found) and has_stretch(found):
+            each = self._growing.get(id(before.of(key)))
+            self._check_start(key.name, each, stretch_in(found))
+        return found
+
+    def limit(self, first: Any) -> int | None:
+        """The most elements, after any step, of a list that each step binds to a name; the name
+        held the list ``first`` before the loop. None if nothing bounds that."""
+        each = self._growing.get(id(first))
+        return None if each is None else each.room(self._steps)
 
     def _most(self, items: list[Any], held: list[Any]) -> int | None:
         """The most elements that a list has after any step; None if nothing bounds that."""
@@ -118,8 +169,8 @@ class Lists:
             if elements != first.elements or is_longer:
                 wrong.append((items, elements, now.most, now.is_limited))
                 continue
-            longer = now.converted(elements).with_room(first.room)
-            items[:] = [longer.limited(first.room) if first.is_limited else longer]
+            items[:] = [fitted(now, first)]
+            self._check_start(id(items), self._growing.get(id(items)), now)
         if wrong:
             raise Resized(wrong)
 

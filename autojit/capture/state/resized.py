@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from autojit.errors import CaptureError, with_place
+from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.tracing.source import user_source
 
 from .kinds import Elements, elements_of, joined_elements, may_be_elements
-from .stretch import any_made, has_stretch, is_list, made_of, stretch_in
+from .stretch import (
+    Stretch,
+    any_made,
+    check_room,
+    has_stretch,
+    is_list,
+    made_of,
+    stretch_in,
+)
 
 
 class Resized(Exception):
@@ -50,12 +62,12 @@ def are_uneven(lists: Sequence[list[Any]]) -> bool:
     return len(set(map(len, lists))) > 1 and all(map(may_be_elements, lists))
 
 
-def rebound(value: Any, first: Any, held: Any) -> Any:
+def rebound(value: Any, first: Any, held: Any, limit: int | None) -> Any:
     """A list that a step binds to a name. It gets the room of the list that the name held before
     the step, if the length of either is traced.
 
-    ``held`` are the contents of the list before the step. Raises Resized if they have to be another
-    stretch.
+    ``held`` are the contents of the list before the step, and ``limit`` is the most elements that
+    it may get, if that is known. Raises Resized if they have to be another stretch.
     """
     if value is first or not (is_list(value) and is_list(first) and type(value) is type(first)):
         return value
@@ -67,12 +79,49 @@ def rebound(value: Any, first: Any, held: Any) -> Any:
     if not has_stretch(held):
         raise Resized([(first, elements, now.most, now.is_limited)])
     before = stretch_in(held)
-    is_larger = now.room > before.room or (now.is_limited and not before.is_limited)
-    if elements != before.elements or is_larger:
-        raise Resized([(first, elements, now.room, now.is_limited)])
-    now = now.converted(elements).with_room(before.room)
-    value[:] = [now.limited(before.room) if before.is_limited else now]
+    most = before.room if limit is None else limit
+    is_longer = not before.is_limited and (now.is_limited or now.most > most)
+    if elements != before.elements or is_longer:
+        raise Resized([(first, elements, now.most, now.is_limited)])
+    value[:] = [fitted(now, before)]
     return value
+
+
+def fitted(now: Stretch, before: Stretch) -> Stretch:
+    """The elements that a list has after a step, with the types and the room of those before it.
+
+    They have that room, or nothing bounds how many there are and the code checks it.
+    """
+    room = before.room
+    if now.room > room:
+        count = now.count
+        if now.most > room:
+            check_room(count - 1, room)
+            count = tracer(as_value(np.minimum(count, room)), int)
+        columns = [tracer(as_value(as_tracer(c)[:room])) for c in now.columns]
+        now = Stretch(
+            now.elements._replace(is_ring=False), columns, count, most=min(now.most, room)
+        )
+    found = now.converted(before.elements).with_room(room)
+    return found.limited(room) if before.is_limited else found
+
+
+class _Local(threading.local):
+    narrowed = 0
+
+
+_local = _Local()
+
+
+def narrowed() -> int:
+    """How often `narrow` has bounded a list so far."""
+    return _local.narrowed
+
+
+def narrow(s: Stretch, most: int) -> int:
+    """The smaller of ``most`` and the bound of a stretch."""
+    _local.narrowed += most < s.most
+    return min(s.most, most)
 
 
 def check_counted(lists: Iterable[list[Any]]) -> None:

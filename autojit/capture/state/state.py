@@ -155,13 +155,14 @@ class Before:
             return with_inner(value, self.frozen(inner(value), now))
         return value
 
-    def rebound(self, key: Key, value: Any) -> Any:
-        """A list that the block binds to a name, as `resized.rebound` returns it."""
+    def rebound(self, key: Key, value: Any, limit: Callable[[Any], int | None]) -> Any:
+        """A list that the block binds to a name, as `resized.rebound` returns it. ``limit`` bounds
+        the length of such a list, given the one that the name held before."""
         if key.place is not None or not isinstance(value, list) or id(value) in self.heap.held:
             return value
         first = self.of(key)
         known = self.heap.held.get(id(first))
-        return value if known is None else rebound(value, first, known[1])
+        return value if known is None else rebound(value, first, known[1], limit(first))
 
     def contents(self) -> dict[int, Any]:
         """The present contents of the lists and dicts that have changed, by their identities."""

@@ -130,7 +130,7 @@ class Stretch(Unread, Uncounted, HasElements):
         safe = self._where(safe)
         columns = [tracer(gather(as_value(c), safe, axes=(0,))) for c in self.stored]
         found = Stretch(self.elements._replace(is_ring=False), columns, count, most=most)
-        return found.limited(self.room) if self.is_limited else found
+        return found.limited(self.room) if self.is_limited and most >= self.room else found
 
     # -- other stretches of the same elements
 
@@ -169,7 +169,7 @@ class Stretch(Unread, Uncounted, HasElements):
         elements = joined_elements([self.elements, elements_of([value])])
         mine, place = self.converted(elements), self.count
         if mine.is_limited:
-            _check_room(place, mine.room)
+            check_room(place, mine.room)
             place = np.minimum(place, mine.room - 1)
         else:
             mine = mine.with_room(mine.most + 1)
@@ -186,7 +186,7 @@ class Stretch(Unread, Uncounted, HasElements):
         elements = joined_elements([self.elements, elements_of([value])])
         mine = self.converted(elements._replace(is_ring=True))
         if mine.is_limited:
-            _check_room(mine.count, mine.room)
+            check_room(mine.count, mine.room)
         else:
             mine = mine.with_room(mine.most + 1)
         mine = mine._from(mine.room - 1)
@@ -234,7 +234,7 @@ class Stretch(Unread, Uncounted, HasElements):
         is_limited = a.is_limited or b.is_limited
         if is_limited:
             most = max(s.room for s in (a, b) if s.is_limited)
-            _check_room(count - 1, most)
+            check_room(count - 1, most)
             count = tracer(as_value(np.minimum(count, most)), int)
         places = iota(dtype=_INT, shape=(most,), axis=0)
         first = as_value(a.count, _INT)
@@ -278,7 +278,8 @@ def _cast(x: Any, t: LeafType) -> Value:
     return to_dtype(as_value(x), t.type.dtype)
 
 
-def _check_room(count: Any, room: int) -> None:
+def check_room(count: Any, room: int) -> None:
+    """Make the compiled code fail unless ``count`` is less than ``room``."""
     hooks.fail_where(np.greater_equal(count, room), OverflowError(_NO_ROOM.format(room)))
 
 
