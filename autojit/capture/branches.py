@@ -32,7 +32,7 @@ from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
 from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
-from autojit.session.frames import is_internal
+from autojit.session.frames import is_defect, is_internal
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, keep, lose
@@ -117,6 +117,8 @@ def _traced(way: Callable[[], Any], before: Before, facts: Facts) -> _Way:
             except AutojitError:
                 raise
             except Exception as raised:  # Python would raise it if this way were taken
+                if is_defect(raised):
+                    raise
                 error = raised
             if error is None:
                 before.check_lengths(grow=True)

@@ -11,6 +11,7 @@ from autojit.capture.state.heap import Spent, also_reached
 from autojit.capture.state.state import Access, Before
 from autojit.capture.state.stretch import has_stretch, stretch_in
 from autojit.errors import raised
+from autojit.session.frames import is_defect
 from autojit.tracing.known import arguments_are_known
 from autojit.tracing.tracer import Tracer
 
@@ -252,7 +253,9 @@ def is_resized(it: Any, loop: Steps) -> bool:
             result = has_stretch(items) and stretch_in(items).count is not count
     except Spent:
         raise
-    except Exception:  # the loop itself will raise it
+    except Exception as error:  # the loop itself will raise it
+        if is_defect(error):
+            raise
         del (raised.errors or [])[mark:]
     finally:
         before.restore()

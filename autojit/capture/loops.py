@@ -35,6 +35,7 @@ from autojit.capture.state.state import (
 )  # fmt: skip
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Value
+from autojit.session.frames import is_defect
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import keep, lose
 from autojit.tracing.blocks import stands_for
@@ -100,7 +101,7 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
         except (AutojitError, Resized):
             raise
         except Exception as error:  # Python would raise it in the first step
-            if number:
+            if number or is_defect(error):
                 raise
             return error
         if found is not None:

@@ -21,6 +21,7 @@ from autojit.errors import AutojitError, ShapesDifferError, raised
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.ir.passes.reroll.roles import Body, roles_of
+from autojit.session.frames import is_defect
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
@@ -208,7 +209,11 @@ class _Try:
 
 @contextmanager
 def _tried() -> Iterator[_Try]:
-    """A context in which an error means that something cannot be captured."""
+    """A context in which an error means that something cannot be captured.
+
+    So does an exception of the user's code, which has a traced index where Python has a number. The
+    loop itself raises it if Python does.
+    """
     result = _Try()
     try:
         yield result
@@ -218,6 +223,8 @@ def _tried() -> Iterator[_Try]:
         result.forget()
         result.reason = _words(error)
     except Exception as error:
+        if is_defect(error):
+            raise
         result.reason = _words(error)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import os
 from functools import cache
 from pathlib import Path
@@ -78,3 +79,28 @@ def is_of_python(name: str) -> bool:
         return False
     paths = sysconfig.get_paths()
     return any(path.is_relative_to(Path(paths[key]).resolve()) for key in ("stdlib", "platstdlib"))
+
+
+#: Instructions that fail in our own code only if that is wrong, by the exceptions that they raise.
+#: Other exceptions of our code may be Python's answer to the user's code.
+_DEFECTS: tuple[tuple[type[Exception], tuple[str, ...]], ...] = (
+    (AttributeError, ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR")),
+    (NameError, ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")),
+)
+
+
+def is_defect(error: Exception) -> bool:
+    """Whether an exception shows that autojit itself is wrong: one of its assertions fails, or its
+    code uses a name or an attribute that does not exist."""
+    step = error.__traceback__
+    if step is None:
+        return False
+    while step.tb_next is not None:
+        step = step.tb_next
+    code = step.tb_frame.f_code
+    if not is_ours(code.co_filename):
+        return False
+    if isinstance(error, AssertionError | NotImplementedError):
+        return code.co_name != "assert_"  # which raises the user's own
+    name = dis.opname[code.co_code[step.tb_lasti]]
+    return any(isinstance(error, kind) and name in names for kind, names in _DEFECTS)
