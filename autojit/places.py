@@ -24,7 +24,7 @@ ANSWERS = (
     f"{_PACKAGE}.control_flow.integers",
     f"{_PACKAGE}.interception.promotion",
     f"{_PACKAGE}.interception.visibility",
-    f"{_PACKAGE}.capture.twins",
+    f"{_PACKAGE}.capture.runtime",
 )
 
 #: The modules that replace SciPy's packages and are not `autojit.scipy.NAME`, by SciPy's names.

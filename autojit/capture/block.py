@@ -17,6 +17,8 @@ from autojit.tracing.context import Trace, current_trace, inside, new_trace
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
+from .values import points
+
 
 class Block:
     """A trace of a block. The block runs once; its outputs are chosen after its sibling blocks have
@@ -29,9 +31,10 @@ class Block:
         self._weak = [t.weak for t in types]
 
     @contextmanager
-    def running(self) -> Iterator[list[Tracer]]:
-        """A context in which the block is traced; gives its inputs."""
-        with new_trace(block=True) as trace:
+    def running(self, key: Any = None) -> Iterator[list[Tracer]]:
+        """A context in which the block is traced; gives its inputs. ``key`` is its name on the way
+        to a point of a ``try``."""
+        with new_trace(block=True) as trace, points.inside(key):
             self.trace = trace
             yield [Tracer(v, trace, w) for v, w in zip(self.inputs, self._weak, strict=True)]
 

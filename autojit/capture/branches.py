@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ from .checks import add_checks, failing
 from .rewriting.context import Site
 from .rewriting.plain import UNBOUND
 from .truth import truth_of
+from .values.points import Branch, Stop, inside, next_branch, stop, way_to_point
 
 _WAYS = "where the condition does not hold", "where it does"
 
@@ -58,7 +60,8 @@ class _Way(NamedTuple):
 
     block: Block
     changes: dict[Any, tuple[Key, Any]]
-    error: Exception | None
+    #: The exception that it raises, or that ends it at a point of a ``try``.
+    error: Exception | Stop | None
     #: The changes that append elements to lists.
     grown: frozenset[Any]
     #: The contents at its end of the lists and dicts that it changed, by their identities.
@@ -71,12 +74,20 @@ class _Way(NamedTuple):
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
     """Capture an ``if``. The first of ``ways`` runs if the condition is false, the second if it is
     true."""
-    held = truth_of(test)
+    held, branch = truth_of(test), next_branch(access.site[:2])
+    only = way_to_point(branch)
+    if only is not None:  # this way leads to an exception that a `try` handles
+        with inside(branch.side(only)):
+            ways[only]()
+        raise Stop(None)
     facts = [implied(test, bool(holds)) for holds in range(len(ways))]
     while True:
         before = Before(access)
         try:
-            traced = [_traced(way, before, known) for way, known in zip(ways, facts, strict=True)]
+            traced = [
+                _traced(way, before, known, branch.side(number))
+                for number, (way, known) in enumerate(zip(ways, facts, strict=True))
+            ]
             _check_lengths(traced, before)
             break
         except Resized as resized:
@@ -84,18 +95,43 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
                 stretch_out(items, elements, most, is_limited=is_limited)
     if any(way.error is None or way.block.trace.checks for way in traced):
         _emit(held, traced, before)
-    otherwise, then = (way.error for way in traced)
+    _raise(held, traced, branch, access)
+
+
+def _raise(held: Tracer, traced: Sequence[_Way], branch: Branch, access: Access) -> None:
+    """Make the function fail where the ways of a branch raise exceptions; raise the exception if
+    both do, or end the search of a ``try`` if one has come to its point."""
+    stopped = [isinstance(way.error, Stop) for way in traced]
+    if any(stopped):
+        _check_other(held, traced, branch, access)
+        raise stop()
+    errors: list[Any] = [way.error for way in traced]
+    otherwise, then = errors
     if then is None or otherwise is None:
-        for way, error in ((held, then), (np.logical_not(held), otherwise)):
+        for number, error in ((1, then), (0, otherwise)):
             if error is not None:
-                failing(way, error, raised_at(error, access))
+                _failing(held, number, error, branch, access)
         return
     if (type(then), str(then)) != (type(otherwise), str(otherwise)):
-        failing(np.logical_not(held), otherwise, raised_at(otherwise, access))
+        _failing(held, 0, otherwise, branch, access)
     raise then  # both ways raise
 
 
-def raised_at(error: Exception, access: Access) -> Source | None:
+def _failing(held: Tracer, way: int, error: Exception, branch: Branch, access: Access) -> None:
+    """Make the function fail where a way of a branch is taken that raises an exception."""
+    where = held if way else np.logical_not(held)
+    failing(where, error, raised_at(error, access), branch.side(way))
+
+
+def _check_other(held: Tracer, ways: Sequence[_Way], branch: Branch, access: Access) -> None:
+    """After one way of a branch has met a point of a ``try``: the other may raise an exception."""
+    for number, way in enumerate(ways):
+        if isinstance(way.error, Exception):
+            with contextlib.suppress(Stop):
+                _failing(held, number, way.error, branch, access)
+
+
+def raised_at(error: BaseException, access: Access) -> Source | None:
     """The user's line that raises an exception."""
     step, found = error.__traceback__, access.source
     while step is not None:
@@ -106,16 +142,20 @@ def raised_at(error: Exception, access: Access) -> Source | None:
     return found
 
 
-def _traced(way: Callable[[], Any], before: Before, facts: Facts) -> _Way:
+def _traced(way: Callable[[], Any], before: Before, facts: Facts, side: Any) -> _Way:
     block = Block()
-    error: Exception | None = None
+    error: Exception | Stop | None = None
     try:
-        with block.running():
+        with block.running(side):
             assume(facts)
             try:
                 way()
             except AutojitError:
                 raise
+            except Stop as stopped:
+                if stopped.trace is not block.trace:
+                    raise
+                error = stopped
             except Exception as raised:  # Python would raise it if this way were taken
                 if is_defect(raised):
                     raise

@@ -23,6 +23,8 @@ from autojit.tracing.source import user_source
 from autojit.tracing.values import lift
 
 from .block import Block
+from .loops import loops_around
+from .values.points import Point, Run, is_inside, is_searched_in, next_check, run_of, stop
 
 
 class Failure(NamedTuple):
@@ -30,17 +32,48 @@ class Failure(NamedTuple):
 
     error: Exception
     source: Source | None
+    #: The search for points of a ``try`` that has found it, and the point.
+    run: Run | None = None
+    point: Point = ()
 
 
-def failing(where: Any, error: Exception, source: Source | None) -> None:
-    """Make the function fail with an exception if the traced bool ``where`` holds.
+def failing(where: Any, error: Exception, source: Source | None, step: Any = None) -> None:
+    """Make the function fail with an exception if the traced bool ``where`` holds; ``step`` is the
+    last one to this point of a ``try``.
 
-    Raises HandledFailureError if the user's function would handle it.
+    Raises HandledFailureError if the user's function would handle it where that cannot be compiled.
     """
     trace = current_trace()
     assert trace is not None
-    trace.builder.check_raise(type(error), source)
-    trace.checks.append((np.logical_not(where), Failure(error.with_traceback(None), source)))
+    error = error.with_traceback(None)
+    run = _handling(type(error))
+    if run is None:
+        trace.builder.check_raise(type(error), source)
+        trace.checks.append((np.logical_not(where), Failure(error, source)))
+        return
+    point = run.point(next_check() if step is None else step)
+    if point in run.passed:
+        return
+    if point == run.to:
+        run.has_ended = True
+        raise error
+    if not run.is_search:
+        if is_searched_in(run):
+            raise stop()  # the run that follows the search comes here another way
+        trace.builder.check_raise(type(error), source)
+    trace.checks.append((np.logical_not(where), Failure(error, source, run, point)))
+    run.has_ended = True
+    raise stop()
+
+
+def _handling(error: type[BaseException]) -> Run | None:
+    """The run of the ``try`` that handles an exception raised now, if that can be compiled."""
+    trace = current_trace()
+    if trace is None or not is_inside():
+        return None
+    frame = trace.builder.handler(error)
+    run = None if frame is None else run_of(frame)
+    return run if run is not None and run.loops == loops_around() else None
 
 
 def add_checks(
@@ -129,4 +162,14 @@ def _fail_where(where: Any, error: Exception) -> None:
 
 
 hooks.with_checks = with_checks
+
+
+def _is_checked(held: Any, error: BaseException) -> bool:
+    if not isinstance(error, Exception) or _handling(type(error)) is None:
+        return False
+    failing(np.logical_not(np.all(held)), error, user_source())
+    return True
+
+
 hooks.fail_where = _fail_where
+hooks.is_checked = _is_checked

@@ -30,12 +30,14 @@ from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
+from autojit.tracing.known import arguments_are_known
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls, frames, recursion
 from .branches import capture_branch, capture_choice
+from .calls import reasons  # noqa: F401 - registers itself
 from .checks import failing
 from .comprehensions import (
     Steps,
@@ -46,6 +48,7 @@ from .loop import Loop
 from .rewriting.callees import PUSHED, converted, handing_on
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
+from .tries import capture_try
 from .truth import truth, truth_of, unknown
 from .unrolling import (
     UNROLLED,
@@ -141,6 +144,12 @@ class Runtime(PlainRuntime):
         error = AssertionError() if message is None else AssertionError(message())
         failing(np.logical_not(truth_of(condition)), error, user_source())
         assume(implied(condition, True))
+
+    def try_(self, s: int, body: Callable[[], Any], get: Get, put: Put, seen: Get) -> None:
+        if current_trace() is None or arguments_are_known():
+            super().try_(s, body, get, put, seen)
+        else:
+            capture_try(body, self._access(s, (body,), get, put, seen))
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
@@ -376,3 +385,4 @@ def _put_nothing(values: tuple[Any, ...]) -> None:
 
 
 hooks.handing_on = functools.partial(handing_on, runtime=Runtime)
+hooks.converted = entry

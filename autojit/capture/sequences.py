@@ -72,7 +72,8 @@ def _of_range(it: range) -> Sequence:
         if step == 1 and first == 0:
             return i
         moved = i * step if step != 1 else i
-        return with_bounds(moved + first if first else moved, bounds)
+        found = moved + first if first else moved
+        return with_bounds(found, bounds) if isinstance(found, Tracer) else found
 
     return Sequence(n, at)
 

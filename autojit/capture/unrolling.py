@@ -236,12 +236,15 @@ def _words(error: Exception) -> str:
 def becomes_unknown(loop: Loop, first: Any) -> bool:
     """Whether a loop's condition depends on unknown values once its body has run.
 
-    In a trace for known arguments the loop tests its condition itself, step by step.
+    In a trace for known arguments the loop tests its condition itself, step by step. So does one
+    that may use up iterators, since its body can run only once.
     """
     assert loop.holds is not None
     if arguments_are_known():
         return False
     before, found = Before(loop.access), False
+    if not before.heap.can_be_restored():
+        return False
     try:
         with _tried(), Block().running():
             loop.step(first)

@@ -9,6 +9,7 @@ import numpy as np
 from autojit.errors import TracingError, with_place
 from autojit.ir.ops.checks import LIBRARY_ERRORS, Failure, ensure, is_failure
 from autojit.protocols.lifting import as_tracer, as_value, operand, tracer, weak_type
+from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import bounds_of, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -40,7 +41,7 @@ def ensured(x: Any, holds: Any, error: BaseException, *, derivatives: bool = Tru
     """
     failure = failure_of(error)
     weak = weak_type(x)
-    if holds is True:
+    if holds is True or hooks.is_checked(holds, error):
         return as_tracer(x)
     value = as_value(x)
     condition = operand(holds, value.type.with_dtype(_BOOL))

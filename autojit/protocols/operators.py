@@ -11,7 +11,6 @@ from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
-from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .lifting import as_value, by_values, may_be_none, tracer, weak_type
@@ -53,15 +52,15 @@ _DIVISIONS = frozenset({np.true_divide, np.floor_divide, np.remainder})
 
 def _check_division(divisor: Tracer) -> None:
     """If the user's code handles ZeroDivisionError, raise it for a divisor that is known to be
-    zero, and refuse one that is not known. Otherwise the quotient is infinite or NaN."""
+    zero, or where the compiled code finds it to be zero. Otherwise the quotient is infinite or
+    NaN."""
     trace = current_trace()
     assert trace is not None
     if not trace.builder.handles(ZeroDivisionError):
         return
     known = at_hand(divisor)
     if known is None:
-        words = "A division of Python's numbers"
-        trace.builder.check_raise(ZeroDivisionError, user_source(), words)
+        hooks.fail_where(np.equal(divisor, 0), ZeroDivisionError("division by zero"))
     elif not known:
         raise ZeroDivisionError("division by zero")
 

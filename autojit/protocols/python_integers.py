@@ -18,7 +18,8 @@ from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
-from autojit.ir.ops.checks import ensure
+from autojit.ir.ops.checks import ensure, error_of
+from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, LEAST, Bounds, bounds_of, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -130,9 +131,11 @@ def _is_near(result: Value, in_floats: Value) -> Value:
 def _divisor(x: Any) -> Value:
     """A divisor, which must not be 0."""
     value, (low, high) = _value(x), bounds_of(x)
-    if low <= 0 <= high:
-        return ensure(value, arithmetic.ne(value, 0), failure="zero_division")
-    return value
+    if not low <= 0 <= high:
+        return value
+    held, failure = arithmetic.ne(value, 0), "zero_division"
+    is_checked = hooks.is_checked(tracer(held), error_of(failure))
+    return value if is_checked else ensure(value, held, failure=failure)
 
 
 @_exact(np.floor_divide)

@@ -83,11 +83,15 @@ class _Target:
             self.position += 1
         found = self.code[self.position].opname in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH")
         self.position += 1
+        while found and self.code[self.position].opname == "EXTENDED_ARG":
+            self.position += 1  # of the jump behind a long handler
         return found
 
     def _matches(self, start: int, error: type[BaseException]) -> bool:
         try:
-            values = _evaluated(self.frame, self.code[start : self.position - 1])
+            steps = self.code[start : self.position]
+            compared = next(k for k, s in enumerate(steps) if s.opname.startswith("CHECK_E"))
+            values = _evaluated(self.frame, steps[:compared])
         except _Unknown:
             return True
         return any(isinstance(k, type) and issubclass(error, k) for k in _flat(values[-1:]))

@@ -71,6 +71,9 @@ class Hooks:
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
     #: Makes the function raise an exception if a traced bool holds.
     fail_where: Callable[[Any, Exception], None]
+    #: Whether a ``try`` of the user's handles an exception, and its handler can be compiled; the
+    #: handler then runs where a traced bool does not hold.
+    is_checked: Callable[[Any, BaseException], bool]
     #: ``not x`` of a bool, traced or not, and the type of the value that x stands for.
     negated: Callable[[Any], Any]
     type_of: Callable[[Any], type]

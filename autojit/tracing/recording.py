@@ -74,7 +74,7 @@ class TracingBuilder(Builder):
     def _check_handlers(self, op: Op) -> None:
         """Refuse an operation whose run-time failure the function would handle. If its operands are
         known, it fails here or not at all."""
-        for error in sorted(op.kind.raises(op), key=lambda kind: kind.__name__):
+        for error in sorted(_pythons(op), key=lambda kind: kind.__name__):
             place = _handled_at(error, self.depth)
             if place is not None:
                 if self.known is not None and self.known.attempt(op):
@@ -84,6 +84,11 @@ class TracingBuilder(Builder):
     def handles(self, error: type[BaseException]) -> bool:
         """Whether the traced function would handle an exception that is raised here."""
         return _handled_at(error, self.depth) is not None
+
+    def handler(self, error: type[BaseException]) -> FrameType | None:
+        """The function that would handle an exception that is raised here."""
+        found = _handling(error, self.depth)
+        return None if found is None else found[0]
 
     def check_raise(
         self, error: type[BaseException], source: Source | None,
@@ -110,6 +115,15 @@ class TracingBuilder(Builder):
             )
 
 
+def _pythons(op: Op) -> frozenset[type[Exception]]:
+    """The errors of an operation that Python raises too. Its integers do not overflow."""
+    if op.programs:
+        return frozenset().union(*(_pythons(each) for p in op.programs for each in p.ops))
+    if not op.kind.fallible or op.params.get("failure") == "overflow":
+        return frozenset()
+    return op.kind.raises(op)
+
+
 #: The code of the functions that begin a trace.
 beginnings: set[CodeType] = set()
 
@@ -130,10 +144,16 @@ def _users_frames(depth: int) -> Iterator[FrameType]:
 
 def _handled_at(error: type[BaseException], depth: int) -> str | None:
     """Where the traced functions would handle an error raised now."""
+    found = _handling(error, depth)
+    return None if found is None else f"{shown_file(found[0].f_code.co_filename)}:{found[1]}"
+
+
+def _handling(error: type[BaseException], depth: int) -> tuple[FrameType, int] | None:
+    """The traced function that would handle an error raised now, and the line of its handler."""
     for frame in _users_frames(depth):
         line = handler_line(frame, frame.f_lasti, error)
         if line is not None:
-            return f"{shown_file(frame.f_code.co_filename)}:{line}"
+            return frame, line
     return None
 
 

@@ -29,6 +29,7 @@ from autojit.ir.ops.arithmetic import bitwise_and, convert
 from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand, value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -38,6 +39,7 @@ from autojit.transformations.derivatives import stop_gradient
 _TOO_LARGE = 2.0**63
 #: Python's errors for floats that are no integers; ours also says that the limit is 64 bits.
 _NAN = ("ValueError", "cannot convert float NaN to integer")
+_INFINITE = "cannot convert float infinity to integer"
 _NO_INTEGER = (
     "OverflowError",
     "cannot convert a float to an integer: it is infinite or does not fit into the 64 bits of a "
@@ -64,8 +66,12 @@ def whole(value: Value) -> Tracer:
         arithmetic.lt(wide, full(_TOO_LARGE, wide.type)),
     )
     missing = arithmetic.isnan(wide)
-    number = ensure(number, arithmetic.logical_or(inside, missing), failure=_NO_INTEGER)
-    return tracer(ensure(number, arithmetic.bitwise_not(missing), failure=_NAN), int)
+    is_checked = hooks.is_checked(np.logical_not(np.isinf(tracer(wide))), OverflowError(_INFINITE))
+    failure = "overflow" if is_checked else _NO_INTEGER
+    number = ensure(number, arithmetic.logical_or(inside, missing), failure=failure)
+    if not hooks.is_checked(np.logical_not(tracer(missing)), ValueError(_NAN[1])):
+        number = ensure(number, arithmetic.bitwise_not(missing), failure=_NAN)
+    return tracer(number, int)
 
 
 def integral(x: Any, ufunc: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from autojit.capture.lists import elements
 from autojit.capture.state.stretch import any_made, has_stretch, is_list
 from autojit.capture.values.choice import choose, choose_nth
+from autojit.capture.values.points import is_inside
 from autojit.capture.values.ranges import TracedRange, arange_of
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced, python_number, settled
@@ -19,12 +20,13 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.index import gather
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand, lost_derivative
 from autojit.tracing.protocol import bounds_of
 from autojit.tracing.source import user_source
-from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED
+from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED, Tracer
 
 from . import tables
 
@@ -38,11 +40,11 @@ def item(x: Any, index: Any) -> Any:
     if not _has_traced(index):
         return x[index]
     kind = type(x)
-    if kind is np.ndarray:
-        return as_tracer(x)[index]
+    if kind is np.ndarray or is_traced(x):
+        return _item_of_array(as_tracer(x), index)
     if kind in _BUILTIN and not _has_traced(index := _settled(index)):
         return x[index]
-    if is_traced(x) or isinstance(x, FreshArray):
+    if isinstance(x, FreshArray):
         return x[index]
     if tables.is_table(x, index):
         return tables.item(x, index)
@@ -53,6 +55,28 @@ def item(x: Any, index: Any) -> Any:
     if kind is range and not isinstance(index, (tuple, slice)):
         return python_number(gather(arange_of(x), _place(x, index), axes=(0,)), int)
     return _refuse_or_ask(x, index)
+
+
+def _item_of_array(x: Tracer, index: Any) -> Any:
+    if is_inside():
+        _check_bounds(x, index)
+    return x[index]
+
+
+def _check_bounds(x: Tracer, index: Any) -> None:
+    """Inside a ``try`` that handles IndexError, make the compiled code go to the handler where an
+    index of an array is out of bounds."""
+    trace = current_trace()
+    if trace is None or not trace.builder.handles(IndexError):
+        return
+    parts = index if type(index) is tuple else (index,)
+    if any(type(i) is slice or i is None or i is Ellipsis or np.ndim(i) for i in parts):
+        return
+    for axis, (i, extent) in enumerate(zip(parts, x.shape, strict=False)):
+        if is_traced(i) and i.dtype.kind in "iu":
+            outside = np.logical_or(np.less(i, -extent), np.greater_equal(i, extent))
+            words = f"index is out of bounds for axis {axis} with size {extent}"
+            hooks.fail_where(outside, IndexError(words))
 
 
 _BUILTIN = frozenset({list, tuple, dict, str, bytes, range})
@@ -153,6 +177,8 @@ def set_item(x: Any, index: Any, value: Any) -> None:
             tables.set_item(x, index, value)
             return
         _check_container(x, index)
+    if is_inside() and is_traced(x):
+        _check_bounds(x, index)
     x[index] = value
 
 

@@ -2,7 +2,7 @@
 
 Python raises an error for an argument outside a function's domain (``math.sqrt(-1.0)``). If the
 arguments are known, so does autojit. Compiled code gives NaN or infinity instead, like NumPy and
-Numba; a function whose code would handle the error is refused.
+Numba, unless the function handles the error.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import cmath
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from autojit.capture.values.table import When, answers
 from autojit.protocols.lifting import as_value, tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
 from autojit.transformations.derivatives import stop_gradient
@@ -57,9 +58,34 @@ _RAISES: dict[Any, type[Exception]] = {
 }  # fmt: skip
 
 
+class _Domain(NamedTuple):
+    """Whether a number is outside of a function's domain, and one such number."""
+
+    is_outside: Callable[[Any], Any]
+    example: float
+
+
+def _with_finite(ufunc: Any) -> _Domain:
+    """The domain of a function whose results must be finite."""
+    return _Domain(lambda x: np.logical_and(np.isfinite(x), np.isinf(ufunc(x))), 1e5)
+
+
+_DOMAINS: dict[Any, _Domain] = {
+    **dict.fromkeys((math.log, math.log2, math.log10), _Domain(lambda x: np.less_equal(x, 0), 0.0)),
+    **dict.fromkeys((math.acos, math.asin), _Domain(lambda x: np.greater(np.abs(x), 1), 2.0)),
+    math.log1p: _Domain(lambda x: np.less_equal(x, -1), -1.0),
+    math.sqrt: _Domain(lambda x: np.less(x, 0), -1.0),
+    math.atanh: _Domain(lambda x: np.greater_equal(np.abs(x), 1), 1.0),
+    math.acosh: _Domain(lambda x: np.less(x, 1), 0.0),
+    math.exp: _with_finite(np.exp), math.exp2: _with_finite(np.exp2),
+    math.expm1: _with_finite(np.expm1), math.cosh: _with_finite(np.cosh),
+    math.sinh: _with_finite(np.sinh),
+}  # fmt: skip
+
+
 def _check_domain(function: Any, args: Sequence[Any]) -> None:
     """Raise Python's error if the arguments are known. If they are known only when the compiled
-    code runs, refuse code that would handle the error."""
+    code runs, and the user's code handles the error, the compiled code goes to the handler."""
     trace = current_trace()
     if trace is None or function not in _RAISES:
         return
@@ -70,7 +96,22 @@ def _check_domain(function: Any, args: Sequence[Any]) -> None:
     if all(v is not None for v in values):
         function(*values)
         return
-    trace.builder.check_raise(_RAISES[function], user_source(), f"`math.{function.__name__}`")
+    kind, domain = _RAISES[function], _DOMAINS.get(function)
+    if not trace.builder.handles(kind):
+        return
+    if domain is None or len(args) != 1:
+        trace.builder.check_raise(kind, user_source(), f"`math.{function.__name__}`")
+    else:
+        hooks.fail_where(domain.is_outside(as_float(args[0])), _error_of(function, domain.example))
+
+
+def _error_of(function: Any, x: float) -> Exception:
+    """The exception that a function raises for a number."""
+    try:
+        function(x)
+    except (ValueError, OverflowError) as error:
+        return error
+    raise AssertionError(function)
 
 
 def _partial(function: Any, answer: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ class Site(NamedTuple):
 
     #: The line of the construct.
     line: int
-    #: "if", "while", "for", "ifexp" or "assert".
+    #: "if", "while", "for", "try", "ifexp" or "assert".
     kind: str
     #: The names that ``get`` returns and ``put`` sets: all that the construct may assign.
     names: tuple[str, ...]
@@ -116,11 +116,11 @@ class Context:
         return self.site(kind, node, test, (), _EMPTY, _EMPTY, _EMPTY, ())
 
     def site(
-        self, kind: str, node: Any, test: ast.expr, names: tuple[str, ...],
+        self, kind: str, node: Any, test: ast.expr | None, names: tuple[str, ...],
         live_in: frozenset[str], live_out: frozenset[str], internal: frozenset[str],
         reads: tuple[str, ...],
     ) -> int:  # fmt: skip
-        text = self.found.text(test)
+        text = "" if test is None else self.found.text(test)
         self.sites.append(
             Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file)
         )

@@ -140,7 +140,8 @@ class Live:
         if kind is ast.Raise or kind is ast.Return:
             return node.effects.reads, set(self.every)
         if kind in (ast.Try, ast.TryStar, ast.With, ast.Match):
-            return self._region(node), set()
+            node.live_in = self._region(node)
+            return node.live_in, set()
         found: Effects = node.effects
         return found.reads, found.stores | found.deleted
 

@@ -47,6 +47,11 @@ def parts(node: ast.stmt) -> list[list[ast.stmt]]:
     return []
 
 
+def is_captured(node: ast.stmt) -> bool:
+    """Whether a statement is a ``try`` of the user's that handles exceptions."""
+    return isinstance(node, ast.Try) and bool(node.handlers) and not hasattr(node, "is_ours")
+
+
 def escapes(node: ast.stmt) -> Escapes:
     """The escapes that may leave a statement, out of "break", "continue" and "return"."""
     if isinstance(node, ast.Return | ast.Break | ast.Continue):
@@ -229,7 +234,9 @@ class NormalForms:
             reset.append(assign(self._internal(RESULT), constant(None, node), node))
         again = ast.Raise(exc=None, cause=None, **place(node))
         handler = ast.ExceptHandler(type=None, name=None, body=[*reset, again], **place(node))
-        return ast.Try(body=[node], handlers=[handler], orelse=[], finalbody=[], **place(node))
+        made = ast.Try(body=[node], handlers=[handler], orelse=[], finalbody=[], **place(node))
+        made.is_ours = True  # type: ignore[attr-defined]
+        return made
 
     def _compound(
         self, node: Any, loop: _Loop | None, tail: bool, leaving: Escapes

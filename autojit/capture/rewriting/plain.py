@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,17 @@ class PlainRuntime:
             body()
             if go_on is not None and not go_on():
                 break
+
+    def try_(self, site: int, body: _Thunk, get: _Thunk, put: _Put, seen: _Thunk) -> None:
+        body()
+
+    def passing(self) -> None:
+        """Raise the exception that is being handled if it is none of Python's, but one of ours that
+        ends a trace. A handler of all exceptions begins with this."""
+        error = sys.exception()
+        is_pythons = error is None or isinstance(error, Exception)
+        if not is_pythons and type(error).__module__.startswith("autojit."):
+            raise error  # type: ignore[misc]
 
     def assert_(self, site: int, test: Any, message: _Thunk | None) -> None:
         if not test:

@@ -23,7 +23,7 @@ from .build import (
 from .dataflow import Definite, Live, all_statements, heads, without_declarations
 from .expressions import first_parameter
 from .matching import needs_values
-from .normal_forms import RETURNED, NormalForms
+from .normal_forms import RETURNED, NormalForms, is_captured
 from .scopes import Scope, effects
 from .self_calls import SelfCalls
 
@@ -69,7 +69,7 @@ class Statements(Assignments):
         removed = self.scope.deleted & mine
         for part in all_statements(body):
             names = effects(*heads(part)).reads
-            if isinstance(part, ast.If | ast.While | ast.For):
+            if isinstance(part, ast.If | ast.While | ast.For) or is_captured(part):
                 every = effects(part)
                 names = names | every.writes | every.reads
                 found |= removed & names
@@ -202,9 +202,10 @@ class Statements(Assignments):
 
     # -- the state of a construct
 
-    def _site(self, kind: str, node: Any, test: ast.expr) -> int:
+    def _site(self, kind: str, node: Any, test: ast.expr | None) -> int:
         scope = self.scope
-        every = effects(node) if kind == "if" else effects(node.body, getattr(node, "target", []))
+        is_loop = kind in ("while", "for")
+        every = effects(node.body, getattr(node, "target", [])) if is_loop else effects(node)
         outer = {n for n in scope.free | scope.loads if self._is_free(n)}
         seen = every.reads | effects(node.test).reads if kind == "while" else every.reads
         reads = {n for n in seen if n in scope.locals or n in outer}
@@ -283,11 +284,22 @@ class Statements(Assignments):
         return [*before, node, notice]
 
     def try_(self, node: Any) -> list[ast.stmt]:
+        if not is_captured(node):
+            return self._tried(node)
+        site = self._site("try", node, None)
+        writes = effects(node).writes
+        name = f"__aj_try_{site}"
+        body = function(name, self._declarations(writes, node) + self._tried(node), node)
+        return [body, *self._asked("try_", site, [load(name, node)], node)]
+
+    def _tried(self, node: Any) -> list[ast.stmt]:
         node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
         for handler in node.handlers:
             if handler.type is not None:
                 handler.type = self.expression(handler.type)
             handler.body = self.inner_block(handler.body) or [ast.Pass(**place(handler))]
+            if handler.type is None or "BaseException" in ast.dump(handler.type):
+                handler.body.insert(0, do(ask("passing", [], handler), handler))
             if handler.name is not None and handler.name in self._owned_unbound(handler.name):
                 self._handler(handler)
         node.orelse = self.inner_block(node.orelse)

@@ -180,6 +180,11 @@ class Heap:
         known.update(x.names)
         return self._hold(x)
 
+    def can_be_restored(self) -> bool:
+        """Whether everything that is reachable can be put back; iterators and files cannot."""
+        found = (state_of(x) for x, _ in self.states.values())
+        return len(self.held) < MOST and all(state is None or state.put for state in found)
+
     def grown(self) -> dict[int, tuple[list[Any], list[Any]]]:
         """The lists that have grown at their end, with the new elements."""
         lists = [(x, self.emptied.get(id(x), held)) for x, held in self.held.values()]

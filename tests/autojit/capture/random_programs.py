@@ -347,9 +347,13 @@ def main() -> None:
     from .random_chosen import Chosen
     from .random_nones import Nones
     from .random_rows import Rows
+    from .random_tries import Tries
 
     first, count = int(sys.argv[1]), int(sys.argv[2])
-    writers = {"--aliases": Aliases, "--nones": Nones, "--chosen": Chosen, "--rows": Rows}
+    writers = {
+        "--aliases": Aliases, "--nones": Nones, "--chosen": Chosen, "--rows": Rows,
+        "--tries": Tries,
+    }  # fmt: skip
     writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()
     for seed in range(first, first + count):

@@ -18,7 +18,6 @@ from autojit.capture import calls
 from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
 from autojit.errors import (
     ConcreteValueError,
-    HandledFailureError,
     InPlaceError,
     ShapeError,
     StructureError,
@@ -113,15 +112,29 @@ def test_an_index_that_is_known_to_be_inside_is_not_checked() -> None:
     assert jit(f)(1.0, 7) == f(1.0, 7)
 
 
-def test_an_index_error_that_would_be_handled_is_refused() -> None:
+def test_an_index_error_is_handled() -> None:
     def f(x: Any, i: Any) -> Any:
         try:
             return [x, 2 * x][i]
         except IndexError:
             return 0.0
 
-    with pytest.raises(HandledFailureError, match="may raise IndexError"):
-        jit(f)(1.0, 5)
+    compiled = jit(f)
+    assert [compiled(1.0, i) for i in (0, 1, 2, -2, -3)] == [1.0, 2.0, 0.0, 1.0, 0.0]
+
+
+def test_an_index_error_of_an_array_is_handled() -> None:
+    def f(x: Any, i: Any, j: Any) -> Any:
+        y = x.copy()
+        try:
+            y[i, j] += 2 * x[j, i]
+        except IndexError:
+            y[0, 0] = 7.0
+        return y
+
+    x, compiled = np.arange(6.0).reshape(2, 3), jit(f)
+    for i, j in ((0, 1), (1, 0), (1, 2), (-2, -1), (-3, 0), (5, 0)):
+        np.testing.assert_array_equal(compiled(x, i, j), f(x, i, j))
 
 
 @pytest.mark.parametrize(

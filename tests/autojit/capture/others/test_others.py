@@ -16,6 +16,7 @@ from . import (  # noqa: F401
     growing,
     idioms,
     matrices,
+    newcomers,
     numerics,
     polygons,
     searches,
@@ -31,7 +32,6 @@ MOST_FOR_FIRST_CALL = 20.0
 
 #: Programs that `jit` refuses, each with a part of the message.
 REFUSED = {
-    "error_handled_by_try": "`math.log` may raise ValueError",
     "gauss_on_lists": "values of different structure",
     "romberg": "may share memory",
 }
