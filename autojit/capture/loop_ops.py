@@ -17,6 +17,7 @@ from autojit.capture.state.sharing import containers, notice, relate_containers
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import note, tree_of
 from autojit.capture.state.stretch import bounded
+from autojit.errors import CaptureError, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, lt
@@ -35,8 +36,12 @@ from autojit.tracing.values import lift
 
 from .block import Block
 from .checks import add_checks, first_failing
-from .loop import COUNTER, Captured, Grown, Loop, key_of, refused
+from .loop import COUNTER, Captured, Grown, Loop, key_of
 from .truth import truth_of
+
+
+class RaisingTest(CaptureError):
+    """The test of a loop may raise an exception when the compiled code runs."""
 
 
 def emit(captured: Captured) -> None:
@@ -199,7 +204,8 @@ def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Se
         if loop.holds is not None:
             held.append(_asked(captured, rest))
             if condition.trace.checks:
-                raise refused(loop, _RAISING.format(condition.trace.checks[0][1].error))
+                words = _RAISING.format(condition.trace.checks[0][1].error)
+                raise RaisingTest(with_place(words, loop.access.source))
         checks = len(operands) - len(captured.roots) - sum(len(c.types) for c in captured.carries)
         held += [x.own for x in rest[len(rest) - checks :]] if checks else []
         result = held[0]
@@ -221,13 +227,7 @@ def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Se
     return results[1:]
 
 
-_RAISING = (
-    "The condition of a loop may raise an exception when the compiled code runs: {}.\n"
-    "Test it inside the loop:\n"
-    "    while True:                        # not: while x < limit(k)\n"
-    "        if not x < limit(k):\n"
-    "            break"
-)
+_RAISING = "The condition of a loop may raise an exception when the compiled code runs: {}."
 
 
 def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:

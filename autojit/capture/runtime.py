@@ -56,6 +56,7 @@ from .unrolling import (
     captured_whole,
     emit_begun,
     emit_if_begun,
+    emit_tested,
     unroll,
 )
 from .values.unbound import checked
@@ -172,7 +173,7 @@ class Runtime(PlainRuntime):
             found = test()
             condition = unknown(found)
             if condition is not None:
-                emit_if_begun(loop, condition)
+                emit_tested(loop, test, functools.partial(emit_if_begun, begins=condition))
                 return
             if not truth(found):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
@@ -180,7 +181,7 @@ class Runtime(PlainRuntime):
             may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
             is_long = may_end and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
-                emit_begun(loop)
+                emit_tested(loop, test, emit_begun)
                 return
             is_first = False
             body()

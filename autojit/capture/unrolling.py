@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from autojit.capture.state.growth import Lists
-from autojit.capture.state.heap import Spent
+from autojit.capture.state.heap import Spent, also_reached
 from autojit.capture.state.resized import check_counted, lists_under
 from autojit.capture.state.state import Access, Before, note
 from autojit.capture.state.stretch import has_stretch
@@ -31,7 +31,7 @@ from .block import Block
 from .branches import capture_branch
 from .independence import steps_are_independent
 from .loop import Captured, Loop
-from .loop_ops import emit, known_firsts
+from .loop_ops import RaisingTest, emit, known_firsts
 from .loops import trace_if_begun, trace_loop
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
@@ -354,6 +354,31 @@ def emit_begun(loop: Loop) -> None:
         _first_step(loop, found)
     else:
         emit(found)
+
+
+def emit_tested(loop: Loop, test: Callable[[], Any], record: Callable[[Loop], None]) -> None:
+    """Record a ``while`` with ``record``. If its test may raise an exception, each step ends with
+    the test, so that the exception is one of the step."""
+    mark = len(raised.errors or ())
+    try:
+        record(loop)
+        return
+    except RaisingTest:
+        del (raised.errors or [])[mark:]
+
+    def tested() -> Any:
+        found = test()
+        condition = unknown(found)
+        return truth(found) if condition is None else truth_of(condition)
+
+    def step(i: Any) -> None:
+        loop.step(i)
+        flag[0] = tested()
+
+    flag = [tested()]
+
+    with also_reached((flag,)):
+        record(loop._replace(step=step, holds=lambda: flag[0]))
 
 
 def _first_step(loop: Loop, error: Exception) -> None:

@@ -266,7 +266,7 @@ def steps_of_a_spiral(x, y):
 def stack_machine(xs):
     stack = []
     for x in xs:
-        if x < 0 and stack:
+        if x < 0 and len(stack) > 0:
             stack.append(stack.pop() * x)
         else:
             stack.append(x)
