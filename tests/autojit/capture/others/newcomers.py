@@ -15,7 +15,7 @@ class DivergedError(Exception):
     pass
 
 
-@program((2.0, 1.0), (0.0, 1.0), (-3.0, 2.0), by=(0, 1))
+@program((2.0, 1.0), (0.5, 1.0), (-3.0, 2.0), by=(0, 1))
 def safe_square_root(x, fallback):
     try:
         y = math.sqrt(x)
@@ -87,7 +87,7 @@ class Tank:
         self.level *= 1 - share
 
 
-@program((1.0, 0.3), (0.2, 0.25), by=(0, 1))
+@program((0.97, 0.31), (0.2, 0.25), by=(0, 1))
 def filling_a_tank(amount, share):
     tank = Tank(3.0)
     for hour in range(12):
@@ -175,7 +175,7 @@ def grouped_by_threshold(xs, threshold):
     return sum(max(group) * (k + 1) for k, group in groups.items())
 
 
-@program((0.4, 3.7), (0.1, 2.5), by=(0, 1))
+@program((0.4, 2.9), (0.1, 2.5), by=(0, 1))
 def orbit_until_it_repeats(x, r):
     seen = [x]
     while len(seen) < 40:
