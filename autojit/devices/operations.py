@@ -90,18 +90,52 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     """Call a ufunc, or a method of one. Numbers are traced, except exponents that are integers."""
     if _has_traced((inputs, kwargs)):
         return NotImplemented
-    if kwargs.get("out") is not None:
-        raise TypeError(
-            f"{ufunc.__name__}(..., out=...) would write to an array on a GPU, but these are "
-            "never changed in place:\n"
-            f"    y = np.{ufunc.__name__}(x)"
-        )
+    if method == "__call__":
+        _refuse_out(f"np.{ufunc.__name__}", inputs, kwargs, keeps_others=True)
+    else:
+        _refuse_out(f"np.{ufunc.__name__}.{method}", inputs, kwargs)
     if method == "__call__":
         marks = [not (ufunc is np.power and isinstance(x, int)) for x in inputs]
         marks += [_is_array(leaf) for leaf in pytrees.flatten(kwargs)[0]]
         return run(ufunc, inputs, kwargs, marks)
     call = _METHODS.setdefault((ufunc, method), getattr(ufunc, method))
     return run(call, inputs, kwargs, _arrays((inputs, kwargs)))
+
+
+def _refuse_out(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], names: str = "xyzabc", *,
+    keeps_others: bool = False,
+) -> None:  # fmt: skip
+    """Raise TypeError if the argument ``out`` is given.
+
+    The message shows the call without it, with these names for arrays. If it ``keeps_others``, the
+    call keeps the elements of ``out`` where the condition ``where`` is false.
+    """
+    if kwargs.get("out") is not None:
+        raise TypeError(
+            f"{name}(..., out=...) would write to an array, but those on a GPU are never changed "
+            f"in place:\n    out = {_without_out(name, args, kwargs, names, keeps_others)}"
+        )
+
+
+def _without_out(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], names: str, keeps_others: bool
+) -> str:
+    given = {key: value for key, value in kwargs.items() if key != "out"}
+    arrays = dict.fromkeys(id(a) for a in pytrees.flatten((args, given))[0] if _is_array(a))
+    named = dict(zip(arrays, names, strict=False))
+
+    def text(value: Any) -> str:
+        if isinstance(value, (list, tuple)):
+            comma = "," if len(value) == 1 else ""
+            inner = ", ".join(map(text, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner}{comma})"
+        return named.get(id(value), "…") if _is_array(value) else repr(value)
+
+    where = given.pop("where", True) if keeps_others else True
+    each = [*map(text, args), *(f"{key}={text(value)}" for key, value in given.items())]
+    call = f"{name}({', '.join(each)})"
+    return call if where is True else f"np.where({text(where)}, {call}, out)"
 
 
 #: Methods of ufuncs, kept because each access makes a new object.
@@ -127,6 +161,7 @@ def call_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         return _ABOUT[func](*args, **kwargs)
     if func in _OF_HOST:
         return func(*device_get(args), **device_get(kwargs))
+    _refuse_out(f"np.{func.__name__}", args, kwargs)
     found = picked.call(func, args, kwargs)
     if found is not NotImplemented:
         return found
@@ -198,6 +233,7 @@ def attribute(x: DeviceArray, name: str) -> Any:
     function = _named.setdefault(name, _method(name))
 
     def method(*args: Any, **kwargs: Any) -> Any:
+        _refuse_out(f"x.{name}", args, kwargs, "yzabc")
         given = (x, *args)
         return run(function, given, kwargs, _arrays((given, kwargs)))
 

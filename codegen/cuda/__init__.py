@@ -16,6 +16,7 @@
     driver          CUDA's driver: memory, launches, graphs; or numba's simulator instead, with the
                     missing parts from ``simulator``
     arrays          arrays on a card; ``dlpack`` exports them, ``foreign`` imports those of others
+    refusals        lowering and printing, whose errors show how to use the CPU instead
     stages          the source and its PTX as text, without a GPU
 
 Results do not depend on the order in which threads run, with one exception: scatters of floats with

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.loop_ir.values import Buffer
-from autojit.codegen.lowering.lower import lower
-from autojit.codegen.scheduling.traits import CUDA
 from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
@@ -35,7 +33,8 @@ from .foreign import is_foreign, taken
 from .machines import machine
 from .mapping.nests.vectors import WIDEST
 from .packaged import FORMATS, inputs_at_once, kernel_of, layout_of, slot_of, step_of
-from .source import Launch, Source, print_source
+from .refusals import lowered, printed
+from .source import Launch, Source
 from .tapes import STEPS, Tapes
 
 Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
@@ -61,8 +60,8 @@ class CudaExecutable:
         self.in_types = tuple(map(interned, program.in_types))
         self.out_types = tuple(map(interned, program.out_types))
         self.optimized = optimize(program)
-        self.loops = lower(self.optimized, CUDA)
-        self.printed: Source = print_source(self.loops, machine(card))
+        self.loops = lowered(self.optimized)
+        self.printed: Source = printed(self.loops, machine(card))
         self._kept = kept
         self._lock = Lock()
         self._extraction = Extraction(self.printed.text)

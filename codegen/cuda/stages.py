@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.codegen.lowering.lower import lower
-from autojit.codegen.scheduling.traits import CUDA
 from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
 
@@ -14,7 +12,8 @@ from .driver.compiler import Kernel, load_cuda
 from .driver.compiler import ptx as compiled
 from .driver.extraction import Extraction
 from .packaged import kernel_of
-from .source import Source, print_source
+from .refusals import lowered, printed
+from .source import Source
 
 #: The default compute capability for PTX: Ampere.
 CAPABILITY = (8, 0)
@@ -22,7 +21,7 @@ CAPABILITY = (8, 0)
 
 def text(program: Program, stage: str, capability: tuple[int, int] = CAPABILITY) -> str:
     """The text of stage ``cuda`` or ``ptx``."""
-    source = print_source(lower(optimize(program), CUDA))
+    source = printed(lowered(optimize(program)))
     return source.text if stage == "cuda" else ptx(source, capability)
 
 

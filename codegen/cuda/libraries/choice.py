@@ -81,8 +81,8 @@ def _require(needed: Collection[str], installed: Container[str], s: Factorizatio
         if library not in installed:
             ops = [op for origin in s.origins for op in origin.ops()]
             raise TargetError(
-                f"{s.name} cannot be compiled for CUDA without {TITLES[library]}: "
-                f"{installing(library)}, or use jit(f, device='cpu')",
+                f"{s.name} cannot be compiled for CUDA without {TITLES[library]}, which "
+                f"`{installing(library)}` installs",
                 ops[0].source if ops else None,
             )
 

@@ -70,7 +70,7 @@ def written(s: Factorization, shared: int = 0, near: int = 0) -> Written:
     if writer is None:
         ops = [op for origin in s.origins for op in origin.ops()]
         raise TargetError(
-            f"{s.name} cannot be compiled for CUDA yet: use jit(f, device='cpu')",
+            f"{s.name} cannot be compiled for CUDA",
             ops[0].source if ops else None,
         )
     if not s.is_some:

@@ -85,7 +85,11 @@ class Statements(Lines):
             self.can_fail |= operand[0] == "i"
             if operand[0] == "u":
                 args = args[:2]
-        self.define(s.result, self.words.expression(s.name, args, operand, s.result.dtype))
+        try:
+            text = self.words.expression(s.name, args, operand, s.result.dtype)
+        except TargetError as error:
+            raise TargetError(str(error), s.result.source) from None
+        self.define(s.result, text)
 
     def fail(self, s: Fail) -> None:
         with self.block(f"if {self.scalar(s.condition)}:"):

@@ -9,14 +9,16 @@ import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
-from autojit import device_get, device_put, grad, jit
+import autojit
+from autojit import device_get, device_put, grad, jit, pure_callback
 from autojit.codegen.cuda import dlpack
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.codegen.cuda.driver.cards import card
@@ -103,6 +105,43 @@ def test_a_function_for_the_cpu_refuses_arrays_on_a_gpu(fake: Fake) -> None:
     assert "autojit.device_get(x)" in str(caught.value)
     with pytest.raises(MixedDevicesError, match="an array that the function uses"):
         jit(lambda y: y * x, device="cpu")(X)
+
+
+@pytest.mark.parametrize(
+    ("call", "fix"),
+    [
+        (lambda x, y: np.add(x, x, out=y), "np.add(x, x)"),
+        (lambda x, y: np.multiply(x, 2.0, out=X), "np.multiply(x, 2.0)"),
+        (lambda x, y: np.add(x, y, where=x > 1, out=y), "np.where(z, np.add(x, y), out)"),
+        (lambda x, y: np.add.reduce(x, axis=0, out=y), "np.add.reduce(x, axis=0)"),
+        (lambda x, y: np.concatenate([x, y], 1, out=X), "np.concatenate([x, y], 1)"),
+        (lambda x, y: x.dot(y, out=X), "x.dot(y)"),
+    ],
+)
+def test_an_output_argument_is_refused_with_the_call_without_it(
+    call: Callable[[Any, Any], Any], fix: str, fake: Fake
+) -> None:
+    with pytest.raises(TypeError, match="those on a GPU are never changed in place") as caught:
+        call(device_put(X), device_put(X))
+    assert str(caught.value).endswith(f"\n    out = {fix}")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: special.jv(1.0, x) + 1,
+        lambda x: pure_callback(np.sort, x, x) + 1,
+    ],
+)
+def test_functions_of_the_cpu_are_refused_with_the_line_and_a_fix(f: Callable[..., Any]) -> None:
+    with pytest.raises(UnsupportedTargetError, match="Compute it on the CPU") as caught:
+        jit(f, device="cuda").lower(X).text("cuda")
+    message, _, place = str(caught.value).partition("\n\n")
+    assert f"line {f.__code__.co_firstlineno}, in <lambda>" in place
+    (fix,) = [line.strip() for line in message.splitlines() if line.startswith("    ")]
+    names = {"autojit": autojit, "f": f, "x": X}
+    exec(fix, names)
+    np.testing.assert_array_equal(names["y"], f(X))
 
 
 def test_branches_and_loops_carry_the_device() -> None:

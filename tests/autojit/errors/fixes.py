@@ -1188,7 +1188,7 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
     ),
     "for subclasses of list": ("capture/state/heap.py: found = np.zeros(n); count = 0",),
     "needs a GPU": (
-        "devices/operations.py: y = np.…(x)",
+        "devices/operations.py: out =",
         "explanations/explaining.py: jit(f).explain(autojit.device_get(x))",
         "session/devices.py: autojit.device_put(x, …)",
         "session/devices.py: @jit",
