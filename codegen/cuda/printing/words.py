@@ -65,7 +65,7 @@ class Words:
     def _special(self, function: str, args: list[str], operand: str) -> str:
         if function not in TEXTS or operand not in ("f32", "f64"):
             raise TargetError(
-                f"scipy.special.{function} cannot be compiled for CUDA: SciPy has it for the CPU only"
+                f"scipy.special.{function} cannot be compiled for CUDA; SciPy has it for the CPU"
             )
         name = self.helpers.special(function)
         if operand == "f64":
