@@ -33,7 +33,7 @@ from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.types import dtype_from_name
 
 from .builder import Array, Code
-from .ordering import Run, before, ordered, passes_of
+from .ordering import Run, before, half, ordered_halves, passes_of, precedes
 
 #: The most bytes of a block's tiles: two blocks of 1,024 threads then fit on a processor.
 MOST_BYTES = 32 << 10
@@ -104,10 +104,10 @@ class _Stages:
         code.near = self.near
         return code, Var(-(-self.n // self.tile))
 
-    def _room(self, code: Code, dtype: str) -> Run:
-        """A tile in shared memory, for an argsort with places."""
-        keys = code.room(dtype, 1, self.tile)
-        places = code.room("i32", 1, self.tile) if self.with_places else None
+    def _room(self, code: Code, dtype: str, tiles: int = 1) -> Run:
+        """Room for tiles in shared memory, for an argsort with places."""
+        keys = code.room(dtype, 1, tiles * self.tile)
+        places = code.room("i32", 1, tiles * self.tile) if self.with_places else None
         assert keys is not None
         return Run(keys, places)
 
@@ -121,21 +121,24 @@ class _Stages:
                 for k, length in enumerate(lengths):
                     code.store(length, (0,), (code.constant(self.tile << k, "i64"),))
         first, passes = affine.of(tile) * self.tile, passes_of(self.tile)
-        rooms = [self._room(code, x.buffer.dtype) for _ in range(2)]
-        source = rooms[(passes + 1) % 2].keys
+        both = self._room(code, x.buffer.dtype, 2)
+        source, made = (
+            half(both, Affine((passes + 1) % 2), self.tile).keys,
+            half(both, Affine(0), self.tile),
+        )
         assert source is not None
         with code.loop(self.tile) as q:
             inside = code.within(first + q, 0, self.n)
             value = code.load_where(inside, x, first + q)
             last = code.constant(_largest(x.buffer.dtype), x.buffer.dtype)
             code.store(source, (q,), code.select(inside, value, (last,)))
-        ordered(code, source, rooms, self.tile, passes, keeps_keys=True)
+        ordered_halves(code, source, both, self.tile, passes)
         with code.loop(self.tile) as q, code.when(code.within(first + q, 0, self.n)):
-            if target.keys is not None and rooms[0].keys is not None:
-                code.store(target.keys, (first + q,), code.load(rooms[0].keys, q))
-            if target.places is not None and rooms[0].places is not None:
+            if target.keys is not None and made.keys is not None:
+                code.store(target.keys, (first + q,), code.load(made.keys, q))
+            if target.places is not None and made.places is not None:
                 kind = target.places.buffer.dtype
-                (place,) = code.load(rooms[0].places, q)
+                (place,) = code.load(made.places, q)
                 place = code.compute("convert", place, dtype=kind)
                 place = code.compute("add", place, code.number(first, kind))
                 code.store(target.places, (first + q,), (place,))
@@ -256,10 +259,8 @@ class _Merge:
                     middle: Scalar, mine: tuple[Scalar, ...] = mine, is_first: Scalar = is_first
                 ) -> Scalar:
                     other = code.load_row(keys, middle, self.tile)
-                    ahead = before(code, other, mine)
                     # If elements are equal, those of the first run come first.
-                    level = code.compute("not", before(code, mine, other))
-                    return code.compute("select", is_first, ahead, level)
+                    return precedes(code, other, mine, code.compute("not", is_first))
 
                 found = _bisected(code, low, high, self.tile, is_before)
                 # In the second part, q counts all elements of the first part: subtract these.

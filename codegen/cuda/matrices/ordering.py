@@ -10,6 +10,7 @@ order, and NaN comes last.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, log2
 from typing import NamedTuple
 
@@ -57,48 +58,56 @@ def passes_of(n: int) -> int:
     return max(0, ceil(log2(max(1, n) / RUN)))
 
 
-def ordered(
-    code: Code, x: Array, runs: list[Run], n: int, passes: int, *, keeps_keys: bool = False
-) -> None:
+def ordered(code: Code, x: Array, runs: list[Run], n: int, passes: int) -> None:
     """Sort into the first of two runs, with passes that alternate between both.
 
-    If it has places, the last pass writes its keys only if ``keeps_keys``.
+    If it has places, the last pass does not write its keys.
     """
     _ranks(code, x, runs[passes % len(runs)], n)
-    if keeps_keys and passes > 3:
-        _merged(code, runs, n, passes)
-        return
     for number in range(passes):
         left = passes - number  # the last pass writes the first run
         source, target = runs[left % 2], runs[(left - 1) % 2]
-        if left == 1 and target.places is not None and not keeps_keys:
+        if left == 1 and target.places is not None:
             target = Run(None, target.places)
         _merge(code, source, target, n, RUN << number)
 
 
-def _merged(code: Code, runs: list[Run], n: int, passes: int) -> None:
-    """All merges into the first run.
+def ordered_halves(code: Code, x: Array, both: Run, n: int, passes: int) -> None:
+    """Sort into the first half of memory for two runs, in which the passes alternate.
 
-    Two of them are one step of a loop: compiling each alone would take seconds.
+    All merges are one loop: compiling each alone would take seconds.
     """
-    first = passes % 2
-    if first:
-        _merge(code, runs[1], runs[0], n, RUN)
-    with code.loop(passes // 2, "sequence") as step:
-        width = code.constant(RUN << first, "i64")
-        width = code.compute("shift_left", width, code.number(step * 2))
-        twice = code.compute("add", width, width)
-        _merge(code, runs[0], runs[1], n, (width, n))
-        _merge(code, runs[1], runs[0], n, (twice, n))
+    _ranks(code, x, half(both, Affine(passes % 2), n), n)
+    if not passes:
+        return
+    with code.loop(passes, "sequence") as step:
+        left = step + passes % 2  # the number of passes that are left, modulo 2
+        source, target = (affine.divide(left + k, 2, {})[1] for k in range(2))
+        width = code.constant(RUN, "i64")
+        width = code.compute("shift_left", width, code.number(step))
+        _merge(code, half(both, source, n), half(both, target, n), n, (width, n))
+
+
+def half(both: Run, number: Affine, n: int) -> Run:
+    """The first or second ``n`` elements of a run, by a number that is 0 or 1."""
+    return Run(*(a and replace(a, offset=a.offset + number * n) for a in both))
 
 
 def before(code: Code, x: Number, y: Number) -> Scalar:
     """Whether x comes before y."""
-    less = code.compare("lt", x[0], y[0])
     if x[0].dtype[0] != "f":
-        return less
-    number, other = code.compare("eq", x[0], x[0]), code.compare("ne", y[0], y[0])
-    return code.compute("or", less, code.compute("and", number, other))
+        return code.compare("lt", x[0], y[0])
+    number, after = code.compare("eq", x[0], x[0]), code.compare("le", y[0], x[0])
+    return code.compute("and", number, code.compute("not", after))
+
+
+def precedes(code: Code, x: Number, y: Number, is_earlier: Scalar) -> Scalar:
+    """Whether x comes before y, or has the same order and ``is_earlier``.
+
+    It is "y does not come before x" if x is earlier, so one comparison decides.
+    """
+    first, second = code.select(is_earlier, y, x), code.select(is_earlier, x, y)
+    return code.compute("xor", before(code, first, second), is_earlier)
 
 
 def _put(code: Code, target: Run, rank: Scalar, n: int, key: Number, place: Scalar | None) -> None:
@@ -119,10 +128,8 @@ def _ranks(code: Code, x: Array, target: Run, n: int) -> None:
             there = run * RUN + k
             inside = code.within(there, 0, n)
             other = code.load_where(inside, x, there)
-            first, after = before(code, other, mine), before(code, mine, other)
-            earlier = code.within(at - k, 1, RUN)
-            tie = code.compute("and", code.compute("not", after), earlier)
-            found = code.compute("and", code.compute("or", first, tie), inside)
+            first = precedes(code, other, mine, code.within(at - k, 1, RUN))
+            found = code.compute("and", first, inside)
             code.accumulate(count, code.compute("convert", found, dtype="i64"))
         start = code.number(run * RUN)
         rank = code.compute("add", code.finish(count), start)
@@ -160,9 +167,7 @@ def _merge(
             with code.when(code.compare("lt", a, b)):
                 other = code.load_row(keys, code.compute("add", begin, middle), n)
                 # If elements are equal, those of the left run come first.
-                ahead = before(code, other, mine)
-                not_behind = code.compute("not", before(code, mine, other))
-                first = code.compute("or", ahead, code.compute("and", is_right, not_behind))
+                first = precedes(code, other, mine, is_right)
                 after = code.compute("add", middle, one)
                 code.store(bounds[0], (0,), (code.compute("select", first, after, a),))
                 code.store(bounds[1], (0,), (code.compute("select", first, b, middle),))

@@ -15,6 +15,7 @@ from autojit.codegen.cuda.executor.coalescing import Coalescing
 from autojit.codegen.cuda.executor.run import execute
 from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.cuda.matrices import merging
+from autojit.codegen.cuda.source import print_device_source
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.ir.tools.interpreter import interpret
 from tests.codegen.cuda.running import SMALL, arguments_of, assert_same, check, mapped, run
@@ -187,6 +188,13 @@ def test_tiles_take_the_shared_memory_of_a_block(f: Any) -> None:
     assert len(device.launches) == 1 + int(np.ceil(np.log2(1e5 / tile)))
     for kernel in device.launches:
         assert sum(b.size * itemsize(b.dtype) for b in kernel.shared) <= 46 << 10
+
+
+@pytest.mark.parametrize(("f", "lines"), [(np.sort, 340), (np.argsort, 530)])
+def test_a_long_sort_is_a_short_text(f: Any, lines: int) -> None:
+    """Numba takes about a second for a hundred lines, on a slow machine."""
+    device = mapped(trace(lambda x: f(x))(np.broadcast_to(np.zeros(()), (10**5,))), Machine())
+    assert len(print_device_source(device, Machine()).text.splitlines()) <= lines
 
 
 @ORDERS
