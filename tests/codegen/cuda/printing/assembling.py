@@ -1,0 +1,215 @@
+"""Kernels assembled by ptxas, for every capability that the tests name.
+
+    python -m tests.codegen.cuda.printing.assembling RESULTS [SECONDS]
+
+assembles the kernels of all samples and of their gradients, each distinct kernel once, and adds a
+line to the file RESULTS for each kernel and each finished sample. It stops after that many seconds
+(480); the next run continues. Once every sample is in the file, it prints a table of registers and
+the kernels that break a limit; the exit status is 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from autojit.codegen.cuda.driver import compiler
+from autojit.codegen.cuda.driver.extraction import Extraction
+from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.packaged import kernel_of
+from autojit.codegen.cuda.source import Launch, print_device_source
+from autojit.ir.core.program import Program
+from tests import samples
+from tests.codegen.cuda.executor.test_samples import is_refused
+from tests.codegen.cuda.running import mapped
+from tests.samples import SAMPLES, Sample
+from tests.test_programs import programs
+
+CAPABILITIES = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)]
+#: With more registers, fewer than 512 threads fit on a processor in blocks of 256.
+MOST_REGISTERS = 128
+
+
+class Assembled(NamedTuple):
+    """What ptxas says of a kernel: registers per thread, bytes of spills and of arrays in local
+    memory per thread, bytes of shared memory per block; and the PTX."""
+
+    name: str
+    registers: int
+    spilled: int
+    local: int
+    shared: int
+    text: str
+
+    @property
+    def is_good(self) -> bool:
+        return (
+            self.spilled == 0
+            and 0 < self.registers <= MOST_REGISTERS
+            and self.shared <= 48 << 10
+        )  # fmt: skip
+
+
+def assembled(name: str, text: str, capability: tuple[int, int], folder: Path) -> Assembled:
+    """Assemble the PTX of a kernel."""
+    text = re.sub(r"\.version [\d.]+", f".version {_newest(folder)}", text)
+    said = _ptxas(text, capability, folder)
+    assert "Used" in said, f"{name}: {said}"
+
+    def number(pattern: str) -> int:
+        found = re.search(pattern, said)
+        return int(found[1]) if found else 0
+
+    spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
+    registers, shared = number(r"Used (\d+) reg"), number(r"(\d+) bytes smem")
+    return Assembled(name, registers, spilled, number(r"(\d+) bytes stack"), shared, text)
+
+
+@cache
+def _newest(folder: Path) -> str:
+    """The newest version of PTX that ptxas takes; it may be older than NVVM's."""
+    said = _ptxas(".version 99.0\n.target sm_75\n", CAPABILITIES[0], folder)
+    found = re.search(r"Unsupported \.version .*current version is '([\d.]+)'", said)
+    assert found, said
+    return found[1]
+
+
+def _ptxas(text: str, capability: tuple[int, int], folder: Path) -> str:
+    file = folder / "kernel.ptx"
+    file.write_text(text)
+    architecture = f"-arch=sm_{capability[0]}{capability[1]}"
+    command = ["ptxas", "-v", architecture, str(file), "-o", str(folder / "kernel.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+class Named(NamedTuple):
+    """A kernel as calls launch it, and the name of its launch."""
+
+    name: str
+    kernel: compiler.Kernel
+
+
+def every_kernel(program: Program) -> list[Named]:
+    """The kernels of a program."""
+    source = print_device_source(mapped(program, Machine()), Machine())
+    extraction = Extraction(source.text)
+    launches = [x for x in source.launches if isinstance(x, Launch)]
+    return [Named(x.name, kernel_of(extraction, x)) for x in launches]
+
+
+def everywhere(kernel: compiler.Kernel, folder: Path) -> list[Assembled]:
+    """What ptxas says of a kernel for each capability.
+
+    It is compiled once, for the oldest card, whose PTX is legal for the others too.
+    """
+    text = compiler.ptx(kernel, CAPABILITIES[0])
+    return [assembled(kernel.key[:12], text, c, folder) for c in CAPABILITIES]
+
+
+class Results:
+    """The kernels and samples that were assembled, kept in a file of a line of JSON for each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        lines = [json.loads(s) for s in path.read_text().splitlines()] if path.exists() else []
+        self.kernels: dict[str, dict[str, Any]] = {x["key"]: x for x in lines if "key" in x}
+        self.samples = {x["sample"]: x["kernels"] for x in lines if "kernels" in x}
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Add a kernel, which has a key, or a finished sample with the keys of its kernels."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        if "key" in line:
+            self.kernels[line["key"]] = line
+        else:
+            self.samples[line["sample"]] = line["kernels"]
+
+    def of(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """The kernels of the named samples, each once."""
+        keys = dict.fromkeys(key for name in names for key in self.samples.get(name, ()))
+        return [self.kernels[key] for key in keys]
+
+
+def assemble_samples(results: Results, seconds: float) -> bool:
+    """Assemble the samples that are not in the results, and return whether all were."""
+    until = time.monotonic() + seconds
+    left = [s for s in SAMPLES if s.name not in results.samples]
+    with tempfile.TemporaryDirectory() as folder:
+        for sample in sorted(left, key=lambda s: hashlib.sha256(s.name.encode()).digest()):
+            every = {kernel.key[:12]: (name, kernel) for name, kernel in kernels_of(sample)}
+            for key in every.keys() - results.kernels.keys():
+                if time.monotonic() > until:
+                    return False
+                results.add(_line(*every[key], sample.name, Path(folder)))
+            results.add({"sample": sample.name, "kernels": [*every]})
+    return True
+
+
+def kernels_of(sample: Sample) -> Iterator[Named]:
+    """The kernels of a sample and of its gradient; those of refused programs are left out."""
+    for program in programs(sample):
+        if not is_refused(program, Machine()):
+            yield from every_kernel(program)
+
+
+def _line(name: str, kernel: compiler.Kernel, sample: str, folder: Path) -> dict[str, Any]:
+    found = everywhere(kernel, folder)
+    kind = re.sub(r"_?\d+", "", name)
+    each = [[a.registers, a.spilled, a.local, a.shared] for a in found]
+    bad = not all(a.is_good for a in found)
+    return {"key": kernel.key[:12], "sample": sample, "kind": kind, "each": each, "bad": bad}
+
+
+def _groups() -> Iterator[tuple[str, set[str]]]:
+    """The lists of samples by name."""
+    for name, rows in vars(samples).items():
+        if name.isupper() and rows is not SAMPLES:
+            yield name.lower(), {s.name for s in rows}
+
+
+def table(results: Results) -> Iterator[str]:
+    """The rows of a table in Markdown: for each group of samples, the kernels, and the median and
+    largest number of registers for each capability."""
+    heads = [f"{major}.{minor}" for major, minor in CAPABILITIES]
+    yield "| samples | kernels | " + " | ".join(heads) + " | in local memory |"
+    yield "|---|--:|" + "--:|" * (len(CAPABILITIES) + 1)
+    for group, names in [*_groups(), ("all", {s.name for s in SAMPLES})]:
+        if found := results.of(names):
+            yield f"| {group} | {len(found)} | {_registers(found)} | {_local(found)} |"
+
+
+def _registers(found: Iterable[dict[str, Any]]) -> str:
+    columns = zip(*([each[0] for each in k["each"]] for k in found), strict=True)
+    return " | ".join(f"{median(column):.0f}, {max(column)}" for column in columns)
+
+
+def _local(found: Iterable[dict[str, Any]]) -> str:
+    return str(sum(any(each[2] for each in k["each"]) for k in found))
+
+
+def main(path: Path, seconds: float = 480.0) -> int:
+    """Assemble what is left, and print the table if nothing is; the exit status."""
+    results = Results(path)
+    if not assemble_samples(results, seconds):
+        print(f"{len(results.samples)} of {len(SAMPLES)} samples, {len(results.kernels)} kernels")
+        return 0
+    print("\n".join(table(results)))
+    bad = [k for k in results.of(s.name for s in SAMPLES) if k["bad"]]
+    for kernel in bad:
+        print(f"{kernel['sample']}: {kernel['kind']}: {kernel['each']}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), *map(float, sys.argv[2:])))
