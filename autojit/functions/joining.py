@@ -273,7 +273,7 @@ def _picked(extent: int, place: Any) -> Any:
     return as_tracer(np.arange(extent))[place]
 
 
-def _inserted_at(place: Tracer, extent: int, count: int) -> Any:
+def _inserted_at(place: Any, extent: int, count: int) -> Any:
     """The order of ``extent`` old and then ``count`` new elements, with the new ones at a traced
     place."""
     above = _picked(extent + 1, np.maximum(place, 0))

@@ -36,7 +36,7 @@ def average(
     both = dtype_of(a), dtype_of(weights)
     floating = np.result_type(*both, *([np.float64] if both[0].kind in "iub" else []))
     weights = weights * np.ones(shape_of(a), floating)
-    total = np.sum(weights, axis, keepdims=keepdims)
+    total: Any = np.sum(weights, axis, keepdims=keepdims)
     normal = total != 0
     if is_traced(total) or not np.all(normal):
         error = ZeroDivisionError("Weights sum to zero, can't be normalized")

@@ -23,8 +23,11 @@ MODULES = (
     "numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "scipy.fft",
     "scipy.signal", "scipy.interpolate", "scipy.ndimage", "scipy.integrate",
 )  # fmt: skip
-#: Examples that plot, print, draw or measure, or that are about how arrays are stored.
-_LEFT_OUT = ("plt.", "print", "random", "rng", "timeit", "memory", "isfortran", ".base", ".flags")
+#: Examples that plot, print, draw, measure or write files, or are about how arrays are stored.
+_LEFT_OUT = (
+    "plt.", "print", "random", "rng", "timeit", "memory", "isfortran", ".base", ".flags", "save",
+    "tofile", "dump", "open", "memmap",
+)  # fmt: skip
 #: The largest array that becomes an argument.
 _LARGEST = 3000
 

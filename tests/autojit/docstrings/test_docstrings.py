@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,8 @@ OTHERS = {
 @pytest.mark.sampled(60)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - OTHERS.keys()))
-def test_examples(name: str) -> None:
+def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some examples write files
     for text, function, arguments, want in examples(name, FUNCTIONS[name]):
         try:
             with autojit.disable_jit():
