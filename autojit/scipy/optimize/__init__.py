@@ -24,6 +24,7 @@ from .named import (
     linearmixing,
     newton_krylov,
 )
+from .programs import fmin_cobyla, fmin_slsqp, linprog
 from .roots import (
     bisect,
     brenth,
@@ -40,8 +41,9 @@ from .roots import (
 __all__ = [
     "anderson", "approx_fprime", "bisect", "brent", "brenth", "brentq", "broyden1", "broyden2",
     "curve_fit", "diagbroyden", "excitingmixing", "fixed_point", "fmin", "fmin_bfgs", "fmin_cg",
-    "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_tnc", "fminbound", "fsolve", "golden",
-    "isotonic_regression", "least_squares", "leastsq", "linear_sum_assignment", "linearmixing",
-    "lsq_linear", "minimize", "minimize_scalar", "newton", "newton_krylov", "nnls", "ridder",
-    "root", "root_scalar", "rosen", "rosen_der", "rosen_hess", "rosen_hess_prod", "toms748",
+    "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp", "fmin_tnc",
+    "fminbound", "fsolve", "golden", "isotonic_regression", "least_squares", "leastsq",
+    "linear_sum_assignment", "linearmixing", "linprog", "lsq_linear", "minimize", "minimize_scalar",
+    "newton", "newton_krylov", "nnls", "ridder", "root", "root_scalar", "rosen", "rosen_der",
+    "rosen_hess", "rosen_hess_prod", "toms748",
 ]  # fmt: skip
