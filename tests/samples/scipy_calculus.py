@@ -50,6 +50,10 @@ def _quad(f, *limits, **more):
     return integrate.quad(f, *limits, **more)[0]
 
 
+def _waves(x, a):
+    return np.sum((x - a) ** 2 - np.cos(9 * (x - a))) + 0.1 * a * x[0] - 0.03 * x[1]
+
+
 INTEGRALS = [
     *(row(f"{f.__name__} {n}", lambda y, x, f=f: f(y, x=x), SAMPLES[:, :n], PLACES[:n])
       for f in (integrate.trapezoid, integrate.simpson, integrate.cumulative_trapezoid,
@@ -269,6 +273,19 @@ OPTIMIZATION = [
     row("linprog with equations", lambda b: (lambda found: (found.x, found.con))(optimize.linprog(
         [-1, -2, 0.3], A_eq=np.ones((1, 3)), b_eq=b[:1], bounds=[(0, b[1]), (0, 1), (None, 2)])),
         [2.0, 0.7]),
+    row("differential_evolution", lambda a: optimize.differential_evolution(
+        _waves, [(-3, a + 2), (-3, 3)], args=(a,), rng=1, tol=1e-9, popsize=8).x, 0.4, rtol=1e-6,
+        dtol=1e-2),
+    row("dual_annealing", lambda a: optimize.dual_annealing(
+        _waves, [(-3, 3)] * 2, args=(a,), rng=1, maxiter=40).fun, 0.4, rtol=1e-6, dtol=1e-3),
+    row("direct", lambda a: optimize.direct(
+        _waves, [(-3, 3.1)] * 2, args=(a,), vol_tol=1e-30, len_tol=1e-9).fun, 0.4, rtol=1e-6,
+        flat=True),
+    row("shgo", lambda a: optimize.shgo(
+        lambda x: np.sum((x - a) ** 2) + np.sin(x[0] * a), [(-3, 3)] * 2).fun, 0.4, rtol=1e-6,
+        dtol=1e-3),
+    row("basinhopping", lambda a: optimize.basinhopping(
+        lambda x: _waves(x, a), [1.2, 0.0], 12, rng=1).fun, 0.4, rtol=1e-6, dtol=1e-3),
     row("curve_fit bounds", lambda y, high: optimize.curve_fit(
         _model, np.linspace(0, 2, 12), y, bounds=(0.0, np.stack([3.0 + 0.0 * high, high])))[0],
         DECAY, 0.9, rtol=1e-5, dtol=1e-3),

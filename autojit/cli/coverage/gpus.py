@@ -56,6 +56,7 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
         "SciPy's search for neighbours": "isotonic_regression",
         "SciPy's search for an assignment": "linear_sum_assignment",
         "SciPy's search for a corner": "linprog",
+        "SciPy's search": "basinhopping differential_evolution direct dual_annealing shgo",
     },
     "scipy.sparse.linalg": {
         _EIGENVALUES: "eigs",

@@ -16,7 +16,7 @@ _RANDOM = "draws random numbers"
 _PLOT = "searches or plots for known data"
 _RANKS = "depends on ranks or counts: the derivative is 0 or does not exist"
 _TABLE = "exact tests of known counts"
-_GLOBAL = "a search without derivatives, or with SciPy's own state"
+_GLOBAL = "the best point of a grid jumps: call minimize from it"
 _DISCRETE = "the place of the optimum jumps, and the search gives no derivative of its value"
 _P_VALUES = "p-values that SciPy integrates, tabulates or simulates"
 _POLYNOMIALS = "returns a polynomial object: call eval_… at points, or roots_…"
@@ -119,7 +119,7 @@ REFUSED: dict[str, dict[str, str]] = {
         _INDICES: "find_objects value_indices",
     },
     "scipy.optimize": {
-        _GLOBAL: "basinhopping brute differential_evolution direct dual_annealing shgo",
+        _GLOBAL: "brute",
         _DISCRETE: "milp quadratic_assignment",
         "the three points around a minimum jump: call minimize_scalar": "bracket",
         "differences, for which grad is exact": "check_grad",

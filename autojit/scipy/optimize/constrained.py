@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import while_loop
-from autojit.scipy.arguments import at_hand, floating, refused
+from autojit.scipy.arguments import at_hand, floating
 from autojit.solvers.searching import Function, damped, rooted_where
 from autojit.staging.bodies import check_function
 from autojit.transformations.derivatives import stop_gradient
@@ -79,17 +79,16 @@ def _vector_of(one: Any) -> Function:
 def _add_between(
     f: Function, low: Any, high: Any, equations: list[Function], inequalities: list[Function]
 ) -> None:
-    """Add ``low <= f(x) <= high``, which is an equation where the known limits are equal."""
+    """Add ``low <= f(x) <= high``, an equation for the elements whose known limits are equal."""
     least, most = at_hand(low), at_hand(high)
-    if low is high or (least is not None and most is not None and np.array_equal(least, most)):
+    if low is high:
         equations.append(lambda x: f(x) - low)
         return
-    if least is not None and most is not None and np.any(least == most):
-        raise refused(
-            "scipy.optimize.minimize",
-            "a constraint with equal limits for some elements only is not covered. Pass two "
-            "constraints.",
-        )
+    if least is not None and most is not None:
+        same = least == most
+        if np.any(same):
+            equations.append(_finite(f, np.where(same, least, np.inf), 1.0))
+        low, high = np.where(same, -np.inf, least), np.where(same, np.inf, most)
     add_limits(f, low, high, inequalities)
 
 
@@ -98,9 +97,13 @@ def add_limits(f: Function, low: Any, high: Any, inequalities: list[Function]) -
     for limit, sign in ((low, 1.0), (high, -1.0)):
         known = at_hand(limit)
         if known is None:
-            inequalities.append(lambda x, limit=limit, sign=sign: sign * (f(x) - limit))
+            inequalities.append(_beyond(f, limit, sign))
         elif np.any(np.isfinite(known)):
             inequalities.append(_finite(f, known, sign))
+
+
+def _beyond(f: Function, limit: Any, sign: float) -> Function:
+    return lambda x: sign * (f(x) - limit)
 
 
 def _finite(f: Function, limit: np.ndarray, sign: float) -> Function:

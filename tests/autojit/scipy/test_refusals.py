@@ -57,9 +57,6 @@ REFUSED = {
     "other axis": (lambda x: stats.levene(np.ones(9) * x, np.ones(9), axis=1)[0], "axis=1"),
     "orders": (lambda x: stats.moment(np.ones(9) * x, (1, 2))[0], "several orders"),
     "estimate": (lambda x: linalg.sqrtm(np.eye(2) * x, disp=False)[0][0, 0], "leave it out"),
-    "limits": (lambda x: optimize.minimize(
-        lambda u: (u[0] - x) ** 2, [0.0, 0.0], constraints=optimize.LinearConstraint(
-            np.eye(2), [0.0, 1.0], 1.0)).fun, "Pass two constraints"),
 }  # fmt: skip
 
 
@@ -137,6 +134,30 @@ def test_minima_without_a_derivative() -> None:
         for derivative in (jacrev(f), jacfwd(f)):
             with pytest.raises(ValueError, match=words):
                 derivative(x)
+
+
+def test_constraints_that_alone_are_traced() -> None:
+    made = [
+        lambda a: optimize.NonlinearConstraint(lambda x: x[0] + a * x[1], 1.0, np.inf),
+        lambda a: optimize.NonlinearConstraint(lambda x: x[0] + 2 * x[1], a - 1, np.inf),
+        lambda a: {"type": "ineq", "fun": lambda x: x[0] + a * x[1] - 1},
+    ]
+    for make in made:
+
+        def f(a: Any, make: Any = make) -> Any:
+            return optimize.minimize(lambda x: x @ x, np.ones(2), constraints=make(a)).x
+
+        np.testing.assert_allclose(jit(f)(2.0), [0.2, 0.4], rtol=1e-9)
+        np.testing.assert_allclose(f(2.0), [0.2, 0.4], rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Equality and inequality")
+def test_limits_that_are_equal_for_some_elements() -> None:
+    both = optimize.LinearConstraint(np.eye(2), [0.4, -1.0], [0.4, 0.2])
+    f = jit(lambda a: optimize.minimize(
+        lambda x: np.sum((x - a) ** 2), np.zeros(2), constraints=both).x)  # fmt: skip
+    np.testing.assert_allclose(f(3.0), [0.4, 0.2], rtol=1e-9)
+    np.testing.assert_allclose(f(-0.5), [0.4, -0.5], rtol=1e-9)
 
 
 def test_constraints_that_exclude_each_other() -> None:
