@@ -7,6 +7,7 @@ function. `names` finds the answer when the user calls a function by SciPy's own
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import importlib
 import inspect
@@ -141,11 +142,14 @@ class _TracedResultError(Exception):
 
 
 def _guarded(x: Any) -> Any:
-    """The functions, also in tuples, lists and dicts, changed to raise if a result is traced."""
+    """The functions, also in tuples, lists, dicts and SciPy's constraints, changed to raise if a
+    result is traced."""
     if type(x) in (tuple, list):
         return type(x)(_guarded(item) for item in x)
     if type(x) is dict:
         return {key: _guarded(item) for key, item in x.items()}
+    if hasattr(x, "lb"):
+        return _guarded_constraint(x)
     if not callable(x) or isinstance(x, type) or hasattr(x, "matvec"):
         return x
     function = check_function(x, "argument", "a function of SciPy")
@@ -158,6 +162,17 @@ def _guarded(x: Any) -> Any:
         return result
 
     return call
+
+
+def _guarded_constraint(x: Any) -> Any:
+    """A constraint or bounds of SciPy's; limits that are traced raise at once."""
+    if is_traced(list(vars(x).values())):
+        raise _TracedResultError
+    if not hasattr(x, "fun"):
+        return x
+    guarded = copy.copy(x)
+    guarded.fun = _guarded(x.fun)
+    return guarded
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import while_loop
+from autojit.functions.checks import ensured
 from autojit.transformations.batching import vmap
 from autojit.transformations.derivatives import jvp, stop_gradient
 from autojit.transformations.gradients import grad
@@ -34,6 +35,17 @@ def rooted(f: Function, found: Any) -> Any:
 
     def tangent(derivative: Function, y: Any) -> Any:
         return np.linalg.solve(vmap(derivative)(np.eye(y.shape[0])).T, y)
+
+    return custom_root(f, stop_gradient(found), lambda _, x: x, tangent)
+
+
+def rooted_where(f: Function, found: Any, exists: Any, error: Exception) -> Any:
+    """Like `rooted`; a derivative raises ``error`` where ``exists`` is false."""
+
+    def tangent(derivative: Function, y: Any) -> Any:
+        unit = np.eye(y.shape[0])
+        matrix = np.where(exists, vmap(derivative)(unit).T, unit)
+        return ensured(np.linalg.solve(matrix, y), exists, error)
 
     return custom_root(f, stop_gradient(found), lambda _, x: x, tangent)
 

@@ -50,6 +50,10 @@ def _quad(f, *limits, **more):
     return integrate.quad(f, *limits, **more)[0]
 
 
+def _waves(x, a):
+    return np.sum((x - a) ** 2 - np.cos(9 * (x - a))) + 0.1 * a * x[0] - 0.03 * x[1]
+
+
 INTEGRALS = [
     *(row(f"{f.__name__} {n}", lambda y, x, f=f: f(y, x=x), SAMPLES[:, :n], PLACES[:n])
       for f in (integrate.trapezoid, integrate.simpson, integrate.cumulative_trapezoid,
@@ -242,6 +246,46 @@ OPTIMIZATION = [
         lambda x: optimize.rosen(x) + np.sum((x - a[:3]) ** 2), np.zeros(3), method="L-BFGS-B",
         bounds=[(0.0, a[0] / 3), (a[3], 1.0), (None, 0.1 + a[1] / 10)], tol=1e-8).x,
         [1.5, 0.3, 2.0, -1.0], rtol=1e-6, dtol=1e-3, compiled=True),
+    row("minimize on a circle", lambda a: optimize.minimize(
+        lambda x: optimize.rosen(x) + np.sum((x - a) ** 2), np.zeros(2), method="SLSQP", tol=1e-13,
+        constraints=({"type": "eq", "fun": lambda x, r: x @ x - r, "args": (a[0],)},
+                     {"type": "ineq", "fun": lambda x: x[1] - 0.5 * a[1]})).x,
+        [1.3, 1.0], rtol=1e-6, dtol=1e-3, compiled=True),
+    row("minimize on a simplex", lambda a: optimize.minimize(
+        lambda x: np.sum((x - a) ** 2), np.ones(3) / 3, method="SLSQP", bounds=[(0, 1)] * 3,
+        tol=1e-13, constraints=optimize.LinearConstraint(np.ones((1, 3)), 1.0, 1.0)).x,
+        [0.7, 0.6, -0.5], rtol=1e-6, atol=1e-7, dtol=1e-3),
+    row("minimize between limits", lambda a, b: (lambda found: (found.x, found.fun))(
+        optimize.minimize(lambda x: (x[0] - a) ** 2 + (x[1] + x[0]) ** 2, [0.0, 0.0], tol=1e-13,
+                          method="SLSQP", constraints=[optimize.NonlinearConstraint(
+                              lambda x: np.stack([x[0] + x[1], x[0]]), [-np.inf, -1.0], [0.5, 3.0]),
+                              {"type": "ineq", "fun": lambda x: b - x[0]}])),
+        2.0, 0.7, rtol=1e-5, atol=1e-6, dtol=1e-3),
+    row("fmin_slsqp", lambda a: optimize.fmin_slsqp(
+        optimize.rosen, np.ones(2), f_ieqcons=lambda x: a - x, iprint=0, acc=1e-13), [0.5, 0.7],
+        rtol=1e-6, dtol=1e-3),
+    row("fmin_cobyla", lambda a: optimize.fmin_cobyla(
+        lambda x: np.sum((x - a) ** 2), np.ones(2), [lambda x: 0.3 - x[0]], rhoend=1e-9),
+        [0.5, 0.7], rtol=1e-3, flat=True),
+    row("linprog", lambda c, a, b: (lambda found: (found.x, found.fun, found.slack))(
+        optimize.linprog(c, a, b)), [-1, -2, 0.3], [[1, 1, 1], [1, 3, 0.2]], [4, 6],
+        compiled=True),
+    row("linprog with equations", lambda b: (lambda found: (found.x, found.con))(optimize.linprog(
+        [-1, -2, 0.3], A_eq=np.ones((1, 3)), b_eq=b[:1], bounds=[(0, b[1]), (0, 1), (None, 2)])),
+        [2.0, 0.7]),
+    row("differential_evolution", lambda a: optimize.differential_evolution(
+        _waves, [(-3, a + 2), (-3, 3)], args=(a,), rng=1, tol=1e-9, popsize=8).x, 0.4, rtol=1e-6,
+        dtol=1e-2),
+    row("dual_annealing", lambda a: optimize.dual_annealing(
+        _waves, [(-3, 3)] * 2, args=(a,), rng=1, maxiter=40).fun, 0.4, rtol=1e-6, dtol=1e-3),
+    row("direct", lambda a: optimize.direct(
+        _waves, [(-3, 3.1)] * 2, args=(a,), vol_tol=1e-30, len_tol=1e-9).fun, 0.4, rtol=1e-6,
+        flat=True),
+    row("shgo", lambda a: optimize.shgo(
+        lambda x: np.sum((x - a) ** 2) + np.sin(x[0] * a), [(-3, 3)] * 2).fun, 0.4, rtol=1e-6,
+        dtol=1e-3),
+    row("basinhopping", lambda a: optimize.basinhopping(
+        lambda x: _waves(x, a), [1.2, 0.0], 12, rng=1).fun, 0.4, rtol=1e-6, dtol=1e-3),
     row("curve_fit bounds", lambda y, high: optimize.curve_fit(
         _model, np.linspace(0, 2, 12), y, bounds=(0.0, np.stack([3.0 + 0.0 * high, high])))[0],
         DECAY, 0.9, rtol=1e-5, dtol=1e-3),

@@ -57,6 +57,22 @@ IMAGES = [
     row("labeled_comprehension", _comprehended, X),
     row("distance_matrix", lambda a, b: (spatial.distance_matrix(a, b, 3),
         spatial.minkowski_distance(a[0], b, 1.5), spatial.minkowski_distance_p(a[0], b)), U, V),
+    row("distance_transform_edt", lambda x, s: ndimage.distance_transform_edt(
+        x > -0.4, s, return_indices=True), IMAGE, [0.7, 1.9]),
+    row("distance_transform_edt along", lambda x: ndimage.distance_transform_edt(x > -1), X,
+        compiled=True),
+    row("distance_transform_cdt", lambda x: ndimage.distance_transform_cdt(
+        x > -0.4, "taxicab", return_indices=True), IMAGE),
+    *(row(f"distance_transform_bf {m}", lambda x, m=m: ndimage.distance_transform_bf(x > -0.4, m),
+          IMAGE) for m in ("euclidean", "taxicab")),
+    row("label", lambda x: ndimage.label(x > 0, np.ones((3, 3))), IMAGE, compiled=True),
+    *(row(f"{f.__name__} {i}", lambda x, f=f, i=i: f(np.round(x), LABELS, i), X)
+      for f in (ndimage.minimum_position, ndimage.maximum_position) for i in (None, 2, (1, 0, 3))),
+    row("positions", lambda x: (ndimage.minimum_position(x), ndimage.maximum_position(x)), IMAGE,
+        compiled=True),
+    *(row(f"histogram {i}", lambda x, i=i: ndimage.histogram(x, -2, 2, 5, LABELS, i), X)
+      for i in (None, 2)),
+    row("histogram of labels", lambda x: [*ndimage.histogram(x, -2, 2, 5, LABELS, (1, 0))], X),
     row("extrema", lambda x: ndimage.extrema(x)[:2], IMAGE),
     *(row(f"spline_filter1d {m} {k}", lambda x, m=m, k=k: ndimage.spline_filter1d(x, k, 0, mode=m),
           IMAGE) for m in ("mirror", "grid-wrap") for k in (1, 3)),

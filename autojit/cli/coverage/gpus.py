@@ -23,12 +23,16 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
         "laguerre.lagroots legendre.legroots polynomial.polyroots",
     },
     "scipy.stats": {
-        _C: "alpha argus bartlett beta betabinom betanbinom betaprime boxcox chi2_contingency "
-        "chisquare combine_pvalues exponnorm f f_oneway gausshyper genhyperbolic geninvgauss "
-        "jf_skew_t ksone levene linregress ncf nct ncx2 nhypergeom norminvgauss pearsonr "
-        "pointbiserialr power_divergence powerlognorm powernorm rdist rice skellam skewnorm t "
+        "SciPy's tests of ranks": "ansari brunnermunzel chatterjeexi cramervonmises_2samp fligner "
+        "friedmanchisquare kendalltau kruskal ks_2samp mannwhitneyu mood page_trend_test "
+        "percentileofscore ranksums somersd spearmanrho tiecorrect weightedtau wilcoxon",
+        _C: "alexandergovern alpha anderson argus bartlett beta betabinom betanbinom "
+        "betaprime boxcox boxcox_normmax chi2_contingency chisquare combine_pvalues exponnorm f "
+        "f_oneway gausshyper genhyperbolic geninvgauss jf_skew_t ks_1samp ksone kstest levene "
+        "linregress ncf nct ncx2 nhypergeom norminvgauss pearsonr pointbiserialr "
+        "power_divergence powerlognorm powernorm probplot rdist rice skellam skewnorm t "
         "truncnorm ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel tukeylambda vonmises "
-        "vonmises_line yeojohnson yeojohnson_llf yulesimon zipf",
+        "vonmises_line yeojohnson yeojohnson_llf yeojohnson_normmax yulesimon zipf",
     },
     "scipy.linalg": {
         _EIGENVALUES: "cdf2rdf eig eigvals",
@@ -43,10 +47,16 @@ ON_THE_CPU: dict[str, dict[str, str]] = {
     "scipy.fft": {_C: "fht fhtoffset ifht"},
     "scipy.integrate": {},
     "scipy.interpolate": {},
-    "scipy.ndimage": {_C: "fourier_ellipsoid"},
+    "scipy.ndimage": {
+        _C: "fourier_ellipsoid",
+        "SciPy's search for regions": "distance_transform_bf distance_transform_cdt "
+        "distance_transform_edt label",
+    },
     "scipy.optimize": {
         "SciPy's search for neighbours": "isotonic_regression",
         "SciPy's search for an assignment": "linear_sum_assignment",
+        "SciPy's search for a corner": "linprog",
+        "SciPy's search": "basinhopping differential_evolution direct dual_annealing shgo",
     },
     "scipy.sparse.linalg": {
         _EIGENVALUES: "eigs",

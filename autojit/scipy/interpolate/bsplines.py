@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from autojit.errors import with_place
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import either, known_integer, refused
 from autojit.scipy.registry import answers, answers_class
 from autojit.tracing.created_arrays import MadeOfTraced, is_traced
+from autojit.tracing.source import user_source
 
 
 def basis(t: Any, k: int, points: Any, nu: int = 0) -> tuple[Any, Any]:
@@ -190,9 +192,23 @@ def make_interp_spline(
             t = not_a_knot(places, k) if k > 1 else np.concatenate(
                 [places[:1], places, places[-1:]])  # fmt: skip
         t = either(t)
+        _check_count(places, rows, t.shape[0] - k - 1)
         matrix = collocation(t, k, places)
         c = np.reshape(np.linalg.solve(matrix, np.reshape(rows, (rows.shape[0], -1))), rows.shape)
     return BSpline(t, np.moveaxis(c, 0, axis), k, axis=axis)
+
+
+def _check_count(places: Any, rows: Any, coefficients: int) -> None:
+    """Check, as SciPy does, that the values determine the coefficients."""
+    n = places.shape[0]
+    if rows.shape[0] != n:
+        words = f"Shapes of x {places.shape} and y {rows.shape} are incompatible"
+    elif coefficients != n:
+        words = "The number of derivatives at boundaries does not match: expected "
+        words += f"{coefficients - n}, got 0+0"
+    else:
+        return
+    raise ValueError(with_place(words, user_source()))
 
 
 def _by_scipy(x: Any, rows: Any, k: int, t: Any, bc_type: Any) -> tuple[Any, Any]:
@@ -240,7 +256,10 @@ def splrep(
             "scipy.interpolate.splrep",
             "only splrep(x, y, k=k, s=0), without smoothing, is covered.",
         )
-    made = make_interp_spline(x, y, known_integer(k, "k", "splrep"))
+    degree = known_integer(k, "k", "splrep")
+    if np.shape(x)[0] <= degree:
+        raise TypeError(with_place("m > k must hold", user_source()))
+    made = make_interp_spline(x, y, degree)
     padding = np.zeros(made.k + 1)
     return made.t, np.concatenate([made.c, padding]), made.k
 

@@ -12,12 +12,14 @@ import numpy as np
 
 from autojit.control_flow.control import while_loop
 from autojit.scipy.arguments import floating, known, refused
-from autojit.scipy.registry import answers
+from autojit.scipy.registry import answers, original
+from autojit.tracing.created_arrays import is_traced, plain, with_values
 from autojit.transformations.batching import vmap
 from autojit.transformations.derivatives import jvp, stop_gradient
 from autojit.transformations.jacobians import jacfwd
 
-from .equations import MOST_STEPS, implied, sign_of, stable_sylvester
+from .equations import MOST_STEPS, implied, sign_of, solve_sylvester, stable_sylvester
+from .unitary_forms import by_scipy
 
 #: The coefficients of the Padé approximant of order 13 of exp, and the norm up to which it is
 #: exact to rounding (Higham, SIAM J. Matrix Anal. Appl. 26 (2005), 1179-1193).
@@ -245,12 +247,15 @@ def _without_estimate(name: str, disp: Any) -> None:
 
 @answers("scipy.linalg.sqrtm")
 def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
-    """The principal square root of real matrices.
+    """The principal square root of matrices.
 
-    It is found by the iteration of Denman and Beavers in product form (Higham, "Functions of
-    Matrices", 2008, 6.29). The derivative solves a Sylvester equation. If an eigenvalue is
-    negative, SciPy's root is complex; for a traced matrix it is NaN, or the iteration meets a
-    singular matrix and raises LinAlgError. A singular matrix has no derivative.
+    That of a real matrix is found by the iteration of Denman and Beavers in product form (Higham,
+    "Functions of Matrices", 2008, 6.29), that of a complex one by SciPy. The derivative solves a
+    Sylvester equation; a singular matrix has none.
+
+    If an eigenvalue of a real matrix is negative, SciPy's root is complex. So is this one where the
+    values are at hand, without ``jit`` and ``vmap``. Under these it is NaN, or the iteration meets
+    a singular matrix and raises LinAlgError: pass ``A + 0j``.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import sqrtm
@@ -259,7 +264,18 @@ def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
            [0.  , 0.  ]])
     """
     _without_estimate("sqrtm", disp)
-    return _each(_root, _real("sqrtm", A))
+    a = _square("sqrtm", A)
+    values = plain(with_values(a, lost=True))
+    if a.dtype.kind != "c" and not is_traced(values):
+        a = a.astype(np.result_type(a.dtype, original("scipy.linalg.sqrtm")(values).dtype))
+    return _each(_complex_root if a.dtype.kind == "c" else _root, a)
+
+
+def _complex_root(a: Any) -> Any:
+    def rule(made: Any, changes: Any) -> Any:
+        return (solve_sylvester(made[0], made[0], changes[0]),)
+
+    return by_scipy("scipy.linalg.sqrtm", [a], [np.zeros(a.shape, a.dtype)], rule)[0]
 
 
 def _root(a: Any) -> Any:

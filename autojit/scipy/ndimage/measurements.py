@@ -12,12 +12,17 @@ from autojit.scipy.arguments import floating, known, refused
 from autojit.scipy.registry import answers
 
 
+def table_of(name: str, labels: Any, x: Any) -> np.ndarray:
+    """The known label of each element."""
+    return np.broadcast_to(np.asarray(known(labels, "labels", name)), x.shape).ravel()
+
+
 def _by_label(name: str, f: Callable[[Any], Any], input: Any, labels: Any, index: Any) -> Any:
     """A function of the elements of each label."""
     x = floating(input)
     if labels is None:
         return f(np.reshape(x, (-1,)))
-    table = np.broadcast_to(np.asarray(known(labels, "labels", name)), x.shape).ravel()
+    table = table_of(name, labels, x)
     flat = np.reshape(x, (-1,))
     if index is None:
         return f(flat[np.flatnonzero(table > 0)])

@@ -1,7 +1,7 @@
 """Minima and least squares, with the names and arguments of ``scipy.optimize``.
 
 For every method, the compiled search takes damped Newton steps with exact Hessians. If there are
-several minima, it may find another one than SciPy. Constraints are refused.
+several minima, it may find another one than SciPy.
 """
 
 from __future__ import annotations
@@ -15,12 +15,8 @@ import numpy as np
 from autojit.control_flow.control import while_loop
 from autojit.scipy.arguments import at_hand, check_method, floating, refused
 from autojit.scipy.registry import answers
-from autojit.solvers.searching import (
-    Function,
-    least_squares_smooth,
-    minimize_smooth,
-    rooted_elements,
-)
+from autojit.solvers.searching import Function, least_squares_smooth, minimize_smooth
+from autojit.solvers.sections import least_number, widened
 from autojit.staging.bodies import check_function
 from autojit.tracing.created_arrays import is_traced
 from autojit.transformations.derivatives import stop_gradient
@@ -28,13 +24,8 @@ from autojit.transformations.gradients import grad
 from autojit.transformations.jacobians import jacfwd
 
 from .bounded import least_squares_between, limits, minimum_between, pairs
+from .constrained import add_limits, constraints_of, minimum_subject_to
 from .roots import result, tuple_of
-
-GOLDEN = (np.sqrt(5.0) - 1) / 2
-#: The number of golden sections, which narrow an interval to about the root of the machine epsilon,
-#: and the most steps that widen it.
-SECTIONS, WIDENINGS = 40, 60
-
 
 _METHODS = (
     "nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa",
@@ -52,20 +43,25 @@ def minimize(
 
     It has the minimum ``x``, which is NaN if it was not found, ``fun``, ``jac`` and ``success``.
     For traced values, ``method``, ``jac``, ``hess`` and ``options`` have no effect, because the
-    function is differentiated. An element at one of the ``bounds`` moves with it. ``constraints``
-    and ``callback`` are refused.
+    function is differentiated. An element at one of the ``bounds`` moves with it. ``callback`` is
+    refused.
+
+    With ``constraints``, the derivatives follow from the conditions of Karush, Kuhn and Tucker. An
+    inequality whose multiplier is 0 counts as not active. If the gradients of the active
+    constraints are linearly dependent, a derivative raises ValueError.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import minimize
     >>> f = lambda a: minimize(lambda x: np.sum((x**2 - a) ** 2), np.ones(1)).x[0]
     >>> round(float(grad(f)(4.0)), 9)
     0.25
+    >>> one = {"type": "eq", "fun": lambda x: np.sum(x) - 1}
+    >>> f = lambda a: minimize(lambda x: np.sum((x - a) ** 2), np.ones(2), constraints=one).x[0]
+    >>> grad(f)(np.array([0.3, 0.1])).round(9)
+    array([ 0.5, -0.5])
     """
     name = "scipy.optimize.minimize"
     check_method(method, _METHODS, name)
-    if constraints:
-        raise refused(name, "constraints are not covered. Use bounds, or add a penalty:\n"
-                      "    minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)")  # fmt: skip
     if callback is not None:
         raise refused(name, "callback= is not covered.")
     f, more = check_function(fun, "argument 0", "minimize"), tuple_of(args)
@@ -76,7 +72,12 @@ def minimize(
 
     start = np.reshape(floating(x0), (-1,))
     between = pairs(bounds, start.shape[0])
-    if between is None:
+    if _is_some(constraints):
+        limited = constraints_of(constraints)
+        if between is not None:
+            add_limits(lambda x: x, *between, limited[1])
+        found, success, n = minimum_subject_to(scalar, limited, start, tol or 1e-6)
+    elif between is None:
         found, success, n = minimize_smooth(scalar, start, tol or 1e-5)
     else:
         found, success, n = minimum_between(scalar, start, between, tol or 1e-5)
@@ -84,6 +85,10 @@ def minimize(
         x=found, fun=scalar(found), jac=grad(scalar)(found), success=success, nit=n,
         status=np.where(success, 0, 1),
     )  # fmt: skip
+
+
+def _is_some(constraints: Any) -> bool:
+    return bool(constraints) if isinstance(constraints, (dict, list, tuple)) else True
 
 
 @answers("scipy.optimize.minimize_scalar", tuples=("args", "bounds", "bracket"), callables=True)
@@ -110,43 +115,13 @@ def minimize_scalar(
 
     if bounds is not None:
         low, high = (floating(b) for b in bounds)
+        found = least_number(scalar, low, high)
+        x = stop_gradient(found)
+        found = np.where(x <= low, low, np.where(x >= high, high, found))
     else:
         ends = (0.0, 1.0) if bracket is None else (bracket[0], bracket[-1])
-        low, high = _widened(scalar, *(stop_gradient(floating(e)) for e in ends))
-    x = _narrowed(scalar, stop_gradient(low), stop_gradient(high))
-    slope = grad(scalar)
-    for _ in range(2):
-        bend = grad(slope)(x)
-        x = np.where(bend > 0, x - slope(x) / np.where(bend > 0, bend, 1.0), x)
-    found = rooted_elements(slope, x)
-    if bounds is not None:
-        found = np.where(x <= low, low, np.where(x >= high, high, found))
+        found = least_number(scalar, *widened(scalar, *map(floating, ends)))
     return result(x=found, fun=scalar(found), success=np.isfinite(found))
-
-
-def _widened(f: Callable[[Any], Any], a: Any, b: Any) -> tuple[Any, Any]:
-    """Ends between which f has a minimum, found by growing steps downhill."""
-    downhill = f(b) < f(a)
-    a, b = np.where(downhill, a, b), np.where(downhill, b, a)
-
-    def step(state: Any) -> Any:
-        _, b, c, n = state
-        return b, c, c + (c - b) / GOLDEN, n + 1
-
-    unfinished = lambda s: np.logical_and(s[3] < WIDENINGS, f(s[2]) < f(s[1]))  # noqa: E731
-    a, _, c, _ = while_loop(unfinished, step, (a, b, b + (b - a) / GOLDEN, np.int64(0)))
-    return np.minimum(a, c), np.maximum(a, c)
-
-
-def _narrowed(f: Callable[[Any], Any], a: Any, b: Any) -> Any:
-    def step(state: Any) -> Any:
-        a, b, n = state
-        left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-        lower = f(left) < f(right)
-        return np.where(lower, a, left), np.where(lower, right, b), n + 1
-
-    a, b, _ = while_loop(lambda s: s[2] < SECTIONS, step, (a, b, np.int64(0)))
-    return (a + b) / 2
 
 
 @answers("scipy.optimize.least_squares", tuples=("args", "bounds", "kwargs"), callables=True)

@@ -16,7 +16,7 @@ NOT_COVERED: dict[str, str] = {
 def refused() -> dict[str, tuple[int, ...]]:
     """For each ufunc, the positions of the arguments by which a derivative is refused.
 
-    >>> refused()["struve"], refused()["hyperu"]
+    >>> refused()["struve"], refused()["wright_bessel"]
     ((0,), (0, 1))
     """
     from autojit.ir.special.external import EXTERNALS, unknown

@@ -10,22 +10,8 @@ np.float64(-0.5)
 
 from autojit.scipy.public import under_scipys_names
 
-from . import (
-    compound,
-    correlation,
-    density,
-    descriptive,
-    distributions,
-    estimates,
-    frozen,
-    hypotheses,
-    multivariate,
-    order,
-)
+from . import compound, density, distributions, frozen, multivariate, statistics
 
-__all__ = [
-    "compound", "correlation", "density", "descriptive", "distributions", "estimates", "frozen",
-    "hypotheses", "multivariate", "order",
-]  # fmt: skip
+__all__ = ["compound", "density", "distributions", "frozen", "multivariate", "statistics"]
 
 __getattr__, __dir__ = under_scipys_names("stats")

@@ -16,6 +16,7 @@ from autojit import array_api as xp
 from autojit import grad, jit, jvp, trace
 from autojit.errors import ConcreteValueError
 from autojit.tracing.created_arrays import is_traced
+from tests.autojit.array_api.traced_suite import allowed_by_note, either
 
 ROOT = Path(__file__).resolve().parents[3]
 X = np.array([1.0, 2.5, 4.0, 7.0, 3.0])
@@ -250,3 +251,18 @@ def test_signs_of_complex_zeros() -> None:
         np.testing.assert_array_equal(made.real, [1, 1, -1])
         np.testing.assert_array_equal(np.signbit(made.imag), [False, True, False])
         assert not made.imag.any()
+
+
+def test_the_plugin_accepts_the_value_of_a_note_and_no_third_one() -> None:
+    text = "If ``x1_i`` is ``+infinity`` and ``x2_i`` is finite, the result is ``+infinity``"
+    note = "(**note**: libraries may return ``NaN`` to match Python behavior"
+    assert allowed_by_note(text) is None
+    found = allowed_by_note(f"{text}. {note}")
+    assert found is not None
+    assert np.isnan(found)
+    check = either(lambda x1, x2, result: result == np.inf, found)
+    assert [check(np.inf, 1.0, value) for value in (np.inf, np.nan, -np.inf)] == [True, True, False]
+    below = allowed_by_note(f"{text}. {note}".replace("NaN", "-1.0"))
+    assert below == -1.0
+    check = either(lambda result: result == 0.0, below)
+    assert [check(value) for value in (0.0, -1.0, np.nan)] == [True, True, False]

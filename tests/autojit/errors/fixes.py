@@ -698,13 +698,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(scipy.linalg.null_space)(np.ones((2, 2)))",
         "a, r = np.ones((2, 2)), 1\njit(lambda a: L0)(a)",
     ),
-    "scipy/optimize/minima.py: minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)": (
-        "from autojit.scipy.optimize import minimize\n"
-        "jit(lambda c: minimize(lambda x: np.sum((x - c) ** 2), x, "
-        "constraints=({'type': 'eq', 'fun': f},)).x)(1.0)",
-        "from autojit.scipy.optimize import minimize\nf = lambda x: np.sum((x - 1) ** 2)\n"
-        "g, x0 = lambda x: x[0], x\nFIX",
-    ),
     "scipy/signal/systems.py: freqs(b, a, np.logspace(-1, 2, 200))": (
         "jit(lambda b: scipy.signal.freqs(b, [1.0, 2.0])[1])(x)",
         "from scipy.signal import freqs\na = np.ones(2)\njit(lambda b: L0)(x)",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
@@ -39,6 +40,12 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda v: scipy.optimize.root(lambda x: x - v, v, method="newton").x,
         ValueError, "unknown solver 'newton'.*\n.*hybr",
     ),
+    "few points": (lambda v: scipy.interpolate.make_interp_spline(V, v)(0.5), ValueError,
+                   r"The number of derivatives at boundaries does not match: expected 1, got 0\+0"),
+    "more values than points": (lambda v: scipy.interpolate.make_interp_spline(V[:2], v, 1)(0.5),
+                                ValueError, r"Shapes of x \(2,\) and y \(3,\) are incompatible"),
+    "few points of FITPACK": (lambda v: scipy.interpolate.splrep(V, v)[1], TypeError,
+                              "m > k must hold"),
 }  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def test_refusals_are_what_the_list_says() -> None:
     ):
         grad(lambda v: np.sum(special.struve(v, x)))(x)
     with pytest.raises(errors.AutojitError, match=r"stop_gradient\(p\)"):
-        autojit.jvp(lambda b: special.hyperu(0.5, b, 0.1), (x,), (x,))
+        autojit.jvp(lambda b: special.wright_bessel(0.5, b, 0.1), (x,), (x,))
 
 
 def values(name: str, *arguments: Any) -> Any:

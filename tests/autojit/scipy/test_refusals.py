@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, interpolate, linalg, ndimage, optimize, signal, sparse, stats
 from scipy.spatial import distance
 
-from autojit import grad, jit, trace, vmap
+from autojit import grad, jacfwd, jacrev, jit, trace, vmap
 from autojit.errors import (
     ConcreteValueError,
     NotArrayError,
@@ -57,9 +57,6 @@ REFUSED = {
     "other axis": (lambda x: stats.levene(np.ones(9) * x, np.ones(9), axis=1)[0], "axis=1"),
     "orders": (lambda x: stats.moment(np.ones(9) * x, (1, 2))[0], "several orders"),
     "estimate": (lambda x: linalg.sqrtm(np.eye(2) * x, disp=False)[0][0, 0], "leave it out"),
-    "constraints": (lambda x: optimize.minimize(
-        lambda u: (u[0] - x) ** 2, [0.0], constraints={"type": "eq", "fun": np.sum}).fun,
-        "add a penalty"),
 }  # fmt: skip
 
 
@@ -124,6 +121,54 @@ def test_searches_that_fail_give_nan() -> None:
     assert np.isnan(jit(lambda a: optimize.brentq(lambda x: x * x + a, -1.0, 1.0))(1.0))
     found = jit(grad(lambda a: optimize.newton(lambda x: x * x + a, 1.0)))(1.0)
     assert np.isnan(found)
+
+
+def test_minima_without_a_derivative() -> None:
+    a = np.array([0.3, 0.2])
+    twice = [{"type": "eq", "fun": lambda x, k=k: k * (x[0] + x[1] - 1)} for k in (1, 2)]
+    near = jit(lambda a: optimize.minimize(lambda x: np.sum((x - a) ** 2), a, constraints=twice).x)
+    np.testing.assert_allclose(near(a), [0.55, 0.45])
+    steep = jit(lambda b: optimize.linprog([1.0, 1.0], [[-1.0, -1.0]], -b).fun)
+    assert steep(np.ones(1)) == 1.0
+    for f, x, words in ((near, a, "are linearly dependent"), (steep, np.ones(1), "are as good")):
+        for derivative in (jacrev(f), jacfwd(f)):
+            with pytest.raises(ValueError, match=words):
+                derivative(x)
+
+
+def test_constraints_that_alone_are_traced() -> None:
+    made = [
+        lambda a: optimize.NonlinearConstraint(lambda x: x[0] + a * x[1], 1.0, np.inf),
+        lambda a: optimize.NonlinearConstraint(lambda x: x[0] + 2 * x[1], a - 1, np.inf),
+        lambda a: {"type": "ineq", "fun": lambda x: x[0] + a * x[1] - 1},
+    ]
+    for make in made:
+
+        def f(a: Any, make: Any = make) -> Any:
+            return optimize.minimize(lambda x: x @ x, np.ones(2), constraints=make(a)).x
+
+        np.testing.assert_allclose(jit(f)(2.0), [0.2, 0.4], rtol=1e-9)
+        np.testing.assert_allclose(f(2.0), [0.2, 0.4], rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Equality and inequality")
+def test_limits_that_are_equal_for_some_elements() -> None:
+    both = optimize.LinearConstraint(np.eye(2), [0.4, -1.0], [0.4, 0.2])
+    f = jit(lambda a: optimize.minimize(
+        lambda x: np.sum((x - a) ** 2), np.zeros(2), constraints=both).x)  # fmt: skip
+    np.testing.assert_allclose(f(3.0), [0.4, 0.2], rtol=1e-9)
+    np.testing.assert_allclose(f(-0.5), [0.4, -0.5], rtol=1e-9)
+
+
+def test_constraints_that_exclude_each_other() -> None:
+    apart = [{"type": "eq", "fun": lambda x, k=k: x[0] - k} for k in (1, 2)]
+    found = jit(lambda a: optimize.minimize(
+        lambda x: (x[0] - a) ** 2, np.ones(1), constraints=apart)["x"])(1.0)  # fmt: skip
+    assert np.isnan(found)
+    x, success = jit(lambda b: (lambda made: (made.x, made.success))(
+        optimize.linprog([1.0], [[1.0]], b)))(-np.ones(1))  # fmt: skip
+    assert np.isnan(x)
+    assert not success
 
 
 def test_brackets_close_where_steps_come_from_one_side() -> None:

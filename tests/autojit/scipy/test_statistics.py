@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from autojit import grad, jit, trace
-from autojit.errors import UncoveredFunctionError
+from autojit import grad, hessian, jit, trace, vmap
+from autojit.errors import DerivativeError, UncoveredFunctionError
+from autojit.scipy.stats.statistics.ranks import FOUND
 from tests.autojit.scipy.checks import assert_same, by_scipy, check_derivatives, interpreted
 
 RNG = np.random.default_rng(9)
@@ -21,6 +22,11 @@ POINTS = np.array([[0.1, 0.5, -0.7], [0.3, -0.2, 0.9]])
 PLANE = np.stack([X, Y])
 LINE = st.gaussian_kde(X)
 FLAT = st.gaussian_kde(PLANE, weights=W)
+
+
+def both(found: Any) -> tuple[Any, Any]:
+    return found.statistic, found.pvalue
+
 
 PLACES, VALUES = np.linspace(0, 2, 9) ** 1.3, np.cos(np.arange(9.0) ** 2)
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -143,6 +149,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "kde with a bandwidth": (lambda d, h: st.gaussian_kde(d, h).evaluate(POINTS), (PLANE, 0.6)),
     "kde after Silverman": (lambda d: st.gaussian_kde(d, "silverman").pdf(0.2), (X,)),
     "kde at traced points": (lambda x: LINE(x), (POINTS[0],)),
+    "kstest": (lambda x: both(st.kstest(x, "norm")), (X,)),
+    "ks_1samp of rows": (lambda x: both(st.ks_1samp(
+        x, st.norm.cdf, (0.2, 1.3), "less", axis=1, keepdims=True)), (PLANE,)),
+    "kstest by its limit": (lambda x: both(st.kstest(x, "norm", method="asymp")), (X,)),
+    "anderson": (lambda x: st.anderson(x, method="interpolate").statistic, (X,)),
+    "anderson of waiting times": (
+        lambda x: both(st.anderson(x, "expon", method="interpolate")), (W,)),
+    "alexandergovern": (lambda x, y: both(st.alexandergovern(x, y, W)), (X, Y)),
+    "probplot": (lambda x: (*st.probplot(x)[0], *st.probplot(x)[1]), (X,)),
+    "probplot of a family": (lambda x: st.probplot(x, 5.0, "t", fit=False), (X,)),
     "pdf of a kde at traced points": (lambda x: FLAT.pdf(x), (POINTS,)),
     "logpdf of a kde at a traced point": (lambda x: FLAT.logpdf(x), (POINTS[:, 0],)),
 }  # fmt: skip
@@ -166,6 +182,62 @@ def test_ranks() -> None:
     np.testing.assert_allclose(found, want, rtol=1e-9)
     assert found.correlation == found.statistic
     np.testing.assert_array_equal(grad(lambda x: st.spearmanr(x, b).statistic)(a), np.zeros(5))
+
+
+FEW = {"fligner", "friedmanchisquare", "kruskal"}
+RANKS: dict[str, Callable[..., Any]] = {
+    **{name: lambda x, name=name: both(getattr(st, name)(x, Y)) for name in FOUND
+       if name not in (*FEW, "page_trend_test")},
+    **{name: lambda x, name=name: both(getattr(st, name)(x, Y, W)) for name in FEW},
+    "page_trend_test": lambda x: both(st.page_trend_test(A * x[0])),
+    "wilcoxon of one sample": lambda x: both(st.wilcoxon(x, alternative="less")),
+    "mannwhitneyu of columns": lambda x: both(st.mannwhitneyu(A * x[0], A[1:] + 0.1)),
+    "mannwhitneyu of rows": lambda x: both(st.mannwhitneyu(
+        A * x[0], A[:, 1:], axis=1, keepdims=True)),
+    "kruskal of all": lambda x: both(st.kruskal(A * x[0], A + 1, axis=None)),
+    "kruskal without NaN": lambda x: both(st.kruskal(
+        x, np.where(Y > 0, Y, np.nan), nan_policy="omit")),
+    "kstest of two samples": lambda x: both(st.kstest(x, Y)),
+    "tiecorrect": lambda x: (st.tiecorrect(np.round(x)),),
+    "percentileofscore": lambda x: st.percentileofscore(x, [0.0, 0.3]),
+}  # fmt: skip
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", RANKS)
+def test_tests_of_ranks(name: str) -> None:
+    f = RANKS[name]
+    assert_same(jit(f)(X), by_scipy(f, X), rtol=1e-12)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.stack(f(x))))(X), np.zeros(X.size))
+    np.testing.assert_allclose(vmap(f)(np.stack([X, X[::-1]]))[0][0], f(X)[0])
+
+
+def test_shapiro() -> None:
+    rng = np.random.default_rng(3)
+    for n in (3, 4, 6, 11, 12, 30):  # SciPy's quantiles have nine digits
+        x = rng.normal(size=n)
+        f = jit(lambda x: both(st.shapiro(x)))
+        np.testing.assert_allclose(f(x), by_scipy(lambda x: both(st.shapiro(x)), x), rtol=2e-8)
+    check_derivatives(lambda x: both(st.shapiro(x)), (x,))
+    check_derivatives(lambda x: both(st.shapiro(x)), (x[:7],))
+
+
+def test_the_exact_test_of_kolmogorov_has_no_second_derivative() -> None:
+    with pytest.raises(DerivativeError):
+        hessian(lambda x: st.kstest(x, "norm").pvalue)(X)
+
+
+@pytest.mark.parametrize(("f", "x"), [
+    (st.boxcox, W), (st.yeojohnson, X), (lambda x: st.boxcox_normmax(x, method="all"), W)],
+    ids=["boxcox", "yeojohnson", "boxcox_normmax"])  # fmt: skip
+def test_lambdas_of_greatest_likelihood(f: Callable[..., Any], x: np.ndarray) -> None:
+    found = jit(f)(x)
+    for made, want in zip(found, by_scipy(f, x), strict=True):  # SciPy's search has eight digits
+        np.testing.assert_allclose(made, want, rtol=1e-6, atol=1e-7)
+    last = jit(lambda x: np.sum(f(x)[-1] ** 2))
+    step = 1e-4 * np.cos(np.arange(x.size))
+    difference = (last(x + step) - last(x - step)) / 2
+    np.testing.assert_allclose(grad(last)(x) @ step, difference, rtol=1e-5)
 
 
 def test_boxcox_at_zero() -> None:
@@ -201,7 +273,10 @@ REFUSED = {
     "scipy.stats.pearsonr of arrays of the shapes": lambda x: st.pearsonr(A, A * x[0]),
     "scipy.stats.rankdata with method='dense'": lambda x: st.rankdata(x, "dense"),
     "scipy.stats.gaussian_kde with bw_method=": lambda x: st.gaussian_kde(x, lambda k: 1.0),
-    "scipy.stats.kstest": lambda x: st.kstest(x, "norm"),
+    "scipy.stats.kstest of random numbers": lambda x: st.kstest("norm", x),
+    "scipy.stats.shapiro of several samples": lambda x: st.shapiro(A * x[0], axis=1),
+    "scipy.stats.boxcox with alpha=": lambda x: st.boxcox(x, alpha=0.1),
+    "scipy.stats.cramervonmises": lambda x: st.cramervonmises(x, "norm"),
 }
 
 

@@ -61,6 +61,8 @@ TRIPLES = [(1, 2, 3, 0.5), (0.5, 0.5, 1, 0.9), (0.5, 1.5, 2, 0.95), (1, 1, 2, -1
            (3, 5, 0.1, 0.3), (0.5, 2.5, 0.7, -10), (10, 0.3, 20, -3), (-2, 3, 1.5, 0.4),
            (3, 2, 2.5, -0.5)]  # fmt: skip
 ZETAS = [(1.01, 1), (1.5, 0.1), (2, 3.5), (4, 30), (12, 0.7), (30, 2)]
+TRICOMIS = [(0.5, 1.5, 0.01), (-0.9, 0.3, 2), (1, 1, 5), (30, -10, 0.3), (3, 10, 30), (2, 2, 0.01),
+            (0.1, -4, 7), (12, 0.5, 30)]  # fmt: skip
 #: SciPy's function, the argument, mpmath's function, the points, the relative error.
 CASES: list[tuple[str, F, int, F, Any, float]] = [
     ("gammainc by a", special.gammainc, 0,
@@ -82,6 +84,7 @@ CASES: list[tuple[str, F, int, F, Any, float]] = [
     *[(f"hyp1f1 by {'ab'[k]}", special.hyp1f1, k, mpmath.hyp1f1, PAIRS, 1e-10) for k in (0, 1)],
     *[(f"hyp2f1 by {'abc'[k]}", special.hyp2f1, k, mpmath.hyp2f1, TRIPLES, 1e-10)
       for k in (0, 1, 2)],
+    *[(f"hyperu by {'ab'[k]}", special.hyperu, k, mpmath.hyperu, TRICOMIS, 1e-8) for k in (0, 1)],
     ("zeta by s", zeta, 0, mpmath.zeta, ZETAS, 1e-12),
     ("elliprd by x", special.elliprd, 0, mpmath.elliprd,
      [(1, 1, 1), (0.1, 2, 0.1), (1e-6, 3, 2), (1, 2, 1e-4)], 1e-11),
@@ -135,6 +138,7 @@ def test_what_is_not_known_is_no_number() -> None:
 
     assert np.isnan(slope(special.hyp2f1, 0.5, 1.5, 2.0, 0.999))
     assert np.isnan(slope(special.hyp0f1, 1.5, -500.0))
+    assert np.isnan(slope(special.hyperu, -1.5, 0.5, 2.0))
     assert np.isnan(slope(special.jv, 1.0, -2.0))
     assert np.isnan(slope(special.yv, 100.0, 250.0))
     by_a = autojit.grad(special.hyp1f1)

@@ -21,6 +21,7 @@ SHORTER = (
     (r"(\"maxiter\": )\d+", r"\g<1>2"),
     (r"(method=\"[\w-]+\",\s*)(callback)", r"\g<1>options={'maxiter': 2}, \g<2>"),
     (r"max_lines=\d+", "max_lines=4"),
+    (r"atol=1e-3, rtol=1e-3", "atol=0.1, rtol=0.1"),
     (r"range\((100|1000)\)", "range(4)"),
 )
 

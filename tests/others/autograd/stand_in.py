@@ -22,7 +22,7 @@ import numpy as np
 import autojit
 from autojit.staging import pytrees
 from autojit.tracing.tracer import Tracer
-from tests.others.autograd import functions
+from tests.others.autograd import functions, nodes
 
 WRAPPED = ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "scipy", "scipy.special",
            "scipy.stats", "scipy.linalg", "scipy.signal", "scipy.integrate")  # fmt: skip
@@ -68,6 +68,7 @@ def install(checkout: Path) -> None:
     for place in (extend, core, importlib.import_module("autograd.tracer")):
         place.primitive = Primitive
         place.defvjp, place.defjvp = defvjp, defjvp
+    importlib.import_module("autograd.tracer").trace = nodes.trace
     # Theirs stacks an iterator, which NumPy does not take.
     unary_to_nary = importlib.import_module("autograd.wrap_util").unary_to_nary
     operators = importlib.import_module("autograd.differential_operators")

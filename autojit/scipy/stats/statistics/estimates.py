@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 
 from autojit.scipy.arguments import known_integer
 from autojit.scipy.names import uncovered
@@ -195,40 +194,6 @@ def circstd(
     propagates("circstd", nan_policy)
     found = np.sqrt(-2 * np.log(_length(samples, high - low, axis, keepdims)))
     return found if normalize else found * ((high - low) / (2.0 * np.pi))
-
-
-# -- transformations -------------------------------------------------------------------------
-
-
-@answers("scipy.stats.boxcox")
-def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) -> Any:
-    """The transformation of Box and Cox with a given lambda."""
-    if lmbda is None:
-        uncovered("stats", "boxcox without lmbda")
-    return sc.boxcox(floats(x), lmbda)
-
-
-@answers("scipy.stats.yeojohnson")
-def yeojohnson(x: Any, lmbda: Any = None, *, nan_policy: str = "propagate") -> Any:
-    """The transformation of Yeo and Johnson with a given lambda (Biometrika 87 (2000), 954-959)."""
-    propagates("yeojohnson", nan_policy)
-    if lmbda is None:
-        uncovered("stats", "yeojohnson without lmbda")
-    x = floats(x)
-    positive = x >= 0
-    above, below = np.where(positive, x, 0.0), np.where(positive, 0.0, -x)
-    return np.where(positive, sc.boxcox1p(above, lmbda), -sc.boxcox1p(below, 2 - lmbda))
-
-
-@answers("scipy.stats.yeojohnson_llf")
-def yeojohnson_llf(
-    lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
-) -> Any:
-    """The log-likelihood of the transformation of Yeo and Johnson with a given lambda."""
-    x = floats(data)
-    spread = np.var(yeojohnson(x, lmb, nan_policy=nan_policy), axis=axis, keepdims=keepdims)
-    total = np.sum(np.sign(x) * np.log1p(np.abs(x)), axis=axis, keepdims=keepdims)
-    return (lmb - 1) * total - count(x, axis) / 2 * np.log(spread)
 
 
 # -- entropies and distances -----------------------------------------------------------------

@@ -20,8 +20,7 @@ from autojit.ir.core.shapes import normalize_axes
 from autojit.protocols.lifting import as_tracer
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import answers
-
-from .families.intervals import expm1_quotient
+from autojit.scipy.stats.families.intervals import expm1_quotient
 
 #: The ``axis`` argument of SciPy's functions; None means all axes.
 Axis = Any
