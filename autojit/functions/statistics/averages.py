@@ -29,8 +29,8 @@ def average(
 ) -> Any:
     if weights is None:
         result = np.mean(a, axis, keepdims=keepdims)
-        total = np.full(result.shape, count_of(shape_of(a), axis), result.dtype)
-        return (result, total) if returned else result
+        number = np.full(result.shape, count_of(shape_of(a), axis), result.dtype)
+        return (result, number) if returned else result
     if np.shape(weights) != shape_of(a):
         weights = _along(axis, weights, shape_of(a))
     both = dtype_of(a), dtype_of(weights)
