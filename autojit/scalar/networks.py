@@ -11,7 +11,8 @@ from autojit.errors import SettingError, ShapeError, with_place
 from autojit.ir.core.collection import seldom_collected
 from autojit.tracing.source import user_source
 
-from .value import Value, weighted_sum
+from .sums import weighted_sum
+from .value import Value
 
 
 class Module:

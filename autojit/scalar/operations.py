@@ -32,6 +32,8 @@ class Operation:
     """
 
     __slots__ = ("arity", "function", "name", "pull")
+    #: The operands besides the node's own.
+    more: tuple[Any, ...] = ()
 
     def __init__(self, name: str, function: Callable[..., Any], arity: int = 1) -> None:
         self.name = name
@@ -43,6 +45,9 @@ class Operation:
             raise AttributeError(name)
         self.pull = made = _function_of(pull_source(self.function, self.arity))
         return made
+
+    def unfold(self, node: Any) -> None:
+        """Do nothing: a node of one operation has no hidden operands."""
 
 
 def pull_source(function: Callable[..., Any], arity: int) -> str:
@@ -133,3 +138,17 @@ def sweep(inlined: Sequence[Operation], untouched: float) -> Callable[..., None]
     lines += ["        else:", "            o.pull(v, g)"]
     given = {f"o{k}": operation for k, operation in enumerate(inlined)}
     return _function_of("\n".join(lines), "sweep", untouched=untouched, **given)
+
+
+def sum_pull(product: Operation) -> Callable[..., None]:
+    """A function that pulls a cotangent through a sum of products, the last one first.
+
+    The node's operation has the lists ``weights`` and ``inputs``, and the node's first operand is
+    added to their products.
+    """
+    lines = ["def pull(v, g):", "    o = v._operation"]
+    lines += ["    for a, b in zip(reversed(o.weights), reversed(o.inputs)):"]
+    body = pull_source(product.function, product.arity).splitlines()
+    assert body[1:3] == ["    a = v._a", "    b = v._b"]
+    lines += [f"    {line}" for line in body[3:]]
+    return _function_of("\n".join([*lines, "    v._a.grad += g"]))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +30,9 @@ from .words import NAMES, no_number, sigmoid
 LONGEST = 131_072
 
 _new = object.__new__
+_epoch_of = attrgetter("_epoch")
+#: The epoch of computed nodes that no tape holds with all their operands.
+OUTSIDE = object()
 _tape: deque[Value] = deque(maxlen=LONGEST)
 _push = _tape.append
 _epoch = object()
@@ -83,7 +87,7 @@ class Value(Drawn):
         self._label = label
         children = tuple(_children)
         if children or _op:
-            self._operation, self._b = Own(_op), children
+            self._operation, self._b, self._epoch = Own(_op), children, OUTSIDE
 
     # -- origin --------------------------------------------------------------
 
@@ -102,6 +106,8 @@ class Value(Drawn):
 
     @property
     def _prev(self) -> set[Value]:
+        if self._operation is not None:
+            self._operation.unfold(self)
         return set(operands_of(self))
 
     @property
@@ -113,6 +119,8 @@ class Value(Drawn):
         own = Own(self._op)
         own.function = function
         self._b, self._operation, self._a = operands_of(self), own, None
+        self._epoch = OUTSIDE
+        _begin_tape()  # nodes on it may have taken this one for a given number
 
     def __repr__(self) -> str:
         return f"Value(data={self.data}, grad={self.grad})"
@@ -273,46 +281,34 @@ def as_value(x: Any) -> Any:
 
 
 def _recorded(operation: Operation, data: Any, a: Value, b: Value | None = None) -> Value:
+    return pushed(made_node(operation, data, a, b, epoch=_epoch))
+
+
+def made_node(
+    operation: Any, data: Any, a: Value, b: Value | None = None, *, grad: Any = ZERO,
+    epoch: object = OUTSIDE,
+) -> Value:  # fmt: skip
+    """A computed Value."""
     made = _new(Value)
     made.data = data
-    made.grad = ZERO
+    made.grad = grad
     made._a = a
     made._b = b
     made._operation = operation
-    made._epoch = _epoch
-    _push(made)
+    made._epoch = epoch
     return made
 
 
-def weighted_sum(weights: Iterable[Value], inputs: Iterable[Any], total: Value) -> Value:
-    """``total + w0 * x0 + w1 * x1 + ...``, node by node, in half the time of the operators."""
-    epoch, push, new = _epoch, _push, _new
-    for w, x in zip(weights, inputs, strict=True):
-        if x.__class__ is not Value:
-            given, x = x, as_value(x)
-            if x is NotImplemented:
-                raise no_number(given, "an input")
-        if x.__class__ is not Value or w.__class__ is not Value or total.__class__ is not Value:
-            total = total + w * x
-            continue
-        product = new(Value)
-        product.data = w.data * x.data
-        product.grad = ZERO
-        product._a = w
-        product._b = x
-        product._operation = MUL
-        product._epoch = epoch
-        push(product)
-        made = new(Value)
-        made.data = total.data + product.data
-        made.grad = ZERO
-        made._a = total
-        made._b = product
-        made._operation = ADD
-        made._epoch = epoch
-        push(made)
-        total = made
-    return total
+def own_epoch(operands: Iterable[Value]) -> object:
+    """The epoch of a node with these operands: OUTSIDE if an operand was computed in another."""
+    epoch = _epoch
+    return epoch if {None, epoch}.issuperset(map(_epoch_of, operands)) else OUTSIDE
+
+
+def pushed(node: Value) -> Value:
+    """A node, recorded on the tape."""
+    _push(node)
+    return node
 
 
 def _holds_all(tape: deque[Value], epoch: object) -> bool:
@@ -324,8 +320,8 @@ def _holds_all(tape: deque[Value], epoch: object) -> bool:
         if (
             v.grad is not ZERO
             or a is None
-            or (a._epoch is not epoch and a._operation is not None)
-            or (b is not None and b._epoch is not epoch and b._operation is not None)
+            or (a._epoch is not epoch and a._epoch is not None)
+            or (b is not None and b._epoch is not epoch and b._epoch is not None)
         ):
             return False
     return True

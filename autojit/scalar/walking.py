@@ -15,9 +15,15 @@ ZERO = 0.0
 class Own:
     """A user's operation, with its own ``_backward``."""
 
+    #: The operands besides the node's own.
+    more: tuple[Node, ...] = ()
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.function: Callable[[], None] | None = None
+
+    def unfold(self, node: Node) -> None:
+        """Do nothing: the node has no hidden operands."""
 
     def pull(self, node: Node, cotangent: Any) -> None:
         """Call the function, which reads the node's ``grad``."""
@@ -34,9 +40,10 @@ class Own:
 
 
 def operands_of(v: Node) -> tuple[Node, ...]:
+    """The nodes that a node was computed from."""
     if v._a is None:
         return v._b or ()
-    return (v._a,) if v._b is None else (v._a, v._b)
+    return (v._a, *v._operation.more) if v._b is None else (v._a, v._b)
 
 
 def walk_back(root: Node) -> None:

@@ -15,6 +15,7 @@ import pytest
 import autojit
 from autojit.scalar import MLP, Layer, Neuron, Value
 from autojit.scalar import value as module
+from autojit.scalar.sums import weighted_sum
 
 
 def test_micrograds_sanity_check() -> None:
@@ -225,6 +226,53 @@ def test_threads_do_not_mix() -> None:
     for t in threads:
         t.join()
     assert wrong == []
+
+
+def by_operators(weights: Any, inputs: Any, total: Value) -> Value:
+    for w, x in zip(weights, inputs, strict=True):
+        total = total + w * x
+    return total
+
+
+def graph_of(root: Value) -> tuple[Any, ...]:
+    """The operations, numbers and gradients of a graph of sums and products, from its root."""
+    parts = sorted((graph_of(v) for v in root._prev), key=repr)
+    return root._op, root.data, root.grad, tuple(parts)
+
+
+@pytest.mark.parametrize("passes", [0, 1, 2])
+@pytest.mark.parametrize("when", ["at once", "after another pass", "after a change"])
+def test_a_weighted_sum_is_the_operators(passes: int, when: str) -> None:
+    def run(sum_of: Any) -> Any:
+        w, b = [Value(0.3), Value(-1.5), Value(0.7)], Value(0.1)
+        x = [Value(1.25), w[0] * 3.0, w[0]]
+        if when == "after another pass":
+            (x[1] * 1.0).backward()
+        y = sum_of(w, x, b)
+        z = y.tanh() * y + w[1]
+        for _ in range(passes):
+            z.backward()
+        found = [v.grad for v in (*w, *x, b, y)]
+        if when == "after a change":
+            for p in w:
+                p.data = 9.0
+        return (
+            found,
+            sorted(map(graph_of, y._prev), key=repr),
+            len(y._prev),
+            (y._op, y.data, y.grad),
+        )
+
+    assert run(weighted_sum) == run(by_operators)
+
+
+def test_an_operation_set_on_an_operand_afterwards_runs() -> None:
+    x, w = Value(2.0), Value(3.0)
+    y = weighted_sum([w], [x], Value(0.0))
+    seen: list[float] = []
+    x._backward = lambda: seen.append(x.grad)
+    y.backward()
+    assert seen == [3.0]
 
 
 def test_network() -> None:
