@@ -21,6 +21,7 @@ from autojit.ir.ops.bodies import BodyOp
 from autojit.session.devices import CPU, chosen, device_of, is_on_card, numbered, ordinal, placed
 from autojit.session.progress import stage
 from autojit.session.watching import results_of, timed_ops
+from autojit.session.watching import state as watching
 from autojit.tracing.context import require
 from autojit.tracing.hooks import hooks
 from autojit.tracing.values import inline, is_tracer
@@ -88,6 +89,7 @@ def target_errors() -> Iterator[None]:
 _executables: OrderedDict[Any, Any] = OrderedDict()
 _MOST = 1024
 _lock = Lock()
+_ARRAYS = {np.ndarray}
 
 
 def executable(program: Program, device: str = CPU) -> Any:
@@ -178,6 +180,34 @@ def apply(
     if settings.checks_results > 0:
         hooks.check_results(program, arrays, results, [f"input {i}" for i in range(len(arguments))])
     return results
+
+
+def caller(program: Program) -> Callable[[Sequence[Any]], list[Any]]:
+    """A function that applies a program without captured values again and again.
+
+    Its results are those of :func:`apply`. What does not change between calls is found only once:
+    arrays of the program's types go straight to its code for the CPU. Captured values, if any, are
+    bound by :func:`apply`.
+    """
+    code: Any = None
+
+    def run(arrays: Sequence[Any]) -> list[Any]:
+        nonlocal code
+        is_usual = settings.direct and not watching.watchers
+        if code is None or not is_usual or not _ARRAYS.issuperset(map(type, arrays)):
+            results = apply(program, arrays)
+            if is_usual and not (program.devices or program.captured):
+                found = executable(program)
+                code = found if found.is_ready and not found.unverified else None
+            return results
+        try:
+            found_results: list[Any] = code.call(arrays)
+        except Exception as error:
+            name_failing_line(error, program, arrays)
+            raise
+        return found_results
+
+    return run
 
 
 def is_resident(program: Program, arguments: Sequence[Any]) -> bool:

@@ -25,7 +25,7 @@ from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.tools.interpreter import evaluated
 from autojit.session.transform_cache import cached_transform
-from autojit.staging.execute import apply
+from autojit.staging.execute import caller
 from autojit.staging.trace_function import LeafType, trace_function
 from autojit.tracing.values import inline, is_tracer
 
@@ -359,6 +359,7 @@ def runner(
     dtypes = [v.dtype for v in program.outputs]
     compiles = at_once or program.has(BodyOp)
     often = times_before(program) if pays(program) else None
+    compiled = caller(program)
     calls = 0
 
     def run(arrays: Sequence[Any]) -> list[Any]:
@@ -369,7 +370,7 @@ def runner(
             if a.__class__ is not np.ndarray and is_tracer(a):
                 return list(inline(program, arrays))
         if compiles or (often is not None and calls >= often):
-            return [in_dtype(r, d) for r, d in zip(apply(program, arrays), dtypes, strict=True)]
+            return [in_dtype(r, d) for r, d in zip(compiled(arrays), dtypes, strict=True)]
         calls += 1
         return interpreted(*arrays)
 

@@ -44,10 +44,18 @@ def without_jit() -> Callable[[int], Any]:
     return lambda n: execute.apply(autojit.trace(steps)(n), [n])
 
 
+def called_again() -> Callable[[int], Any]:
+    """Return the steps as a program that has been called before."""
+    run = execute.caller(autojit.trace(steps)(7))
+    run([np.asarray(7)])
+    return lambda n: run([np.asarray(n)])
+
+
 WAYS: dict[str, Callable[[], Callable[[int], Any]]] = {
     "native": lambda: jit(steps),
     "tree": with_tree,
     "static": with_static,
+    "called again": called_again,
     "interpreted": lambda: jit(steps),
     "without jit": without_jit,
 }
@@ -253,3 +261,12 @@ def test_the_index_is_named() -> None:
         assert caught.value.__notes__[0] == (
             f"index {index} is out of bounds for an axis of 3 elements"
         )
+
+
+def test_a_caller_is_apply() -> None:
+    program = autojit.trace(lambda a: np.linalg.inv(a) * 2.0)(np.eye(2))
+    run = execute.caller(program)
+    for matrix in (np.eye(2), 4 * np.eye(2), np.asfortranarray([[1.0, 2.0], [0.0, 1.0]])):
+        np.testing.assert_array_equal(run([matrix]), execute.apply(program, [matrix]))
+    with disable_jit():
+        np.testing.assert_array_equal(run([np.eye(2)]), [2 * np.eye(2)])
