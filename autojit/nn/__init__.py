@@ -48,10 +48,17 @@ from .attention import (
     scaled_dot_product_attention,
     transformer_encoder_layer,
 )
-from .basic import dropout, embedding, linear, one_hot
+from .basic import dropout, embedding, embedding_bag, linear, one_hot
 from .classification import cross_entropy, nll_loss
 from .clipping import clip_by_global_norm, clip_by_value, global_norm
-from .convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
+from .convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from .layers import Layer, sequential
 from .losses import (
     binary_cross_entropy,
@@ -74,7 +81,14 @@ from .parameters import (
     init_transformer_encoder_layer,
     mlp,
 )
-from .pooling import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from .pooling import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 from .random import batches, keep_mask
 from .recurrent import gru, lstm, rnn
 
@@ -82,6 +96,7 @@ __all__ = [
     "Layer",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "batches",
     "binary_cross_entropy",
@@ -90,12 +105,15 @@ __all__ = [
     "clip_by_value",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "dropout",
     "elu",
     "embedding",
+    "embedding_bag",
     "gelu",
     "global_norm",
     "group_norm",
@@ -122,6 +140,7 @@ __all__ = [
     "lstm",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
     "mlp",
     "mse_loss",
     "multi_head_attention",

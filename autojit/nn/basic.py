@@ -9,7 +9,7 @@ import numpy as np
 from autojit.arguments import check_flag, check_mask, named
 from autojit.transformations.derivatives import stop_gradient
 
-from .checks import need_integers, need_shape, need_value, no_negative, rows_at
+from .checks import filled, need_integers, need_shape, need_value, no_negative, rows_at
 from .random import keep_mask
 
 
@@ -82,6 +82,99 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
     )
     is_padding = indices == padding_idx % weight.shape[0]
     return np.where(np.expand_dims(is_padding, -1), stop_gradient(rows), rows)
+
+
+@named
+def embedding_bag(
+    indices: Any, weight: Any, offsets: Any = None, mode: str = "mean",
+    per_sample_weights: Any = None, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """The mean, the sum or the largest elements of the rows of a table, for each bag of indices.
+
+    Args:
+        indices: integers of shape (bags, indices of a bag); or of shape (M,), with ``offsets``.
+        weight: the table, of shape (rows, width).
+        offsets: the position in ``indices`` at which each bag begins, of shape (bags,), ascending
+            from 0; only for bags of different lengths.
+        mode: ``"mean"``, ``"sum"`` or ``"max"``.
+        per_sample_weights: factors of the rows, of the shape of ``indices``; for sums only.
+        padding_idx: the number of a row that does not count.
+
+    Returns:
+        An array of shape (bags, width); an empty bag gives zeros. The gradient of ``"max"`` goes to
+        the first of equal elements, as in PyTorch.
+
+    Raises:
+        ShapeError: if the shapes do not match.
+        IndexError: if an index is negative or too large.
+
+    >>> table = np.array([[1.0], [2.0], [4.0]])
+    >>> embedding_bag(np.array([[0, 1], [2, 2]]), table)
+    array([[1.5],
+           [4. ]])
+    >>> embedding_bag(np.array([0, 1, 2]), table, np.array([0, 1]), mode="sum")
+    array([[1.],
+           [6.]])
+    """
+    need_value(mode in ("mean", "sum", "max"), f"mode={mode!r} is not 'mean', 'sum' or 'max'")
+    need_value(
+        per_sample_weights is None or mode == "sum",
+        f"per_sample_weights need mode='sum', not {mode!r}",
+    )
+    need_shape(
+        indices.ndim == (2 if offsets is None else 1),
+        lambda: (
+            f"indices has shape {indices.shape}; embedding_bag needs (bags, indices of a bag), or "
+            "(M,) with offsets"
+        ),
+    )
+    need_shape(
+        per_sample_weights is None or per_sample_weights.shape == indices.shape,
+        lambda: (
+            f"per_sample_weights has shape {np.shape(per_sample_weights)}; indices has "
+            f"{indices.shape}"
+        ),
+    )
+    rows = embedding(indices.reshape(-1), weight, padding_idx)
+    count = (indices if offsets is None else offsets).shape[0]
+    if offsets is None:
+        bags = np.repeat(np.arange(count), indices.shape[1])
+    else:
+        bags = np.searchsorted(offsets, np.arange(indices.shape[0]), side="right") - 1
+    if padding_idx is None:
+        counts = np.ones(indices.size, bool)
+    else:
+        counts = indices.reshape(-1) != padding_idx % weight.shape[0]
+    if mode == "max":
+        return _largest_of_bags(rows, bags, count, counts)
+    shares = counts.astype(weight.dtype)
+    if per_sample_weights is not None:
+        shares = shares * per_sample_weights.reshape(-1)
+    total = _sum_of_bags(rows * shares[:, None], bags, count)
+    if mode == "sum":
+        return total
+    return total / np.maximum(_sum_of_bags(shares, bags, count), 1)[:, None]
+
+
+def _sum_of_bags(values: Any, bags: Any, count: int) -> Any:
+    total = filled((count, *values.shape[1:]), 0, values.dtype, values, bags)
+    np.add.at(total, bags, values)
+    return total
+
+
+def _largest_of_bags(rows: Any, bags: Any, count: int, counts: Any) -> Any:
+    """For each bag, the largest elements of its rows that count."""
+    size, width = rows.shape
+    if size == 0:
+        return np.zeros((count, width), rows.dtype)
+    seen = np.where(counts[:, None], stop_gradient(rows), -np.inf)
+    top = filled((count, width), -np.inf, rows.dtype, rows, bags, counts)
+    np.maximum.at(top, bags, seen)
+    is_top = counts[:, None] & (seen == top[bags])
+    first = filled((count, width), size, np.int64, rows, bags, counts)
+    np.minimum.at(first, bags, np.where(is_top, np.arange(size)[:, None], size))
+    found = np.take_along_axis(rows, np.minimum(first, size - 1), axis=0)
+    return np.where(first < size, found, 0)
 
 
 @named

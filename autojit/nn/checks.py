@@ -58,6 +58,16 @@ def rows_at(table: Any, indices: Any) -> Any:
     return (as_tracer(table) if is_tracer(indices) else table)[indices]
 
 
+def filled(shape: tuple[int, ...], value: Any, dtype: Any, *beside: Any) -> Any:
+    """A new array of one value, to be changed in place by arrays of which some may be traced.
+
+    >>> filled((2,), 1, float)
+    array([1., 1.])
+    """
+    made = np.full(shape, value, dtype)
+    return as_tracer(made) if any(map(is_tracer, beside)) else made
+
+
 def pair(x: Any, count: int, name: str, least: int = 1) -> tuple[int, ...]:
     """A setting as a tuple of ``count`` integers, from one number or one per axis, at least
     ``least``.

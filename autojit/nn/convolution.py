@@ -13,7 +13,7 @@ import numpy as np
 from autojit.arguments import named
 
 from .checks import need_shape, need_value, pair
-from .windows import columns
+from .windows import AXES, columns
 
 
 @named
@@ -75,6 +75,22 @@ def conv2d(
 
 
 @named
+def conv3d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    """Cross-correlation of volumes with filters.
+
+    It takes volumes (N, C, D, H, W) and filters (filters, C / groups, depth, height, width). The
+    settings are those of :func:`conv2d`.
+
+    >>> conv3d(np.ones((1, 1, 2, 2, 2)), np.ones((1, 1, 2, 2, 2)))
+    array([[[[[8.]]]]])
+    """
+    return _convolution(x, weight, bias, stride, padding, dilation, groups, 3)
+
+
+@named
 def conv_transpose1d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1,
     padding: int | tuple[int, ...] = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
@@ -121,6 +137,22 @@ def conv_transpose2d(
              [1., 1.]]]])
     """
     return _transposed(x, weight, bias, stride, padding, output_padding, groups, dilation, 2)
+
+
+@named
+def conv_transpose3d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1,
+    padding: int | tuple[int, ...] = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    """The transpose of :func:`conv3d`.
+
+    It takes volumes (N, C, D, H, W) and filters (C, filters / groups, depth, height, width). The
+    settings are those of :func:`conv_transpose1d`.
+
+    >>> conv_transpose3d(np.ones((1, 1, 1, 1, 1)), np.ones((1, 1, 1, 1, 2)))
+    array([[[[[1., 1.]]]]])
+    """
+    return _transposed(x, weight, bias, stride, padding, output_padding, groups, dilation, 3)
 
 
 def _transposed(
@@ -204,8 +236,7 @@ def _margins(
 
 
 def _check(x: Any, weight: Any, bias: Any, groups: int, ndim: int, name: str) -> None:
-    axes = "(N, C, L)" if ndim == 1 else "(N, C, H, W)"
-    need_shape(x.ndim == ndim + 2, f"x has shape {x.shape}; {name} needs {axes}")
+    need_shape(x.ndim == ndim + 2, f"x has shape {x.shape}; {name} needs {AXES[ndim]}")
     need_shape(
         weight.ndim == ndim + 2,
         f"weight has shape {weight.shape}; {name} needs (filters, C / groups, taps of each axis)",

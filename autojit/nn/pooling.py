@@ -9,7 +9,7 @@ import numpy as np
 from autojit.arguments import check_flag, named
 
 from .checks import need_shape, need_value, pair
-from .windows import Extents, parts
+from .windows import AXES, Extents, parts
 
 
 @named
@@ -62,6 +62,24 @@ def max_pool2d(
 
 
 @named
+def max_pool3d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: int | tuple[int, ...] = 0,
+    dilation: Any = 1,
+) -> Any:
+    """The largest element of each window of volumes (N, C, D, H, W).
+
+    The settings are those of :func:`max_pool1d`, each a number or one for each axis.
+
+    >>> max_pool3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2)
+    array([[[[[7.]]]]])
+    """
+    return _max_pool(x, kernel_size, stride, padding, dilation, 3)
+
+
+@named
 def avg_pool1d(
     x: Any,
     kernel_size: Any,
@@ -100,6 +118,24 @@ def avg_pool2d(
     return _avg_pool(x, kernel_size, stride, padding, count_include_pad, 2)
 
 
+@named
+def avg_pool3d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: int | tuple[int, ...] = 0,
+    count_include_pad: bool = True,
+) -> Any:
+    """The mean of each window of volumes (N, C, D, H, W).
+
+    The settings are those of :func:`avg_pool1d`, each a number or one for each axis.
+
+    >>> avg_pool3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2)
+    array([[[[[3.5]]]]])
+    """
+    return _avg_pool(x, kernel_size, stride, padding, count_include_pad, 3)
+
+
 def _max_pool(x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ndim: int) -> Any:
     taps, strides, margins = _settings(x, kernel_size, stride, padding, ndim)
     dilations = pair(dilation, ndim, "dilation")
@@ -124,8 +160,7 @@ def _avg_pool(x: Any, kernel_size: Any, stride: Any, padding: Any, include: bool
 def _settings(
     x: Any, kernel_size: Any, stride: Any, padding: Any, ndim: int
 ) -> tuple[Extents, Extents, Extents]:
-    axes = "(N, C, L)" if ndim == 1 else "(N, C, H, W)"
-    need_shape(x.ndim == ndim + 2, f"x has shape {x.shape}; pooling needs {axes}")
+    need_shape(x.ndim == ndim + 2, f"x has shape {x.shape}; pooling needs {AXES[ndim]}")
     taps, margins = pair(kernel_size, ndim, "kernel_size"), pair(padding, ndim, "padding", 0)
     need_value(
         all(2 * p <= k for p, k in zip(margins, taps, strict=True)),

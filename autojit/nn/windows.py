@@ -13,6 +13,9 @@ from .checks import need_shape
 
 Extents = tuple[int, ...]
 
+#: The axes of arrays with windows along one, two or three axes, for messages.
+AXES = {1: "(N, C, L)", 2: "(N, C, H, W)", 3: "(N, C, D, H, W)"}
+
 #: Up to this number of positions in a window, each is a slice of its own. Gradients of convolutions
 #: then take 0.7 to 0.85 times as long as with one view of the windows. Forward and gradient take up
 #: to 0.7 s longer to compile for 25 positions, and 3 s longer for 49. See autojit/decisions/0007.

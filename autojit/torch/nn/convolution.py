@@ -106,6 +106,12 @@ class Conv2d(_Convolution):
     ndim = 2
 
 
+class Conv3d(_Convolution):
+    """Cross-correlation of volumes (N, C, D, H, W) with filters."""
+
+    ndim = 3
+
+
 class _MaxPool(Module):
     ndim = 0
 
@@ -142,6 +148,12 @@ class MaxPool2d(_MaxPool):
     """The largest element of each window of images."""
 
     ndim = 2
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of volumes."""
+
+    ndim = 3
 
 
 class _AvgPool(Module):
@@ -181,6 +193,12 @@ class AvgPool2d(_AvgPool):
     ndim = 2
 
 
+class AvgPool3d(_AvgPool):
+    """The mean of each window of volumes."""
+
+    ndim = 3
+
+
 class _Adaptive(Module):
     function = ""
 
@@ -207,6 +225,12 @@ class AdaptiveAvgPool2d(_Adaptive):
     function = "adaptive_avg_pool2d"
 
 
+class AdaptiveAvgPool3d(_Adaptive):
+    """The means of equal windows of volumes."""
+
+    function = "adaptive_avg_pool3d"
+
+
 class AdaptiveMaxPool1d(_Adaptive):
     """The largest elements of equal windows of signals."""
 
@@ -217,3 +241,9 @@ class AdaptiveMaxPool2d(_Adaptive):
     """The largest elements of equal windows of images."""
 
     function = "adaptive_max_pool2d"
+
+
+class AdaptiveMaxPool3d(_Adaptive):
+    """The largest elements of equal windows of volumes."""
+
+    function = "adaptive_max_pool3d"

@@ -120,6 +120,55 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}{end}"
 
 
+class EmbeddingBag(Module):
+    """The mean, the sum or the largest elements of the rows of a table, for each bag of indices.
+
+    >>> from autojit import torch
+    >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0], [3.0]]), mode="sum")
+    >>> bag(torch.tensor([0, 1, 1]), torch.tensor([0, 1]))
+    tensor([[1.],
+            [6.]])
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: Any = None,
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+                 sparse: bool = False, _weight: Any = None, include_last_offset: bool = False,
+                 padding_idx: int | None = None, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        if max_norm is not None or scale_grad_by_freq or sparse:
+            raise NotImplementedError(
+                "EmbeddingBag: max_norm, scale_grad_by_freq, sparse are not covered"
+            )
+        table = Embedding(num_embeddings, embedding_dim, padding_idx, dtype=dtype)
+        self.num_embeddings: int = num_embeddings
+        self.embedding_dim: int = embedding_dim
+        self.mode: str = mode
+        self.include_last_offset: bool = include_last_offset
+        self.padding_idx: int | None = table.padding_idx
+        self.weight: Parameter = table.weight if _weight is None else Parameter(_weight)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True,
+                        **settings: Any) -> EmbeddingBag:  # fmt: skip
+        """A table with given rows; the settings are those of the class."""
+        made = cls(*embeddings.shape, **settings)
+        made.weight = Parameter(embeddings, requires_grad=not freeze)
+        return made
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None,
+                per_sample_weights: Tensor | None = None) -> Tensor:  # fmt: skip
+        made: Tensor = F.embedding_bag(
+            input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset, padding_idx=self.padding_idx,
+        )  # fmt: skip
+        return made
+
+    def extra_repr(self) -> str:
+        end = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}{end}"
+
+
 class Flatten(Module):
     """Merges a range of axes into one."""
 

@@ -170,3 +170,9 @@ class BatchNorm2d(_BatchNorm):
     """Normalises to mean 0 and variance 1 in each channel of (N, C, H, W)."""
 
     axes: tuple[int, ...] = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalises to mean 0 and variance 1 in each channel of (N, C, D, H, W)."""
+
+    axes: tuple[int, ...] = (5,)

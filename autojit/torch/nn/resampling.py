@@ -95,6 +95,12 @@ class ConvTranspose2d(_Transposed):
     ndim = 2
 
 
+class ConvTranspose3d(_Transposed):
+    """The transpose of cross-correlation of volumes (N, C, D, H, W) with filters."""
+
+    ndim = 3
+
+
 class Upsample(Module):
     """``functional.interpolate`` as a module."""
 
@@ -222,7 +228,7 @@ def _pads(ndim: int) -> dict[str, Any]:
     return made
 
 
-_1D, _2D = _pads(1), _pads(2)
+_1D, _2D, _3D = _pads(1), _pads(2), _pads(3)
 ReflectionPad1d: type[Module] = _1D["ReflectionPad1d"]
 ReplicationPad1d: type[Module] = _1D["ReplicationPad1d"]
 CircularPad1d: type[Module] = _1D["CircularPad1d"]
@@ -233,6 +239,11 @@ ReplicationPad2d: type[Module] = _2D["ReplicationPad2d"]
 CircularPad2d: type[Module] = _2D["CircularPad2d"]
 ConstantPad2d: type[Module] = _2D["ConstantPad2d"]
 ZeroPad2d: type[Module] = _2D["ZeroPad2d"]
+ReflectionPad3d: type[Module] = _3D["ReflectionPad3d"]
+ReplicationPad3d: type[Module] = _3D["ReplicationPad3d"]
+CircularPad3d: type[Module] = _3D["CircularPad3d"]
+ConstantPad3d: type[Module] = _3D["ConstantPad3d"]
+ZeroPad3d: type[Module] = _3D["ZeroPad3d"]
 
 
 class _InstanceNorm(GroupNorm):
@@ -273,3 +284,9 @@ class InstanceNorm2d(_InstanceNorm):
     """Normalises to mean 0 and variance 1 in each channel of each image."""
 
     ndim = 2
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises to mean 0 and variance 1 in each channel of each volume."""
+
+    ndim = 3

@@ -67,6 +67,16 @@ LAYERS = [
     case("embedding", np.array([[2, 0], [2, 1]]), draw(4, 3)),
     case("embedding", np.array([[2, 0], [2, 1]]), draw(4, 3), padding_idx=2),
     case("embedding", np.array([3, 0]), draw(4, 3), padding_idx=-1),
+    case("embedding_bag", np.array([[2, 0], [2, 1]]), draw(4, 3)),
+    case("embedding_bag", np.array([[2, 0, 1], [2, 1, 2]]), draw(4, 3), mode="sum", padding_idx=2),
+    case("embedding_bag", np.array([[2, 0, 2], [3, 1, 0]]), np.tile(draw(1, 3), (4, 1)),
+         mode="max"),
+    Case("embedding_bag-offsets", lambda i, w, o, p: nn.embedding_bag(i, w, o, "sum", p),
+         lambda i, w, o, p: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=p),
+         [np.array([2, 0, 1, 3]), draw(4, 3), np.array([0, 3, 3]), draw(4)]),
+    Case("embedding_bag-max-offsets", lambda i, w, o: nn.embedding_bag(i, w, o, "max", None, 3),
+         lambda i, w, o: F.embedding_bag(i, w, o, mode="max", padding_idx=3),
+         [np.array([2, 0, 1, 3]), draw(4, 3), np.array([0, 3, 4])]),
     case("layer_norm", draw(2, 3, 4), normalized_shape=(4,)),
     Case("layer_norm-affine", lambda x, w, b: nn.layer_norm(x, (3, 4), w, b, 1e-3),
          lambda x, w, b: F.layer_norm(x, (3, 4), w, b, 1e-3),
@@ -84,7 +94,7 @@ LAYERS = [
 ]  # fmt: skip
 MEAN, VAR = draw(4), shares(4)
 
-IMAGES = draw(2, 4, 7, 6)
+IMAGES, VOLUMES = draw(2, 4, 7, 6), draw(1, 2, 3, 4, 3)
 WINDOWS = [
     case("conv1d", draw(2, 3, 8), draw(5, 3, 3), draw(5)),
     case("conv1d", draw(2, 4, 9), draw(6, 2, 2), stride=2, padding=1, dilation=2, groups=2),
@@ -96,6 +106,11 @@ WINDOWS = [
     case("conv2d", IMAGES, draw(4, 1, 3, 3), padding="same", groups=4),
     case("conv2d", IMAGES, draw(3, 4, 1, 1), padding="valid", stride=3),
     case("conv2d", IMAGES, draw(3, 4, 6, 5), draw(3), padding=2, stride=2, dilation=(1, 2)),
+    case("conv3d", VOLUMES, draw(4, 1, 2, 3, 1), draw(4), stride=(1, 2, 1), padding=1, groups=2),
+    case("conv_transpose3d", VOLUMES, draw(2, 3, 2, 1, 2), stride=2, padding=(1, 0, 1),
+         output_padding=1),
+    case("max_pool3d", VOLUMES, kernel_size=(2, 3, 2), stride=1, padding=1),
+    case("avg_pool3d", VOLUMES, kernel_size=2, padding=1, count_include_pad=False),
     case("max_pool1d", draw(2, 3, 8), kernel_size=3), case("max_pool2d", IMAGES, kernel_size=2),
     case("max_pool2d", IMAGES, kernel_size=(3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2)),
     case("max_pool2d", np.zeros((1, 1, 4, 4)), kernel_size=2),

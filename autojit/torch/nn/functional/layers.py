@@ -86,6 +86,7 @@ def _convolution(ndim: int, function: Callable[..., Any]) -> Callable[..., Any]:
 
 conv1d: Callable[..., Any] = lowered(_convolution(1, nn.conv1d))
 conv2d: Callable[..., Any] = lowered(_convolution(2, nn.conv2d))
+conv3d: Callable[..., Any] = lowered(_convolution(3, nn.conv3d))
 
 
 def _pool(name: str, ndim: int, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,8 +100,8 @@ def _pool(name: str, ndim: int, function: Callable[..., Any]) -> Callable[..., A
     return pooled
 
 
-_MAX = {n: _pool(f"MaxPool{n}DWithIndices", n, getattr(nn, f"max_pool{n}d")) for n in (1, 2)}
-_AVG = {n: _pool(f"AvgPool{n}D", n, getattr(nn, f"avg_pool{n}d")) for n in (1, 2)}
+_MAX = {n: _pool(f"MaxPool{n}DWithIndices", n, getattr(nn, f"max_pool{n}d")) for n in (1, 2, 3)}
+_AVG = {n: _pool(f"AvgPool{n}D", n, getattr(nn, f"avg_pool{n}d")) for n in (1, 2, 3)}
 
 
 def _max_pool(ndim: int) -> Callable[..., Tensor]:
@@ -127,12 +128,6 @@ def _not_covered(**given: Any) -> None:
     for name, value in given.items():
         if value:
             raise NotImplementedError(f"pooling: {name}={value!r} is not covered")
-
-
-max_pool1d: Callable[..., Tensor] = _max_pool(1)
-max_pool2d: Callable[..., Tensor] = _max_pool(2)
-avg_pool1d: Callable[..., Tensor] = _avg_pool(1)
-avg_pool2d: Callable[..., Tensor] = _avg_pool(2)
 
 
 def _windows_of(n: int, m: int) -> list[tuple[int, int]]:
@@ -176,11 +171,6 @@ def _adaptive(ndim: int, kind: str) -> Callable[..., Tensor]:
 
     return adaptive
 
-
-adaptive_avg_pool1d: Callable[..., Tensor] = _adaptive(1, "avg")
-adaptive_avg_pool2d: Callable[..., Tensor] = _adaptive(2, "avg")
-adaptive_max_pool1d: Callable[..., Tensor] = _adaptive(1, "max")
-adaptive_max_pool2d: Callable[..., Tensor] = _adaptive(2, "max")
 
 _LAYER_NORM = shell("NativeLayerNorm", nn.layer_norm)
 _RMS_NORM = shell("RmsNorm", nn.rms_norm)
@@ -265,12 +255,70 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None,
     """The rows of a table at given indices."""
     if max_norm is not None or scale_grad_by_freq or sparse:
         raise NotImplementedError("embedding: max_norm, scale_grad_by_freq, sparse are not covered")
+    _check_rows(input, weight)
+    made: Tensor = _EMBEDDING(input, weight, padding_idx)
+    return made
+
+
+def _check_rows(input: Tensor, weight: Tensor) -> None:
     if isinstance(input._data, np.ndarray) and input._data.size and (
         input._data.min() < 0 or input._data.max() >= weight.shape[0]
     ):  # fmt: skip
         raise IndexError("index out of range in self")
-    made: Tensor = _EMBEDDING(input, weight, padding_idx)
+
+
+_EMBEDDING_BAG = shell("EmbeddingBag", nn.embedding_bag)
+
+
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None,
+                  max_norm: Any = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                  mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+                  include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> Tensor:  # fmt: skip
+    """The mean, the sum or the largest elements of the rows of a table, for each bag of indices.
+
+    >>> from autojit import torch
+    >>> table = torch.tensor([[1.0], [2.0], [4.0]])
+    >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [2, 2]]), table)
+    tensor([[1.5000],
+            [4.0000]])
+    """
+    if max_norm is not None or scale_grad_by_freq or sparse:
+        raise NotImplementedError(
+            "embedding_bag: max_norm, scale_grad_by_freq, sparse are not covered"
+        )
+    _check_bags(input, offsets, mode, per_sample_weights)
+    _check_rows(input, weight)
+    if offsets is not None and include_last_offset:
+        offsets = offsets[:-1]
+    made: Tensor = _EMBEDDING_BAG(input, weight, offsets, mode, per_sample_weights, padding_idx)
     return made
+
+
+def _check_bags(input: Tensor, offsets: Tensor | None, mode: str, weights: Any) -> None:
+    if weights is not None and weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({list(weights.shape)}) is not None, then it "
+            f"must have the same shape as the input ({list(input.shape)})"
+        )
+    if input.ndim == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+            "fixed length sequences. However, found offsets of type <class 'torch.Tensor'>"
+        )
+    if input.ndim == 1 and offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if input.ndim not in (1, 2):
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}')."
+        )
 
 
 _ONE_HOT = Operation("OneHot", nn.one_hot)
@@ -309,11 +357,12 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
-    for f in (linear, bilinear, conv1d, conv2d, layer_norm, rms_norm, group_norm, batch_norm,
-              embedding, one_hot, normalize, cosine_similarity, pairwise_distance)
+    for f in (linear, bilinear, conv1d, conv2d, conv3d, layer_norm, rms_norm, group_norm,
+              batch_norm, embedding, embedding_bag, one_hot, normalize, cosine_similarity,
+              pairwise_distance)
 }  # fmt: skip
-FUNCTIONS.update(
-    max_pool1d=max_pool1d, max_pool2d=max_pool2d, avg_pool1d=avg_pool1d, avg_pool2d=avg_pool2d,
-    adaptive_avg_pool1d=adaptive_avg_pool1d, adaptive_avg_pool2d=adaptive_avg_pool2d,
-    adaptive_max_pool1d=adaptive_max_pool1d, adaptive_max_pool2d=adaptive_max_pool2d,
-)  # fmt: skip
+for _n in (1, 2, 3):
+    FUNCTIONS[f"max_pool{_n}d"] = _max_pool(_n)
+    FUNCTIONS[f"avg_pool{_n}d"] = _avg_pool(_n)
+    for _kind in ("avg", "max"):
+        FUNCTIONS[f"adaptive_{_kind}_pool{_n}d"] = _adaptive(_n, _kind)

@@ -41,6 +41,7 @@ def _transposed(ndim: int) -> Callable[..., Any]:
 
 conv_transpose1d: Callable[..., Any] = lowered(_transposed(1))
 conv_transpose2d: Callable[..., Any] = lowered(_transposed(2))
+conv_transpose3d: Callable[..., Any] = lowered(_transposed(3))
 
 
 def _nearest(x: Any, axis: int, size: int, scale: float) -> Any:
@@ -207,7 +208,7 @@ def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = No
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
-    for f in (conv_transpose1d, conv_transpose2d, interpolate, pixel_shuffle, pixel_unshuffle,
-              unfold, pad, instance_norm)
+    for f in (conv_transpose1d, conv_transpose2d, conv_transpose3d, interpolate, pixel_shuffle,
+              pixel_unshuffle, unfold, pad, instance_norm)
 }  # fmt: skip
 FUNCTIONS["upsample"] = interpolate
