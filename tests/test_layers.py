@@ -244,7 +244,7 @@ FLOORS = (
     "__main__", "cli", "cli.looking cli.upkeep", "cli.running", "cli.coverage",
     "cli.coverage.calls", "cli.common", "autojit",
     "graphviz micrograd torch", "torch.distributions torch.utils", "torch.utils.data",
-    "torch.optim", "torch.nn", "torch.nn.utils",
+    "torch.optim", "torch.nn.utils", "torch.nn",
     "torch.nn.functional", "torch.precision", "torch.autograd", "torch.functions", "torch.engine",
     "scalar", "array_api drawing nn notebook numpy ode optim profiling testing",
     "drawing.programs validation", "drawing.graphs drawing.stages",

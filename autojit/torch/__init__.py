@@ -63,6 +63,7 @@ from .functions.linalg import linalg
 from .functions.shaping import broadcast_to
 from .functions.transforms import fft, special
 from .methods import FUNCTIONS as _FUNCTIONS
+from .nn import utils as _nn_utils  # noqa: F401 - the import makes it an attribute of nn
 from .saving import load, save
 
 bool: dtype = bool_

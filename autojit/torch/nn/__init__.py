@@ -16,7 +16,7 @@ from typing import Any
 from autojit.spelling import MissingName
 from autojit.torch.functions.arguments import checked as _checked
 
-from . import functional, init, utils
+from . import functional, init
 from .activation import (
     CELU,
     ELU,
@@ -260,5 +260,4 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
-    "utils",
 ]  # fmt: skip

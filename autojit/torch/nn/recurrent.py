@@ -9,10 +9,10 @@ from autojit.torch.functions import factories
 
 from . import init
 from .functional.activations import dropout
+from .functional.packed import PackedSequence, run_packed
 from .functional.recurrent import CELLS, LAYERS, STEPS
 from .linear import fresh
 from .module import Module
-from .utils.rnn import PackedSequence, run_packed
 
 
 class RNNBase(Module):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from .programs import classes, data, filled, grads
 
 
@@ -247,6 +249,72 @@ def transforms(t):
     total = sum((f.abs() ** 2).sum() for f in found)
     total.backward()
     return [*found, x.grad, y.grad]
+
+
+def parametrized(t):
+    nn, found = t.nn, []
+    P = nn.utils.parametrize
+
+    class Symmetric(nn.Module):
+        def forward(self, x):
+            return x.triu() + x.triu(1).transpose(-1, -2)
+
+    class Doubled(nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+        def right_inverse(self, x):
+            return x / 2
+
+    model = filled(t, nn.Linear(3, 3))
+    P.register_parametrization(model, "weight", Doubled())
+    optimizer = t.optim.Adam(model.parameters(), lr=0.1)
+    x = data(t, 4, 3)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (model(x) ** 2).sum().backward()
+        optimizer.step()
+    found += [str(model), model.weight, *model.state_dict(), *model.state_dict().values()]
+    model.weight = data(t, 3, 3, seed=3)
+    found += [model.weight, model.parametrizations.weight.original]
+    twin = copy.deepcopy(model)
+    P.register_parametrization(model, "weight", Symmetric())
+    found += [twin.weight, str(P.is_parametrized(model))]
+    with P.cached():
+        found += [model.weight, model.weight is model.weight]
+    P.remove_parametrizations(model, "weight")
+    found += [model.weight, str(model), str(P.is_parametrized(model))]
+    normed = nn.utils.weight_norm(filled(t, nn.Linear(3, 2)))
+    found += [*_through(t, normed, x, weights=False), *normed.state_dict()]
+    nn.utils.remove_weight_norm(normed)
+    for call in (
+        lambda: P.register_parametrization(nn.Linear(2, 3), "weight", nn.Flatten(0)),
+        lambda: P.remove_parametrizations(nn.Linear(2, 3), "weight"),
+        lambda: P.register_parametrization(nn.ReLU(), "weight", Doubled()),
+    ):
+        try:
+            call()
+        except ValueError as error:
+            found.append(str(error)[:60])
+    return [*found, normed(x)]
+
+
+def bags(t):
+    found = []
+    table = data(t, 7, 3, grad=True)
+    shares = data(t, 8, seed=2, grad=True)
+    indices = t.tensor([0, 2, 3, 3, 6, 1, 1, 5])
+    for mode in ("sum", "mean", "max"):
+        for starts in ([0, 3, 3, 5], [0, 0, 1, 8], [0, 8, 8]):
+            for padding, last in ((None, False), (3, True), (1, False)):
+                y = t.nn.functional.embedding_bag(
+                    indices, table, t.tensor(starts), mode=mode, padding_idx=padding,
+                    include_last_offset=last, per_sample_weights=shares if mode == "sum" else None,
+                )  # fmt: skip
+                (y * data(t, *y.shape, seed=4)).sum().backward()
+                found += [y, table.grad.clone()]
+    bag = t.nn.EmbeddingBag.from_pretrained(table.detach(), mode="max")
+    return [*found, shares.grad, bag(indices.reshape(2, 4)), str(bag)]
 
 
 PROGRAMS = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections import OrderedDict
 from typing import Any
 
@@ -59,6 +61,11 @@ ROWS = [
      [(1, 2, 2, 3, 2)]),
     ("nn.EmbeddingBag(7, 3)", [(2, 5, "below 7")]),
     ("nn.EmbeddingBag(7, 3, mode='max', padding_idx=-2)", [(4, 3, "below 7")]),
+    ("nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 3, 2), dim=1)", [(5, 4, 3)]),
+    ("nn.utils.parametrizations.weight_norm(nn.LSTM(3, 2), 'weight_hh_l0', None)", [(3, 2, 3)]),
+    ("nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3))", [(5, 4)]),
+    ("nn.utils.parametrizations.spectral_norm(nn.ConvTranspose1d(4, 3, 2), 'weight', 2)",
+     [(5, 4, 3)]),
     ("nn.MSELoss()", [(3, 4), (3, 4)]),
     ("nn.L1Loss(reduction='sum')", [(3, 4), (3, 4)]),
     ("nn.HuberLoss(delta=0.5)", [(3, 4), (3, 4)]),
@@ -379,3 +386,16 @@ def test_losses_know_the_older_words_for_reductions() -> None:
     assert torch.nn.MSELoss(size_average=False).reduction == "sum"
     with pytest.raises(RuntimeError, match="between 0 and 1"):
         torch.nn.functional.binary_cross_entropy(torch.tensor([1.5]), torch.tensor([1.0]))
+
+
+def test_copies_of_parametrized_modules_are_independent() -> None:
+    parametrize = torch.nn.utils.parametrize
+    model = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2))
+    twin = copy.deepcopy(model)
+    kept = twin.weight
+    parametrize.remove_parametrizations(model, "weight")
+    assert type(model) is torch.nn.Linear
+    assert parametrize.is_parametrized(twin, "weight")
+    np.testing.assert_array_equal(twin.weight.detach().numpy(), kept.detach().numpy())
+    with pytest.raises(RuntimeError, match="only supported through state_dict"):
+        pickle.dumps(twin)

@@ -14,7 +14,11 @@ from autojit.torch.engine.tensor import Tensor
 from autojit.torch.engine.widening import wide
 from autojit.torch.functions.shaping import FUNCTIONS
 
+from . import parametrizations as parametrizations
+from . import parametrize as parametrize
 from . import rnn as rnn
+from .hooked import remove_weight_norm as remove_weight_norm
+from .hooked import weight_norm as weight_norm
 
 
 def _gradients(parameters: Any) -> list[Tensor]:
