@@ -63,6 +63,16 @@ SHOWN = {
         "test_scaled_losses_skip_steps_with_infinities",
     ),
     "compilation": ("Compiled tensors", "torch/test_compile.py", "test_programs"),
+    "classifier of the profiling example": (
+        "Profiling",
+        "torch/test_around.py",
+        "test_the_classifier_of_the_profiling_example",
+    ),
+    "headline figures": (
+        "One network, four ways",
+        "scalar/test_value.py",
+        "test_a_pass_of_a_network_records_two_nodes_per_neuron",
+    ),
     "profiling": ("Profiling", "torch/test_around.py", "test_a_profile_has_all_operations"),
 }
 

@@ -266,6 +266,13 @@ def test_a_weighted_sum_is_the_operators(passes: int, when: str) -> None:
     assert run(weighted_sum) == run(by_operators)
 
 
+def test_a_pass_of_a_network_records_two_nodes_per_neuron() -> None:
+    module._begin_tape()
+    out = MLP(10, [100, 100, 1])([0.5] * 10)
+    assert len(module._tape) == 2 * 201
+    assert out._op == "tanh"
+
+
 def test_an_operation_set_on_an_operand_afterwards_runs() -> None:
     x, w = Value(2.0), Value(3.0)
     y = weighted_sum([w], [x], Value(0.0))

@@ -274,6 +274,39 @@ def test_compiled_modules_under_autocast_and_changes_of_statistics() -> None:
     assert torch.compile(norm.eval())(torch.ones(4, 3)).shape == (4, 3)
 
 
+def test_the_classifier_of_the_profiling_example() -> None:
+    pytorch: Any = pytest.importorskip("torch", reason="the witness is not installed")
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0, 1, (64, 784)).astype(np.float32), rng.integers(0, 10, 64)
+    start = [rng.normal(0, 0.05, s).astype(np.float32) for s in
+             ((256, 784), (256,), (128, 256), (128,), (10, 128), (10,))]  # fmt: skip
+
+    def trained(t: Any) -> tuple[list[float], list[Any], Any]:
+        nn, losses = t.nn, []
+        model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(),
+                              nn.Linear(128, 10))  # fmt: skip
+        for p, values in zip(model.parameters(), start, strict=True):
+            p.data = t.from_numpy(values.copy())
+        optimizer = t.optim.SGD(model.parameters(), lr=0.1)
+        images, labels = t.from_numpy(x), t.from_numpy(y)
+        with t.profiler.profile() as prof:
+            for _ in range(3):
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(model(images), labels)
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+        return losses, [p.detach().numpy() for p in model.parameters()], prof
+
+    ours, theirs = trained(torch), trained(pytorch)
+    np.testing.assert_allclose(ours[0], theirs[0], 1e-5)
+    for a, b in zip(ours[1], theirs[1], strict=True):
+        np.testing.assert_allclose(a, b, 1e-4, 1e-6)
+    counts = [{a.key: a.count for a in prof.key_averages()} for prof in (ours[2], theirs[2])]
+    for key in ("aten::addmm", "aten::relu"):
+        assert counts[0][key] == counts[1][key] == {"aten::addmm": 9, "aten::relu": 6}[key]
+
+
 def test_a_profile_has_all_operations(tmp_path: Path) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
     with torch.profiler.profile(record_shapes=True) as prof:
