@@ -69,7 +69,7 @@ SHOWN = {
         "test_the_classifier_of_the_profiling_example",
     ),
     "headline figures": (
-        "One network, four ways",
+        "Single numbers",
         "scalar/test_value.py",
         "test_a_pass_of_a_network_records_two_nodes_per_neuron",
     ),

@@ -127,7 +127,7 @@ class ParameterList(_Ordered):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            f"({k}): Parameter containing: [torch.float32 of size {'x'.join(map(str, p.shape))}]"
+            f"  ({k}): Parameter containing: [{p.dtype!r} of size {'x'.join(map(str, p.shape))}]"
             for k, p in self._items().items()
         )
 

@@ -399,3 +399,12 @@ def test_copies_of_parametrized_modules_are_independent() -> None:
     np.testing.assert_array_equal(twin.weight.detach().numpy(), kept.detach().numpy())
     with pytest.raises(RuntimeError, match="only supported through state_dict"):
         pickle.dumps(twin)
+
+
+def test_text_of_a_list_of_parameters() -> None:
+    def text(t: Any) -> str:
+        shapes = ((2, 3), t.float32), ((), t.float64)
+        listed = t.nn.ParameterList([t.nn.Parameter(t.zeros(s, dtype=d)) for s, d in shapes])
+        return f"{listed}{t.nn.ModuleList([listed])}"
+
+    assert text(torch) == text(pytorch)
