@@ -236,7 +236,7 @@ def _set_class(module: Module) -> None:
     """Give a module the class in which its parametrized tensors are properties."""
     kind = type(module)
     plain: Any = kind.__dict__.get("_unparametrized", kind)
-    held = module._modules.get("parametrizations")
+    held: Any = module._modules.get("parametrizations")
     if held is None:
         object.__setattr__(module, "__class__", plain)
         return
