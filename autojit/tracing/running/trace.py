@@ -93,10 +93,13 @@ def _outputs(
         tracers = [Tracer(v, trace, w) for v, w in pairs]
     else:
         tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
-    results = function(*tracers)
+    outputs = [lift(result) for result in function(*tracers)]
+    if outputs:
+        hooks.check_unread(outputs)
     if trace.checks:
-        results = hooks.with_checks(results, trace.checks)
-    return [lift(result) for result in results]
+        checked = hooks.with_checks([Tracer(v, trace) for v in outputs], trace.checks)
+        outputs = [lift(result) for result in checked]
+    return outputs
 
 
 def _with_parts_resolved(program: Program) -> Program:
