@@ -78,7 +78,7 @@ def trace_flat(
 def _known(trace: Trace, inputs: Sequence[Value], given: Inputs) -> Known:
     leaves = [bare(leaf) for leaf in given.leaves]
     sources = [CapturedView(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves]
-    return Known(trace, inputs, sources, given.differentiated)
+    return Known(trace, inputs, sources, given)
 
 
 def _outputs(
