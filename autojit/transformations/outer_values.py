@@ -181,10 +181,10 @@ class _Walk:
                 found = _contents(cells[name])
             elif name in f.__globals__:
                 found = f.__globals__[name]
+            elif name in f.__builtins__:
+                found = f.__builtins__[name]
             else:
-                found = getattr(_builtins(), name, None)
-                if id(found) not in _known():
-                    raise _Unclear
+                raise _Unclear
             self.take(_member(found, attributes))
 
 
@@ -193,10 +193,6 @@ def _contents(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:  # not set yet
         raise _Unclear from None
-
-
-def _builtins() -> types.ModuleType:
-    return sys.modules["builtins"]
 
 
 def _member(found: Any, attributes: list[str]) -> Any:
