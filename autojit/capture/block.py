@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
+from autojit.ir.autodiff.kept_errors import Applied
 from autojit.ir.core.program import Program, Value
 from autojit.ir.ops.update import Updating
-from autojit.protocols.lifting import to_dtype
+from autojit.protocols.lifting import in_type
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
 from autojit.staging.unrolled import without_long_stretches
 from autojit.tracing.blocks import changed, kept, lost
 from autojit.tracing.context import Trace, current_trace, inside, new_trace
+from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -67,14 +70,17 @@ class Block:
     def values(self, leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
         """Leaves at the block's end, as values of the given dtypes."""
         with self.resumed():
-            return [
-                to_dtype(lift(leaf), t.type.dtype) for leaf, t in zip(leaves, types, strict=True)
-            ]
+            return [in_type(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
 
     def recorded(self, record: Callable[..., list[Value]], *given: Any) -> list[Value]:
         """Values that ``record`` records at the block's end."""
         with self.resumed():
             return record(*given)
+
+    def check_unread(self, outputs: Sequence[Value]) -> None:
+        """Check the operations that may fail and that the block's outputs do not need."""
+        with self.resumed():
+            hooks.check_unread(outputs)
 
     def taken_over(self, results: Sequence[Any]) -> list[Tracer] | None:
         """The block's numbers in the trace around it, which gets all of the block's operations.
@@ -87,12 +93,18 @@ class Block:
             return None
         if not all(type(x) is Tracer and x.owner is trace and not x.shape for x in results):
             return None
-        outputs = [x.value for x in results]
+        applied = trace.builder.applied
+        outputs = [x.value for x in results] + [v for each in applied for v in each.outputs]
         bound = [lift(c.tracer if hasattr(c, "tracer") else c) for c in trace.captured]
+        start = len(around.builder.ops)
         made = around.builder.inline(program.with_body(program.ops, outputs), bound)
+        rest = iter(made[len(results) :])
+        for begin, end, given in applied:
+            mine = list(islice(rest, len(given)))
+            around.builder.applied.append(Applied(start + begin, start + end, mine))
         around.constructs |= trace.constructs
         trace.let_go()
-        return [Tracer(v, around, x.weak) for v, x in zip(made, results, strict=True)]
+        return [Tracer(v, around, x.weak) for v, x in zip(made, results, strict=False)]
 
     def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
         """The block's program, with the values that it reads from the trace around it. It takes

@@ -220,6 +220,8 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         [*way.block.values(mine, types), *_of_roots(way, roots)]
         for way, mine in zip(ways, leaves, strict=True)
     ]
+    for way, mine in zip(ways, outputs, strict=True):
+        way.block.check_unread(mine)
     checks = add_checks([way.block for way in ways], outputs)
     bodies = [
         way.block.finish(outs, name)

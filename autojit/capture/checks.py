@@ -14,11 +14,13 @@ import numpy as np
 
 from autojit.errors import CaptureError, TracingError, with_place
 from autojit.functions.checks import ensured, failure_of, is_raised
+from autojit.ir.autodiff.kept_errors import of_unread
 from autojit.ir.core.program import Source, Value, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
 from autojit.protocols.lifting import tracer
-from autojit.tracing.context import current_trace
+from autojit.tracing.context import CapturedView, Trace, current_trace
 from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import Bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.values import lift
 
@@ -76,6 +78,24 @@ def _handling(error: type[BaseException]) -> Run | None:
     return run if run is not None and run.loops == loops_around() else None
 
 
+def check_unread(outputs: Sequence[Value]) -> None:
+    """Check the operations of the active trace that may fail and that its outputs do not need:
+    Python raises their exceptions too."""
+    trace = current_trace()
+    assert trace is not None
+    for held, op in of_unread(outputs, trace.builder.applied, _known_ranges(trace)):
+        trace.checks.append((tracer(held), Failure(IndexError(_OUTSIDE), op.source)))
+
+
+def _known_ranges(trace: Trace) -> dict[Value, Bounds]:
+    """The bounds of Python integers, also of those from around a block."""
+    known = dict(trace.bounds)
+    for value, thing in zip(trace.captured_inputs, trace.captured, strict=True):
+        if isinstance(thing, CapturedView) and thing.value in thing.tracer.owner.bounds:
+            known[value] = thing.tracer.owner.bounds[thing.value]
+    return known
+
+
 def add_checks(
     blocks: Sequence[Block], outputs: Sequence[list[Value]]
 ) -> Callable[[Sequence[Value]], None]:
@@ -130,6 +150,7 @@ def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -
     return checked
 
 
+_OUTSIDE = "an index is out of bounds"
 _NO_RESULT = (
     "The function raises an exception if a traced condition holds, but it returns no number. "
     "Compiled code raises exceptions while it computes a result, so return the number that the "
@@ -161,9 +182,6 @@ def _fail_where(where: Any, error: Exception) -> None:
     failing(where, error, user_source())
 
 
-hooks.with_checks = with_checks
-
-
 def _is_checked(held: Any, error: BaseException) -> bool:
     if not isinstance(error, Exception) or _handling(type(error)) is None:
         return False
@@ -171,5 +189,7 @@ def _is_checked(held: Any, error: BaseException) -> bool:
     return True
 
 
+hooks.with_checks = with_checks
+hooks.check_unread = check_unread
 hooks.fail_where = _fail_where
 hooks.is_checked = _is_checked

@@ -30,7 +30,7 @@ from autojit.errors import CaptureError, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
-from autojit.protocols.lifting import to_dtype, tracer
+from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
@@ -185,7 +185,7 @@ class _Run:
         def leave() -> Any:
             self.box[0], self.box[1] = True, number
             for place, (leaf, t) in enumerate(zip(tree.arrays, self.given.types, strict=True)):
-                self.box[2 + place] = tracer(to_dtype(lift(leaf), t.type.dtype))
+                self.box[2 + place] = tracer(in_type(leaf, t.type.dtype))
             return result.tree.filled([zero(t) for t in result.types])
 
         def known() -> Any:
@@ -334,7 +334,7 @@ def _looped(
         below = np.where(left, 0, here - 1)
         place = np.maximum(lasts[below], 0)
         for x, leaf, t in zip(returned, tree.arrays, result.types, strict=True):
-            x[below, place] = tracer(to_dtype(lift(leaf), t.type.dtype))
+            x[below, place] = tracer(in_type(leaf, t.type.dtype))
         lasts[here] = np.where(left, number, run.last)
         lasts[here + 1] = -1
         top[0] = np.where(left, here + 1, here - 1)

@@ -24,7 +24,7 @@ from autojit.ir.ops.arithmetic import bitwise_and, lt
 from autojit.ir.passes.reroll.bodies import as_arrays
 from autojit.ir.regions.scan import scan
 from autojit.ir.regions.while_ import while_
-from autojit.protocols.lifting import to_dtype, tracer
+from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, lose
@@ -54,12 +54,13 @@ def emit(captured: Captured) -> None:
     loops.append(loop.access.site)
     types = [t for c in captured.carries for t in c.types]
     firsts = [
-        to_dtype(lift(leaf), t.type.dtype)
+        in_type(leaf, t.type.dtype)
         for c in captured.carries
         for leaf, t in zip(tree_of(c.first).arrays, c.types, strict=True)
     ]
     operands = [*firsts, *(lift(x) for x in captured.roots)]
     outputs = list(captured.outputs)
+    captured.block.check_unread([*outputs, *(v for each in captured.grown for v in each.values)])
     take_checks = _with_checks(captured, outputs, operands)
     body = _body(captured, outputs, len(operands))
     numbers: dict[int, int] = {}

@@ -16,7 +16,7 @@ from autojit.ir.regions.scan import scan as scan_op
 from autojit.ir.regions.segments import scan_in_segments
 from autojit.ir.regions.switch import switch as switch_op
 from autojit.ir.regions.while_ import while_ as while_op
-from autojit.protocols.lifting import to_dtype
+from autojit.protocols.lifting import in_type
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type
@@ -53,7 +53,7 @@ def _tracers(values: Sequence[Value]) -> list[Tracer]:
 
 
 def _values(leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
-    return [to_dtype(lift(leaf), t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
+    return [in_type(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
 
 
 def scalar(x: Any, what: str) -> Value:

@@ -47,7 +47,7 @@ from .once import count_trace, watching_state
 from .outside import Outside
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import Specialization, types_of, verifiable
-from .static import StaticArguments, StaticCalls, exact, together
+from .static import StaticArguments, StaticCalls, caller, exact
 
 _NO_STATIC = exact(())
 
@@ -348,10 +348,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         signature = Signature(static, structure, types, tuple(pytrees.call_paths(*dynamic)))
         check_allowed(self, _name(self.function), signature, earlier)
 
-        def call(f: Callable[..., Any], values: Sequence[Any]) -> Any:
-            positional, by_name = together(static, pytrees.arguments(structure, values))
-            return f(*positional, **by_name)
-
+        call = caller(static, structure)
         if not earlier:
             count_trace(self.function, types)
         outside = self.outside(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Number
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from autojit.errors import UnhashableStaticError
+from autojit.errors import NotArrayError, TracingError, UnhashableStaticError
+from autojit.staging import pytrees
 from autojit.staging.settings import argument_numbers, check_static
 
 from .calls import MISS, NativeCalls
@@ -80,7 +82,7 @@ class StaticArguments:
     def _check_hashable(self, value: Any, what: str) -> None:
         try:
             hash(value)
-        except TypeError:
+        except (TypeError, ValueError):  # a memoryview's
             name = getattr(self.function, "__name__", type(self.function).__name__)
             raise UnhashableStaticError(
                 f"{what} of {name} is static, so it must be hashable; "
@@ -100,6 +102,42 @@ def together(static: Static, dynamic: Any) -> tuple[list[Any], dict[str, Any]]:
         else:
             by_name[where] = value
     return positional, by_name
+
+
+def caller(static: Static, structure: Any) -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
+    """What calls a function with its static arguments, and others of a structure with leaves."""
+
+    def call(function: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+        positional, by_name = together(static, pytrees.arguments(structure, leaves))
+        with _named_in_errors(static):
+            return function(*positional, **by_name)
+
+    return call
+
+
+@contextmanager
+def _named_in_errors(static: Static) -> Iterator[None]:
+    """A context in which a function is traced. Where Python refuses to combine one of its static
+    arguments with a traced value, the error names the argument."""
+    try:
+        yield
+    except TypeError as error:
+        words = str(error)
+        if isinstance(error, TracingError) or not any(f"'{kind}'" in words for kind in _TRACED):
+            raise
+        for where, value in static:
+            kind = type(value)
+            if f"'{kind.__name__}'" in words or f"'{kind.__module__}.{kind.__name__}'" in words:
+                way = pytrees.as_numbers(value)
+                raise NotArrayError(
+                    f"argument {where!r} is {pytrees.kind_of(value)}, which is a static setting "
+                    "and not a number. Python refuses to combine it with a traced value: "
+                    f"{words}." + (f" Pass its number:\n    {way}" if way else "")
+                ).with_traceback(error.__traceback__) from None
+        raise
+
+
+_TRACED = ("Argument", "Tracer")
 
 
 def exact(static: Static) -> Any:
@@ -163,6 +201,8 @@ _settings: dict[type, bool] = {}
 
 def _is_setting(kind: type) -> bool:
     if kind.__hash__ is None or issubclass(kind, (tuple, Number, np.generic, type(None))):
+        return False
+    if issubclass(kind, memoryview):  # its numbers may change
         return False
     if dataclasses.is_dataclass(kind) or any(hasattr(kind, name) for name in _ARRAYS):
         return False

@@ -22,6 +22,7 @@ from autojit.tracing.blocks import here
 from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace
 from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import LARGEST, LEAST
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
@@ -154,6 +155,13 @@ def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
         return value
     check_dtype(dtype)
     return convert(value, dtype=canonical_dtype(dtype))
+
+
+def in_type(x: Any, dtype: np.dtype) -> Value:
+    """A leaf in a dtype; raises OverflowError for a Python integer that does not fit, which NumPy
+    would make an unsigned one."""
+    is_large = type(x) is int and not LEAST <= x <= LARGEST
+    return to_dtype(lift(x, dtype if is_large else None), dtype)
 
 
 def contains_tracer(x: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from autojit.errors import StructureError, with_place
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
-from autojit.protocols.lifting import to_dtype
+from autojit.protocols.lifting import in_type
 from autojit.tracing.context import Paths, current_trace, require
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
@@ -88,7 +88,7 @@ def trace_body(
 def _converted(x: Any, dtype: np.dtype) -> Tracer:
     trace = current_trace()
     assert trace is not None
-    return Tracer(to_dtype(lift(x), dtype), trace)
+    return Tracer(in_type(x, dtype), trace)
 
 
 def name_of(f: Callable[..., Any]) -> str:

@@ -6,6 +6,7 @@ Tuples, lists, dicts, namedtuples and ``None`` are nodes, and so are dataclasses
 
 from __future__ import annotations
 
+import array
 import contextlib
 import dataclasses
 import re
@@ -20,6 +21,7 @@ import optree
 
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.errors import NotArrayError, with_place
+from autojit.ir.core.halves import in_dtype
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
 from autojit.session.devices import is_on_card
@@ -171,13 +173,28 @@ def _last_line(code: CodeType) -> int:
     return max(lines, default=code.co_firstlineno)
 
 
+def _place_of_return(function: Any) -> Source | None:
+    code = getattr(function, "__code__", None)
+    return None if code is None else Source(code.co_filename, _last_line(code), code.co_name)
+
+
+def _checked_integer(number: int, function: Any) -> int:
+    """A Python integer of a function's result; OverflowError if no dtype of NumPy's holds it."""
+    if np.asarray(number).dtype.kind == "O":
+        try:
+            in_dtype(number, np.dtype(np.int64))
+        except OverflowError as error:
+            place = _place_of_return(function) or user_source()
+            raise OverflowError(with_place(str(error), place)) from None
+    return number
+
+
 def check_result(leaf: Any, what: str, function: Any = None) -> Any:
     """A leaf of a traced function's result, or NotArrayError, with the line of the function."""
     is_part = function is not None and isinstance(leaf, Tracer) and leaf.is_bounded
     if is_array(leaf) and not is_part:
-        return leaf
-    code = getattr(function, "__code__", None)
-    made = None if code is None else Source(code.co_filename, _last_line(code), code.co_name)
+        return _checked_integer(leaf, function) if type(leaf) is int else leaf
+    made = _place_of_return(function)
     if is_part:
         part: Any = leaf
         part.refuse_as(what, made)
@@ -221,11 +238,11 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
         return leaf
     if is_special_array(leaf):
         raise NotArrayError(f"{path}: " + SPECIAL.format(type(leaf).__name__))
-    kind = f"{type(leaf).__module__.partition('.')[0]}.{type(leaf).__name__}"
-    numbers = _as_numpys(leaf)
+    numbers = as_numbers(leaf)
     if numbers is not None:
         raise NotArrayError(
-            f"{path} is a {kind}, which is not a NumPy array. Pass its numbers:\n    {numbers}"
+            f"{path} is {kind_of(leaf)}, which is not a NumPy array. Pass its numbers:\n"
+            f"    {numbers}"
         )
     if hasattr(leaf, "tocoo"):
         raise NotArrayError(
@@ -294,8 +311,31 @@ def _shown(leaf: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", f"{leaf!r:.60}")
 
 
-def _as_numpys(leaf: Any) -> str | None:
-    """Code that converts an array or number of another library, or of Python, to NumPy's."""
+def kind_of(leaf: Any) -> str:
+    """The type of an object in words, with its package.
+
+    >>> import datetime
+    >>> kind_of(datetime.date(2026, 1, 1)), kind_of(1)
+    ('a datetime.date', 'an int')
+    """
+    package = type(leaf).__module__.partition(".")[0]
+    name = type(leaf).__name__ if package == "builtins" else f"{package}.{type(leaf).__name__}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def as_numbers(leaf: Any) -> str | None:
+    """Code that converts an array or number of another library, or of Python, to NumPy's; None if
+    there is none.
+
+    >>> import datetime
+    >>> as_numbers(datetime.datetime(2026, 1, 1)), as_numbers(memoryview(b"a")), as_numbers("a")
+    ('x.timestamp()', 'np.asarray(x)', None)
+    """
+    for method in ("timestamp", "total_seconds"):  # of one date or duration
+        if callable(getattr(leaf, method, None)):
+            return f"x.{method}()"
+    if isinstance(leaf, (memoryview, bytearray, array.array)):
+        return "np.asarray(x)"
     if isinstance(leaf, Number):
         return "float(x)"
     if hasattr(leaf, "detach"):

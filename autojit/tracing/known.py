@@ -52,25 +52,30 @@ class Inputs(NamedTuple):
 
     leaves: Sequence[Any]
     differentiated: bool
+    #: Gets an element when the trace first asks for a value; None if nobody wants to know.
+    asked: list[bool] | None = None
 
 
 class Known:
     """The values of one trace that have been requested."""
 
     def __init__(
-        self, trace: Trace, inputs: Sequence[Value], sources: Sequence[Any], differentiated: bool
+        self, trace: Trace, inputs: Sequence[Value], sources: Sequence[Any], given: Inputs
     ) -> None:
         # The trace itself is not referenced, because references to it show that its values are
         # kept.
         self._ops: list[Op] = trace.builder.ops
         self._captured, self._captured_inputs = trace.captured, trace.captured_inputs
-        self._inputs, self._leaves, self._differentiated = inputs, sources, differentiated
+        self._inputs, self._leaves, self._differentiated = inputs, sources, given.differentiated
+        self._asked = given.asked
         #: The values of the surrounding trace, if it knows them.
         self._around: Known | None = _around(trace)
         self._indexed = self._marked = self._seen = self._taken = -1
 
     def _begin(self) -> None:
         """Create the data needed from the first request on."""
+        if self._asked is not None:
+            self._asked.append(True)
         #: Inputs and captured values, with their sources: arrays, numbers, outer values.
         self._entered = list(zip(self._inputs, self._leaves, strict=True))
         self._sources: dict[Value, Any] = dict(self._entered)

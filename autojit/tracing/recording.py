@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from autojit.errors import HandledFailureError, with_place
+from autojit.ir.autodiff.kept_errors import Applied
 from autojit.ir.core.program import Builder, Op, Source, Value
 from autojit.ir.core.values import shown_file
 from autojit.session.frames import is_internal
@@ -61,6 +62,8 @@ class TracingBuilder(Builder):
         self.known: KnownValues | None = None
         #: The number of ops of each inlined program without repetitions.
         self.irregular: list[int] = []
+        #: The inlined programs that may fail, which no other one contains.
+        self.applied: list[Applied] = []
 
     def append(self, op: Op) -> None:
         if op.kind.fallible:

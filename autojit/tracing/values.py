@@ -9,6 +9,7 @@ import numpy as np
 
 from autojit.codegen.cuda.arrays import DeviceArray
 from autojit.errors import NotArrayError, with_place
+from autojit.ir.autodiff.kept_errors import Applied
 from autojit.ir.core.declaration import full
 from autojit.ir.core.halves import converted, in_dtype, is_bfloat16, to_float32
 from autojit.ir.core.program import Program, Value
@@ -54,6 +55,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     if dtype is not None and array.dtype != dtype:
         halves = is_bfloat16(dtype) or is_bfloat16(array.dtype)
         array = converted(array, dtype) if halves else numbers_in(x, dtype)
+    if array.dtype.kind == "O" and type(x) is int:
+        array = numbers_in(x, np.dtype(np.int64))  # which raises
     check_dtype(array.dtype)
     if array.ndim == 0:
         number = to_float32(array).item() if is_bfloat16(array.dtype) else array[()]
@@ -123,7 +126,10 @@ def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
     ]
     if program.irregular:
         trace.builder.irregular.append(program.irregular)
+    start = len(trace.builder.ops)
     results = trace.builder.inline(program, values)
+    if program.may_fail:
+        trace.builder.applied.append(Applied(start, len(trace.builder.ops), results))
     return [Tracer(v, trace) for v in results]
 
 

@@ -30,6 +30,7 @@ from autojit.tracing.known import Inputs
 from autojit.tracing.tracer import Tracer
 
 from .gradients import grad
+from .kept_traces import kept_trace
 
 #: An argument, and a function's auxiliary result.
 X = TypeVar("X")
@@ -57,10 +58,15 @@ def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
                 "arguments have derivatives. Convert it, or close over it:\n"
                 f"    {name}(lambda x: f(n, x), x)"
             )
-    traced = trace_function(
-        f, [leaf_type(leaf) for leaf in leaves], lambda g, v: g(*pytrees.arguments(structure, v)),
-        lambda: pytrees.call_paths(tuple(primals), {}), Inputs(leaves, True),
-    )  # fmt: skip
+    types = tuple(map(leaf_type, leaves))
+
+    def trace(asked: list[bool]) -> Traced:
+        return trace_function(
+            f, types, lambda g, v: g(*pytrees.arguments(structure, v)),
+            lambda: pytrees.call_paths(tuple(primals), {}), Inputs(leaves, True, asked),
+        )  # fmt: skip
+
+    traced = kept_trace(f, (types, structure), tuple(primals), (), trace)
     return _Traced(traced, leaves, structure)
 
 

@@ -24,10 +24,12 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.settings import TWICE, argument_numbers, need_function, parameters
 from autojit.staging.signatures import gradient_by
-from autojit.staging.trace_function import check_dtypes, leaf_type, trace_function
+from autojit.staging.trace_function import Traced, check_dtypes, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
 from autojit.tracing.values import is_tracer
+
+from .kept_traces import kept_trace
 
 Argnums = int | Sequence[int]
 
@@ -290,7 +292,14 @@ class _Problem:
                 )
             return result
 
-        traced = trace_function(self.f, types, call, self._paths, Inputs(self.leaves, True))
+        def trace(asked: list[bool]) -> Traced:
+            given = Inputs(self.leaves, True, asked)
+            return trace_function(self.f, types, call, self._paths, given)
+
+        moving = [self.args[number] for number in self.numbers]
+        given = [x for number, x in enumerate(self.args) if number not in self.numbers], self.kwargs
+        key = tuple(types), tuple(self.structures), tuple(self.numbers), has_aux
+        traced = kept_trace(self.f, key, moving, given, trace)
         self._check_scalar(traced.structure, traced.program.out_types, has_aux)
         wrt, kept = tuple(range(len(types))), keep_value or has_aux
         program = cached_transform(gradient, traced.program, wrt, keep_outputs=kept)

@@ -16,11 +16,12 @@ from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.settings import TWICE, argument_numbers, need_function
-from autojit.staging.trace_function import leaf_type, trace_function
+from autojit.staging.trace_function import Traced, leaf_type, trace_function
 from autojit.staging.transformed import P, Transformed
 from autojit.tracing.known import Inputs
 
 from .gradients import Argnums, positions
+from .kept_traces import kept_trace
 
 Function = Callable[..., Any]
 
@@ -160,11 +161,18 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
                 replaced[n] = tree
             return g(*replaced, **kwargs)
 
-        traced = trace_function(
-            f, [leaf_type(leaf) for leaf in leaves], call,
-            lambda: [p for n in numbers for p in pytrees.paths(args[n], f"argument {n}")],
-            Inputs(leaves, True),
-        )  # fmt: skip
+        types = tuple(map(leaf_type, leaves))
+
+        def trace(asked: list[bool]) -> Traced:
+            return trace_function(
+                f, types, call,
+                lambda: [p for n in numbers for p in pytrees.paths(args[n], f"argument {n}")],
+                Inputs(leaves, True, asked),
+            )  # fmt: skip
+
+        given = [x for n, x in enumerate(args) if n not in numbers], kwargs
+        key = types, structure, tuple(numbers)
+        traced = kept_trace(f, key, chosen, given, trace)
         wrt = tuple(range(len(leaves)))
         program = cached_transform(jacobian, traced.program, wrt, forward=forward)
         results = apply(program, leaves, once=True)

@@ -31,15 +31,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.arithmetic import select
+from autojit.ir.ops.arithmetic import bitwise_and, ge, lt, select
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.checks import computed
 from autojit.ir.ops.move import broadcast
@@ -49,6 +49,7 @@ from autojit.ir.rewriting.dce import run as without_dead_code
 
 from .scalar_ranges import Range, inputs_of, range_of
 
+_NO_RANGES: Mapping[Value, Range] = {}
 #: The key of an error of an op in a body: its kind, and the user's line.
 Site = tuple[Any, Any]
 
@@ -87,8 +88,53 @@ def with_held(program: Program, linear: Program, count: int) -> Program:
     return builder.finish(inputs, [*outputs, held], name=program.name, captured=program.captured)
 
 
+class Applied(NamedTuple):
+    """A program that was inlined: where its ops begin and end, and its outputs."""
+
+    start: int
+    stop: int
+    outputs: Sequence[Value]
+
+
+def of_unread(
+    outputs: Sequence[Value], applied: Sequence[Applied], known: Mapping[Value, Range]
+) -> list[tuple[Value, Op]]:
+    """The ops of the current builder that may fail and that the outputs do not need, each with a
+    bool that is false or fails if the op does: Python computes what nobody reads.
+
+    Of a program that was applied, these are the ops that its own outputs need. ``known`` has the
+    ranges of some integers.
+    """
+    ops = tuple(current_builder().ops)
+    begins = [0, *(each.stop for each in applied)]
+    ends = [*(each.start for each in applied), len(ops)]
+    own = [op for start, stop in zip(begins, ends, strict=True) for op in ops[start:stop]]
+    failing = [op for op in own if op.kind.fallible or op.kind.in_range(op)]
+    results = [v for op in failing if op.kind.may_fail(op) for v in op.results]
+    results += [v for each in applied for v in each.outputs]
+    found = []
+    for op, mine in _missing(ops, results, outputs, known) if results else ():
+        with current_builder().at(op.source):
+            found.append((_holds(op, mine), op))
+    return found
+
+
+def _holds(op: Op, results: Sequence[Value]) -> Value:
+    held = full(True, Type(np.dtype(np.bool_), ()))
+    places = op.kind.in_range(op)
+    if not places:
+        return _after(op, results, held, False)
+    for index, bound in places:
+        inside = bitwise_and(ge(index, 0), lt(index, bound))
+        held = bitwise_and(held, all_(inside, axes=tuple(range(len(inside.shape)))))
+    return held
+
+
 def _missing(
-    ops: Sequence[Op], outputs: Sequence[Value], derived: Sequence[Value]
+    ops: Sequence[Op],
+    outputs: Sequence[Value],
+    derived: Sequence[Value],
+    known_ranges: Mapping[Value, Range] = _NO_RANGES,
 ) -> Iterator[tuple[Op, list[Value]]]:
     """The ops that outputs need and that may fail when no op of the other values does; with the
     results of each that show the failure."""
@@ -98,8 +144,8 @@ def _missing(
     reached = _needed(current_builder().ops, derived)
     there = {v for op in reached for v in op.results}
     known = {op.kind.fails_by(op) for op in reached if op.kind.may_fail(op)}
-    missing = _counted(needed) - _counted(reached)
-    ranges = _Ranges(needed, {})
+    missing = _counted(needed, known_ranges) - _counted(reached, known_ranges)
+    ranges = _Ranges(needed, dict(known_ranges))
     for op in needed:
         if isinstance(op.kind, BodyOp):
             found = _failing_results(op, missing)
@@ -155,9 +201,9 @@ class _Ranges:
 # -- bodies -------------------------------------------------------------------------------
 
 
-def _counted(ops: Sequence[Op]) -> Counter[Site]:
+def _counted(ops: Sequence[Op], known: Mapping[Value, Range] = _NO_RANGES) -> Counter[Site]:
     """The number of ops in bodies that may fail, by kind of error and line."""
-    ranges = _Ranges(ops, {})
+    ranges = _Ranges(ops, dict(known))
     return Counter(site for op in ops if isinstance(op.kind, BodyOp) for site in _inner(op, ranges))
 
 

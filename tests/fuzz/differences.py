@@ -23,8 +23,9 @@ Function = Callable[..., Any]
 
 #: The steps of first derivatives, of second derivatives, and so on.
 STEPS = (1e-3, 4e-3, 1e-2, 2e-2)
-#: How far differences of two orders, and one-sided ones, may differ.
-CLOSE, ONE_SIDED = 1e-7, 1e-3
+#: How far differences of two orders may differ, and one-sided ones of each derivative. A kink of
+#: one element of a large sum changes no more, so these are what derivatives are compared by.
+CLOSE, ONE_SIDED = 1e-7, (1e-6, 1e-5, 1e-3, 1e-3)
 #: How many elements of an array are varied.
 MOST = 12
 #: Seconds of processor time for the differences of a case.
@@ -61,15 +62,16 @@ def slope(g: Callable[[Any], Any], size: float = 1.0) -> tuple[Any, Any]:
     _around += 1
     try:
         middle = g(np.longdouble(0))
-        h = np.longdouble(STEPS[min(_inside, len(STEPS) - 1)] / size)
+        depth = min(_inside, len(STEPS) - 1)
+        h = np.longdouble(STEPS[depth] / size)
         at = {k: g(k * h) for k in (-3, -2, -1, 1, 2, 3)}
     finally:
         _around -= 1
         _inside = max(outer, _inside + 1)
-    return middle, mapped(lambda *values: _slope(values, h), middle, *at.values())
+    return middle, mapped(lambda *values: _slope(values, h, depth), middle, *at.values())
 
 
-def _slope(values: Sequence[Any], h: Any) -> Any:
+def _slope(values: Sequence[Any], h: Any, depth: int) -> Any:
     f0, m3, m2, m1, p1, p2, p3 = (np.asarray(v) for v in values)
     if f0.dtype.kind not in "fc":
         return np.zeros(f0.shape)
@@ -78,7 +80,8 @@ def _slope(values: Sequence[Any], h: Any) -> Any:
     right = (-11 * f0 + 18 * p1 - 9 * p2 + 2 * p3) / (6 * h)
     left = (11 * f0 - 18 * m1 + 9 * m2 - 2 * m3) / (6 * h)
     size = 1 + np.abs(sixth)
-    known = (np.abs(sixth - fourth) <= CLOSE * size) & (np.abs(right - left) <= ONE_SIDED * size)
+    known = np.abs(sixth - fourth) <= CLOSE * size
+    known &= np.abs(right - left) <= ONE_SIDED[depth] * size
     return np.where(known, sixth, np.nan)[()]
 
 

@@ -257,6 +257,11 @@ def test_differences_know_derivatives_and_kinks() -> None:
     np.testing.assert_allclose(ones.astype(float), transposed, rtol=1e-14)
     kink = differences.grad(lambda x: np.sum(np.abs(x)))(np.array([0.0, 2.0, 1e-4]))
     np.testing.assert_array_equal(kink.astype(float), [np.nan, 1.0, np.nan])
+    many = np.linspace(2.0, 3.0, 10_000)
+    for first, is_known in ((2.0, True), (1.00005, False)):  # one kink of a large sum
+        many[0] = first
+        found = differences.jvp(lambda x: np.sum(np.maximum(x, 1)), (many,), (many,))[1]
+        assert np.isfinite(found) == is_known
 
 
 def test_differences_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

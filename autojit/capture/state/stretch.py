@@ -22,7 +22,7 @@ from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import scatter
-from autojit.protocols.lifting import as_value, to_dtype, tracer
+from autojit.protocols.lifting import as_value, in_type, to_dtype, tracer
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.created_arrays import Uncounted
@@ -275,7 +275,7 @@ def _longer(column: Any, room: int) -> Tracer:
 
 
 def _cast(x: Any, t: LeafType) -> Value:
-    return to_dtype(as_value(x), t.type.dtype)
+    return in_type(x, t.type.dtype) if type(x) is int else to_dtype(as_value(x), t.type.dtype)
 
 
 def check_room(count: Any, room: int) -> None:

@@ -78,7 +78,7 @@ def trace_flat(
 def _known(trace: Trace, inputs: Sequence[Value], given: Inputs) -> Known:
     leaves = [bare(leaf) for leaf in given.leaves]
     sources = [CapturedView(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves]
-    return Known(trace, inputs, sources, given.differentiated)
+    return Known(trace, inputs, sources, given)
 
 
 def _outputs(
@@ -93,10 +93,13 @@ def _outputs(
         tracers = [Tracer(v, trace, w) for v, w in pairs]
     else:
         tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
-    results = function(*tracers)
+    outputs = [lift(result) for result in function(*tracers)]
+    if outputs:
+        hooks.check_unread(outputs)
     if trace.checks:
-        results = hooks.with_checks(results, trace.checks)
-    return [lift(result) for result in results]
+        checked = hooks.with_checks([Tracer(v, trace) for v in outputs], trace.checks)
+        outputs = [lift(result) for result in checked]
+    return outputs
 
 
 def _with_parts_resolved(program: Program) -> Program:

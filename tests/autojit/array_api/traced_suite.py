@@ -19,7 +19,7 @@ import pytest
 
 from autojit.tracing.context import new_trace
 from autojit.tracing.hooks import hooks
-from autojit.tracing.known import Known
+from autojit.tracing.known import Inputs, Known
 
 #: The value that a note of the standard allows beside the one of the case.
 NOTE = re.compile(r"libraries may return ``([^`]+)`` to match Python behavior")
@@ -29,7 +29,7 @@ NOTE = re.compile(r"libraries may return ``([^`]+)`` to match Python behavior")
 def pytest_runtest_call() -> Iterator[None]:
     hooks.load()
     with new_trace() as trace:
-        trace.builder.known = Known(trace, [], [], False)
+        trace.builder.known = Known(trace, [], [], Inputs([], False))
         return (yield)
 
 

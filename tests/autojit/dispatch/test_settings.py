@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import datetime
 import decimal
 import enum
 import fractions
@@ -13,7 +15,7 @@ import pytest
 
 import autojit
 from autojit import grad, jit, vmap
-from autojit.errors import MissingDtypeError, NotArrayError
+from autojit.errors import MissingDtypeError, NotArrayError, UnhashableStaticError
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -134,3 +136,39 @@ def test_any_order_in_memory() -> None:
     f = jit(lambda a: a @ np.ones(a.shape[1]) + a.sum())
     for b in (np.asfortranarray(a), a[::-2, 1:], a.T, a[:, ::3], a.astype(">f8")):
         np.testing.assert_allclose(f(b), b @ np.ones(b.shape[1]) + b.sum())
+
+
+class Stamp(datetime.datetime):
+    """A date as pandas has it: hashable, compared by value, and not a number."""
+
+    def to_numpy(self) -> np.datetime64:
+        return np.datetime64(self)
+
+
+def test_a_date_is_a_setting() -> None:
+    day = Stamp(2026, 1, 2)
+    np.testing.assert_array_equal(jit(lambda day, x: day.year * x)(day, X), 2026 * X)
+    for f, words in (
+        (lambda day, x: x + day, r"argument 0 is a \S+Stamp, .*\n    x.timestamp\(\)"),
+        (lambda x, day: day - x, r"argument 1 is a \S+Stamp, .*\n    x.timestamp\(\)"),
+        (lambda x, day: x < day, r"argument 1 is a \S+Stamp, .*\n    x.timestamp\(\)"),
+        (lambda span, x: x * span, r"argument 0 is a datetime.timedelta, .*x.total_seconds\(\)"),
+    ):
+        first, second = f.__code__.co_varnames
+        given = {"x": X, "day": day, "span": datetime.timedelta(1)}
+        with pytest.raises(NotArrayError, match=f"(?s){words}") as error:
+            jit(f)(given[first], given[second])
+        assert error.traceback[-1].frame.code.name == "<lambda>"
+    with pytest.raises(NotArrayError, match="argument 'day' is a"):
+        jit(lambda x, day: x + day)(X, day=day)
+    with pytest.raises(NotArrayError, match=r"(?s)argument 0 is a \S+Stamp.*x.timestamp"):
+        grad(lambda day, x: x[0])(day, X)
+
+
+def test_a_buffer_is_not_a_setting() -> None:
+    for buffer in (memoryview(X), memoryview(b"ab"), array.array("d", X), bytearray(b"ab")):
+        for run in (jit(np.sum), grad(np.sum), jit(grad(np.sum))):
+            with pytest.raises(NotArrayError, match=r"(?s)argument 0 is an? .*np.asarray\(x\)"):
+                run(buffer)
+    with pytest.raises(UnhashableStaticError, match="argument 0 of <lambda>"):
+        jit(lambda m, x: x, static_argnums=0)(memoryview(X.copy()), X)

@@ -767,8 +767,11 @@ def test_checks_in_branches_that_elements_of_a_batch_do_not_take() -> None:
         f(np.array([False, True]), 2**40)
 
 
-def test_what_nothing_reads_is_not_checked() -> None:
-    assert jit(lambda n: (1 // n, 5)[1])(0) == 5
+def test_what_nothing_reads_is_checked() -> None:
+    f = jit(lambda n: (1 // n, 5)[1])
+    assert f(1) == 5
+    with pytest.raises(ZeroDivisionError):
+        f(0)
 
 
 def test_indices_are_not_checked() -> None:

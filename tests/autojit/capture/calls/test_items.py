@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from autojit import grad, jit
+from autojit import disable_jit, fori_loop, grad, jit, trace, vmap
 from autojit.capture import calls
 from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
 from autojit.errors import (
@@ -95,6 +95,99 @@ def test_an_element_that_nothing_reads_has_to_exist(
             run(*outside)
 
 
+def element_in_a_branch(x: Any, i: Any) -> Any:
+    if x[0] > 0:
+        x[i]
+    return x[1]
+
+
+def element_of_either_branch(x: Any, i: Any) -> Any:
+    y = x[i] * 2 if x[0] > 0 else x[1]
+    return x[2], y.shape
+
+
+def element_in_a_loop(x: Any, i: Any) -> Any:
+    s = x[0]
+    for k in range(i, i + 30):
+        s = s * 0.5
+        x[(k % 5) * (i // 4)]
+    return s
+
+
+def element_in_a_while(x: Any, i: Any) -> Any:
+    s = x[0]
+    while s < 3:
+        s = s + 1
+        x[i]
+    return s
+
+
+def overwritten(x: Any, i: Any) -> Any:
+    y = x.copy()
+    y[i] = 2.0
+    y[:] = 1.0
+    return y
+
+
+def row_of_a_nested_call(x: Any, i: Any) -> Any:
+    jit(lambda x, i: x[i])(x, i)
+    return x[0]
+
+
+#: Each takes an array of three numbers, and a place.
+UNREAD: dict[str, Any] = {
+    "an element": lambda x, i: (x[i], x[0])[1],
+    "an integer": lambda x, i: (x[i], len(x))[1],
+    "a product with it": lambda x, i: (np.sin(x[i]) * x, x[0])[1],
+    "elements": lambda x, i: (x[np.array([0, 1]) * i], x[0])[1],
+    "a row": lambda x, i: (np.outer(x, x)[i], x[0])[1],
+    "the shape of a row": lambda x, i: np.outer(x, x)[i].shape[0] * x[0],
+    "take": lambda x, i: (np.take(x, i), x[0])[1],
+    "an assignment": lambda x, i: (x.copy().__setitem__(i, 1.0), x[0])[1],
+    "a branch": element_in_a_branch,
+    "a conditional expression": element_of_either_branch,
+    "a loop": element_in_a_loop,
+    "a while loop": element_in_a_while,
+    "an element that is set, then overwritten": overwritten,
+    "the result of a compiled function": row_of_a_nested_call,
+    "a batch": lambda x, i: (vmap(lambda k: x[k])(i + np.arange(2) * 0), x[0])[1],
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_an_element_of_an_array_that_nothing_reads_has_to_exist(name: str) -> None:
+    f, x = UNREAD[name], np.array([1.0, 2.0, 3.0])
+    with disable_jit():
+        for run, place in ((jit(f), 4), (jit(vmap(f, in_axes=(None, 0))), np.array([1, 4]))):
+            run(x, place // 2)
+            with pytest.raises(IndexError, match="out of bounds"):
+                run(x, place)
+
+
+def test_compiled_code_raises_for_elements_that_nothing_reads() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    for name in ("an element", "a branch", "a loop"):
+        f = UNREAD[name]
+        for run in (jit(f), jit(grad(lambda x, i, f=f: np.sum(f(x, i))))):
+            run(x, 2)
+            with pytest.raises(IndexError, match="out of bounds"):
+                run(x, 5)
+    assert jit(element_in_a_branch)(-x, 5) == -2.0
+
+
+def test_other_errors_of_results_that_nothing_reads() -> None:
+    with pytest.raises(np.linalg.LinAlgError):
+        jit(lambda a: (np.linalg.cholesky(a), a[0, 0])[1])(-np.eye(2))
+    with pytest.raises(ZeroDivisionError):
+        jit(lambda n: (1 // n, n)[1])(0)
+
+
+def test_a_derivative_that_nothing_reads_is_not_checked_again() -> None:
+    program = trace(lambda x, i: vmap(grad(lambda k, x, j: k * x[j]), in_axes=(0, None, 0))(
+        x, x, i))(np.ones(3), np.zeros(3, int))  # fmt: skip
+    assert "failure" not in program.text()
+
+
 def test_a_key_whose_value_nothing_reads_has_to_exist() -> None:
     f = jit(lambda x, i: ({2: x, 5: 2 * x}[i], x)[1])
     assert f(1.5, 5) == 1.5
@@ -137,6 +230,13 @@ def test_an_index_error_of_an_array_is_handled() -> None:
         np.testing.assert_array_equal(compiled(x, i, j), f(x, i, j))
 
 
+def carried(n: Any) -> Any:
+    k = 2**63
+    for _ in range(n):
+        k = 3
+    return k
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -145,12 +245,24 @@ def test_an_index_error_of_an_array_is_handled() -> None:
         lambda n: {0: 1, 1: 2**70}[n],
         lambda n: np.maximum(n, 2**70),
         lambda n: n + 2**70,
+        lambda n: 2**70,
+        lambda n: 2**70 if n > 2 else n,
+        lambda n: 2**63 if n > 2 else n,
+        lambda n: fori_loop(0, n, lambda i, k: k, 2**63),
+        carried,
     ],
 )
 def test_an_integer_beyond_64_bits_is_named_with_its_line(f: Any) -> None:
-    with pytest.raises(OverflowError, match=r"nteger 1180591620717411303424 .*64 bits") as raised:
+    with pytest.raises(OverflowError, match=r"nteger \d{19,} .*64 bits") as raised:
         jit(f)(0)
     assert f'File "{__file__}"' in str(raised.value)
+
+
+def test_an_integer_beyond_64_bits_may_become_a_float() -> None:
+    for large in (2**63, 2**70):
+        f = jit(lambda x, large=large: large if x > 2 else x)
+        assert (f(3.0), f(1.0)) == (float(large), 1.0)
+    assert jit(lambda n: 2**63)(0) == 2**63  # an unsigned integer
 
 
 def test_items_keep_pythons_numbers_and_derivatives() -> None:
