@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Spent, also_reached
-from autojit.capture.state.resized import check_counted, lists_under
+from autojit.capture.state.resized import check_counted
 from autojit.capture.state.state import Access, Before, note
 from autojit.capture.state.stretch import has_stretch
+from autojit.capture.values.ranges import lists_under
 from autojit.errors import AutojitError, ShapesDifferError, raised
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks

@@ -37,12 +37,17 @@ SIGNAL, IMAGE, STEPS = np.ones((1, 2, 5)), np.ones((1, 2, 5, 5)), np.ones((4, 2,
 SHARES, ROWS = np.full((4, 3), 0.5), np.ones((5, 6))
 SIGNALS = {"x": SIGNAL, "weight": np.ones((2, 2, 3)), "bias": np.ones(2)}
 IMAGES = {"x": IMAGE, "weight": np.ones((2, 2, 3, 3)), "bias": np.ones(2)}
+VOLUME = np.ones((1, 2, 3, 3, 3))
+VOLUMES = {"x": VOLUME, "weight": np.ones((2, 2, 2, 2, 2)), "bias": np.ones(2)}
 RECURRENT = {"x": STEPS, "state": np.ones((1, 2, 2))}
 
 #: By the function: good arguments; others are the defaults, and ``X``.
 GOOD: dict[Callable[..., Any], dict[str, Any]] = {
     nn.linear: {"weight": np.ones((2, 3)), "bias": np.ones(2)},
     nn.embedding: {"indices": LABELS, "padding_idx": 0},
+    nn.embedding_bag: {
+        "indices": LABELS, "weight": ROWS, "offsets": np.array([0, 2]), "padding_idx": 0,
+    },
     nn.one_hot: {"labels": LABELS, "num_classes": 3},
     nn.dropout: {"rng": 0},
     nn.cross_entropy: {"target": LABELS, "weight": V},
@@ -51,8 +56,10 @@ GOOD: dict[Callable[..., Any], dict[str, Any]] = {
     nn.binary_cross_entropy_with_logits: {"weight": SHARES, "pos_weight": SHARES},
     nn.conv1d: SIGNALS, nn.conv_transpose1d: SIGNALS,
     nn.conv2d: IMAGES, nn.conv_transpose2d: IMAGES,
+    nn.conv3d: VOLUMES, nn.conv_transpose3d: VOLUMES,
     nn.max_pool1d: {"x": SIGNAL, "kernel_size": 2}, nn.avg_pool1d: {"x": SIGNAL, "kernel_size": 2},
     nn.max_pool2d: {"x": IMAGE, "kernel_size": 2}, nn.avg_pool2d: {"x": IMAGE, "kernel_size": 2},
+    nn.max_pool3d: {"x": VOLUME, "kernel_size": 2}, nn.avg_pool3d: {"x": VOLUME, "kernel_size": 2},
     nn.layer_norm: {"normalized_shape": 3, "weight": V, "bias": V},
     nn.rms_norm: {"normalized_shape": 3, "weight": V},
     nn.group_norm: {"num_groups": 3, "weight": V, "bias": V},

@@ -33,6 +33,12 @@ CALLS = {
     "matrix_t.logpdf(d,d) multinomial.logpmf([1,2],3,p[:2]/np.sum(p[:2])) "
     "multivariate_normal.logpdf(x[:3],x[:3],d) multivariate_t.logpdf(x[:3],x[:3],d,3) "
     "normal_inverse_gamma.logpdf(a,p[0],a,p[1],p[2],p[3]) spearmanr(x,y)[0] rankdata(x) tmax(x) "
+    "ansari(x,y)[0] boxcox_normmax(p,method='mle') brunnermunzel(x,y)[0] chatterjeexi(x,y)[0] "
+    "cramervonmises_2samp(x,y).statistic fligner(x,y)[0] friedmanchisquare(x,y,x*y)[0] "
+    "kendalltau(x,y)[0] kruskal(x,y)[0] ks_2samp(x,y)[0] mannwhitneyu(x,y)[0] mood(x,y)[0] "
+    "page_trend_test(m)[0] percentileofscore(x,a) ranksums(x,y)[0] shapiro(x)[0] "
+    "somersd(x,y).statistic spearmanrho(x,y)[0] tiecorrect(x) weightedtau(x,y)[0] "
+    "wilcoxon(x,y)[0] yeojohnson_normmax(x) "
     "ttest_ind_from_stats(a,1,5,a/2,1,6) vonmises_fisher.logpdf(x[:3],[1,0,0],2) "
     "wishart.logpdf(d,4,d)",
 }  # fmt: skip

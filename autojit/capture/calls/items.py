@@ -40,12 +40,12 @@ def item(x: Any, index: Any) -> Any:
     if not _has_traced(index):
         return x[index]
     kind = type(x)
-    if kind is np.ndarray or is_traced(x):
+    if kind is np.ndarray:
         return _item_of_array(as_tracer(x), index)
     if kind in _BUILTIN and not _has_traced(index := _settled(index)):
         return x[index]
-    if isinstance(x, FreshArray):
-        return x[index]
+    if is_traced(x) or isinstance(x, FreshArray):
+        return _item_of_array(x, index)
     if tables.is_table(x, index):
         return tables.item(x, index)
     if kind is list and type(index) is slice and elements.are_numbers(x):

@@ -130,19 +130,6 @@ def check_counted(lists: Iterable[list[Any]]) -> None:
         refuse_resized()
 
 
-def lists_under(it: Any) -> list[list[Any]]:
-    """The lists that a Python iterable runs through."""
-    if type(it) in (list, tuple):
-        return [it] if type(it) is list else []
-    if isinstance(it, _ITERATORS):
-        parts = it.__reduce__()[1]
-        return [x for part in parts for x in lists_under(part)]
-    return []
-
-
-_ITERATORS: tuple[Any, ...] = (zip, enumerate, map, filter, type(iter([])), type(reversed([])))
-
-
 def refuse_resized() -> NoReturn:
     """Raise CaptureError for a loop that resizes the list that it runs through."""
     raise CaptureError(with_place(_CHANGED, user_source()))

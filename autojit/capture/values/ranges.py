@@ -121,11 +121,13 @@ def is_long(x: Any) -> bool:
     return False
 
 
-class _Parts:
+class Parts:
     """A Python iterator over known parts; `started` is true once it has been used."""
 
     def __init__(self) -> None:
         self.started = False
+        #: What it runs through.
+        self.parts: tuple[Any, ...] = ()
         self._iterator: Any = None
 
     def made(self) -> Any:
@@ -141,7 +143,7 @@ class _Parts:
         return next(self._iterator)
 
 
-class Zip(_Parts):
+class Zip(Parts):
     """``zip(*parts, strict=strict)``."""
 
     def __init__(self, *parts: Any, strict: bool = False) -> None:
@@ -152,23 +154,23 @@ class Zip(_Parts):
         return zip(*self.parts, strict=self.strict)
 
 
-class Enumerate(_Parts):
+class Enumerate(Parts):
     """``enumerate(part, start)``."""
 
     def __init__(self, part: Any, start: Any = 0) -> None:
         super().__init__()
-        self.part, self.start = part, start
+        self.part, self.parts, self.start = part, (part,), start
 
     def made(self) -> Any:
         return enumerate(self.part, self.start)
 
 
-class Reversed(_Parts):
+class Reversed(Parts):
     """``reversed(part)``."""
 
     def __init__(self, part: Any) -> None:
         super().__init__()
-        self.part = part
+        self.part, self.parts = part, (part,)
 
     def made(self) -> Any:
         return reversed(self.part)
@@ -229,3 +231,17 @@ def length(x: Any) -> Any:
 def arange_of(r: range) -> Value:
     """The integers of a known range as an array."""
     return as_value(np.arange(r.start, r.stop, r.step, dtype=np.int64))
+
+
+def lists_under(it: Any) -> list[list[Any]]:
+    """The lists that an iterable runs through."""
+    if type(it) in (list, tuple):
+        return [it] if type(it) is list else []
+    if isinstance(it, _ITERATORS):
+        parts = it.__reduce__()[1]
+    else:
+        parts = it.parts if isinstance(it, Parts) else ()
+    return [x for part in parts for x in lists_under(part)]
+
+
+_ITERATORS: tuple[Any, ...] = (zip, enumerate, map, filter, type(iter([])), type(reversed([])))

@@ -372,3 +372,27 @@ def test_a_deque_that_a_loop_runs_through_may_not_change():
         f(2.5)
     with pytest.raises(CaptureError, match="A loop over a deque changes the deque"):
         jit(f)(2.5)
+
+
+def beside_numbers(x):
+    queue, n = [0], 0
+    for _, k in zip(queue, range(9), strict=False):
+        n = k + 1
+        if x > n:
+            queue.append(n)
+    return n
+
+
+def backwards(x):
+    queue, n = [x, 2 * x, 3 * x], 0.0
+    for u in reversed(queue):
+        n += u
+        if u > 2:
+            queue.append(u)
+    return n
+
+
+@pytest.mark.parametrize("f", [beside_numbers, backwards])
+def test_a_list_that_grows_under_another_iterator_is_refused(f):
+    with pytest.raises(CaptureError, match="A loop over a list appends to that list"):
+        jit(f)(3.0)

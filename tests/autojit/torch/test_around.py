@@ -343,7 +343,7 @@ def test_a_profile_has_all_operations(tmp_path: Path) -> None:
 
 def test_a_missing_name_is_said_with_the_nearest() -> None:
     for module, name, near in (
-        (torch, "softmaxx", "softmax"), (torch.nn, "Conv4d", "Conv2d"),
+        (torch, "softmaxx", "softmax"), (torch.nn, "Conv4d", "Conv3d"),
         (torch.nn.functional, "relu7", "relu"), (torch.distributions, "Normall", "Normal"),
     ):  # fmt: skip
         assert not hasattr(module, name)
