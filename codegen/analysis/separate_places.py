@@ -7,8 +7,9 @@
 
 Legal where all accesses to memory that the loop changes have the same axes, where an element has
 one place on these axes only, and where one place is the same form in all accesses and moves with
-the loop. A computed place is always within its range, so other places may be any. Cells are numbers
-of an iteration if it sets them first, or sums that it only adds to.
+the loop. A computed place is always within its range, so other places may be any. Iterations may
+add to cells. A cell that they set has the number of the last one after the loop, which may be read,
+so their order matters.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def are_separate(loop: Loop) -> bool:
                 touching[memory(a.buffer)].append(s)
     changed = {memory(b) for s in loop.body for b in changed_buffers(s)}
     return all(
-        _is_private(found) if is_cell(b) else _are_apart(found, loop.var)
+        _is_sum(found) if is_cell(b) else _are_apart(found, loop.var)
         for b, found in touching.items()
         if b in changed
     )
@@ -63,9 +64,9 @@ def sums_in(loop: Loop) -> bool:
     return any(isinstance(s, (AccumulateInto, ScatterInto)) for s in loop.body)
 
 
-def _is_private(found: Sequence[Any]) -> bool:
-    """Whether a cell is set before it is read in each iteration, or only added to."""
-    return isinstance(found[0], Store) or all(isinstance(s, AccumulateInto) for s in found)
+def _is_sum(found: Sequence[Any]) -> bool:
+    """Whether iterations only add to a cell."""
+    return all(isinstance(s, AccumulateInto) for s in found)
 
 
 def _are_apart(found: Sequence[Any], var: Var) -> bool:

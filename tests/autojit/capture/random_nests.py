@@ -2,13 +2,14 @@
 
 Many programs, beside plain Python and the complex step::
 
-    python -m tests.autojit.capture.random_nests 0 1000
+    python -m tests.autojit.capture.random_nests 0 1000 [--compiled]
 """
 
 from __future__ import annotations
 
 import random
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,13 @@ class Nests:
             f"    d = np.sin(np.arange({SIZE * SIZE}.0).reshape({SIZE}, {SIZE}) * b) * one",
             f"    e = np.arange({SIZE}.0) * a * b",
             "    z = c * 0.0",
+            "    t, last = 0.5, 1",
         ]
         for _ in range(self.rng.randint(1, 2)):
             lines += self.nest()
         lines.append(
-            "    return np.sum(c * d) + np.sum(np.sin(z) * d) + np.sum(np.cos(e)) + c[3, 4]"
+            "    return np.sum(c * d) + np.sum(np.sin(z) * d) + np.sum(np.cos(e)) + c[3, 4] "
+            "+ t + last"
         )
         return "\n".join(lines) + "\n"
 
@@ -52,6 +55,11 @@ class Nests:
             self.names.append("ijk"[depth])
         indent = "    " * (len(self.names) + 1)
         lines += [indent + self.statement() for _ in range(self.rng.choice([1, 1, 2, 3]))]
+        if self.rng.random() < 0.3:  # numbers that the last step leaves
+            number = self.rng.choice([f"t = {self.element('cd')}", f"last = {self.names[-1]}"])
+            lines.append(indent + number)
+            if len(self.names) > 1:
+                lines.append(f"{indent[4:]}e[{self.names[0]}] += 0.3 * t + 0.01 * last")
         return lines
 
     def numbers(self) -> str:
@@ -59,7 +67,8 @@ class Nests:
         last = first + (self.rng.choice([3, 9, 10]) if len(self.names) < 2 else 3)
         kind = self.rng.random()
         if kind < 0.15 and self.names:
-            return f"range({self.rng.choice(self.names)})"
+            k = self.rng.choice(self.names)
+            return self.rng.choice([f"range({k})", f"range({k}, 9)", f"range(9, {k}, -1)"])
         if kind < 0.3:
             return f"range({last}, {first}, -1)"
         return f"range({first}, {last})"
@@ -85,12 +94,13 @@ class Nests:
         ])  # fmt: skip
 
 
-def faults(seed: int) -> list[str]:
-    """What the traced function of a seed, and its gradient, do otherwise than Python."""
+def faults(seed: int, *, compiled: bool = False) -> list[str]:
+    """What the traced function of a seed, and its gradient, do otherwise than Python: run by the
+    interpreter, or compiled."""
     f = function_from(Nests(seed).text(), f"<nests {seed}>")
     found = []
     for number, args in enumerate(ARGUMENTS):
-        with np.errstate(all="ignore"), disable_jit():
+        with np.errstate(all="ignore"), nullcontext() if compiled else disable_jit():
             expected = outcome(f, args)
             got = outcome(jit(f), args)
             if not is_same(expected, got):
@@ -114,7 +124,7 @@ def _slopes(f: Any, args: tuple[float, float, int]) -> list[str]:
 
 def main() -> None:
     for seed in range(int(sys.argv[1]), int(sys.argv[2])):
-        for fault in faults(seed):
+        for fault in faults(seed, compiled="--compiled" in sys.argv):
             print(f"{seed}: {fault}\n{Nests(seed).text()}")
 
 

@@ -60,7 +60,10 @@ SEPARATE = {
     "another array": ("s11 = x[s2 of 60]; y[s8 of 60] += s11", True),
     "a sum": ("s11 = y[s8 of 60]; t[0] += s11", True),
     "a number of the step before": ("s11 = t[0]; s13 = y[s8 of 60]; t[0] = s13", False),
-    "a number of this step": ("s13 = y[s8 of 60]; t[0] = s13; s11 = t[0]", True),
+    "a number of this step, which is the last step's afterwards": (
+        "s13 = y[s8 of 60]; t[0] = s13; s11 = t[0]",
+        False,
+    ),
 }
 
 
@@ -149,8 +152,27 @@ def shifted(a: Any, b: Any, m: Any) -> Any:
     return np.sum(a * b)
 
 
+def last_numbers(a: Any, b: Any, m: Any) -> Any:
+    """Numbers of the last step that later statements read, of loops that go backwards."""
+    n = a.shape[0]
+    a, s, t, last = a.copy(), 0.0, b[0], 0
+    for i in range(n):
+        for j in range(n - 1, i, -1):
+            t = a[i, j] * 2.0
+            a[i, j] = t + 1.0
+        s += t * (i + 1)
+        for j in range(i, n):
+            last = j
+            a[m, j] = a[m, j] * b[j]
+        for j in range(i - 1, -1, -1):
+            last = j
+            a[j, i] *= 0.5
+        s += a[m, last]
+    return s + np.sum(a * a)
+
+
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("f", [triangles, shifted])
+@pytest.mark.parametrize("f", [triangles, shifted, last_numbers])
 @pytest.mark.parametrize("m", [0, 4, 10])
 def test_counted_loops_compute_what_python_does(f: Any, m: int) -> None:
     rng = np.random.default_rng(m)
