@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 #: NPBench's versions for Numba in native mode: sequential, with parallel arrays, and with parallel
 #: loops.  The fastest is used for the comparison.
 NUMBA_VERSIONS = ("n", "np", "npr")
@@ -29,11 +31,6 @@ class Kernel:
     def inputs(self) -> list[str]:
         return list(self.description["input_args"])
 
-    @property
-    def outputs(self) -> list[str]:
-        """The names of the arguments that the kernel writes its results to."""
-        return list(self.description["output_args"])
-
     def data(self, preset: str) -> list[Any]:
         """The arguments for a preset, made by NPBench's own function."""
         found = dict(self.description["parameters"][preset])
@@ -45,20 +42,35 @@ class Kernel:
             found.update(zip(names, made if len(names) > 1 else [made], strict=True))
         return [found[name] for name in self.inputs]
 
-    def function(self, version: str) -> Function:
+    def plain(self, version: str) -> Callable[..., Any]:
+        """The kernel as NPBench has it for a library."""
+        module = self._module(f"{self._stem}_{version}")
+        found: Callable[..., Any] = getattr(module, self.description["func_name"])
+        return found
+
+    def written(self, arguments: list[Any]) -> list[int]:
+        """The places of the arrays that the NumPy kernel changes and does not return.
+
+        Some descriptions name other arrays, or none.
+        """
+        copies = [a.copy() if is_array(a) else a for a in arguments]
+        returned = as_list(self.plain("numpy")(*copies))
+        return [
+            k
+            for k, (a, b) in enumerate(zip(arguments, copies, strict=True))
+            if is_array(a)
+            and not any(b is r for r in returned)
+            and not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+        ]
+
+    def function(self, version: str, written: list[int]) -> Function:
         """The kernel as a function that copies its arguments, and returns the kernel's results and
         the arguments that it has written to."""
-        module = self._module(f"{self._stem}_{version}")
-        kernel = getattr(module, self.description["func_name"])
-        places = [self.inputs.index(name) for name in self.outputs]
+        kernel = self.plain(version)
 
         def run(*arguments: Any) -> list[Any]:
             copies = [a.copy() if is_array(a) else a for a in arguments]
-            returned = kernel(*copies)
-            results = list(returned) if isinstance(returned, tuple) else [returned]
-            found = [r for r in results if r is not None] + [copies[k] for k in places]
-            # some descriptions do not name the written arguments
-            return found or [copy for copy in copies if is_array(copy)]
+            return as_list(kernel(*copies)) + [copies[k] for k in written]
 
         return run
 
@@ -77,6 +89,12 @@ class Kernel:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         return module
+
+
+def as_list(returned: Any) -> list[Any]:
+    """What a kernel returns, without None."""
+    results = list(returned) if isinstance(returned, tuple) else [returned]
+    return [r for r in results if r is not None]
 
 
 def is_array(x: Any) -> bool:
