@@ -8,7 +8,7 @@ _FUNCTIONS = (
     "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
     "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
     "linalg.vectors", "linalg.matrices", "linalg.factorizations", "linalg.spectral",
-    "fourier", "methods", "bounded.slices", "bounded.table", "bounded.masks",
+    "fourier", "methods", "bounded.slices", "bounded.table", "bounded.masks", "bounded.carried",
     "bounded.piecewise", "statistics.quantiles", "statistics.histograms",
     "statistics.extremes", "statistics.averages", "polynomials.algebra", "shapes.padding",
     "shapes.elements", "shapes.positions", "shapes.bits", "signals.rows",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -128,3 +128,14 @@ def _resolved(program: Program) -> Program:
     from autojit.session.transform_cache import cached_transform
 
     return cached_transform(resolve_parts, program) if program.has(Updating) else program
+
+
+def common_leaders(blocks: Sequence[Block], states: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:
+    """For names with bounded arrays, the first name that has the same mask at the end of each
+    block; ``states`` are the values of each name, by blocks."""
+    found = []
+    for number, block in enumerate(blocks):
+        with block.resumed():
+            found.append(hooks.leaders({k: values[number] for k, values in states.items()}))
+    first, *others = found
+    return {k: j if all(f.get(k) == j for f in others) else k for k, j in first.items()}

@@ -25,6 +25,7 @@ from autojit.capture.state.state import (
     note,
     tree_of,
     with_flags,
+    with_leaders,
     zeros_like,
 )  # fmt: skip
 from autojit.capture.state.stretch import Stretch, has_stretch, is_list, made_of, stretch_in
@@ -43,7 +44,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .block import Block
+from .block import Block, common_leaders
 from .checks import add_checks, failing
 from .rewriting.context import Site
 from .rewriting.plain import UNBOUND
@@ -183,6 +184,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     sources: list[Sequence[Any]] = []
     same: list[tuple[Key, Any]] = []
     known: list[tuple[Any, int] | None] = []
+    states: dict[Any, list[Any]] = {}
     for k, key in keys.items():
         dead = key.place is None and key.name not in site.live_out
         if dead:
@@ -199,6 +201,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             same.append((key, values[0]))
             continue
         values = with_flags(values, silent=key.name in site.internal)
+        states[k] = values
         trees = [tree_of(v) for v in values]
         found = joined(trees, key.words, access.source, _WAYS)
         for mine, tree in zip(leaves, trees, strict=True):
@@ -235,7 +238,8 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     lose(lost.values())
     keep(kept)
     tracers = results_of(results[: len(types)], types, leaves)
-    filled = _filled(made, tracers)
+    leaders = common_leaders([way.block for way in ways], states)
+    filled = with_leaders(_filled(made, tracers), leaders)
     for (_, value), fact in zip(filled, known, strict=True):
         if fact is not None:
             value.note(*fact)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from autojit.capture.state.aliases import origins
+from autojit.capture.state.aliases import is_copied, origins
 from autojit.capture.state.kept import thawed
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional
@@ -18,29 +21,97 @@ from autojit.capture.state.state import (
     joined,
     tree_of,
     with_flags,
+    with_leaders,
 )  # fmt: skip
 from autojit.errors import CaptureError, raised
+from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.blocks import is_around
+from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
-from .loop import Carry, Grown, Loop, Step, key_of, refused
+from .block import Block
+from .loop import Captured, Carry, Grown, Known, Loop, Step, refused
 from .rewriting.plain import UNBOUND
 
 _WAYS = "before the loop", "after a step"
 
 
-def take(before: Before, read: Sequence[Carry], inputs: Sequence[Tracer]) -> dict[Any, Any]:
+class _Local(threading.local):
+    around: Rounds | None = None
+
+
+_local = _Local()
+
+
+class Rounds:
+    """The rounds in which the body of a loop is traced.
+
+    A loop inside is traced again in each of them. It begins with the arrays that it changed in the
+    round before. Otherwise the number of traces would double with each level of a nest.
+    """
+
+    def __init__(self) -> None:
+        self._around = _local.around
+        self._changed: dict[Any, list[Tracer]] = {}
+        self._counts: Counter[int] = Counter()
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """One round."""
+        self._counts.clear()
+        _local.around = self
+        try:
+            yield
+        finally:
+            _local.around = self._around
+
+    def begin(self, loop: Loop) -> dict[int, Tracer]:
+        """The arrays that this loop has changed in the round before of the loop around it, by their
+        identities; none that this round does not have."""
+        around = self._around
+        if around is None:
+            self._key = None
+            return {}
+        number = id(loop.access.site)
+        self._key = number, around._counts[number]
+        around._counts[number] += 1
+        return {id(x): x for x in around._changed.get(self._key, ()) if is_around(x.owner.builder)}
+
+    def end(self, changed: Iterable[Tracer]) -> None:
+        """Note the arrays that the loop changes."""
+        if self._around is not None:
+            self._around._changed[self._key] = list(changed)
+
+
+def take(
+    before: Before, read: Sequence[Carry], inputs: Sequence[Tracer], leaders: Mapping[Any, Any]
+) -> dict[Any, Any]:
     """Set names and places to the inputs of the body."""
-    pairs, taken, start = [], {}, 0
+    pairs, start = [], 0
     for carry in read:
         stop = start + len(carry.types)
-        value = carry.tree.filled(inputs[start:stop])
-        pairs.append((carry.key, value))
-        taken[key_of(carry.key)] = value
+        pairs.append((carry.key, carry.tree.filled(inputs[start:stop])))
         start = stop
+    pairs = with_leaders(pairs, leaders)
     before.assign(pairs)
-    return taken
+    return {key.identity: value for key, value in pairs}
+
+
+def are_shared(
+    leaders: dict[Any, Any], found: Mapping[Any, Any], carries: Mapping[Any, Carry]
+) -> bool:
+    """Whether the names with one mask at a step's beginning have one at its end; else note those
+    that do. ``found`` has the names with one mask at the end."""
+    firsts = hooks.leaders({k: c.first for k, c in carries.items() if k in found})
+    is_new = False
+    for k, leader in found.items():
+        same = leader if firsts.get(k) == firsts.get(leader) else k
+        if leaders.setdefault(k, same) != same:
+            is_new |= leaders[k] != k
+            leaders[k] = k
+    return not is_new
 
 
 def note(
@@ -171,3 +242,53 @@ _APPENDED = (
     "A loop appends an object to a list that is not an array, a number, or a container of these. "
     "Append the numbers, and build the objects from them after the loop."
 )
+
+
+def captured(loop: Loop, before: Before, known: Known, found: Step) -> Captured:
+    """The captured loop, given its settled body."""
+    carries, roots = known.carries, known.roots
+    block, ends, appended, sharing, inputs_of, lists = found
+    kept = {k: c for k, c in carries.items() if k in ends or c.read}
+    order = [c for c in kept.values() if c.read] + [c for c in kept.values() if not c.read]
+    leaves: list[list[Any]] = []
+    outputs: list[Value] = []
+    stand_ins = {id(x): made for x, made in block.trace.stand_ins.values()}
+    start = 1
+    for carry in order:
+        stop = start + len(carry.types)
+        k = carry.key.identity
+        if k in ends:
+            silent = carry.key.name in loop.access.site.internal
+            _, value = with_flags(thawed([carry.first, ends[k][1]]), silent=silent)
+            arrays = tree_of(value).arrays
+            outputs += block.values(arrays, carry.types)
+        else:  # the step hands on what it got
+            arrays = [tracer_like(v, block) for v in block.inputs[start:stop]]
+            outputs += block.inputs[start:stop]
+        leaves.append(arrays)
+        start = stop if carry.read else start
+    for x in roots.values():
+        outputs += block.recorded(_value, stand_ins[id(x)])
+    for (k, _), x in inputs_of.items():
+        if carries[k].is_last and x.own not in block.inputs:
+            raise refused(loop, SAME_ARRAY)  # a row that is stacked already
+    grown = [grown_list(items, new, found, loop) for items, new in appended.values()]
+    firsts = [
+        tree_of(carries[k].first).arrays[j] for (k, j), x in inputs_of.items() if is_copied(x)
+    ]
+    more = [Value(t.type) for c in order if not c.read for t in c.types]
+    read = sum(len(c.types) for c in order if c.read)
+    inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
+    return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
+                    grown, sharing, list(known.lost.values()), lists,
+                    list(known.lost_lists.values()), [*known.kept.values(), *firsts],
+                    leaders=known.leaders)  # fmt: skip
+
+
+def tracer_like(value: Value, block: Block) -> Tracer:
+    """An input of a block as one of its results."""
+    return Tracer(value, block.trace)
+
+
+def _value(x: Tracer) -> list[Value]:
+    return [x.own if x.lost else x.value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,33 @@ class Step(NamedTuple):
     lists: Sharing
 
 
+@dataclass
+class Known:
+    """The facts found so far about a loop's carries."""
+
+    carries: dict[Any, Carry]
+    #: The arrays from outside that are changed in place.
+    roots: dict[int, Tracer]
+    #: The number of elements that a step appends to each list.
+    growing: dict[int, int] = field(default_factory=dict)
+    #: The arrays, lists and dicts that are no longer known after a step.
+    lost: dict[int, Tracer] = field(default_factory=dict)
+    lost_lists: dict[int, Any] = field(default_factory=dict)
+    #: The arrays that may be the same when a step begins, if that matters; the latest is the last.
+    sharing: list[Sharing] = field(default_factory=list)
+    #: The same for lists and dicts.
+    lists: list[Sharing] = field(default_factory=list)
+    #: Arrays that may not change after a step, because lists hold copies of them: arrays from
+    #: outside, and arrays that a step gets in these names and places.
+    kept: dict[int, Tracer] = field(default_factory=dict)
+    kept_slots: set[Slot] = field(default_factory=set)
+    #: The names that hold one array in all steps, which the steps change in place. They are no
+    #: carries: the name keeps the array from outside, whose other names see the changes.
+    steady: set[Any] = field(default_factory=set)
+    #: For names with bounded arrays, the first name that has the same mask.
+    leaders: dict[Any, Any] = field(default_factory=dict)
+
+
 class Captured(NamedTuple):
     """A traced loop that is not yet recorded."""
 
@@ -112,6 +140,8 @@ class Captured(NamedTuple):
     most: list[tuple[list[Any], int]] = []  # noqa: RUF012
     #: Whether its steps are recorded as operations on arrays.
     at_once: bool = False
+    #: For names with bounded arrays, the first name that has the same mask.
+    leaders: dict[Any, Any] = {}  # noqa: RUF012
 
     @property
     def size(self) -> int:
@@ -145,10 +175,6 @@ def _inner(op: Op) -> int:
              for p in op.programs]  # fmt: skip
     steps = op.params["length"] if op.kind is scan else _STEPS if op.kind is while_ else 1
     return steps * sum(sizes)
-
-
-def key_of(key: Key) -> Any:
-    return key.name if key.place is None else (id(key.place.container), key.place.key)
 
 
 def refused(loop: Loop, reason: str) -> CaptureError:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from autojit.capture.state.aliases import relate_all, results_of
+from autojit.capture.state.heap import also_reached
 from autojit.capture.state.kinds import given
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional, inner
 from autojit.capture.state.origins import Slot
 from autojit.capture.state.sharing import containers, notice, relate_containers
 from autojit.capture.state.sharing import lose as lose_containers
-from autojit.capture.state.state import note, tree_of
+from autojit.capture.state.state import Key, note, tree_of, with_leaders
 from autojit.capture.state.stretch import bounded
-from autojit.errors import CaptureError, with_place
+from autojit.errors import CaptureError, raised, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, lt
@@ -35,9 +36,11 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .block import Block
+from .branches import capture_branch
 from .checks import add_checks, first_failing
-from .loop import COUNTER, Captured, Grown, Loop, key_of
-from .truth import truth_of
+from .loop import COUNTER, Captured, Grown, Loop
+from .loops import trace_if_begun
+from .truth import truth, truth_of, unknown
 
 
 class RaisingTest(CaptureError):
@@ -76,10 +79,11 @@ def emit(captured: Captured) -> None:
     given(captured.kept)
     tracers = results_of(results[: len(types)], types, [ends])
     slots: dict[Slot, Tracer] = {}
-    pairs, start = [], 0
+    pairs: list[tuple[Key, Any]] = []
+    always, start = set[Any](), 0
     for carry in captured.carries:
         stop = start + len(carry.types)
-        k = key_of(carry.key)
+        k = carry.key.identity
         is_new = start == stop or captured.outputs[start:stop] != captured.inputs[start:stop]
         is_new |= captured.lists.is_another(k) or captured.sharing.is_another(k)
         if is_new and not carry.is_last:  # else it is unchanged
@@ -87,14 +91,20 @@ def emit(captured: Captured) -> None:
             value = carry.tree.filled(
                 [numbers[k] if k in numbers and t.weak is int else tracers[k] for k, t in leaves]
             )
-            slots |= {(key_of(carry.key), j): x for j, x in enumerate(tracers[start:stop])}
-            pairs.append((carry.key, _bound(value, loop, carry.always)))
+            slots |= {(carry.key.identity, j): x for j, x in enumerate(tracers[start:stop])}
+            pairs.append((carry.key, value))
+            if carry.always:
+                always.add(k)
         start = stop
+    pairs = [
+        (key, _bound(x, loop, key.identity in always))
+        for key, x in with_leaders(pairs, captured.leaders)
+    ]
     before.assign(pairs)
     for items, most in captured.most:
         bounded(items, most)
     relate_all(captured.sharing.end, slots, captured.sharing.outside)
-    lists = {(key_of(key), path): c for key, value in pairs for path, c in containers(value)}
+    lists = {(key.identity, path): c for key, value in pairs for path, c in containers(value)}
     relate_containers(captured.lists.end, lists, captured.lists.outside)
     notice()
     lose_containers(captured.lost_lists)
@@ -234,7 +244,8 @@ _RAISING = "The condition of a loop may raise an exception when the compiled cod
 def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
     """Whether there is another step, given the values at the end of the last one."""
     loop, before = captured.loop, captured.before
-    pairs, start = [], 0
+    pairs: list[tuple[Key, Any]] = []
+    start = 0
     for carry in captured.carries:
         stop = start + len(carry.types)
         value = carry.tree.filled(
@@ -244,7 +255,7 @@ def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
         pairs.append((carry.key, value))
         start = stop
     try:
-        before.assign(pairs)
+        before.assign(with_leaders(pairs, captured.leaders))
         for x, made in zip(captured.roots, inputs[start:], strict=False):
             stands_for(x, made.own, made.owner)
         assert loop.holds is not None
@@ -261,3 +272,57 @@ def _counted(program: Any) -> Any:
         made = builder.inline(program, inputs)
         following = inputs[0] + full(1, inputs[0].type)
     return builder.finish(inputs, [following, *made], name=program.name, captured=program.captured)
+
+
+def emit_if_begun(loop: Loop, begins: Tracer) -> None:
+    """Record a loop; if its first step raises an exception in any case, record that step alone."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        capture_branch(begins, (_no_step, lambda: _first_step(loop, found)), loop.access)
+    else:
+        emit(found)
+
+
+def emit_begun(loop: Loop) -> None:
+    """Record a loop that certainly has a step, in the same way."""
+    loop = loop._replace(begins=True)
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        _first_step(loop, found)
+    else:
+        emit(found)
+
+
+def emit_tested(loop: Loop, test: Callable[[], Any], record: Callable[[Loop], None]) -> None:
+    """Record a ``while`` with ``record``. If its test may raise an exception, each step ends with
+    the test, so that the exception is one of the step."""
+    mark = len(raised.errors or ())
+    try:
+        record(loop)
+        return
+    except RaisingTest:
+        del (raised.errors or [])[mark:]
+
+    def tested() -> Any:
+        found = test()
+        condition = unknown(found)
+        return truth(found) if condition is None else truth_of(condition)
+
+    def step(i: Any) -> None:
+        loop.step(i)
+        flag[0] = tested()
+
+    flag = [tested()]
+
+    with also_reached((flag,)):
+        record(loop._replace(step=step, holds=lambda: flag[0]))
+
+
+def _first_step(loop: Loop, error: Exception) -> None:
+    """Run a step that raises an exception, unless it raises another one before."""
+    loop.step(0)
+    raise error
+
+
+def _no_step() -> None:
+    """Do nothing, since the loop has no step."""

@@ -34,17 +34,18 @@ from autojit.capture.state.state import (
     with_flags,
 )  # fmt: skip
 from autojit.errors import AutojitError
-from autojit.ir.core.program import Value
 from autojit.session.frames import is_defect
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import keep, lose
 from autojit.tracing.blocks import stands_for
+from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
 from .block import Block
-from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
-from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
+from .carries import Rounds, are_shared, captured, note, note_lasts, take
+from .loop import COUNTER, Captured, Carry, Known, Loop, Step, refused
 
 #: The most times that a body is traced until its carries settle: a number may become a float, a
 #: complex number and an array's dtype, and each round adds at least one carry.
@@ -89,15 +90,17 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
     before = Before(loop.access)
     carries: dict[Any, Carry] = {}
     for name, value in zip(loop.access.site.names, before.values, strict=True):
-        live = name in loop.access.site.live_in
+        live, value = name in loop.access.site.live_in, hooks.as_state(value)
         if live and is_state(value) and not any(containers(value)):
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
-    known = _Known(carries, {}, {}, {}, [], [], {}, {}, set())
+    rounds = Rounds()
+    known = Known(carries, rounds.begin(loop))
     for number in range(_ROUNDS):
         try:
-            found = _round(loop, before, known, resized)
+            with rounds.round():
+                found = _round(loop, before, known, resized)
         except (AutojitError, Resized):
             raise
         except Exception as error:  # Python would raise it in the first step
@@ -105,6 +108,7 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
                 raise
             return error
         if found is not None:
+            rounds.end(known.roots.values())
             return found
     for carry in carries.values():
         if holds_one_of(carry.first):
@@ -124,33 +128,28 @@ _MADE_ANEW = (
 )
 
 
-class _Known(NamedTuple):
-    """The facts found so far about a loop's carries: names and places, arrays that are changed in
-    place, the number of elements that a step appends to each list, and arrays that are no longer
-    known after a step."""
+class _Ended(NamedTuple):
+    """A body that has been traced: its block, the names and places that it set, and those that it
+    got."""
 
-    carries: dict[Any, Carry]
-    roots: dict[int, Tracer]
-    growing: dict[int, int]
-    lost: dict[int, Tracer]
-    #: The arrays that may be the same when a step begins, if that matters; the latest is the last.
-    sharing: list[Sharing]
-    #: The same for lists and dicts.
-    lists: list[Sharing]
-    #: Lists and dicts that are no longer known after a step, by their identities.
+    block: Block
+    ends: dict[Any, Any]
+    taken: dict[Any, Any]
+    inputs_of: dict[Slot, Tracer]
+    #: The elements that it appended to lists, and the last of each list.
+    appended: dict[int, Any]
+    lasts: dict[Any, Any]
+    #: The lists and dicts that it got, and those that are no longer known.
+    lists: dict[Slot, Any]
     lost_lists: dict[int, Any]
-    #: Arrays that may not change after a step, because lists hold copies of them: arrays from
-    #: outside, and arrays that a step gets in these names and places.
-    kept: dict[int, Tracer]
-    kept_slots: set[Slot]
+    #: For names with bounded arrays, the first name that has the same mask.
+    leaders: dict[Any, Any]
 
 
-def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Captured | None:
-    """Trace the body once. If that shows something new about the carries, note it and return
-    None."""
-    carries, roots = known.carries, known.roots
-    read = [c for c in carries.values() if c.read]
-    given = list(roots.values())
+def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
+    """Trace the body once, with what is known about the carries."""
+    read = [c for c in known.carries.values() if c.read]
+    given = list(known.roots.values())
     _local.loops += 1
     block = Block(
         [COUNTER, *(t for c in read for t in c.types), *(LeafType(x.type, None) for x in given)]
@@ -160,30 +159,26 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
             counter, rest = inputs[0], inputs[1:]
             for number in known.growing:
                 before.heap.empty(number)
-            taken = take(before, read, rest)
+            taken = take(before, read, rest, known.leaders)
             resized.begin(before, taken)
             before.heap.begin(known.growing)
             lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
             inputs_of = _slots(read, rest)
-            if known.sharing:
-                last = known.sharing[-1]
-                relate_all(last.start, inputs_of, last.outside)
-            lose(known.lost.values())
-            keep(known.kept.values())
-            keep(x for slot, x in inputs_of.items() if slot in known.kept_slots)
-            lose_containers(known.lost_lists.values())
+            _begin(known, inputs_of)
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
             before.check_lengths(grow=loop.is_counted)
             resized.check(before)
             changes = before.changes(grow=loop.is_counted)
+            changes |= _bound_back(before, read, changes)
             ends = {
                 k: (key, before.frozen(resized.rebound(before, key, value)))
                 for k, (key, value) in changes.items()
             }
+            leaders = hooks.leaders({k: value for k, (_, value) in ends.items()})
             grown = before.heap.grown() if loop.is_counted else {}
             lasts = {
                 (number, -1): (Key(None, Place(items, -1)), new[-1])
@@ -194,30 +189,59 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
     finally:
         _local.loops -= 1
         before.restore()
-    counts = {number: len(new) for number, (_, new) in appended.items()}
+    return _Ended(block, ends, taken, inputs_of, appended, lasts, lists, lost_lists, leaders)
+
+
+def _bound_back(
+    before: Before, read: Sequence[Carry], changes: dict[Any, Any]
+) -> dict[Any, tuple[Key, Any]]:
+    """The names and places that hold the object from before the loop again, and not the one that
+    the step got: ``a = b`` where ``b`` is that object."""
+    return {
+        c.key.identity: (c.key, before.of(c.key))
+        for c in read
+        if not c.is_last and c.key.identity not in changes
+    }
+
+
+def _begin(known: Known, inputs_of: dict[Slot, Tracer]) -> None:
+    """Note in a body that has just begun what is known about its arrays and lists."""
+    if known.sharing:
+        last = known.sharing[-1]
+        relate_all(last.start, inputs_of, last.outside)
+    lose(known.lost.values())
+    keep(known.kept.values())
+    keep(x for slot, x in inputs_of.items() if slot in known.kept_slots)
+    lose_containers(known.lost_lists.values())
+
+
+def _round(loop: Loop, before: Before, known: Known, resized: Lists) -> Captured | None:
+    """Trace the body once. If that shows something new about the carries, note it and return
+    None."""
+    found = _run(loop, before, known, resized)
+    block, ends, inputs_of = found.block, found.ends, found.inputs_of
+    counts = {number: len(new) for number, (_, new) in found.appended.items()}
     if counts != known.growing:
         known.growing.update(counts)
-        note_lasts(before, carries, lasts)
+        note_lasts(before, known.carries, found.lasts)
         return None
-    ends |= {k: last for k, last in lasts.items() if k in carries}
-    is_settled = note(loop, before, carries, ends, taken)
-    changed = block.changed
-    lost = {id(x): x for x in block.lost if id(x) not in known.lost}
-    is_settled &= _are_kept(loop, known, block, ends, inputs_of)
-    new = {k: x for k, (x, _) in changed.items() if k not in roots}
-    if new or lost or lost_lists.keys() - known.lost_lists.keys():
-        roots.update(new)
-        known.lost.update(lost)
-        known.lost_lists.update(lost_lists)
-        is_settled = False
-    if not is_settled:
+    ends |= {k: last for k, last in found.lasts.items() if k in known.carries}
+    if not _is_known(loop, before, known, found):
         return None
-    of_lists = _shared_lists(loop, known, before, block, ends, lists)
+    of_lists = _shared_lists(loop, known, before, block, ends, found.lists)
     if of_lists is None:
         return None
-    sharing = _sharing(loop, carries, block, ends, inputs_of)
-    is_kept = bool(known.kept) or any(map(is_copied, inputs_of.values()))
-    in_place = changed or is_kept or any(x.own not in block.inputs for x in inputs_of.values())
+    steady = _steady(known, block, ends, inputs_of)
+    if steady:
+        known.steady.update(steady)
+        for k in steady:
+            del known.carries[k]
+        return None
+    sharing = _sharing(loop, known.carries, block, ends, inputs_of)
+    arrays = inputs_of.values()
+    in_place = bool(block.changed or known.kept) or any(map(is_copied, arrays))
+    # an array that is lost may be one that an inner loop has changed
+    in_place |= any(x.lost or x.own not in block.inputs for x in arrays)
     if (
         in_place
         and sharing.start
@@ -225,12 +249,46 @@ def _round(loop: Loop, before: Before, known: _Known, resized: Lists) -> Capture
     ):
         known.sharing.append(sharing)
         return None
-    found = Step(block, ends, appended, sharing, inputs_of, of_lists)
-    return _captured(loop, before, known, found)
+    step = Step(block, ends, found.appended, sharing, inputs_of, of_lists)
+    return captured(loop, before, known, step)
+
+
+def _is_known(loop: Loop, before: Before, known: Known, found: _Ended) -> bool:
+    """Whether a step shows nothing new about the carries, and about the arrays and lists that it
+    changes; else note that."""
+    block, ends = found.block, found.ends
+    is_settled = note(loop, before, known.carries, ends, found.taken)
+    is_settled &= are_shared(known.leaders, found.leaders, known.carries)
+    lost = {id(x): x for x in block.lost if id(x) not in known.lost}
+    is_settled &= _are_kept(loop, known, block, ends, found.inputs_of)
+    new = {k: x for k, (x, _) in block.changed.items() if k not in known.roots}
+    is_settled &= not (new or lost or found.lost_lists.keys() - known.lost_lists.keys())
+    known.roots.update(new)
+    known.lost.update(lost)
+    known.lost_lists.update(found.lost_lists)
+    return is_settled
+
+
+def _steady(
+    known: Known, block: Block, ends: dict[Any, Any], inputs_of: dict[Slot, Tracer]
+) -> set[Any]:
+    """The names that hold an array from outside, which a step changes in place, and the same array
+    at its end: ``x += y``."""
+    inputs = {id(x): slot for slot, x in inputs_of.items()}
+    changed = {slot[0] for slot, x in inputs_of.items() if x.own not in block.inputs}
+    found = set()
+    for k in changed - known.steady:
+        carry = known.carries[k]
+        if carry.key.place is not None or not isinstance(bare(carry.first), (Tracer, FreshArray)):
+            continue
+        end = ends[k][1] if k in ends else inputs_of[k, 0]
+        if origins(end, block.trace, inputs) == (Origin("input", (k, 0)),):
+            found.add(k)
+    return found
 
 
 def _are_kept(
-    loop: Loop, known: _Known, block: Block, ends: dict[Any, Any], inputs_of: dict[Slot, Tracer]
+    loop: Loop, known: Known, block: Block, ends: dict[Any, Any], inputs_of: dict[Slot, Tracer]
 ) -> bool:
     """Whether all arrays that are kept at the end of the step were kept at its beginning; note
     those that were not."""
@@ -247,12 +305,12 @@ def _are_kept(
     return not is_new
 
 
-def _carried(before: Before, known: _Known) -> Carried:
+def _carried(before: Before, known: Known) -> Carried:
     values = [(k, before.of(c.key), c.tree.filled(c.tree.arrays)) for k, c in known.carries.items()]
     return carried(values, before.is_outside)
 
 
-def _take_lists(before: Before, known: _Known, taken: dict[Any, Any]) -> dict[Slot, Any]:
+def _take_lists(before: Before, known: Known, taken: dict[Any, Any]) -> dict[Slot, Any]:
     """The lists and dicts that a step gets, which may be those from before the loop."""
     found = _carried(before, known)
     inputs = found.taken(taken)
@@ -264,7 +322,7 @@ def _take_lists(before: Before, known: _Known, taken: dict[Any, Any]) -> dict[Sl
 
 
 def _shared_lists(
-    loop: Loop, known: _Known, before: Before, block: Block, ends: dict[Any, Any],
+    loop: Loop, known: Known, before: Before, block: Block, ends: dict[Any, Any],
     inputs: dict[Slot, Any],
 ) -> Sharing | None:  # fmt: skip
     """The lists and dicts that may be the same, given what a step ends with. If the step has not
@@ -286,7 +344,7 @@ def _slots(read: Sequence[Carry], inputs: Sequence[Tracer]) -> dict[Slot, Tracer
     for carry in read:
         stop = start + len(carry.types)
         mine = enumerate(inputs[start:stop])
-        found |= {(key_of(carry.key), j): x for j, x in mine if not x.is_scalar}
+        found |= {(carry.key.identity, j): x for j, x in mine if not x.is_scalar}
         start = stop
     return found
 
@@ -310,52 +368,3 @@ def _sharing(
         if k not in ends:
             last.update({slot: (Origin("input", slot),) for slot in inputs_of if slot[0] == k})
     return Sharing(firsts, last, loop.has_steps)
-
-
-def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Captured:
-    """The captured loop, given its settled body."""
-    carries, roots = known.carries, known.roots
-    block, ends, appended, sharing, inputs_of, lists = found
-    kept = {k: c for k, c in carries.items() if k in ends or c.read}
-    order = [c for c in kept.values() if c.read] + [c for c in kept.values() if not c.read]
-    leaves: list[list[Any]] = []
-    outputs: list[Value] = []
-    stand_ins = {id(x): made for x, made in block.trace.stand_ins.values()}
-    start = 1
-    for carry in order:
-        stop = start + len(carry.types)
-        k = key_of(carry.key)
-        if k in ends:
-            silent = carry.key.name in loop.access.site.internal
-            _, value = with_flags(thawed([carry.first, ends[k][1]]), silent=silent)
-            arrays = tree_of(value).arrays
-            outputs += block.values(arrays, carry.types)
-        else:  # the step hands on what it got
-            arrays = [tracer_like(v, block) for v in block.inputs[start:stop]]
-            outputs += block.inputs[start:stop]
-        leaves.append(arrays)
-        start = stop if carry.read else start
-    for x in roots.values():
-        outputs += block.recorded(_value, stand_ins[id(x)])
-    for (k, _), x in inputs_of.items():
-        if carries[k].is_last and x.own not in block.inputs:
-            raise refused(loop, SAME_ARRAY)  # a row that is stacked already
-    grown = [grown_list(items, new, found, loop) for items, new in appended.values()]
-    firsts = [
-        tree_of(carries[k].first).arrays[j] for (k, j), x in inputs_of.items() if is_copied(x)
-    ]
-    more = [Value(t.type) for c in order if not c.read for t in c.types]
-    read = sum(len(c.types) for c in order if c.read)
-    inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
-    return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
-                    grown, sharing, list(known.lost.values()), lists,
-                    list(known.lost_lists.values()), [*known.kept.values(), *firsts])  # fmt: skip
-
-
-def tracer_like(value: Value, block: Block) -> Tracer:
-    """An input of a block as one of its results."""
-    return Tracer(value, block.trace)
-
-
-def _value(x: Tracer) -> list[Value]:
-    return [x.own if x.lost else x.value]

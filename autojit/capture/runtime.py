@@ -46,6 +46,7 @@ from .comprehensions import (
     run_otherwise,
 )
 from .loop import Loop
+from .loop_ops import emit_begun, emit_if_begun, emit_tested
 from .rewriting.callees import PUSHED, converted, handing_on
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
@@ -55,9 +56,6 @@ from .unrolling import (
     UNROLLED,
     becomes_unknown,
     captured_whole,
-    emit_begun,
-    emit_if_begun,
-    emit_tested,
     unroll,
 )
 from .values.unbound import checked

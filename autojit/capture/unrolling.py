@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from autojit.capture.state.growth import Lists
-from autojit.capture.state.heap import Spent, also_reached
+from autojit.capture.state.heap import Spent
 from autojit.capture.state.resized import check_counted
 from autojit.capture.state.state import Access, Before, note
 from autojit.capture.state.stretch import has_stretch
@@ -23,17 +23,16 @@ from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.ir.passes.reroll.roles import Body, roles_of
 from autojit.session.frames import is_defect
-from autojit.staging.unrolled import LEAST_LOOP
+from autojit.staging.unrolled import BUDGET, LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
-from autojit.tracing.tracer import Tracer
 
 from .block import Block
 from .branches import capture_branch
 from .independence import steps_are_independent
 from .loop import Captured, Loop
-from .loop_ops import RaisingTest, emit, known_firsts
-from .loops import trace_if_begun, trace_loop
+from .loop_ops import emit, known_firsts
+from .loops import trace_loop
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
 
@@ -64,9 +63,20 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
 
 def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     breaks = loop.holds is not None and n > 0 and becomes_unknown(loop, 0)
-    if n <= FEW and not breaks:
-        _note(loop, f"{n} steps, and up to {FEW} are unrolled in any case")
+    is_nest = n <= FEW and not breaks and _is_long_nest(loop)
+    if n <= FEW and not breaks and not is_nest:
+        _note(loop, f"{n} steps, and up to {FEW} are unrolled")
         return False
+    trace = current_trace()
+    assert trace is not None
+    around, trace.in_nest = trace.in_nest, trace.in_nest or is_nest
+    try:
+        return _captured_if_better(loop, sequence, n, breaks)
+    finally:
+        trace.in_nest = around
+
+
+def _captured_if_better(loop: Loop, sequence: Sequence, n: int, breaks: bool) -> bool:
     peeled = False
     notes = remarks.current()
     began = 0 if notes is None else len(notes)
@@ -94,6 +104,39 @@ def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
         found = trace_loop(_rest(loop))
     emit(found._replace(at_once=not peeled and becomes_arrays(found, n)))
     return True
+
+
+def _is_long_nest(loop: Loop) -> bool:
+    """Whether a loop of few steps has loops in it, and all of them unrolled are a long program.
+
+    The first step is traced to find out, unless it was traced before. In a captured nest a loop is
+    unrolled only if that is short.
+    """
+    trace = current_trace()
+    assert trace is not None
+    if not loop.access.site.has_loops or arguments_are_known():
+        return False
+    key = id(loop.access.site), loop.length
+    if key not in trace.unrolled_sizes:
+        before = Before(loop.access)
+        if not before.heap.can_be_restored():
+            return False
+        notes = remarks.current()
+        began = 0 if notes is None else len(notes)
+        known, short = set(trace.unrolled), len(trace.short_loops)
+        size = 0
+        try:
+            with _tried(), Block().running():
+                loop.step(0)
+                size = _so_far().ops
+        finally:
+            before.restore()
+            trace.unrolled.intersection_update(known)
+            del trace.short_loops[short:]
+            if notes is not None:
+                notes.forget("capture", began)
+        trace.unrolled_sizes[key] = loop.length * size
+    return trace.unrolled_sizes[key] > (UNROLLED if trace.in_nest else BUDGET)
 
 
 def _with_inner_arrays(loop: Loop, lists: Lists, n: int) -> Captured:
@@ -258,7 +301,7 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
     """Run a loop step by step; steps after an unknown condition become branches."""
     access = between(loop.access)
-    first = _so_far()
+    first = began = _so_far()
     lists = lists_under(it)
     for number, value in _checked(it, lists):
         if number == 1 and _is_large(loop, first) and _rest_captured(loop):
@@ -277,6 +320,10 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
             step()
         else:
             return
+    trace = current_trace()
+    if trace is not None and loop.is_counted:
+        key = id(loop.access.site), loop.length
+        trace.unrolled_sizes[key] = len(trace.builder.ops) - began.ops
 
 
 def _checked(it: Any, lists: list[list[Any]]) -> Iterator[tuple[int, Any]]:
@@ -336,53 +383,3 @@ def _rest_captured(loop: Loop) -> bool:
 
 def _nothing() -> None:
     """Do nothing, since the loop has ended."""
-
-
-def emit_if_begun(loop: Loop, begins: Tracer) -> None:
-    """Record a loop; if its first step raises an exception in any case, record that step alone."""
-    found = trace_if_begun(loop)
-    if isinstance(found, Exception):
-        capture_branch(begins, (_nothing, lambda: _first_step(loop, found)), loop.access)
-    else:
-        emit(found)
-
-
-def emit_begun(loop: Loop) -> None:
-    """Record a loop that certainly has a step, in the same way."""
-    loop = loop._replace(begins=True)
-    found = trace_if_begun(loop)
-    if isinstance(found, Exception):
-        _first_step(loop, found)
-    else:
-        emit(found)
-
-
-def emit_tested(loop: Loop, test: Callable[[], Any], record: Callable[[Loop], None]) -> None:
-    """Record a ``while`` with ``record``. If its test may raise an exception, each step ends with
-    the test, so that the exception is one of the step."""
-    mark = len(raised.errors or ())
-    try:
-        record(loop)
-        return
-    except RaisingTest:
-        del (raised.errors or [])[mark:]
-
-    def tested() -> Any:
-        found = test()
-        condition = unknown(found)
-        return truth(found) if condition is None else truth_of(condition)
-
-    def step(i: Any) -> None:
-        loop.step(i)
-        flag[0] = tested()
-
-    flag = [tested()]
-
-    with also_reached((flag,)):
-        record(loop._replace(step=step, holds=lambda: flag[0]))
-
-
-def _first_step(loop: Loop, error: Exception) -> None:
-    """Run a step that raises an exception, unless it raises another one before."""
-    loop.step(0)
-    raise error

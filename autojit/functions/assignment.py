@@ -27,7 +27,7 @@ from autojit.protocols.lifting import (
     tracer,
     weak_type,
 )
-from autojit.protocols.registry import uncovered
+from autojit.protocols.registry import any_bounded, uncovered
 from autojit.tracing.aliasing import assign
 from autojit.tracing.blocks import here
 from autojit.tracing.created_arrays import FreshArray, bare
@@ -50,6 +50,8 @@ from .indices import (
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
     """``x[index] = value``; the change is visible through every name bound to x."""
+    if x.is_bounded:
+        return hooks.set_bounded(x, index, value)
     _check_array(x)
     x, value = here(x), bare(value)
     if isinstance(value, Tracer) and not value.is_bounded:
@@ -59,6 +61,8 @@ def setitem(x: Tracer, index: Any, value: Any) -> None:
     is_bounded = getattr(value, "is_bounded", False)
     if has_mask_or_places(index):
         index = hooks.mask_in(bare(index), x)
+        if any_bounded(index if isinstance(index, tuple) else (index,)):
+            return hooks.set_at(x, index, value)
         masked = masked_part(index, x)
         if masked is not None and value_of(masked.mask) is None:
             many = is_bounded or _has_rows(masked, value)

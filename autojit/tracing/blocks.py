@@ -61,6 +61,8 @@ def _stand_in(x: T, trace: Trace) -> T:
     base = None if x.base is None else here(x.base)
     with inside(trace.around):
         outer = here(x)
+        if outer.lost and base is None:
+            return _lost_here(x, trace)
         if base is None or _is_as_outside(base, trace):
             value = trace.capture(outer, x.type)  # of a view: read in the trace around
         else:
@@ -72,6 +74,14 @@ def _stand_in(x: T, trace: Trace) -> T:
             made.how = FromAround(outer, trace)
         made.seen = base.value if _is_as_outside(base, trace) else None
     trace.first_values[id(made)] = value
+    return made
+
+
+def _lost_here(x: T, trace: Trace) -> T:
+    """The stand-in of an array that is no longer known: it may not be read."""
+    made: T = x.stand_in(Value(x.type), trace)
+    made.lost = True
+    trace.first_values[id(made)] = made.own
     return made
 
 
@@ -132,8 +142,8 @@ def stands_for(x: T, value: Value, trace: Trace) -> T:
 
 def lost(trace: Trace) -> list[Any]:
     """The outside arrays that are no longer known after a block, because an array that may be the
-    same has changed."""
-    return [x for x, made in trace.stand_ins.values() if made.lost]
+    same has changed in it."""
+    return [x for x, made in trace.stand_ins.values() if made.lost and not x.lost]
 
 
 def kept(trace: Trace) -> list[Any]:

@@ -53,12 +53,20 @@ class Hooks:
     set_bounded: Callable[[Any, Any, Any], None]
     write_bounded: Callable[[Any, Any], None]
     #: Items through unknown masks, the indices where a mask holds, such indices as a mask again,
-    #: and items at bounded arrays of indices.
+    #: items at bounded arrays of indices, and the part of a bounded array where a mask holds.
     get_masked: Callable[[Any, Any], Any]
     set_masked: Callable[[Any, Any, Any], None]
     places_of: Callable[[Any], tuple[Any, ...]]
     mask_in: Callable[[Any, Any], Any]
     get_at: Callable[[Any, Any], Any]
+    set_at: Callable[[Any, Any, Any], None]
+    filtered: Callable[[Any, Any], Any]
+    #: Bounded arrays that blocks hand on: as a state; the values of a name on several ways; for
+    #: each name, the first one with the same mask; and an array with the places of another.
+    as_state: Callable[[Any], Any]
+    alike_states: Callable[[list[Any]], list[Any]]
+    leaders: Callable[[Any], dict[Any, Any]]
+    sharing: Callable[[Any, Any], Any]
     #: A context in which NumPy's names see traced values.
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).

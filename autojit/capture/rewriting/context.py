@@ -37,6 +37,11 @@ class Site(NamedTuple):
     text: str
     #: The user's file.
     file: str
+    #: Whether there are loops in it.
+    has_loops: bool = False
+
+
+_LOOPS = (ast.For, ast.While, ast.comprehension)
 
 
 class Context:
@@ -121,8 +126,11 @@ class Context:
         reads: tuple[str, ...],
     ) -> int:  # fmt: skip
         text = "" if test is None else self.found.text(test)
+        loops = any(isinstance(x, _LOOPS) and x is not node for x in ast.walk(node))
         self.sites.append(
-            Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file)
-        )
+            Site(
+                node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file, loops
+            )
+        )  # fmt: skip
         self.changed = True
         return len(self.sites) - 1

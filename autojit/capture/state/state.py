@@ -20,6 +20,7 @@ from autojit.ir.pass_manager import remarks
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
+from autojit.tracing.hooks import hooks
 
 from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_same_content
@@ -56,6 +57,11 @@ class Key(NamedTuple):
 
     name: str | None
     place: Place | None
+
+    @property
+    def identity(self) -> Any:
+        """A hashable object that is the same for the same name or place."""
+        return self.name if self.place is None else (id(self.place.container), self.place.key)
 
     @property
     def words(self) -> str:
@@ -153,7 +159,7 @@ class Before:
             return tuple([self.frozen(x, now) for x in value])
         if type(value) in (Maybe, Optional):
             return with_inner(value, self.frozen(inner(value), now))
-        return value
+        return hooks.as_state(value)
 
     def rebound(self, key: Key, value: Any, limit: Callable[[Any], int | None]) -> Any:
         """A list that the block binds to a name, as `resized.rebound` returns it. ``limit`` bounds
@@ -204,6 +210,19 @@ def is_state(value: Any) -> bool:
     return bool(leaves) and all(map(pytrees.is_array, leaves))
 
 
+def with_leaders(
+    pairs: Sequence[tuple[Key, Any]], leaders: Mapping[Any, Any]
+) -> list[tuple[Key, Any]]:
+    """Names and places with their values, of which the bounded arrays with one mask share it."""
+    values = {key.identity: x for key, x in pairs}
+    found = []
+    for key, x in pairs:
+        leader = leaders.get(key.identity, key.identity)
+        is_led = leader != key.identity and leader in values
+        found.append((key, hooks.sharing(x, values[leader]) if is_led else x))
+    return found
+
+
 def zeros_like(value: Any) -> Any:
     """A value with zeros in place of its arrays, for a way on which the name is not bound."""
     tree = tree_of(value)
@@ -223,7 +242,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
 
     ``silent`` says that the name is one of the rewriter's, which is read only where it is bound.
     """
-    values = with_nones(values)
+    values = with_nones(hooks.alike_states(list(values)))
     if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
         return with_codes(values)
     whole = [v for v in values if v is not UNBOUND]

@@ -46,7 +46,7 @@ _REWRITE = (
     "    np.where(m, np.log(np.where(m, x, 1)), 0)  # not: np.log(x[m])"
 )
 
-_USE = "This use (a result, a carry of a loop, an argument of a function that is not covered)"
+_USE = "This use (a result, an argument of a function that is not covered)"
 
 
 def refuse(what: str, source: Source | None = None) -> NoReturn:

@@ -13,6 +13,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.checks import ensure
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import Constant, constant
 from autojit.protocols.lifting import as_value, tracer
 from autojit.tracing.protocol import bounds_of, with_bounds
@@ -67,7 +68,8 @@ def _known() -> _Terms:
     builder = current_builder()
     found = _terms.setdefault(builder, _Terms())
     for op in builder.ops[found.seen :]:
-        if isinstance(op.kind, (Elementwise, Constant)) and _is_scalar(op.results[0].type):
+        is_pure = isinstance(op.kind, (Elementwise, Constant)) or op.kind is gather
+        if is_pure and _is_scalar(op.results[0].type):
             found.add(op)
     found.seen = len(builder.ops)
     return found
@@ -80,7 +82,8 @@ def _is_scalar(type: Type) -> bool:
 def form_of(x: Any) -> Form:
     """A Python integer, traced or not, as a sum of terms.
 
-    Two integers with the same form are equal.  Terms are values, and ops of equal operands.
+    Two integers with the same form are equal.  Terms are values, and ops of equal operands, such
+    as the same element of the same array.
     """
     if not isinstance(x, Tracer):
         return int(x), frozenset()

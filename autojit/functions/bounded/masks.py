@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.functions.assignment import cast
 from autojit.functions.indices import Masked, masked_part
 from autojit.ir.core.program import Op, Value, current_builder
 from autojit.ir.core.shapes import normalize_axis
@@ -27,8 +28,8 @@ from autojit.tracing.known import value_of
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .alignment import entered, frame
-from .array import Bounded, masked, refuse
+from .alignment import entered, frame, layout, met, placed
+from .array import Bounded, Range, Ranges, mask_of, masked, refuse
 from .integers import as_int
 from .slices import note_slices, write
 
@@ -66,7 +67,9 @@ class Picked:
         """Whether each element p has the same place in both."""
         if not isinstance(other, Picked):
             return False
-        return _is_same(as_value(self.holds), as_value(other.holds), DEEPEST)
+        if self.holds.own is other.holds.own:
+            return True
+        return is_same(as_value(self.holds), as_value(other.holds), DEEPEST)
 
     def mask(self, extent: int) -> Value:
         """A mask of the places that count."""
@@ -81,6 +84,17 @@ class Picked:
         """The number p of the element at each place of an axis, meaningful inside the mask only."""
         return as_value(np.cumsum(self.holds)) - 1
 
+    def narrowed(self, inner: Range) -> Picked:
+        """The elements of a range among these."""
+        if inner.step < 0:
+            refuse("A slice with a negative step")
+        numbers, start = np.cumsum(self.holds) - 1, inner.start
+        end = start + inner.step * inner.length
+        holds = self.holds & (numbers >= start) & (numbers < end)
+        if inner.step > 1:
+            holds = holds & ((numbers - start) % inner.step == 0)
+        return Picked(as_tracer(holds), inner.length)
+
     def to_the_front(self, x: Value, axis: int) -> Value:
         """A value with the selected elements first along an axis."""
         picked = gather(x, as_value(self._order), axes=(axis,))
@@ -88,7 +102,7 @@ class Picked:
         return move.transpose(picked, axes=(*range(1, axis + 1), 0, *rest)) if axis else picked
 
 
-def _is_same(a: Value, b: Value, depth: int) -> bool:
+def is_same(a: Value, b: Value, depth: int) -> bool:
     """Whether two values are computed in the same way from the same values."""
     if a is b:
         return True
@@ -103,7 +117,7 @@ def _are_alike(a: Op, b: Op, depth: int) -> bool:
         return False
     if len(a.results) != 1 or a.kind.key(a.params) != b.kind.key(b.params):
         return False
-    return all(_is_same(x, y, depth) for x, y in zip(a.operands, b.operands, strict=True))
+    return all(is_same(x, y, depth) for x, y in zip(a.operands, b.operands, strict=True))
 
 
 # -- reading -----------------------------------------------------------------------------
@@ -116,7 +130,8 @@ def _flat(x: Value, found: Masked) -> Value:
     return x if shape == x.shape else move.reshape(x, shape=shape)
 
 
-def _count(holds: Value) -> Any:
+def count_of(holds: Value) -> Any:
+    """The number of places where a mask holds."""
     total = reduce.sum_(to_dtype(holds, _INT), axes=(0,))
     return with_bounds(tracer(total, int), (0, holds.shape[0]))
 
@@ -128,7 +143,7 @@ def _picked(x: Tracer, found: Masked) -> Bounded:
     holds = holds if mask.ndim == 1 else move.reshape(holds, shape=(mask.size,))
     storage = tracer(_flat(part.read(as_value(x)), found))
     ranges: list[Any] = [None] * storage.ndim
-    ranges[at] = Picked(tracer(holds), _count(holds))
+    ranges[at] = Picked(tracer(holds), count_of(holds))
     return Bounded(storage, tuple(ranges))
 
 
@@ -205,6 +220,68 @@ def get_at(x: Tracer, index: Any) -> Any:
     return Bounded(storage, (*ranges, *(None,) * (storage.ndim - len(ranges))))
 
 
+def set_at(x: Tracer, index: Any, value: Any) -> None:
+    """``x[places] = value`` with an unknown number of places, one place for each element.
+
+    The other elements of the arrays write the last element once more, to its own place. The last
+    one wins in any case, so nothing changes.
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    if not all(_is_place(item) for item in items) or 0 in x.shape:
+        refuse("Assigning at an index that combines such an array with a mask or slices")
+    value = bare(value)
+    rows = [*items, value] if _has_axis(value, x.ndim - len(items)) else list(items)
+    axes = [[(r[0], n[0])] if n else [] for r, n in map(layout, rows)]
+    if any(len(layout(item)[1]) > 1 for item in items):
+        refuse("Assigning at indices of several axes")
+    found, extent = met([axis for given in axes for axis in given])
+    assert found is not None
+    mask = mask_of((found,), (extent,))
+    places = [move.broadcast_to(placed(item, (found,), (extent,))[0], (extent,)) for item in items]
+    wide = (extent, *x.shape[len(items) :])
+    own = layout(value)[0]
+    ranges: Ranges = (found,) + (None,) * (len(wide) - 1)
+    new = placed(value, ranges if len(own) == len(wide) else (None,) * len(wide), wide)[0]
+    new = move.broadcast_to(cast(tracer(new), x.dtype), wide)
+    if mask is not None:
+        holds = tracer(mask)
+        last = np.max(np.where(holds, np.arange(extent), -1))
+        at, none = as_tracer(np.maximum(last, 0)), as_tracer(last < 0)
+        firsts = [np.where(none, 0, as_tracer(p)[at]) for p in map(tracer, places)]
+        row = np.where(none, x[(0,) * len(items)], tracer(new)[at])
+        places = [
+            as_value(np.where(holds, tracer(p), f)) for p, f in zip(places, firsts, strict=True)
+        ]
+        along = holds.reshape(extent, *(1,) * (len(wide) - 1))
+        new = as_value(np.where(along, tracer(new), row))
+    x[tuple(map(tracer, places))] = tracer(new)
+
+
+def _is_place(item: Any) -> bool:
+    if isinstance(item, Tracer):
+        return item.dtype.kind in "iu" and (item.is_bounded or not item.shape)
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+
+
+def _has_axis(value: Any, after: int) -> bool:
+    """Whether a value has an element, or a row with ``after`` axes, for each place."""
+    shape = layout(value)[1]
+    return len(shape) > after and (isinstance(value, Bounded) or shape[0] != 1)
+
+
+def filtered(x: Bounded, mask: Bounded) -> Bounded:
+    """The part of a bounded array where a mask for its first axis holds."""
+    found, own = x.ranges[0], mask.ranges[0]
+    extent = x.storage.shape[0]
+    if mask.ndim > 1 or found is None or own is None or mask.storage.shape != (extent,):
+        refuse("A mask of another length")
+    if not found.is_at(own):
+        refuse("A mask that was made from other elements")
+    holds = mask.outside(False)
+    picked: Any = Picked(tracer(holds), count_of(holds))
+    return Bounded(x.storage, (picked, *x.ranges[1:]))
+
+
 # -- NumPy's functions ---------------------------------------------------------------------
 
 
@@ -247,3 +324,4 @@ _or_else(np.compress, _compress)
 
 hooks.get_masked, hooks.set_masked = get_masked, set_masked
 hooks.places_of, hooks.mask_in, hooks.get_at = places_of, mask_in, get_at
+hooks.set_at, hooks.filtered = set_at, filtered

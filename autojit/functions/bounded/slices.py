@@ -178,9 +178,9 @@ def _is_integer(item: Any) -> bool:
 def _narrowed(found: Range, item: slice) -> Range:
     if item == slice(None):
         return found
-    if not isinstance(found, Range):
-        refuse("Slicing")
     inner = range_of(item, found.length)
+    if not isinstance(found, Range):
+        return found.narrowed(inner)
     start = found.start + found.step * inner.start
     return Range(start, inner.length, found.step * inner.step)
 
@@ -264,10 +264,17 @@ def note_slices() -> None:
         trace.slices, trace = True, trace.around
 
 
+def is_mask(index: Any) -> bool:
+    """Whether an index is a bounded array of booleans."""
+    return isinstance(index, Bounded) and index.dtype.kind == "b"
+
+
 def get(x: Any, index: Any) -> Any:
     """``x[index]`` of a bounded array, or with traced slice bounds: a view."""
     note_slices()
     x, index = bare(x), bare(index)
+    if isinstance(x, Bounded) and is_mask(index):
+        return hooks.filtered(x, index).copy()
     return _read(x.storage if isinstance(x, Bounded) else x, _part(x, index))
 
 
@@ -275,19 +282,21 @@ def put(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value`` of a bounded array, with traced slice bounds, or of a bounded value."""
     note_slices()
     x, index, value = bare(x), bare(index), bare(value)
+    if isinstance(x, Bounded) and is_mask(index):
+        return write(hooks.filtered(x, index), value)
     storage, picked = x.storage if isinstance(x, Bounded) else x, _part(x, index)
     if not picked.ranges:  # a single element, which has no view
         if isinstance(value, Bounded):
             refuse("Assigning an array of traced length to a single element")
         storage[tuple(picked.basic)] = value
-        return
+        return None
     part = _read(storage, picked)
     if isinstance(value, Bounded) and isinstance(part, Bounded):
         if _is_same_part(value.origin, part.origin):
-            return  # x[:i] += y: the operator has changed the part, and x with it
+            return None  # x[:i] += y: the operator has changed the part, and x with it
     elif isinstance(value, Tracer) and value is not part and _is_same_view(value, part):
-        return
-    write(part, value)
+        return None
+    return write(part, value)
 
 
 def _is_same_part(a: Any, b: Any) -> bool:

@@ -85,7 +85,7 @@ def _remark(f):
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (few_steps, "unrolled: 5 steps, and up to 8 are unrolled in any case"),
+        (few_steps, "unrolled: 5 steps, and up to 8 are unrolled"),
         (short_loop, "unrolled: 30 operations; a compiled loop pays only above 500"),
         (independent_steps, "captured: its steps do not depend on each other, and became "),
         (long_loop, "captured: 1000 steps of 4 operations would take long to trace"),
@@ -145,3 +145,30 @@ def test_remarks_are_printed(tmp_path, monkeypatch):
         "==== capture: Python loops, compiled as loops or unrolled ====\n\nroots.py:3\n"
         "    captured: whether there is another step depends on a traced value\n"
     )
+
+
+def five_loops(total, at, x):
+    for a in range(2):
+        for b in range(2):
+            for c in range(2):
+                for d in range(2):
+                    for e in range(2):
+                        total[at + a] += np.sin(total[b + c] * x[d + e])
+
+
+def nest_of_few_steps(x):
+    total = x.copy()
+    for a in range(2):
+        for b in range(2):
+            for c in range(2):
+                for d in range(2):
+                    for e in range(2):
+                        if a - e >= 0:
+                            five_loops(total, b + c + d, x)
+    return total
+
+
+def test_a_long_nest_of_short_loops_is_captured():
+    call = jit(nest_of_few_steps)
+    np.testing.assert_allclose(call(X), nest_of_few_steps(X), rtol=1e-12)
+    assert call.cache_info().loops >= 3

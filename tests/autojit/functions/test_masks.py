@@ -132,7 +132,7 @@ def test_numbers_of_elements_that_do_not_fit_raise() -> None:
 REFUSED = {
     "a result": lambda x: np.log(x[x > 0]),
     "sorted": lambda x: np.sort(x[x > 0]),
-    "a slice": lambda x: x[x > 0][:2].sum(),
+    "a slice backwards": lambda x: x[x > 0][::-1].sum(),
     "the median": lambda x: np.median(x[x > 0]),
     "joined": lambda x: np.concatenate([x[x > 0], x]),
 }
