@@ -119,10 +119,12 @@ class Facts:
         else:
             self.forget([s])
         result = defined(s)
-        found = None if result is None else self._made(s)
+        if result is None:
+            return
+        found = self._made(s)
         if found is not None:
             self.scalars[result.number] = found
-        elif result is not None:  # a loop that was split has its scalars twice
+        else:  # a loop that was split has its scalars twice
             self.scalars.pop(result.number, None)
 
     def forget(self, body: Iterable[Any]) -> None:

@@ -91,7 +91,8 @@ def _is_vector_code(s: Any) -> bool:
 def _needed(body: list[Any], last: ScatterInto) -> list[Any] | None:
     """An addition after the statements whose results it needs; None if these read memory that the
     iteration has changed before."""
-    wanted, made, read = {x.number for x in used(last)}, [last], set[Buffer]()
+    wanted, read = {x.number for x in used(last)}, set[Buffer]()
+    made: list[Any] = [last]
     place = next(k for k, s in enumerate(body) if s is last)
     for k in range(place - 1, -1, -1):
         s = body[k]
