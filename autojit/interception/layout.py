@@ -15,7 +15,7 @@ import numpy as np
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.core.shapes import row_major_strides
-from autojit.ir.core.types import Type
+from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.ops import move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.update import scatter
@@ -23,7 +23,7 @@ from autojit.protocols.lifting import as_value, tracer, view
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.context import current_trace
 from autojit.tracing.tracer import Tracer
-from autojit.tracing.values import known
+from autojit.tracing.values import uniform
 
 
 def address(array: np.ndarray) -> int:
@@ -41,8 +41,12 @@ def whole(block: np.ndarray, *, ordered: bool) -> Tracer:
     """The present contents of a block, with its axes in memory order, as a traced array."""
     trace = current_trace()
     assert trace is not None
-    contents = np.array(in_memory_order(block), order="C")
-    result = tracer(known(contents, contents, trace))
+    contents = in_memory_order(block)
+    value = uniform(contents)
+    if value is None:  # the memory will have other contents
+        contents = np.array(contents, order="C")
+        value = trace.capture(contents, Type(canonical_dtype(contents.dtype), contents.shape))
+    result = tracer(value)
     result.boxed, result.ordered = True, ordered
     return result
 

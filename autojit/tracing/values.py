@@ -23,6 +23,9 @@ from .created_arrays import FreshArray, TracedArray, bare, plain
 from .source import user_source
 from .tracer import Tracer
 
+#: How many numbers are compared at a time.
+PART = 1 << 14
+
 
 def numbers_in(x: Any, dtype: np.dtype) -> np.ndarray:
     """Numbers as an array of a dtype; raises OverflowError with the user's line."""
@@ -92,11 +95,29 @@ def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:
 
 def known(array: np.ndarray, thing: Any, trace: Trace) -> Value:
     """The contents of an array as a value: a constant, or a captured thing that has them."""
-    type = Type(canonical_dtype(array.dtype), array.shape)
-    bytes_of = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
-    if array.size and (bytes_of == bytes_of[0]).all():
-        return full(array.flat[0], type)
-    return trace.capture(thing, type)
+    found = uniform(array)
+    if found is None:
+        found = trace.capture(thing, Type(canonical_dtype(array.dtype), array.shape))
+    return found
+
+
+def uniform(array: np.ndarray) -> Value | None:
+    """The contents of an array as a constant, if all elements have the same bytes."""
+    words = np.ascontiguousarray(array).reshape(-1, 1).view(_word(array.itemsize))
+    if not len(words) or not _are_equal(words):
+        return None
+    return full(array.flat[0], Type(canonical_dtype(array.dtype), array.shape))
+
+
+def _word(size: int) -> np.dtype:
+    """The longest unsigned integer that divides an element of this many bytes."""
+    return np.dtype(f"u{next(n for n in (8, 4, 2, 1) if not size % n)}")
+
+
+def _are_equal(words: np.ndarray) -> bool:
+    """Whether all rows are equal; a part at a time, which stays in the cache."""
+    parts = range(0, len(words), PART)
+    return all(bool((words[k : k + PART] == words[0]).all()) for k in parts)
 
 
 NONE = (

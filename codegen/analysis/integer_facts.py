@@ -3,7 +3,13 @@
 Scalars and *cells* have facts. A cell is a local buffer of one integer, such as the counter of a
 loop of unknown length. Facts follow the order of the statements: a store replaces the fact of its
 cell, and a loop forgets the cells that it changes, both before its first iteration and after its
-last one.
+last one. A comparison of integers is 0 or 1 if the ranges or forms decide it; then `select` is one
+of its operands, as in Python's rule for negative indices:
+
+    s3 = i - j              # 1 or more, where j is below i
+    s4 = s3 < 0             # 0
+    s5 = s3 + n
+    s6 = select(s4, s5, s3) # s3
 
 Legal where bounds hold whenever the body of a loop runs: :meth:`Nest.least` uses the end of each
 loop as the form that it is in outer variables, so it knows triangles.
@@ -17,7 +23,7 @@ from typing import Any
 
 from autojit.codegen.loop_ir.effects import changed_buffers
 from autojit.codegen.loop_ir.nodes import Compute, Constant, Fill, IndexValue, Load, Store
-from autojit.codegen.loop_ir.traversal import memory, walk
+from autojit.codegen.loop_ir.traversal import defined, memory, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core.affine import Affine, Bounds, Var
 
@@ -112,9 +118,14 @@ class Facts:
             self._keep(s.buffer, self._number(s.value) if s.buffer.dtype == "i64" else None)
         else:
             self.forget([s])
+        result = defined(s)
+        if result is None:
+            return
         found = self._made(s)
         if found is not None:
-            self.scalars[s.result.number] = found
+            self.scalars[result.number] = found
+        else:  # a loop that was split has its scalars twice
+            self.scalars.pop(result.number, None)
 
     def forget(self, body: Iterable[Any]) -> None:
         """Forget the cells that statements change, those inside of them included."""
@@ -140,16 +151,20 @@ class Facts:
     def _made(self, s: Any) -> Fact | None:
         if isinstance(s, Load):
             return None if s.guard is not None else self.cells.get(memory(s.buffer))
-        if not isinstance(s, (Compute, Constant, IndexValue)) or s.result.dtype != "i64":
+        if isinstance(s, Compute):
+            return self._computed(s)
+        if not isinstance(s, (Constant, IndexValue)) or s.result.dtype != "i64":
             return None
-        if isinstance(s, IndexValue):
-            return self.nest.fact(s.index)
-        if isinstance(s, Constant):
-            return self._number(s.value)
+        return self.nest.fact(s.index) if isinstance(s, IndexValue) else self._number(s.value)
+
+    def _computed(self, s: Compute) -> Fact | None:
         rule = _RULES.get(s.name)
-        given = [self.of(x) for x in s.args]
-        if rule is None or not all(x.dtype == "i64" for x in s.args):
+        integers = s.args[1:] if s.name == "select" else s.args
+        if rule is None or not all(x.dtype == "i64" for x in integers):
             return None
+        given = [self.of(x) for x in s.args]
+        if s.name == "select" and given[0] is None:
+            given[0] = _UNDECIDED
         facts = [x for x in given if x is not None]
         return rule(self.nest, *facts) if len(facts) == len(given) else None
 
@@ -193,6 +208,44 @@ def _negative(nest: Nest, a: Fact) -> Fact | None:
     return nest.fact(a.form * -1) if a.form is not None else _fact(-a.high, -a.low)
 
 
+def _is_less(nest: Nest, a: Fact, b: Fact, more: int = 1) -> Fact | None:
+    """Whether b is at least ``more`` beyond a, in all iterations or in none."""
+    low, high = b.low - a.high, b.high - a.low
+    if a.form is not None and b.form is not None:
+        low = max(low, nest.least(b.form - a.form))
+        high = min(high, -nest.least(a.form - b.form))
+    return _fact(int(low >= more), int(high >= more)) if (low >= more) == (high >= more) else None
+
+
+def _is_at_most(nest: Nest, a: Fact, b: Fact) -> Fact | None:
+    return _is_less(nest, a, b, 0)
+
+
+def _is_greater(nest: Nest, a: Fact, b: Fact) -> Fact | None:
+    return _is_less(nest, b, a)
+
+
+def _is_at_least(nest: Nest, a: Fact, b: Fact) -> Fact | None:
+    return _is_less(nest, b, a, 0)
+
+
+def _selected(nest: Nest, condition: Fact, a: Fact, b: Fact) -> Fact | None:
+    if condition.low == condition.high:
+        return a if condition.low else b
+    form = a.form if a.form == b.form else None
+    return _fact(min(a.low, b.low), max(a.high, b.high), form)
+
+
+def _remainder(nest: Nest, a: Fact, b: Fact) -> Fact | None:
+    """The remainder of Python's division by a positive number."""
+    if b.low <= 0:
+        return None
+    is_whole = a.low >= 0 and _is_less(nest, a, b) == Fact(1, 1, None)
+    return a if is_whole else _fact(0, b.high - 1)
+
+
+#: A comparison that is not known.
+_UNDECIDED = Fact(0, 1)
 _RULES: dict[str, Callable[..., Fact | None]] = {
     "add": _added,
     "sub": _subtracted,
@@ -200,4 +253,10 @@ _RULES: dict[str, Callable[..., Fact | None]] = {
     "maximum": _largest,
     "minimum": _smallest,
     "neg": _negative,
+    "remainder": _remainder,
+    "lt": _is_less,
+    "le": _is_at_most,
+    "gt": _is_greater,
+    "ge": _is_at_least,
+    "select": _selected,
 }

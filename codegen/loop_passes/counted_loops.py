@@ -29,16 +29,25 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from autojit.codegen.analysis.integer_facts import Facts, Level
+from autojit.codegen.analysis.integer_facts import Facts, Level, is_cell
 from autojit.codegen.analysis.loop_level import EVERYTHING, kernel_pass
 from autojit.codegen.loop_ir.effects import EFFECTS
-from autojit.codegen.loop_ir.nodes import Gather, Loop, RunTasks, ScatterInto
+from autojit.codegen.loop_ir.nodes import (
+    AccumulateInto,
+    Gather,
+    Load,
+    Loop,
+    RunTasks,
+    ScatterInto,
+    Store,
+)
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.sequences import Branch, Repeat
 from autojit.codegen.loop_ir.traversal import bodies_of, walk
 from autojit.codegen.loop_ir.values import Place
 from autojit.ir.core.affine import Affine
 
+from .counts.additions import with_additions_apart
 from .counts.counters import Counter, counter_of
 from .counts.loops import counted
 from .counts.order import ordered, without_single_loops
@@ -48,11 +57,19 @@ from .counts.sums import with_sums
 @kernel_pass("Turns loops that count to a bound into counted loops.", keeps=EVERYTHING)
 def loops_counted(kernel: Kernel) -> Kernel:
     """The kernel with counted loops, and with the forms of the places that they compute."""
-    if any(isinstance(s, Repeat) for s in walk(kernel.body)):
+    if any(map(_is_followed, walk(kernel.body))):
         numbers = count(kernel.values)
         kernel.body = _Pass(kernel, numbers).body(kernel.body, Facts())
         kernel.values = next(numbers)
     return kernel
+
+
+def _is_followed(s: Any) -> bool:
+    """Whether a statement may become a counted loop, or has computed places in a loop."""
+    is_loop = isinstance(s, Loop) and s.role == "sequence"
+    return isinstance(s, Repeat) or (
+        is_loop and any(isinstance(x, (Gather, ScatterInto)) for x in walk(s.body))
+    )
 
 
 class _Pass:
@@ -82,7 +99,8 @@ class _Pass:
         for s in after:
             facts.see(s)
         last = Affine(loop.stop) if loop.upper is None else end
-        return [*ahead, ordered(loop, last), *after]
+        loops = [ordered(each, last) for each in with_additions_apart(loop)]
+        return [*ahead, *loops, *after]
 
     def _statement(self, s: Any, facts: Facts) -> Any:
         if isinstance(s, Loop):
@@ -92,7 +110,7 @@ class _Pass:
         elif bodies_of(s):
             return self._bodies(s, facts)
         elif isinstance(s, (Gather, ScatterInto)):
-            s = replace(s, places=tuple(_placed(p, facts) for p in s.places))
+            s = _of_cell(replace(s, places=tuple(_placed(p, facts) for p in s.places)))
         facts.see(s)
         return s
 
@@ -126,6 +144,17 @@ class _Pass:
             s = replace(s, **dict(zip(names, made, strict=True)))
         facts.forget([s])
         return s
+
+
+def _of_cell(s: Gather | ScatterInto) -> Any:
+    """An access to the only element of a cell, without its place."""
+    if not is_cell(s.buffer) or s.index != Affine(0) or any(p.line != Affine(0) for p in s.places):
+        return s
+    if isinstance(s, Gather):
+        return s if s.guard is not None else Load(s.result, s.buffer, s.index, None)
+    if s.combine == "set":
+        return Store(s.buffer, s.index, s.value, s.source)
+    return AccumulateInto(s.buffer, s.index, s.combine, s.value, s.source)
 
 
 def _placed(place: Place, facts: Facts) -> Place:

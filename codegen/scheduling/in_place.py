@@ -2,11 +2,13 @@
 
 Legal where every read of an old element comes before the new one is written there, in a loop that
 is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
-the new one is that of another carry or a result of the body.  A loop inside of the body takes over
-the memory of a value that it carries if it reads that value only as the carry's first value, and
-nothing else reads it after the loop has begun (``_Order.through``). A branch takes over the memory
-if each of its ways passes that operand on, or may overwrite it by the same rules
-(``_Order.takes``).
+the new one is that of another carry. If the old value is a result of the body, such as the tape of
+a derivative, the body begins with a copy of it (``Nests.write``).
+
+A loop inside of the body takes over the memory of a value that it carries if it reads that value
+only as the carry's first value, and nothing else reads it after the loop has begun
+(``_Order.through``). A branch takes over the memory if each of its ways passes that operand on, or
+may overwrite it by the same rules (``_Order.takes``).
 """
 
 from __future__ import annotations
@@ -37,8 +39,7 @@ def may_overwrite(
     found, needless = list[bool](), set[Value]()
     for before, after in zip(old, new, strict=True):
         alone = sum(v is after or v is before for v in new) == 1
-        fits = alone and not schedule.program.outputs.count(before)
-        way = order.way(before, after) if fits else None
+        way = order.way(before, after) if alone else None
         if way is not None:
             if way.item is not None:
                 way.item.over = way.over

@@ -18,6 +18,7 @@ from autojit.ir.autodiff.residuals import choose_residuals, repeatable
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.index import Gather
+from autojit.ir.simplification.simplified import simplified
 
 #: A step that stores at most as many bytes may store arrays instead of their rows.
 SMALL = 64
@@ -97,7 +98,23 @@ def _reading_rows(op: Op, parts: Linearized, outer: Integers) -> Linearized | No
         return None
     outs = len(parts.primal.outputs) - parts.residuals
     ordered = _as_soon_as_possible(step.inputs, parts.primal.ops, ops)
-    return _taken_apart(parts, ordered, step.outputs[outs:], tangents)
+    return _without_unread(_taken_apart(parts, ordered, step.outputs[outs:], tangents))
+
+
+def _without_unread(parts: Linearized) -> Linearized:
+    """The same split without residuals that the linear program no longer reads, such as an array
+    that loops inside take, but of which they read rows."""
+    primal, linear, n = parts.primal, simplified(parts.linear), parts.residuals
+    read = {v for op in linear.ops for v in op.operands} | set(linear.outputs)
+    kept = [k for k, v in enumerate(linear.inputs[:n]) if v in read]
+    outs = len(primal.outputs) - n
+    residuals = [primal.outputs[outs + k] for k in kept]
+    inputs = [*(linear.inputs[k] for k in kept), *linear.inputs[n:]]
+    return Linearized(
+        primal.with_body(primal.ops, [*primal.outputs[:outs], *residuals]),
+        Program(inputs, linear.ops, linear.outputs, name=linear.name),
+        parts.wrt, parts.active,
+    )  # fmt: skip
 
 
 def _as_soon_as_possible(

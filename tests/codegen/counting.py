@@ -10,6 +10,7 @@ TEXT = """loops counts:
   input x: f64[60]
   input m: i64[1]
   output y: f64[60]
+  output z: f64[60]
   kernel k0:
     local n: i64[1]
     local c: i64[1]
@@ -17,6 +18,7 @@ TEXT = """loops counts:
     for i in 0..60:
       s1 = x[i]
       y[i] = s1
+      z[i] = s1
     t[0 : +1] = 0.0
     n[0 : +1] = 9
     s2 = m[0]

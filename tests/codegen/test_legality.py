@@ -672,6 +672,8 @@ ELSEWHERE = {
     "cuda.mapping.scatters": "cuda/mapping/test_scatters.py:test_what_is_stored_is_not_read",
     "cuda.mapping.transposes": "cuda/mapping/test_transposes.py:test_what_is_read_in_tiles",
     "cuda.mapping.nests.vectors": "cuda/mapping/test_vectors.py:test_results",
+    "loop_passes.counts.additions": "loop_passes/test_counted_loops.py:"
+    "test_additions_to_two_elements_become_two_loops",
     "loop_passes.counts.counters": "test_legality.py:test_a_pass_leaves_alone",
     "loop_passes.counts.order": "loop_passes/test_counted_loops.py:"
     "test_iterations_are_separate_where_one_place_tells_them_apart",

@@ -141,6 +141,11 @@ def stepped(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: scan(lambda c, _: (step(c), None), x, length=3)[0]
 
 
+def kept(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """All old values are a result, as in a tape."""
+    return lambda x: scan(lambda c, _: (step(c), c), x, length=3)
+
+
 def stepped_in_pair(step: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     return lambda x: scan(lambda c, _: (step(*c), None), (x, 2.0 * x), length=3)[0]
 
@@ -215,6 +220,8 @@ TABLE = [
     Row(in_place, "all of the old elements are read later",
         stepped(lambda c: np.sin(c) + np.sum(c)),
         stepped(lambda c: np.cos(c + np.sum(np.sin(c)) * c[0])), (LONG,), exchanges_no_buffers),
+    Row(in_place, "a tape keeps it, and other elements are read", kept(lambda c: np.sin(c)),
+        kept(lambda c: np.sin(c[::-1])), (LONG,), exchanges_no_buffers),
     Row(carries, "carries take each other's places", stepped_in_pair(lambda a, b: (a, b + 1.0)),
         stepped_in_pair(lambda a, b: (b, a)), (LONG,), exchanges_no_buffers),
     Row(arena, "the first is read by the last", chain_of_products(read_later=False),

@@ -9,6 +9,7 @@ from typing import Any, Self
 from llvmlite import ir
 
 from autojit.codegen.analysis.dependences import moving
+from autojit.codegen.cpu.llvm.comparisons import Comparisons
 from autojit.codegen.cpu.llvm.demands import can_fail, needs_table
 from autojit.codegen.cpu.llvm.failures import Failures
 from autojit.codegen.cpu.llvm.scalars import (
@@ -101,6 +102,8 @@ class KernelContext:
         self.group: ir.MDValue | None = None
         #: Whether the ends of ranges are hidden from LLVM.
         self.veiled = False
+        #: The comparisons of the innermost loop, if it is a recurrence with selections.
+        self.comparisons: Comparisons | None = None
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
         #: Accumulators in memory, which LLVM moves to registers; for extremes, the NaN flags.

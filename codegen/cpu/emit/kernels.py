@@ -82,6 +82,10 @@ class KernelEmitter(KernelContext):
 
     def compute(self, s: Compute) -> None:
         args = [self.registers[a.number] for a in s.args]
+        if self.comparisons is not None:
+            self.comparisons.see(s, args)
+            if s.name == "select":
+                args[0] = self.comparisons.own(s, args[0])
         if is_check(s.name):
             self.fail_if(self.builder.not_(args[0]), self.bits[s.name])
             self.registers[s.result.number] = args[1]

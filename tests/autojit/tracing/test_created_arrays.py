@@ -547,3 +547,26 @@ def test_known_arrays_are_constants_of_the_program() -> None:
         1,
         2,
     ]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i2", "?"])
+def test_constants_have_the_same_bytes_everywhere(dtype: str) -> None:
+    def is_constant(array: Any) -> bool:
+        return not autojit.trace(lambda x: (x, np.array(array)))(1.0).captured
+
+    array = np.zeros((2, 20_000), dtype)
+    assert is_constant(array)
+    array[1, -1] = 1
+    assert not is_constant(array)
+    assert is_constant(array[:, :-1])
+    assert not is_constant(np.array([0.0, -0.0]))
+
+
+def test_what_an_array_held_before_a_traced_value_stays() -> None:
+    def f(x: Any) -> Any:
+        ones, steps = np.ones((3, 4)), np.arange(12.0).reshape(3, 4).T
+        ones[1, 2], steps[0, 1] = x, x
+        return ones, steps
+
+    for got, want in zip(jit(f)(7.0), f(7.0), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -10,6 +10,7 @@ import pytest
 from autojit import grad, jit
 from autojit.codegen.analysis.integer_facts import Fact, Facts, Level, Nest
 from autojit.codegen.analysis.separate_places import are_separate
+from autojit.codegen.analysis.verifier import verify_kernel
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Compute,
@@ -57,6 +58,30 @@ SEPARATE = {
     "a neighbour": ("s13 = s8 + s2; s11 = y[s13 of 60]; y[s8 of 60] = s11", False),
     "rows that overlap": ("y[8*s2 of 6 + s8 of 10] += s14", False),
     "one element": ("y[s2 of 60] += s14", False),
+    "a column after all of them": (
+        "s20 = 9; s11 = y[10*s2 of 6 + s20 of 10]; y[10*s2 of 6 + s8 of 10] += s11",
+        True,
+    ),
+    "a column that one of them is": (
+        "s20 = 3; s11 = y[10*s2 of 6 + s20 of 10]; y[10*s2 of 6 + s8 of 10] += s11",
+        False,
+    ),
+    "a column that does not move": ("s20 = 9; y[10*s2 of 6 + s20 of 10] = s14", False),
+    "an element of a column after all of them": (
+        "s11 = y[19]; y[10*s2 of 6 + s8 of 10] = s11",
+        True,
+    ),
+    "an element of a column among them": ("s11 = y[13]; y[10*s2 of 6 + s8 of 10] = s11", False),
+    "a negative index that wraps": (
+        "s20 = 3; s21 = s8 - s20; s22 = 0; s23 = s21 < s22; s24 = 60; s25 = s21 + s24; "
+        "s26 = select(s23, s25, s21); y[s26 of 60] += s14",
+        False,
+    ),
+    "an index that is never negative": (
+        "s20 = 9; s21 = s20 - s8; s22 = 0; s23 = s21 < s22; s24 = 60; s25 = s21 + s24; "
+        "s26 = select(s23, s25, s21); y[s26 of 60] += s14",
+        True,
+    ),
     "another array": ("s11 = x[s2 of 60]; y[s8 of 60] += s11", True),
     "a sum": ("s11 = y[s8 of 60]; t[0] += s11", True),
     "a number of the step before": ("s11 = t[0]; s13 = y[s8 of 60]; t[0] = s13", False),
@@ -95,6 +120,43 @@ def test_numbers_that_are_only_added_to_are_sums(words: str) -> None:
     assert any(isinstance(s, AccumulateInto) for s in found.body) == known
 
 
+MIRRORED = "s20 = 8; s21 = s20 - s8; "
+ADDITIONS = {
+    "two elements": ("y[s8 of 60] += s14; y[s21 of 60] += s14", 2),
+    "of a number that is set afterwards": (
+        "s11 = z[s8 of 60]; y[s8 of 60] += s11; y[s21 of 60] += s11; z[s8 of 60] = s14",
+        2,
+    ),
+    "of a number that was set before": (
+        "z[s8 of 60] = s14; s11 = z[s8 of 60]; y[s8 of 60] += s11; y[s21 of 60] += s11",
+        1,
+    ),
+    "of a number that another iteration sets": (
+        "s11 = z[s8 of 60]; y[s8 of 60] += s11; y[s21 of 60] += s11; z[s21 of 60] = s14",
+        1,
+    ),
+    "read in between": ("y[s8 of 60] += s14; s11 = y[s3 of 60]; y[s21 of 60] += s11", 1),
+    "set in between": ("y[s8 of 60] += s14; y[s21 of 60] = s14", 1),
+    "at a place that may be any": ("y[s8 of 60] += s14; y[s2 of 60] += s14", 1),
+    "at one place": ("y[s8 of 60] += s14; y[s20 of 60] += s14", 1),
+    "after a sum that is read": (
+        "s11 = t[0]; y[s8 of 60] += s11; y[s21 of 60] += s11; t[0] = s14",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("words", ADDITIONS)
+def test_additions_to_two_elements_become_two_loops(words: str) -> None:
+    body, count = ADDITIONS[words]
+    made = kernel(body=(MIRRORED + body).replace("s3 of", "s20 of").replace("; ", "\n        "))
+    found = [s for s in walk(made.body) if isinstance(s, Loop) and s.stop == 9]
+    assert len(found) == count
+    assert all((s.role == "reduce") == (count == 2) for s in found)
+    if count == 2:
+        verify_kernel(made)
+
+
 def test_forms_and_ranges_of_integers() -> None:
     i, j = Var(8), Var(8)
     nest = Nest((Level(i, 0, 8), Level(j, 0, 8, of(i) + 1)))
@@ -109,6 +171,19 @@ def test_forms_and_ranges_of_integers() -> None:
     assert facts.of(c) == Fact(0, 7, of(i) - of(j))
     facts.see(Compute(c, "minimum", (a, b)))
     assert facts.of(c) == Fact(0, 0, Affine(0))
+    below, one = Scalar(4, "bool", 0, None), Scalar(5, "i64", 0, None)
+    facts.see(Compute(below, "gt", (a, b)))  # it may be 0
+    assert facts.of(below) is None
+    facts.see(Compute(one, "select", (below, a, b)))
+    assert facts.of(one) == Fact(0, 7, None)
+    facts.see(Compute(below, "ge", (a, b)))
+    facts.see(Compute(one, "select", (below, a, b)))
+    assert (facts.of(below), facts.of(one)) == (Fact(1, 1, None), facts.of(a))
+    facts.see(Constant(one, 8))
+    facts.see(Compute(c, "remainder", (a, one)))
+    assert facts.of(c) == facts.of(a)
+    facts.see(Compute(c, "remainder", (a, b)))  # by zero
+    assert facts.of(c) is None
     facts.see(Store(cell, Affine(0), a))
     facts.forget_variable(j, None)
     assert facts.cells[cell] == Fact(0, 7, None)
@@ -171,8 +246,34 @@ def last_numbers(a: Any, b: Any, m: Any) -> Any:
     return s + np.sum(a * a)
 
 
+def mirrored(a: Any, b: Any, m: Any) -> Any:
+    """Elements in opposite orders, negative indices, and rows that may be equal."""
+    n = a.shape[0]
+    a, s = a.copy(), 0.0
+    for k in range(1, n):
+        for i in range(k):
+            s += b[k - i] * a[k, i]
+        for i in range(k):
+            a[m, i] += 0.3 * a[k, k - 1 - i] * b[i - k]
+        for i in range(n):
+            a[k, i] += 0.1 * a[m, i - 4] * b[(i + 1) % n]
+    return s + np.sum(a * a)
+
+
+def aligned(a: Any, b: Any, m: Any) -> Any:
+    """The least of three neighbours, one of which the step before has computed."""
+    n = a.shape[0]
+    c = np.full((n + 1, n + 1), 1e3)
+    c[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, n + 1):
+            here = (a[i - 1, j - 1] - b[j - 1]) ** 2
+            c[i, j] = here + min(c[i - 1, j], c[i, j - 1], c[i - 1, j - 1])
+    return c[n, n] + c[n - m, n]
+
+
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("f", [triangles, shifted, last_numbers])
+@pytest.mark.parametrize("f", [triangles, shifted, last_numbers, mirrored])
 @pytest.mark.parametrize("m", [0, 4, 10])
 def test_counted_loops_compute_what_python_does(f: Any, m: int) -> None:
     rng = np.random.default_rng(m)
@@ -181,3 +282,28 @@ def test_counted_loops_compute_what_python_does(f: Any, m: int) -> None:
     d = rng.normal(size=a.shape)
     slope = np.sum(jit(grad(f))(a, b, m) * d)
     assert np.isclose(slope, f(a + 1e-30j * d, b, m).imag / 1e-30, rtol=1e-10)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("m", [0, 3])
+def test_the_least_of_neighbours(m: int) -> None:
+    rng = np.random.default_rng(m)
+    a, b = rng.uniform(-0.5, 0.5, (11, 11)), rng.uniform(-0.5, 0.5, 11)
+    d, step = rng.normal(size=a.shape), 1e-7
+    slope = (aligned(a + step * d, b, m) - aligned(a - step * d, b, m)) / (2 * step)
+    assert np.isclose(jit(aligned)(a, b, m), aligned(a, b, m), rtol=1e-13)
+    assert np.isclose(np.sum(jit(grad(aligned))(a, b, m) * d), slope, rtol=1e-6)
+
+
+def test_an_index_that_is_out_of_range_raises() -> None:
+    def f(a: Any, k: Any) -> Any:
+        s = 0.0
+        for i in range(4):
+            for j in range(i):
+                s += a[i - j - k]
+        return s
+
+    a = np.arange(5.0)
+    assert jit(f)(a, 2) == f(a, 2)
+    with pytest.raises(IndexError):
+        jit(f)(a, 7)

@@ -89,7 +89,8 @@ def test_gradients_keep_no_matrix_for_each_element(f: Callable[[Any], Any]) -> N
     A = np.random.default_rng(0).standard_normal((N, N)) + np.eye(N) * (f is not with_pivots)
     program = optimize(trace(grad(f))(A))
     if f is not in_both_branches:
-        assert max(arrays_of(program)) <= 2 * N**3
+        # A step with pivots needs a row and a column.
+        assert max(arrays_of(program)) <= (N**2 if f is with_pivots else 2 * N**3)
     along = np.random.default_rng(1).standard_normal((N, N))
     expected = np.imag(f(A + 1e-30j * along)) / 1e-30
     gradient = program(A)
