@@ -105,6 +105,9 @@ class Trace:
         self.originals: dict[int, Any] = {}
         #: Arrays that may be one, by their identities: each itself, then the others.
         self.peers: dict[int, list[Any]] = {}
+        #: Arrays of this function that lists in `peers` of other functions' traces hold, each with
+        #: that list.
+        self.peers_outside: list[tuple[list[Any], Any]] = []
         #: Lists and dicts that may be one, by their identities (see ``capture.state.sharing``).
         self.containers: dict[int, Any] = {}
         #: Flags of optional values that are known in this trace, by identity: the flag, and whether
@@ -156,6 +159,9 @@ class Trace:
         self.rebuilt.clear()
         self.checks.clear()
         self.peers.clear()
+        for outside, array in self.peers_outside:
+            outside[:] = [x for x in outside if x is not array]
+        self.peers_outside.clear()
         self.containers.clear()
         self.facts.clear()
         self.cached.clear()
