@@ -11,6 +11,7 @@ import numpy as np
 from autojit.capture.state.aliases import origins, relate_all, results_of
 from autojit.capture.state.kept import Kept, Same, like, thawed
 from autojit.capture.state.kinds import Elements, elements_of, joined_elements
+from autojit.capture.state.heap import Orders
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
 from autojit.capture.state.resized import Resized, are_uneven, stretch_out
@@ -70,6 +71,7 @@ class _Way(NamedTuple):
     #: The lists and dicts that may be the same object at its end, and those that are lost.
     shared: Registry
     lost: dict[int, Any]
+    orders: Orders
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -92,6 +94,7 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
             _check_lengths(traced, before)
             break
         except Resized as resized:
+            resized.make_optional()
             for items, elements, most, is_limited in resized.lists:
                 stretch_out(items, elements, most, is_limited=is_limited)
     if any(way.error is None or way.block.trace.checks for way in traced):
@@ -169,9 +172,10 @@ def _traced(way: Callable[[], Any], before: Before, facts: Facts, side: Any) -> 
             contents = {} if error is not None else before.contents()
             shared = dict(block.trace.containers)
             lost = {} if error is not None else lost_in(before.is_outside)
+            orders = before.heap.orders() if error is None else {}
     finally:
         before.restore()
-    return _Way(block, changes | grown, error, frozenset(grown), contents, shared, lost)
+    return _Way(block, changes | grown, error, frozenset(grown), contents, shared, lost, orders)
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
@@ -244,6 +248,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         if fact is not None:
             value.note(*fact)
     before.assign([*same, *filled])
+    before.heap.order_keys([way.orders for way in ways if way.error is None])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
     results_by_ways = zip([value for _, value in filled], sources, strict=True)

@@ -65,6 +65,9 @@ class Trace:
         #: list.
         self.coded: list[Any] = [] if outer is None else outer.coded
         self._first_coded = len(self.coded)
+        #: Facts about dicts whose keys traced conditions decide.
+        self.optional_keys: list[Any] = [] if outer is None else outer.optional_keys
+        self._first_optional = len(self.optional_keys)
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         #: The requests for a device in this trace, by device.
         self.devices: dict[str, Request] = {}
@@ -167,6 +170,9 @@ class Trace:
         self.cached.clear()
         if self.around is None:  # not a block, whose objects are used behind it
             del self.coded[self._first_coded :]
+            for keys in self.optional_keys[self._first_optional :]:
+                keys.end()
+            del self.optional_keys[self._first_optional :]
 
 
 class CapturedView:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import elements
+from autojit.capture.lists import dicts, elements
+from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.stretch import any_made, has_stretch, is_list
 from autojit.capture.values.choice import choose, choose_nth
 from autojit.capture.values.points import is_inside
@@ -37,6 +38,8 @@ def item(x: Any, index: Any) -> Any:
     """``x[index]``."""
     if any_made() and has_stretch(x):
         return elements.item(x, index)
+    if has_optional(x):
+        return dicts.item(x, index)
     if not _has_traced(index):
         return x[index]
     kind = type(x)
@@ -160,6 +163,9 @@ def set_item(x: Any, index: Any, value: Any) -> None:
     if any_made() and has_stretch(x):
         elements.set_item(x, index, value)
         return
+    if has_optional(x):
+        dicts.set_item(x, index, value)
+        return
     if type(x) is np.ndarray:
         if is_traced(value) or _has_traced(index):
             index, value = _numbers(index), _numbers(value)
@@ -186,6 +192,9 @@ def delete_item(x: Any, index: Any) -> None:
     """``del x[index]``."""
     if any_made() and has_stretch(x):
         elements.delete(x, index)
+        return
+    if dicts.is_optional(x):
+        dicts.delete(x, index)
         return
     if is_list(x) and _has_traced(index):
         index = _settled(index)
@@ -229,4 +238,8 @@ def _set_nth(items: list[Any], index: Any, value: Any) -> None:
 def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None:
     """``x[index] += value()``; ``name`` is the operator's function in `operator`."""
     old = item(x, index)
+    if name == "ior":
+        dicts.whole(old)
+        set_item(x, index, operator.ior(old, dicts.whole(value())))
+        return
     set_item(x, index, getattr(operator, name)(old, value()))

@@ -60,7 +60,9 @@ class Expressions:
     def _part(self, value: Any) -> Any:
         if isinstance(value, ast.expr):
             return self.expression(value)
-        if isinstance(value, ast.keyword | ast.withitem):
+        if isinstance(value, ast.keyword):
+            return self.keyword(value)
+        if isinstance(value, ast.withitem):
             return self.generic(value)
         return value
 
@@ -86,6 +88,33 @@ class Expressions:
         if free and not (owner is self.scope and self.context.inlines(self.inner)):
             spelt.append(constant(True, node))
         return ask("bound", [node, *spelt], node)
+
+    # -- dicts and lists put together
+
+    def bin_op(self, node: ast.BinOp) -> ast.expr:
+        if not isinstance(node.op, ast.BitOr):
+            return self.generic(node)
+        return self.ask("joined", self.expressions([node.left, node.right]), node)
+
+    def starred(self, node: ast.Starred) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            node.value = self.whole(node.value)
+            return node
+        return self.generic(node)
+
+    def dict_(self, node: ast.Dict) -> ast.expr:
+        pairs = list(zip(node.keys, node.values, strict=True))
+        node.keys = [key and self.expression(key) for key, _ in pairs]
+        node.values = [self.whole(x) if key is None else self.expression(x) for key, x in pairs]
+        return node
+
+    def keyword(self, node: ast.keyword) -> ast.keyword:
+        node.value = self.whole(node.value) if node.arg is None else self.expression(node.value)
+        return node
+
+    def whole(self, node: ast.expr) -> ast.expr:
+        """An expression whose elements, or keys, are taken out."""
+        return self.ask("whole", [self.expression(node)], node)
 
     # -- lazy operators
 
@@ -373,6 +402,9 @@ _REWRITE: dict[type, Callable[[Any, Any], Any]] = {
     ast.Constant: lambda self, node: node,
     ast.Name: lambda self, node: self.name(node),
     ast.BoolOp: Expressions.bool_op,
+    ast.BinOp: Expressions.bin_op,
+    ast.Starred: Expressions.starred,
+    ast.Dict: Expressions.dict_,
     ast.UnaryOp: Expressions.unary_op,
     ast.IfExp: Expressions.if_exp,
     ast.Compare: Expressions.compare,
