@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.aliases import origins, relate_all, results_of
+from autojit.capture.state.heap import Orders
 from autojit.capture.state.kept import Kept, Same, like, thawed
 from autojit.capture.state.kinds import Elements, elements_of, joined_elements
-from autojit.capture.state.heap import Orders
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
 from autojit.capture.state.resized import Resized, are_uneven, stretch_out

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.lists.deques import watched
-from autojit.capture.lists.dicts import iterated, whole
-from autojit.capture.state.maybe import Maybe, has_optional
+from autojit.capture.lists.dicts import iterated, joined, whole
+from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
 from autojit.capture.state.ownership import owned
@@ -283,11 +283,7 @@ class Runtime(PlainRuntime):
         return calls.not_(x)
 
     def joined(self, a: Any, b: Any) -> Any:
-        if has_optional(a) or has_optional(b):
-            made = self.call(a.copy)
-            self.call(made.update, b)
-            return made
-        return a | b
+        return joined(self.call, a, b)
 
     def whole(self, x: Any) -> Any:
         return whole(x)

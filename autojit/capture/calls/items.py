@@ -36,10 +36,9 @@ _INT = np.dtype(np.int64)
 
 def item(x: Any, index: Any) -> Any:
     """``x[index]``."""
-    if any_made() and has_stretch(x):
-        return elements.item(x, index)
-    if has_optional(x):
-        return dicts.item(x, index)
+    special = _special(x)
+    if special is not None:
+        return special.item(x, index)
     if not _has_traced(index):
         return x[index]
     kind = type(x)
@@ -58,6 +57,13 @@ def item(x: Any, index: Any) -> Any:
     if kind is range and not isinstance(index, (tuple, slice)):
         return python_number(gather(arange_of(x), _place(x, index), axes=(0,)), int)
     return _refuse_or_ask(x, index)
+
+
+def _special(x: Any) -> Any:
+    """The module for a list of traced length, or for a dict with optional keys."""
+    if any_made() and has_stretch(x):
+        return elements
+    return dicts if has_optional(x) else None
 
 
 def _item_of_array(x: Tracer, index: Any) -> Any:
@@ -160,11 +166,9 @@ def _place(x: Any, index: Any) -> Value:
 
 def set_item(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
-    if any_made() and has_stretch(x):
-        elements.set_item(x, index, value)
-        return
-    if has_optional(x):
-        dicts.set_item(x, index, value)
+    special = _special(x)
+    if special is not None:
+        special.set_item(x, index, value)
         return
     if type(x) is np.ndarray:
         if is_traced(value) or _has_traced(index):

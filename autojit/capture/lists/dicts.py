@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -27,33 +27,17 @@ from autojit.capture.state.maybe import (
 )
 from autojit.capture.state.optional import Facts, assume, flag, known_flag
 from autojit.capture.values.scalars import is_traced, python_number, truth
-from autojit.errors import CaptureError, with_place
 from autojit.protocols.lifting import as_tracer, as_value
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
-from autojit.tracing.source import user_source
 
 from . import library
 from .lazy import handed_on
+from .watched import State, Watched, one_by_one, refused, state_of
 
 Call = Callable[..., Any]
 _GIVEN: Any = object()
-
-
-def refused() -> NoReturn:
-    """Raise CaptureError for a use that needs the keys during tracing."""
-    raise CaptureError(with_place(_KEYS, user_source()))
-
-
-_KEYS = (
-    "A traced condition adds keys to this dict, or deletes some, so its keys are not known while "
-    "the function is traced. Such a dict supports d[k], d[k] = x, del d[k], k in d, len(d), loops, "
-    "get, pop, setdefault, update, keys, values and items:\n"
-    "    a = d.get('a', 0.0)                # or: if 'a' in d: a = d['a']\n"
-    "For other uses set all keys before the `if` or the loop:\n"
-    "    d = {'a': 0.0, 'b': 0.0}           # not: d = {}"
-)
 
 
 # -- one key --------------------------------------------------------------------------------
@@ -226,41 +210,9 @@ def _run_through(pick: Any) -> Callable[..., Any]:
     """The answer to a view: a generator of keys, values or items."""
 
     def answered(call: Call, d: Any) -> Any:
-        return handed_on(_one_by_one(), pick, (d, _ordered(d), state_of))
+        return handed_on(one_by_one(), pick, (d, _ordered(d), state_of))
 
     return answered
-
-
-def _one_by_one() -> Iterator[Any]:
-    refused()
-    yield None
-
-
-class State:
-    """The keys that a dict has when a loop through it begins."""
-
-    __aj_internal__ = True
-
-    def __init__(self, d: dict[Any, Any]) -> None:
-        self._keys = _flags(d)
-
-    def is_as_before(self, d: dict[Any, Any]) -> bool:
-        """Whether the dict certainly has the same keys; refuse if it may have them in another
-        order."""
-        now = _flags(d)
-        if [key for key, _ in now] != [key for key, _ in self._keys]:
-            refused()
-        return all(a is b for (_, a), (_, b) in zip(now, self._keys, strict=True))
-
-
-def _flags(d: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    items = d.items()
-    return [(k, x.held if type(x) is Maybe else x is not UNBOUND) for k, x in items]
-
-
-def state_of(d: dict[Any, Any]) -> State:
-    """The keys that a dict has now."""
-    return State(d)
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
@@ -298,6 +250,15 @@ def whole(x: Any) -> Any:
     return refused() if has_optional(x) else x
 
 
+def joined(call: Call, a: Any, b: Any) -> Any:
+    """``a | b``."""
+    if not (type(a) in DICTS and (has_optional(a) or has_optional(b))):
+        return a | whole(b)
+    made = call(a.copy)
+    call(made.update, b)
+    return made
+
+
 def iterated(x: Any) -> Any:
     """An iterable. For a dict, or a view of one, a block may make keys optional while a loop runs
     through it."""
@@ -308,50 +269,6 @@ def iterated(x: Any) -> Any:
     if current_trace() is None or arguments_are_known():
         return x
     return Watched(x)
-
-
-class Watched:
-    """A dict without optional keys, or a view of one, that a loop runs through."""
-
-    __aj_internal__ = True
-
-    def __init__(self, x: Any) -> None:
-        self._x, self._dict = x, x if type(x) in DICTS else x.mapping
-
-    def __len__(self) -> int:
-        return len(self._x)
-
-    def __iter__(self) -> Iterator[Any]:
-        return _Finite(self._run(), len(self._x))
-
-    def _run(self) -> Iterator[Any]:
-        kind, found = type(self._x), self._dict
-        keys = list(found.keys())
-        for key in keys:
-            yield key if kind in _OF_KEYS else found[key] if kind is _VALUES else (key, found[key])
-            if found.keys() != set(keys):
-                if any(type(x) is Maybe or x is UNBOUND for x in found.values()):
-                    refused()
-                raise RuntimeError("dictionary changed size during iteration")
-
-
-class _Finite(Iterator[Any]):
-    """An iterator that is known to end."""
-
-    __aj_internal__ = True
-
-    def __init__(self, plain: Iterator[Any], length: int) -> None:
-        self._plain, self._length = plain, length
-
-    def __next__(self) -> Any:
-        return next(self._plain)
-
-    def __length_hint__(self) -> int:
-        return self._length
-
-
-_VALUES = type({}.values())
-_OF_KEYS = DICTS | {type({}.keys())}
 
 
 def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

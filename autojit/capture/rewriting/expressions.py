@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .build import RUNTIME, ask, constant, lazy, load, pair, place, runtime, store
+from .build import ask, assigns, constant, is_runtimes, lazy, load, pair, place, runtime, store
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Expressions:
 
     def keeps_walrus(self, *nodes: ast.AST) -> bool:
         """Whether an assignment in these nodes would belong to a lambda around them."""
-        return self.context.has_walrus and any(map(_assigns, nodes))
+        return self.context.has_walrus and any(map(assigns, nodes))
 
     def bool_op(self, node: ast.BoolOp) -> ast.expr:
         if self.keeps_walrus(*node.values[1:]):
@@ -231,7 +231,7 @@ class Expressions:
                 return self._as_it_is(node)
         elif self.context.is_native(func, self.where()):
             return self.generic(node)
-        elif _is_runtimes(func):
+        elif is_runtimes(func):
             self.context.changed = True
             return self.generic(node)
         self._note_filter(node)
@@ -374,12 +374,6 @@ def _is_plain(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) not in (bool, type(None))
 
 
-def _is_runtimes(func: ast.expr) -> bool:
-    """Whether a call is a call of the runtime that the rewriter has made."""
-    owner = func.value if isinstance(func, ast.Attribute) else None
-    return isinstance(owner, ast.Name) and owner.id == RUNTIME
-
-
 def _is_of_frame(node: ast.AST) -> bool:
     """Whether an expression has another meaning in a function of its own."""
     return any(
@@ -387,15 +381,6 @@ def _is_of_frame(node: ast.AST) -> bool:
         or (isinstance(part, ast.Name) and part.id in AS_THEY_ARE)
         for part in ast.walk(node)
     )
-
-
-def _assigns(node: ast.AST) -> bool:
-    """Whether an expression assigns a name of the function around it."""
-    if isinstance(node, ast.NamedExpr):
-        return True
-    if isinstance(node, ast.Lambda):
-        return any(map(_assigns, [*node.args.defaults, *filter(None, node.args.kw_defaults)]))
-    return any(map(_assigns, ast.iter_child_nodes(node)))
 
 
 _REWRITE: dict[type, Callable[[Any, Any], Any]] = {

@@ -219,7 +219,7 @@ class Heap:
         found = []
         for x, before in self.held.values():
             if type(x) in DICTS and not is_lost(x) and x.keys() != before.keys():
-                more = [key for key in x.keys() if key not in before]
+                more = [key for key in x if key not in before]
                 fewer = [key for key in before if key not in x]
                 found.append((x, more, fewer))
         return found

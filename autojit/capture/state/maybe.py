@@ -188,7 +188,7 @@ def reorder(x: dict[Any, Any], orders: Sequence[Sequence[Any]]) -> None:
     if merged is None:
         note_mixed(x)
         return
-    rest = [key for key in x.keys() if key not in set(merged)]
+    rest = [key for key in x if key not in set(merged)]
     if [*merged, *rest] == list(x.keys()):
         return
     held = dict(x.items())

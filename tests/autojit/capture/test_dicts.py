@@ -272,7 +272,7 @@ def passed_on(x):
 
 
 def unpacked(x):
-    a, *b = returned(x)
+    _a, *b = returned(x)
     return len(b)
 
 
