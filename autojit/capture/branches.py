@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.aliases import origins, relate_all, results_of
-from autojit.capture.state.heap import Orders
 from autojit.capture.state.kept import Kept, Same, like, thawed
 from autojit.capture.state.kinds import Elements, elements_of, joined_elements
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
-from autojit.capture.state.resized import Resized, are_uneven, stretch_out
+from autojit.capture.state.resized import Resized, are_uneven
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
@@ -68,10 +67,11 @@ class _Way(NamedTuple):
     grown: frozenset[Any]
     #: The contents at its end of the lists and dicts that it changed, by their identities.
     contents: dict[int, Any]
-    #: The lists and dicts that may be the same object at its end, and those that are lost.
+    #: The lists and dicts that may be the same object at its end, those that are lost, and the
+    #: orders of keys (see `Heap.orders`).
     shared: Registry
     lost: dict[int, Any]
-    orders: Orders
+    orders: dict[int, Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -94,9 +94,7 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
             _check_lengths(traced, before)
             break
         except Resized as resized:
-            resized.make_optional()
-            for items, elements, most, is_limited in resized.lists:
-                stretch_out(items, elements, most, is_limited=is_limited)
+            resized.convert()
     if any(way.error is None or way.block.trace.checks for way in traced):
         _emit(held, traced, before)
     _raise(held, traced, branch, access)
@@ -302,8 +300,7 @@ def _longest(
     """A list to which the ways append different numbers of elements, as `Resized` takes it."""
     held = before.heap.held[id(items)][1]
     more = [way.contents.get(id(items), held) for way in ways]
-    every = [x for each in more for x in each]
-    return items, elements_of(every), max(map(len, more)), False
+    return items, elements_of([x for each in more for x in each]), max(map(len, more)), False
 
 
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
@@ -342,8 +339,7 @@ def _of_stretches(values: Sequence[Any]) -> tuple[Any, int] | None:
     if not all(type(v) is Stretch for v in values):
         return None
     count = values[0].count
-    is_same = all(v.count is count for v in values)
-    return count if is_same else None, max(v.most for v in values)
+    return count if all(v.count is count for v in values) else None, max(v.most for v in values)
 
 
 def _zeros(value: Any) -> Any:

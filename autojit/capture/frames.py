@@ -46,7 +46,15 @@ from .loop import COUNTER, Loop
 from .loop_ops import emit
 from .loops import loops_around, trace_loop
 from .rewriting.context import Site
-from .values.effects import Effects, is_number
+from .values.effects import (
+    CALLED_IN_A_LOOP,
+    CALLED_WITHIN,
+    CHANGES_LISTS,
+    LARGE_STACK,
+    MAY_BE_ANOTHER,
+    Effects,
+    is_number,
+)
 
 #: The most bytes that a stack of frames may take.
 MOST_BYTES = 1 << 28
@@ -80,7 +88,7 @@ def suspended() -> Any:
 def is_running(f: Any) -> None:
     """Raise CaptureError if a function that runs calls itself where it cannot be left."""
     if any(same(run.function, f) for run in _local.runs):
-        raise _refused(f, _NOT_ALONE)
+        raise _refused(f, CALLED_WITHIN)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -109,37 +117,7 @@ def _refused(f: Any, words: str) -> CaptureError:
     return CaptureError(with_place(words.format(name=f.__name__), user_source()))
 
 
-_NOT_ALONE = (
-    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
-    "in the condition of a loop, in a comprehension, or in another function. Make the call a "
-    "statement of its own:\n"
-    "    rest = {name}(n - 1)"
-)
-_IN_A_LOOP = (
-    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
-    "in a loop that is compiled as a loop. Loop over a known range, so that the loop is unrolled."
-)
-_CHANGES = (
-    "The depth of the recursion of `{name}` depends on a traced value, and `{name}` changes a list "
-    "that it is given, the length of a list, an object that is no number, or a result of a call of "
-    "itself. Arrays, and numbers in lists, attributes and outer variables may change. Keep numbers "
-    "in an array:\n"
-    "    found = np.zeros(100)              # not: found = []\n"
-    "    found[count] = n; count += 1       # not: found.append(n)"
-)
-_SAME = (
-    "The depth of the recursion of `{name}` depends on a traced value, and `{name}` changes an "
-    "array in place that may be another array as well: it is passed twice, is a view or a variable "
-    "of an outer function, or is returned. Return nothing, and pass the whole array and the place "
-    "of the part:\n"
-    "    {name}(a, low, high)               # not: return {name}(a[low:high])"
-)
 _ENDLESS = "maximum recursion depth exceeded"
-_LARGE = (
-    "The depth of the recursion of `{name}` depends on a traced value, and a stack of its "
-    "arguments and results takes more than 256 MB. Arguments that do not change can be variables "
-    "of an outer function instead."
-)
 
 
 # -- a run of the function -----------------------------------------------------------------
@@ -187,11 +165,11 @@ class _Run:
     def ask(self, args: Any, kwargs: Any) -> Any:
         """The result of a recursive call; if it is not known, the function is left."""
         if loops_around() != self.loops:
-            raise _refused(self.function, _IN_A_LOOP)
+            raise _refused(self.function, CALLED_IN_A_LOOP)
         bound, effects = _bound(self.function, args, kwargs), self.effects
         passed = effects.traced(tree_of(bound).arrays)
         if not effects.are_apart(bound, passed, self.trace):
-            raise _refused(self.function, _SAME)
+            raise _refused(self.function, MAY_BE_ANOTHER)
         tree = tree_of((bound, effects.now()))
         number = len(self.asked)
         self.asked.append(tree)
@@ -233,7 +211,7 @@ class _Run:
             changed = [n for n, (x, v) in enumerate(zip(tracers, owns, strict=True))
                        if x.own is not v or x.lost]  # fmt: skip
             if not is_same or (changed and place) or any(tracers[n].lost for n in changed):
-                raise _refused(self.function, _CHANGES)
+                raise _refused(self.function, CHANGES_LISTS)
             found = found or tuple(changed)
         return found
 
@@ -257,7 +235,7 @@ def _once(run: _Run, twin: Any, given: Any) -> Any:
             run.effects.put(state)
             value = twin(*args, **kwargs)
             if any(run.effects.may_be(leaf, passed) for leaf in tree_of(value).arrays):
-                raise _refused(run.function, _SAME)
+                raise _refused(run.function, MAY_BE_ANOTHER)
             return value, run.effects.now(), run.effects.of_arguments(passed)
     finally:
         _local.runs.pop()
@@ -272,20 +250,20 @@ def compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     given, result, calls, effects = _settled(f, twin, bound)
     passed = effects.traced(tree_of(bound).arrays)
     if not effects.are_apart(bound, passed, None):
-        raise _refused(f, _SAME)
+        raise _refused(f, MAY_BE_ANOTHER)
     rows = sys.getrecursionlimit()
     size = sum(t.type.nbytes for t in given.types) + calls * sum(
         t.type.nbytes for t in result.types
     )
     if size * rows > MOST_BYTES:
-        raise _refused(f, _LARGE)
+        raise _refused(f, LARGE_STACK)
     leaves = tree_of((bound, effects.now())).arrays
     sizes = given, result, calls
     (value, state, changed), block = _looped(
         f, twin, sizes, effects, [lift(x) for x in leaves], rows
     )
     if effects.are_read(passed, block):
-        raise _refused(f, _SAME)
+        raise _refused(f, MAY_BE_ANOTHER)
     effects.put(state)
     effects.put_arguments(passed, changed)
     return value
@@ -360,7 +338,7 @@ def _with_changes(run: _Run, before: Before, block: Block) -> Effects:
     arrays = [x for x, _ in block.changed.values() if all(x is not y for y in known.arrays)]
     changed = run.changed_arguments()
     if not all(is_number(x) for _, x in places):
-        raise _refused(run.function, _CHANGES)
+        raise _refused(run.function, CHANGES_LISTS)
     return Effects(
         (*known.places, *(place for place, _ in places)), (*known.arrays, *arrays),
         tuple(sorted({*known.arguments, *changed})),

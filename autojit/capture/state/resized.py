@@ -39,6 +39,12 @@ class Resized(Exception):
         #: The lists, their elements, the most elements at the end, and whether nothing bounds that.
         self.lists = list(lists)
 
+    def convert(self) -> None:
+        """Put stretches into the lists, and make keys of the dicts optional."""
+        self.make_optional()
+        for items, elements, most, is_limited in self.lists:
+            stretch_out(items, elements, most, is_limited=is_limited)
+
     def make_optional(self) -> None:
         """Make the keys optional that dicts get or lose."""
         for x, more, fewer in self.dicts:

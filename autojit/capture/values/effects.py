@@ -24,6 +24,38 @@ from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
+# Why a recursion cannot be a loop.
+CALLED_WITHIN = (
+    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
+    "in the condition of a loop, in a comprehension, or in another function. Make the call a "
+    "statement of its own:\n"
+    "    rest = {name}(n - 1)"
+)
+CALLED_IN_A_LOOP = (
+    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
+    "in a loop that is compiled as a loop. Loop over a known range, so that the loop is unrolled."
+)
+CHANGES_LISTS = (
+    "The depth of the recursion of `{name}` depends on a traced value, and `{name}` changes a list "
+    "that it is given, the length of a list, an object that is no number, or a result of a call of "
+    "itself. Arrays, and numbers in lists, attributes and outer variables may change. Keep numbers "
+    "in an array:\n"
+    "    found = np.zeros(100)              # not: found = []\n"
+    "    found[count] = n; count += 1       # not: found.append(n)"
+)
+MAY_BE_ANOTHER = (
+    "The depth of the recursion of `{name}` depends on a traced value, and `{name}` changes an "
+    "array in place that may be another array as well: it is passed twice, is a view or a variable "
+    "of an outer function, or is returned. Return nothing, and pass the whole array and the place "
+    "of the part:\n"
+    "    {name}(a, low, high)               # not: return {name}(a[low:high])"
+)
+LARGE_STACK = (
+    "The depth of the recursion of `{name}` depends on a traced value, and a stack of its "
+    "arguments and results takes more than 256 MB. Arguments that do not change can be variables "
+    "of an outer function instead."
+)
+
 
 class Effects(NamedTuple):
     """What a function changes: places with numbers, arrays from outside, and arguments, by their
