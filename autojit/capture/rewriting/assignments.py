@@ -147,7 +147,7 @@ class Assignments(Expressions):
         if not isinstance(node.op, ast.BitOr) or isinstance(node.value, ast.Constant):
             return []
         target = copy.deepcopy(node.target)
-        target.ctx = ast.Load()  # type: ignore[union-attr]
+        target.ctx = ast.Load()
         node.value = self.ask("whole", [node.value], node)
         return [do(self.ask("whole", [target], node), node)]
 
