@@ -132,6 +132,16 @@ def emptied(x):
     return 3.0 * x if not d else x
 
 
+def emptied_in_a_loop(x):
+    d = {"p": x}
+    n = 0
+    while n < x + 3:
+        n += 1
+        d["q"] = x
+        d.clear()
+    return len(d) + d.get("p", 2.0 * x)
+
+
 def of_defaults(x):
     d, c, o = defaultdict(float), Counter(), OrderedDict(q=1.0)
     if x > 0:
@@ -207,7 +217,7 @@ def grown_while_run_through(x):
 
 WORKING = [
     looked_up, missing, handled, run_through, left_early, in_a_loop, in_a_while, two_names, copied,
-    deleted, deleted_twice, emptied, of_defaults, of_objects, an_unread_text, of_an_attribute,
+    deleted, deleted_twice, emptied, emptied_in_a_loop, of_defaults, of_objects, an_unread_text, of_an_attribute,
     set_on_both_ways, of_tuples, grown_while_run_through,
 ]  # fmt: skip
 
