@@ -217,8 +217,8 @@ def grown_while_run_through(x):
 
 WORKING = [
     looked_up, missing, handled, run_through, left_early, in_a_loop, in_a_while, two_names, copied,
-    deleted, deleted_twice, emptied, emptied_in_a_loop, of_defaults, of_objects, an_unread_text, of_an_attribute,
-    set_on_both_ways, of_tuples, grown_while_run_through,
+    deleted, deleted_twice, emptied, emptied_in_a_loop, of_defaults, of_objects, an_unread_text,
+    of_an_attribute, set_on_both_ways, of_tuples, grown_while_run_through,
 ]  # fmt: skip
 
 
