@@ -13,7 +13,7 @@ from autojit.capture.state.kept import Kept, Same, like, thawed
 from autojit.capture.state.kinds import Elements, elements_of, joined_elements
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
-from autojit.capture.state.resized import Resized, are_uneven, stretch_out
+from autojit.capture.state.resized import Resized, are_uneven
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
@@ -67,9 +67,11 @@ class _Way(NamedTuple):
     grown: frozenset[Any]
     #: The contents at its end of the lists and dicts that it changed, by their identities.
     contents: dict[int, Any]
-    #: The lists and dicts that may be the same object at its end, and those that are lost.
+    #: The lists and dicts that may be the same object at its end, those that are lost, and the
+    #: orders of keys (see `Heap.orders`).
     shared: Registry
     lost: dict[int, Any]
+    orders: dict[int, Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -92,8 +94,7 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
             _check_lengths(traced, before)
             break
         except Resized as resized:
-            for items, elements, most, is_limited in resized.lists:
-                stretch_out(items, elements, most, is_limited=is_limited)
+            resized.convert()
     if any(way.error is None or way.block.trace.checks for way in traced):
         _emit(held, traced, before)
     _raise(held, traced, branch, access)
@@ -169,9 +170,10 @@ def _traced(way: Callable[[], Any], before: Before, facts: Facts, side: Any) -> 
             contents = {} if error is not None else before.contents()
             shared = dict(block.trace.containers)
             lost = {} if error is not None else lost_in(before.is_outside)
+            orders = before.heap.orders() if error is None else {}
     finally:
         before.restore()
-    return _Way(block, changes | grown, error, frozenset(grown), contents, shared, lost)
+    return _Way(block, changes | grown, error, frozenset(grown), contents, shared, lost, orders)
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
@@ -244,6 +246,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         if fact is not None:
             value.note(*fact)
     before.assign([*same, *filled])
+    before.heap.order_keys([way.orders for way in ways if way.error is None])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
     results_by_ways = zip([value for _, value in filled], sources, strict=True)
@@ -297,8 +300,7 @@ def _longest(
     """A list to which the ways append different numbers of elements, as `Resized` takes it."""
     held = before.heap.held[id(items)][1]
     more = [way.contents.get(id(items), held) for way in ways]
-    every = [x for each in more for x in each]
-    return items, elements_of(every), max(map(len, more)), False
+    return items, elements_of([x for each in more for x in each]), max(map(len, more)), False
 
 
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
@@ -337,8 +339,7 @@ def _of_stretches(values: Sequence[Any]) -> tuple[Any, int] | None:
     if not all(type(v) is Stretch for v in values):
         return None
     count = values[0].count
-    is_same = all(v.count is count for v in values)
-    return count if is_same else None, max(v.most for v in values)
+    return count if all(v.count is count for v in values) else None, max(v.most for v in values)
 
 
 def _zeros(value: Any) -> Any:

@@ -147,7 +147,7 @@ def note(
 
 def _is_there(value: Any) -> bool:
     """Whether a name is certainly bound, and not to None."""
-    return value is not None and not isinstance(value, (Maybe, Optional))
+    return value is not None and value is not UNBOUND and type(value) not in (Maybe, Optional)
 
 
 def _is_same(taken: Any, end: Any) -> bool:

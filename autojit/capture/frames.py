@@ -5,8 +5,9 @@ calls that it has made so far. A step runs the function from its beginning with 
 topmost frame. A recursive call whose result is in the frame takes it from there. At the first other
 recursive call, the function is left, and the arguments of the call go on top of the stack. When the
 function returns, its frame is removed, and the frame below gets the result. So a function is run
-once more for each of its recursive calls. This is exact as long as the function changes nothing;
-functions that do are refused.
+once more for each of its recursive calls. What the function changes besides is an argument and a
+result of each call (see `capture.values.effects`): a run begins with what the call found, and goes
+on after a recursive call with what that call left.
 
 A stack has as many rows as Python has frames (`sys.getrecursionlimit()`). Beyond these, the
 compiled code raises RecursionError.
@@ -45,6 +46,15 @@ from .loop import COUNTER, Loop
 from .loop_ops import emit
 from .loops import loops_around, trace_loop
 from .rewriting.context import Site
+from .values.effects import (
+    CALLED_IN_A_LOOP,
+    CALLED_WITHIN,
+    CHANGES_LISTS,
+    LARGE_STACK,
+    MAY_BE_ANOTHER,
+    Effects,
+    is_number,
+)
 
 #: The most bytes that a stack of frames may take.
 MOST_BYTES = 1 << 28
@@ -78,7 +88,7 @@ def suspended() -> Any:
 def is_running(f: Any) -> None:
     """Raise CaptureError if a function that runs calls itself where it cannot be left."""
     if any(same(run.function, f) for run in _local.runs):
-        raise _refused(f, _NOT_ALONE)
+        raise _refused(f, CALLED_WITHIN)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -107,28 +117,7 @@ def _refused(f: Any, words: str) -> CaptureError:
     return CaptureError(with_place(words.format(name=f.__name__), user_source()))
 
 
-_NOT_ALONE = (
-    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
-    "in the condition of a loop, in a comprehension, or in another function. Make the call a "
-    "statement of its own:\n"
-    "    rest = {name}(n - 1)"
-)
-_IN_A_LOOP = (
-    "The depth of the recursion of `{name}` depends on a traced value, and a recursive call is "
-    "in a loop that is compiled as a loop. Loop over a known range, so that the loop is unrolled."
-)
-_CHANGES = (
-    "The depth of the recursion of `{name}` depends on a traced value, and `{name}` changes an "
-    "array, a list, an attribute or a variable of an outer function. Return the new value "
-    "instead:\n"
-    "    total = total + {name}(n - 1)      # not: nonlocal total; total += 1"
-)
 _ENDLESS = "maximum recursion depth exceeded"
-_LARGE = (
-    "The depth of the recursion of `{name}` depends on a traced value, and a stack of its "
-    "arguments and results takes more than 256 MB. Arguments that do not change can be variables "
-    "of an outer function instead."
-)
 
 
 # -- a run of the function -----------------------------------------------------------------
@@ -158,8 +147,11 @@ class _Run:
     arguments. Recursive calls are numbered in the order in which they are traced.
     """
 
-    def __init__(self, function: Any, given: _Types, result: _Types | None) -> None:
-        self.function = function
+    def __init__(
+        self, function: Any, given: _Types, result: _Types | None, effects: Effects
+    ) -> None:
+        self.function, self.effects = function, effects
+        self.trace = current_trace()
         self.given, self.result = given, result
         self.box: list[Any] = [False, 0, *(zero(t) for t in given.types)]
         self.asked: list[Tree] = []
@@ -173,8 +165,12 @@ class _Run:
     def ask(self, args: Any, kwargs: Any) -> Any:
         """The result of a recursive call; if it is not known, the function is left."""
         if loops_around() != self.loops:
-            raise _refused(self.function, _IN_A_LOOP)
-        tree = tree_of(_bound(self.function, args, kwargs))
+            raise _refused(self.function, CALLED_IN_A_LOOP)
+        bound, effects = _bound(self.function, args, kwargs), self.effects
+        passed = effects.traced(tree_of(bound).arrays)
+        if not effects.are_apart(bound, passed, self.trace):
+            raise _refused(self.function, MAY_BE_ANOTHER)
+        tree = tree_of((bound, effects.now()))
         number = len(self.asked)
         self.asked.append(tree)
         if self.result is None:
@@ -191,7 +187,11 @@ class _Run:
         def known() -> Any:
             return result.filled(self.results(number))
 
-        return self.handed(hooks.choose(np.greater_equal(self.last, number), known, leave))
+        found = hooks.choose(np.greater_equal(self.last, number), known, leave)
+        value, state, changed = found
+        effects.put(state)
+        effects.put_arguments(passed, changed)
+        return self.handed(value)
 
     def handed(self, value: Any) -> Any:
         """Note a value that is handed to the function, and return it."""
@@ -200,17 +200,20 @@ class _Run:
         self.given_out.append((value, leaves, structure, owns))
         return value
 
-    def has_changed(self) -> bool:
-        """Whether the function has changed an array or a container that was handed to it."""
-        for value, leaves, structure, owns in self.given_out:
+    def changed_arguments(self) -> tuple[int, ...]:
+        """The numbers of the arguments that the function has changed in place. Raises CaptureError
+        if it has changed something else that was handed to it."""
+        found: tuple[int, ...] = ()
+        for place, (value, leaves, structure, owns) in enumerate(self.given_out):
             now = tree_of(value)
             is_same = structure == now.structure and all(map(operator.is_, leaves, now.leaves))
             tracers = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
-            if not is_same or any(
-                x.own is not v or x.lost for x, v in zip(tracers, owns, strict=True)
-            ):
-                return True
-        return False
+            changed = [n for n, (x, v) in enumerate(zip(tracers, owns, strict=True))
+                       if x.own is not v or x.lost]  # fmt: skip
+            if not is_same or (changed and place) or any(tracers[n].lost for n in changed):
+                raise _refused(self.function, CHANGES_LISTS)
+            found = found or tuple(changed)
+        return found
 
 
 def _bound(f: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
@@ -221,13 +224,19 @@ def _bound(f: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
 
 
 def _once(run: _Run, twin: Any, given: Any) -> Any:
-    """Trace the function once, and return its result."""
-    args, kwargs = given
+    """Trace the function once, and return its result and what it leaves of what it changes."""
+    bound, state = given
+    args, kwargs = bound
+    passed = tree_of(bound).arrays
     _local.runs.append(run)
     try:
         with also_reached(run.box):
-            run.handed(given)
-            return twin(*args, **kwargs)
+            run.handed(bound)
+            run.effects.put(state)
+            value = twin(*args, **kwargs)
+            if any(run.effects.may_be(leaf, passed) for leaf in tree_of(value).arrays):
+                raise _refused(run.function, MAY_BE_ANOTHER)
+            return value, run.effects.now(), run.effects.of_arguments(passed)
     finally:
         _local.runs.pop()
 
@@ -237,23 +246,42 @@ def _once(run: _Run, twin: Any, given: Any) -> Any:
 
 def compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     """Call a function as a loop; raise CaptureError if it cannot be one."""
-    first = tree_of(_bound(f, args, kwargs))
-    given = _Types(first, [leaf_type(leaf) for leaf in first.arrays])
-    given, result, calls = _settled(f, twin, given)
+    bound = _bound(f, args, kwargs)
+    given, result, calls, effects = _settled(f, twin, bound)
+    passed = effects.traced(tree_of(bound).arrays)
+    if not effects.are_apart(bound, passed, None):
+        raise _refused(f, MAY_BE_ANOTHER)
     rows = sys.getrecursionlimit()
     size = sum(t.type.nbytes for t in given.types) + calls * sum(
         t.type.nbytes for t in result.types
     )
     if size * rows > MOST_BYTES:
-        raise _refused(f, _LARGE)
-    return _looped(f, twin, given, result, calls, [lift(leaf) for leaf in first.arrays], rows)
+        raise _refused(f, LARGE_STACK)
+    leaves = tree_of((bound, effects.now())).arrays
+    sizes = given, result, calls
+    (value, state, changed), block = _looped(
+        f, twin, sizes, effects, [lift(x) for x in leaves], rows
+    )
+    if effects.are_read(passed, block):
+        raise _refused(f, MAY_BE_ANOTHER)
+    effects.put(state)
+    effects.put_arguments(passed, changed)
+    return value
 
 
-def _settled(f: Any, twin: Any, given: _Types) -> tuple[_Types, _Types, int]:
-    """The types of the arguments and the result, and the number of recursive calls."""
+def _settled(f: Any, twin: Any, bound: Any) -> tuple[_Types, _Types, int, Effects]:
+    """The types of the arguments and the result, the number of recursive calls, and what the
+    function changes."""
+    effects = Effects()
     result: _Types | None = None
     for _ in range(_ROUNDS):
-        run, value = _tried(f, twin, given, result)
+        if result is None:
+            first = tree_of((bound, effects.now()))
+            given = _Types(first, [leaf_type(leaf) for leaf in first.arrays])
+        run, value, more = _tried(f, twin, given, result, effects)
+        if more != effects:
+            effects, result = more, None
+            continue
         asked = given.types
         for tree in run.asked:
             found = joined([given.like(), tree], "an argument", user_source(), _WAYS)
@@ -268,12 +296,14 @@ def _settled(f: Any, twin: Any, given: _Types) -> tuple[_Types, _Types, int]:
         settled = result is not None and asked == given.types and types == result.types
         given, result = given._replace(types=asked), _Types(tree, types)
         if settled:
-            return given, result, len(run.asked)
+            return given, result, len(run.asked), effects
     raise AssertionError("the types of a recursion do not settle")
 
 
-def _tried(f: Any, twin: Any, given: _Types, result: _Types | None) -> tuple[_Run, Any]:
-    """Trace the function once, only to find the types."""
+def _tried(
+    f: Any, twin: Any, given: _Types, result: _Types | None, effects: Effects
+) -> tuple[_Run, Any, Effects]:
+    """Trace the function once, only to find the types and what it changes."""
     results = result.types if result is not None else []
     block = Block([COUNTER, *given.types, *results])
     access = access_of(f, (f, given.tree.leaves, twin), tuple, nothing)
@@ -281,15 +311,14 @@ def _tried(f: Any, twin: Any, given: _Types, result: _Types | None) -> tuple[_Ru
     try:
         with block.running() as inputs:
             stop = 1 + len(given.types)
-            run = _Run(f, given, result)
+            run = _Run(f, given, result, effects)
             run.last = inputs[0]
             run.results = lambda number: inputs[stop:]
             try:
                 value = _once(run, twin, given.filled(inputs[1:stop]))
             except _Unknown:
                 raise RecursionError(_ENDLESS) from None
-            if before.changes() or block.changed or run.has_changed():
-                raise _refused(f, _CHANGES)
+            effects = _with_changes(run, before, block)
             value = tree_of(value).filled(
                 [x if not isinstance(x, Tracer) else zero(leaf_type(x))
                  for x in tree_of(value).arrays]
@@ -297,13 +326,30 @@ def _tried(f: Any, twin: Any, given: _Types, result: _Types | None) -> tuple[_Ru
     finally:
         before.restore()
     run.asked = [tree_of(t.filled([zero(leaf_type(leaf)) for leaf in t.arrays])) for t in run.asked]
-    return run, value
+    return run, value, effects
+
+
+def _with_changes(run: _Run, before: Before, block: Block) -> Effects:
+    """What the function changes, and what it has changed in a run of its own."""
+    known, places = run.effects, []
+    for key, _ in before.changes().values():
+        if key.place is not None and not known.has(key.place):
+            places.append((key.place, before.of(key)))
+    arrays = [x for x, _ in block.changed.values() if all(x is not y for y in known.arrays)]
+    changed = run.changed_arguments()
+    if not all(is_number(x) for _, x in places):
+        raise _refused(run.function, CHANGES_LISTS)
+    return Effects(
+        (*known.places, *(place for place, _ in places)), (*known.arrays, *arrays),
+        tuple(sorted({*known.arguments, *changed})),
+    )  # fmt: skip
 
 
 def _looped(
-    f: Any, twin: Any, given: _Types, result: _Types, calls: int, first: Any, rows: int
+    f: Any, twin: Any, sizes: tuple[_Types, _Types, int], effects: Effects, first: Any, rows: int
 ) -> Any:
     """Emit the loop; row 0 of the results is for the result of the first call."""
+    given, result, calls = sizes
     stacks = [_stack(t, rows + 2) for t in given.types]
     returned = [_stack(t, rows + 2, max(calls, 1)) for t in result.types]
     lasts = _stack(LeafType(Type(np.dtype(np.int64), ()), None), rows + 2)
@@ -319,11 +365,12 @@ def _looped(
         (top[0],) = values
 
     def step(_: Any) -> None:
-        here = top[0]
-        run = _Run(f, given, result)
+        here, saved = top[0], effects.saved()
+        run = _Run(f, given, result, effects)
         run.last = lasts[here]
         run.results = lambda number: [x[here, number] for x in returned]
         value = _once(run, twin, given.filled([stack[here] for stack in stacks]))
+        effects.restore(saved)
         left, number, *arguments = run.box
         tree = tree_of(value)
         joined([result.like(), tree], "the result", user_source(), _WAYS)
@@ -340,8 +387,9 @@ def _looped(
         top[0] = np.where(left, here + 1, here - 1)
 
     access = access_of(f, (f, twin, stacks, returned, lasts), get, put, ("__aj_top",))
-    emit(trace_loop(Loop(step, lambda: np.greater(top[0], 0), None, None, access)))
-    return result.filled([x[0, 0] for x in returned])
+    captured = trace_loop(Loop(step, lambda: np.greater(top[0], 0), None, None, access))
+    emit(captured)
+    return result.filled([x[0, 0] for x in returned]), captured.block.trace
 
 
 def _stack(t: LeafType, *rows: int) -> Tracer:

@@ -174,6 +174,7 @@ def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
             resized.check(before)
             changes = before.changes(grow=loop.is_counted)
             changes |= _bound_back(before, read, changes)
+            before.heap.check_order()
             ends = {
                 k: (key, before.frozen(resized.rebound(before, key, value)))
                 for k, (key, value) in changes.items()

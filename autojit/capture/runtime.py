@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.lists.deques import watched
+from autojit.capture.lists.dicts import iterated, joined, whole
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
@@ -130,7 +131,7 @@ class Runtime(PlainRuntime):
     def elements(
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
-        it = without_none(it, "'NoneType' object is not iterable")
+        it = iterated(without_none(it, "'NoneType' object is not iterable"))
         if not is_filter and not any_made():  # so there is no generator either
             return made(it)
         access = self._access(s, (made,), tuple, _put_nothing, tuple)
@@ -190,7 +191,7 @@ class Runtime(PlainRuntime):
         body: Callable[[], Any], get: Get, put: Put, seen: Get,
     ) -> None:  # fmt: skip
         trace = current_trace()
-        it = without_none(it, "'NoneType' object is not iterable")
+        it = iterated(without_none(it, "'NoneType' object is not iterable"))
         it, body = watched(it, body)
         if trace is not None:
             access = self._access(s, (body, item, go_on), get, put, seen)
@@ -280,6 +281,15 @@ class Runtime(PlainRuntime):
 
     def not_(self, x: Any) -> Any:
         return calls.not_(x)
+
+    def joined(self, a: Any, b: Any) -> Any:
+        return joined(self.call, a, b)
+
+    def whole(self, x: Any) -> Any:
+        return whole(x)
+
+    def has_keys(self, value: Any, keys: tuple[Any, ...]) -> bool:
+        return super().has_keys(whole(value), keys)
 
     def in_(self, x: Any, container: Any) -> Any:
         return calls.in_(x, container)

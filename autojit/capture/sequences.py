@@ -73,9 +73,14 @@ def _of_range(it: range) -> Sequence:
             return i
         moved = i * step if step != 1 else i
         found = moved + first if first else moved
-        return with_bounds(found, bounds) if isinstance(found, Tracer) else found
+        return _bounded(found, bounds)
 
     return Sequence(n, at)
+
+
+def _bounded(x: Any, bounds: Any) -> Any:
+    """A place with its bounds; a trial step has a known place."""
+    return with_bounds(x, bounds) if isinstance(x, Tracer) else x
 
 
 def _of_traced_range(it: TracedRange) -> Sequence:
@@ -93,7 +98,7 @@ def _of_traced_range(it: TracedRange) -> Sequence:
         known = isinstance(step, int) and step == 1
         moved = i if known else i * step
         moved = moved if isinstance(start, int) and start == 0 else moved + start
-        return moved if bounds is None or moved is i else with_bounds(moved, bounds)
+        return moved if bounds is None or moved is i else _bounded(moved, bounds)
 
     return Sequence(count, at)
 
@@ -178,7 +183,7 @@ def _of_reversed(it: Reversed) -> Sequence | None:
 
     def at(i: Tracer) -> Any:
         index = last - i
-        return inner.at(index if most is None else with_bounds(index, (0, max(most - 1, 0))))
+        return inner.at(index if most is None else _bounded(index, (0, max(most - 1, 0))))
 
     return Sequence(inner.length, at, inner.lists)
 

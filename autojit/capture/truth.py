@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.heap import check_length
+from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.stretch import any_made, has_stretch
@@ -21,7 +22,7 @@ from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer, lift
 
-from .lists import elements
+from .lists import dicts, elements
 from .values import scalars
 
 
@@ -37,9 +38,12 @@ def unknown(test: Any) -> Tracer | None:
             test = array_of(test)
         if not is_tracer(test):
             check_length(test)
-            if not (any_made() and has_stretch(test)):
+            if has_optional(test):
+                test = dicts.truth_of(test)
+            elif any_made() and has_stretch(test):
+                test = elements.truth_of(test)
+            else:
                 return None
-            test = elements.truth_of(test)
             if not is_tracer(test):
                 return None
     condition: Tracer = bare(test)
@@ -52,6 +56,8 @@ def truth(test: Any) -> bool:
         test = test.__aj_truth__(scalars.truth)
     elif type(test) is OneOf:
         test = test.__aj_where__(bool)
+    elif has_optional(test):
+        test = dicts.truth_of(test)
     return bool(value_of(bare(test)) if is_tracer(test) else test)
 
 
@@ -59,6 +65,8 @@ def truth_of(x: Any) -> Tracer:
     """``bool(x)`` as a traced bool; raises NumPy's ValueError if x has many elements."""
     if any_made() and has_stretch(x):
         x = elements.truth_of(x)
+    elif has_optional(x):
+        x = dicts.truth_of(x)
     value = lift(x)
     if value.type.size != 1:
         few = "an empty array" if not value.type.size else "an array with more than one element"

@@ -91,7 +91,19 @@ def relate(x: TracedValue, others: Iterable[TracedValue | Foreign]) -> None:
         if other is not x:
             _peers_at(x).append(other)
             if not isinstance(other, Foreign):
-                _peers_at(here(other)).append(x)
+                _note_peer(here(other), x)
+
+
+def _note_peer(other: TracedValue, x: TracedValue) -> None:
+    """Note at another array that it may be x. An array of another function must forget it when the
+    function of x has been traced."""
+    found = _peers_at(other)
+    found.append(x)
+    if other.owner is not x.owner:
+        trace = x.owner
+        while trace.around is not None:
+            trace = trace.around
+        trace.peers_outside.append((found, x))
 
 
 def _peers_at(x: TracedValue) -> list[Any]:

@@ -65,6 +65,9 @@ class Trace:
         #: list.
         self.coded: list[Any] = [] if outer is None else outer.coded
         self._first_coded = len(self.coded)
+        #: Facts about dicts whose keys traced conditions decide.
+        self.optional_keys: list[Any] = [] if outer is None else outer.optional_keys
+        self._first_optional = len(self.optional_keys)
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         #: The requests for a device in this trace, by device.
         self.devices: dict[str, Request] = {}
@@ -105,6 +108,9 @@ class Trace:
         self.originals: dict[int, Any] = {}
         #: Arrays that may be one, by their identities: each itself, then the others.
         self.peers: dict[int, list[Any]] = {}
+        #: Arrays of this function that lists in `peers` of other functions' traces hold, each with
+        #: that list.
+        self.peers_outside: list[tuple[list[Any], Any]] = []
         #: Lists and dicts that may be one, by their identities (see ``capture.state.sharing``).
         self.containers: dict[int, Any] = {}
         #: Flags of optional values that are known in this trace, by identity: the flag, and whether
@@ -156,11 +162,17 @@ class Trace:
         self.rebuilt.clear()
         self.checks.clear()
         self.peers.clear()
+        for outside, array in self.peers_outside:
+            outside[:] = [x for x in outside if x is not array]
+        self.peers_outside.clear()
         self.containers.clear()
         self.facts.clear()
         self.cached.clear()
         if self.around is None:  # not a block, whose objects are used behind it
             del self.coded[self._first_coded :]
+            for keys in self.optional_keys[self._first_optional :]:
+                keys.end()
+            del self.optional_keys[self._first_optional :]
 
 
 class CapturedView:

@@ -291,3 +291,39 @@ def test_first_powers_of_complex_numbers_are_exact() -> None:
         for one in (np.ones(len(COMPLEX)), np.ones(len(COMPLEX), complex)):
             found, want = jit(lambda x, p: x**p)(COMPLEX, one), COMPLEX**one
             np.testing.assert_array_equal(found, want)
+
+
+def test_an_array_of_another_trace_forgets_what_it_may_be() -> None:
+    """A loop bound a name to an argument that the gradient does not concern, which then kept the
+    arrays of the inner trace."""
+
+    def f(a: Any, b: Any) -> Any:
+        n = a.shape[0]
+        a = a.copy()
+        for k in range(n):
+            for j in range(k + 1, n):
+                a[k, j] = 0.5 * a[k, j - 1] + b[j]
+            for j in range(n - 2, k, -1):
+                b = b + 0.0
+                a[k, j] += a[k, j + 1] * b[k]
+        return np.sum(a * b)
+
+    a, b, direction = RNG.normal(size=(11, 11)), RNG.normal(size=11), RNG.normal(size=(11, 11))
+    ends = [f(a + s * 1e-6 * direction, b) for s in (1, -1)]
+    found = jit(grad(f))(a, b)
+    np.testing.assert_allclose(np.sum(found * direction), (ends[0] - ends[1]) / 2e-6, rtol=1e-6)
+
+
+def test_a_trial_step_of_a_reversed_loop() -> None:
+    def f(x: Any, n: Any) -> Any:
+        t = 0.0
+        for _ in range(n):
+            for _, q in enumerate(reversed(x)):
+                c = 0
+                while c < n:
+                    c += 1
+                    t = t * 0.5 + q
+        return t
+
+    x = np.arange(3.0)
+    assert jit(f)(x, 3) == pytest.approx(f(x, 3), rel=1e-12)

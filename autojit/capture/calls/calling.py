@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import stretches
+from autojit.capture.lists import dicts, stretches
 from autojit.capture.lists.lazy import generated
 from autojit.capture.rewriting.twins import GENERATOR
+from autojit.capture.state.maybe import any_optional
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
 from autojit.capture.state.stretch import any_made
@@ -53,6 +54,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
     """Call ``f(*args, **kwargs)``; ``converted(g)`` is the twin of a function g."""
     if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
         return stretches.answer(_caller(converted), f, args, kwargs)
+    if any_optional() and dicts.concerns(f, args, kwargs) and stretches.is_answered(f):
+        return dicts.answer(_caller(converted), f, args, kwargs)
     found = ANSWERS.get(id(f))
     if type(f) is OneOf or (
         type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import elements
+from autojit.capture.lists import dicts, elements
+from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.stretch import any_made, has_stretch, is_list
 from autojit.capture.values.choice import choose, choose_nth
 from autojit.capture.values.points import is_inside
@@ -35,8 +36,9 @@ _INT = np.dtype(np.int64)
 
 def item(x: Any, index: Any) -> Any:
     """``x[index]``."""
-    if any_made() and has_stretch(x):
-        return elements.item(x, index)
+    special = _special(x)
+    if special is not None:
+        return special.item(x, index)
     if not _has_traced(index):
         return x[index]
     kind = type(x)
@@ -55,6 +57,13 @@ def item(x: Any, index: Any) -> Any:
     if kind is range and not isinstance(index, (tuple, slice)):
         return python_number(gather(arange_of(x), _place(x, index), axes=(0,)), int)
     return _refuse_or_ask(x, index)
+
+
+def _special(x: Any) -> Any:
+    """The module for a list of traced length, or for a dict with optional keys."""
+    if any_made() and has_stretch(x):
+        return elements
+    return dicts if has_optional(x) else None
 
 
 def _item_of_array(x: Tracer, index: Any) -> Any:
@@ -157,8 +166,9 @@ def _place(x: Any, index: Any) -> Value:
 
 def set_item(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
-    if any_made() and has_stretch(x):
-        elements.set_item(x, index, value)
+    special = _special(x)
+    if special is not None:
+        special.set_item(x, index, value)
         return
     if type(x) is np.ndarray:
         if is_traced(value) or _has_traced(index):
@@ -186,6 +196,9 @@ def delete_item(x: Any, index: Any) -> None:
     """``del x[index]``."""
     if any_made() and has_stretch(x):
         elements.delete(x, index)
+        return
+    if dicts.is_optional(x):
+        dicts.delete(x, index)
         return
     if is_list(x) and _has_traced(index):
         index = _settled(index)
@@ -229,4 +242,8 @@ def _set_nth(items: list[Any], index: Any, value: Any) -> None:
 def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None:
     """``x[index] += value()``; ``name`` is the operator's function in `operator`."""
     old = item(x, index)
+    if name == "ior":
+        dicts.whole(old)
+        set_item(x, index, operator.ior(old, dicts.whole(value())))
+        return
     set_item(x, index, getattr(operator, name)(old, value()))

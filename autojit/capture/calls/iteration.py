@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import elements, library
+from autojit.capture.lists import dicts, elements, library
 from autojit.capture.lists.deques import Deque
 from autojit.capture.lists.lazy import handed_on
 from autojit.capture.state.kinds import elements_of
@@ -25,8 +25,20 @@ from . import items, logic, tables
 
 answers(range)(ranges.range_)
 answers(len, when=When.ALWAYS)(ranges.length)
-answers(zip, when=When.ALWAYS)(ranges.zip_)
-answers(enumerate, when=When.ALWAYS)(ranges.enumerate_)
+
+
+@answers(zip, when=When.ALWAYS)
+def zip_(*parts: Any, strict: bool = False) -> Any:
+    """``zip``."""
+    return ranges.zip_(*map(dicts.iterated, parts), strict=strict)
+
+
+@answers(enumerate, when=When.ALWAYS)
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate``."""
+    return ranges.enumerate_(dicts.iterated(iterable), start)
+
+
 answers(reversed, when=When.ALWAYS)(ranges.reversed_)
 answers(any, when=When.ALWAYS)(logic.any_)
 answers(all, when=When.ALWAYS)(logic.all_)

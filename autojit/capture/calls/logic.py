@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import elements
+from autojit.capture.lists import dicts, elements
+from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.one_of import OneOf, resolved
 from autojit.capture.state.optional import Facts, Optional, flag, implied
 from autojit.capture.state.stretch import any_made, has_stretch
@@ -34,7 +35,7 @@ def and_(first: Any, *rest: Thunk) -> Any:
     """``first and rest() and …``: the first value that is false, or the last one."""
     value = first
     for k, thunk in enumerate(rest):
-        if any_made() and has_stretch(value):
+        if (any_made() and has_stretch(value)) or has_optional(value):
             return _after_list(value, thunk, rest[k + 1 :], and_)
         if is_undecided(value):
             return _and(value, thunk, rest[k + 1 :])
@@ -54,7 +55,7 @@ def or_(first: Any, *rest: Thunk) -> Any:
     """``first or rest() or …``: the first value that is true, or the last one."""
     value = first
     for k, thunk in enumerate(rest):
-        if any_made() and has_stretch(value):
+        if (any_made() and has_stretch(value)) or has_optional(value):
             return _after_list(value, thunk, rest[k + 1 :], or_)
         if is_undecided(value):
             return _or(value, thunk, rest[k + 1 :])
@@ -70,9 +71,11 @@ def _or(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
     return flag(found, (), inner.implies(test, False))
 
 
-def _after_list(items: list[Any], thunk: Thunk, rest: tuple[Thunk, ...], both: Any) -> Any:
-    """``xs and rest``, or ``xs or rest``, as a condition, for a list of traced length."""
-    found = both(elements.truth_of(items), thunk, *rest)
+def _after_list(items: Any, thunk: Thunk, rest: tuple[Thunk, ...], both: Any) -> Any:
+    """``xs and rest``, or ``xs or rest``, as a condition, for a list of traced length or a dict
+    with optional keys."""
+    test = dicts.truth_of(items) if isinstance(items, dict) else elements.truth_of(items)
+    found = both(test, thunk, *rest)
     is_bool = isinstance(found, bool) or (is_traced(found) and dtype_of(found) == np.dtype(bool))
     return found if is_bool else elements.refused()
 
@@ -96,6 +99,8 @@ def is_equal(a: Any, b: Any) -> Any:
     """``a == b``."""
     if any_made() and (has_stretch(a) or has_stretch(b)):
         return elements.is_equal(a, b)
+    if has_optional(a) or has_optional(b):
+        dicts.refused()
     return a == b
 
 
@@ -103,6 +108,8 @@ def is_unequal(a: Any, b: Any) -> Any:
     """``a != b``."""
     if any_made() and (has_stretch(a) or has_stretch(b)):
         return not_(elements.is_equal(a, b))
+    if has_optional(a) or has_optional(b):
+        dicts.refused()
     return a != b
 
 
@@ -110,6 +117,8 @@ def not_(x: Any) -> Any:
     """``not x``."""
     if any_made() and has_stretch(x):
         x = elements.truth_of(x)
+    elif has_optional(x):
+        x = dicts.truth_of(x)
     held = truth(x) if is_undecided(x) else x
     if not is_traced(held):
         return not held
@@ -127,6 +136,8 @@ def in_(x: Any, container: Any) -> Any:
     """``x in container``."""
     if any_made() and has_stretch(container):
         return elements.contains(x, container)
+    if has_optional(container):
+        return dicts.contains(x, container)
     if type(x) is OneOf:
         return x.__aj_where__(lambda known: in_(known, container))
     if type(container) is OneOf:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dis import get_instructions
 from types import CodeType, FrameType
 
 from autojit.capture.rewriting.callees import is_users_file
@@ -28,17 +29,37 @@ _ASKED_BY_C = (
 )
 
 
+_IN_FINALLY = (
+    _CAPTURED + ", but not in {}: {}, which discards an exception. Write `except Exception: pass` "
+    "in place of `finally:`, and put the statement behind the `try`."
+)
+_ASSIGNS = (
+    _CAPTURED + ", but not the condition of a comprehension that assigns a name with `:=`. Bind "
+    "the name with `for`: `sum(y for v in xs for y in [2 * v] if y > 1)`."
+)
+
+
 def _why_not_captured() -> str:
     """A sentence about the function whose line asks for the truth."""
     first: CodeType | None = None
     for code in _asking():
         if is_twin_code(code):
+            if _is_assigning(code):
+                return _ASSIGNS
             break
         first = first or code
         reason = known_reason(code)
         if reason is not None:
-            return _NO_TWIN.format(_name(code), reason)
+            words = _IN_FINALLY if reason.endswith(" in a finally") else _NO_TWIN
+            return words.format(_name(code), reason)
     return _ASKED_BY_C if first is None else _BY_OTHERS.format(_name(first))
+
+
+def _is_assigning(code: CodeType) -> bool:
+    """Whether the code of a comprehension assigns a name of the function around it."""
+    if code.co_name not in ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"):
+        return False
+    return any(step.opname in ("STORE_DEREF", "STORE_GLOBAL") for step in get_instructions(code))
 
 
 def _asking() -> Iterator[CodeType]:

@@ -166,6 +166,41 @@ def is_less(a: Any, b: Any) -> Any:
     return len(a) < len(b)
 
 
+def present_keys(
+    d: dict[Any, Any], keys: list[Any], state_of: Callable[[Any], Any]
+) -> Iterator[Any]:
+    """``d.keys()``, for a dict that has some of the keys."""
+    state, size = state_of(d), len(d)
+    for key in keys:
+        if key in d:
+            yield key
+            if not state.is_as_before(d) and len(d) != size:
+                raise RuntimeError("dictionary changed size during iteration")
+
+
+def present_values(
+    d: dict[Any, Any], keys: list[Any], state_of: Callable[[Any], Any]
+) -> Iterator[Any]:
+    """``d.values()``, likewise."""
+    for key in present_keys(d, keys, state_of):
+        yield d[key]
+
+
+def present_items(
+    d: dict[Any, Any], keys: list[Any], state_of: Callable[[Any], Any]
+) -> Iterator[Any]:
+    """``d.items()``, likewise."""
+    for key in present_keys(d, keys, state_of):
+        yield key, d[key]
+
+
+def updated(d: dict[Any, Any], other: dict[Any, Any], keys: list[Any]) -> None:
+    """``d.update(other)``, for another dict that has some of the keys."""
+    for key in keys:
+        if key in other:
+            d[key] = other[key]
+
+
 # -- heaps --------------------------------------------------------------------------------
 
 

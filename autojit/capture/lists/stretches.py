@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.rewriting.callees import is_users
+from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.stretch import (
     Stretch,
     any_made,
@@ -31,7 +32,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.source import user_source
 
-from . import deques, library
+from . import deques, dicts, library
 from .elements import METHODS, as_array, insert, length, numbers, refused, sorted_, truth_of
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
@@ -58,11 +59,13 @@ class Stretched:
 
 def stretched(x: Any) -> Any:
     """The iterable of a comprehension: Python cannot run through a list of traced length."""
-    return Stretched(x) if any_made() and has_stretch(x) else x
+    return Stretched(x) if any_made() and has_stretch(x) else dicts.iterated(x)
 
 
 def unpacked(x: Any, count: int) -> Any:
     """The value that is assigned to ``count`` targets, or to any number if ``count`` is -1."""
+    if has_optional(x):
+        return dicts.refused()
     if not any_made():
         return x
     if isinstance(x, Lazy) and not x.started:

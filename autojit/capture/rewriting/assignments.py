@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 from typing import Any
 
 from .build import ask, assign, constant, do, lazy, load, nodes, pair, place, runtime, store
@@ -131,15 +132,24 @@ class Assignments(Expressions):
             node.value = self.expression(node.value)
             checked = self.checked(load(target.id, target), target.id)
             before = [] if isinstance(checked, ast.Name) else [do(checked, target)]
-            return [*before, node, *_noticing(node)]
+            return [*before, *self._both_whole(node), node, *_noticing(node)]
         if isinstance(target, ast.Attribute):
-            return [self.generic(node), *_noticing(node)]
+            return [*self._both_whole(self.generic(node)), node, *_noticing(node)]
         if self.keeps_walrus(node.value):
             return self._in_steps(node, target)
         array, index = self.expression(target.value), self.index(target.slice)
         value = lazy(self.expression(node.value))
         name = constant(_OPERATORS[type(node.op)], node)
         return [do(self.ask("update_item", [array, index, name, value], node), node)]
+
+    def _both_whole(self, node: ast.AugAssign) -> list[ast.stmt]:
+        """The statement that checks the dict in ``d |= e``; e is checked as well."""
+        if not isinstance(node.op, ast.BitOr) or isinstance(node.value, ast.Constant):
+            return []
+        target = copy.deepcopy(node.target)
+        target.ctx = ast.Load()
+        node.value = self.ask("whole", [node.value], node)
+        return [do(self.ask("whole", [target], node), node)]
 
     def _in_steps(self, node: ast.AugAssign, target: ast.Subscript) -> list[ast.stmt]:
         array, index, item = (self.context.temporary("u") for _ in range(3))

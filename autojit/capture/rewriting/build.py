@@ -119,3 +119,18 @@ def none_of(flags: list[str] | tuple[str, ...], at: ast.AST) -> ast.expr:
 
 def branch(test: ast.expr, body: list[ast.stmt], at: ast.AST) -> ast.If:
     return ast.If(test=test, body=body, orelse=[], **place(at))
+
+
+def is_runtimes(func: ast.expr) -> bool:
+    """Whether a call is a call of the runtime that the rewriter has made."""
+    owner = func.value if isinstance(func, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == RUNTIME
+
+
+def assigns(node: ast.AST) -> bool:
+    """Whether an expression assigns a name of the function around it."""
+    if isinstance(node, ast.NamedExpr):
+        return True
+    if isinstance(node, ast.Lambda):
+        return any(map(assigns, [*node.args.defaults, *filter(None, node.args.kw_defaults)]))
+    return any(map(assigns, ast.iter_child_nodes(node)))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .build import RUNTIME, ask, constant, lazy, load, pair, place, runtime, store
+from .build import ask, assigns, constant, is_runtimes, lazy, load, pair, place, runtime, store
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class Expressions:
     def _part(self, value: Any) -> Any:
         if isinstance(value, ast.expr):
             return self.expression(value)
-        if isinstance(value, ast.keyword | ast.withitem):
+        if isinstance(value, ast.keyword):
+            return self.keyword(value)
+        if isinstance(value, ast.withitem):
             return self.generic(value)
         return value
 
@@ -87,11 +89,38 @@ class Expressions:
             spelt.append(constant(True, node))
         return ask("bound", [node, *spelt], node)
 
+    # -- dicts and lists put together
+
+    def bin_op(self, node: ast.BinOp) -> ast.expr:
+        if not isinstance(node.op, ast.BitOr):
+            return self.generic(node)
+        return self.ask("joined", self.expressions([node.left, node.right]), node)
+
+    def starred(self, node: ast.Starred) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            node.value = self.whole(node.value)
+            return node
+        return self.generic(node)
+
+    def dict_(self, node: ast.Dict) -> ast.expr:
+        pairs = list(zip(node.keys, node.values, strict=True))
+        node.keys = [key and self.expression(key) for key, _ in pairs]
+        node.values = [self.whole(x) if key is None else self.expression(x) for key, x in pairs]
+        return node
+
+    def keyword(self, node: ast.keyword) -> ast.keyword:
+        node.value = self.whole(node.value) if node.arg is None else self.expression(node.value)
+        return node
+
+    def whole(self, node: ast.expr) -> ast.expr:
+        """An expression whose elements, or keys, are taken out."""
+        return self.ask("whole", [self.expression(node)], node)
+
     # -- lazy operators
 
     def keeps_walrus(self, *nodes: ast.AST) -> bool:
         """Whether an assignment in these nodes would belong to a lambda around them."""
-        return self.context.has_walrus and any(map(_assigns, nodes))
+        return self.context.has_walrus and any(map(assigns, nodes))
 
     def bool_op(self, node: ast.BoolOp) -> ast.expr:
         if self.keeps_walrus(*node.values[1:]):
@@ -202,7 +231,7 @@ class Expressions:
                 return self._as_it_is(node)
         elif self.context.is_native(func, self.where()):
             return self.generic(node)
-        elif _is_runtimes(func):
+        elif is_runtimes(func):
             self.context.changed = True
             return self.generic(node)
         self._note_filter(node)
@@ -345,12 +374,6 @@ def _is_plain(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) not in (bool, type(None))
 
 
-def _is_runtimes(func: ast.expr) -> bool:
-    """Whether a call is a call of the runtime that the rewriter has made."""
-    owner = func.value if isinstance(func, ast.Attribute) else None
-    return isinstance(owner, ast.Name) and owner.id == RUNTIME
-
-
 def _is_of_frame(node: ast.AST) -> bool:
     """Whether an expression has another meaning in a function of its own."""
     return any(
@@ -360,19 +383,13 @@ def _is_of_frame(node: ast.AST) -> bool:
     )
 
 
-def _assigns(node: ast.AST) -> bool:
-    """Whether an expression assigns a name of the function around it."""
-    if isinstance(node, ast.NamedExpr):
-        return True
-    if isinstance(node, ast.Lambda):
-        return any(map(_assigns, [*node.args.defaults, *filter(None, node.args.kw_defaults)]))
-    return any(map(_assigns, ast.iter_child_nodes(node)))
-
-
 _REWRITE: dict[type, Callable[[Any, Any], Any]] = {
     ast.Constant: lambda self, node: node,
     ast.Name: lambda self, node: self.name(node),
     ast.BoolOp: Expressions.bool_op,
+    ast.BinOp: Expressions.bin_op,
+    ast.Starred: Expressions.starred,
+    ast.Dict: Expressions.dict_,
     ast.UnaryOp: Expressions.unary_op,
     ast.IfExp: Expressions.if_exp,
     ast.Compare: Expressions.compare,

@@ -163,6 +163,13 @@ class PlainRuntime:
         found = (x for x in values if x is not ABSENT)
         return list(found) if isinstance(values, list) else found
 
+    def joined(self, a: Any, b: Any) -> Any:
+        return a | b
+
+    def whole(self, x: Any) -> Any:
+        """A list or dict whose elements or keys Python takes out."""
+        return x
+
     def in_(self, value: Any, container: Any) -> Any:
         return value in container
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
@@ -33,7 +33,7 @@ from .holders import (
     state_of,
     values_of,
 )  # fmt: skip
-from .maybe import Maybe
+from .maybe import DICTS, Maybe, has_optional, note_mixed, possible_keys, reorder
 from .one_of import OneOf, alternatives
 from .optional import Optional, inner
 from .stretch import has_stretch, is_list, put_together
@@ -98,6 +98,10 @@ class Place(NamedTuple):
             self.container.append(value)
         else:
             set_content(self.container, self.key, value)
+
+
+#: Dicts, each with the keys that it may have, in their order, by identity.
+Orders = dict[int, tuple[dict[Any, Any], list[Any]]]
 
 
 class Heap:
@@ -210,6 +214,37 @@ class Heap:
                 found.append(x)
         return found
 
+    def rekeyed(self) -> list[tuple[dict[Any, Any], list[Any], list[Any]]]:
+        """The dicts that have got or lost keys, with these keys."""
+        found = []
+        for x, before in self.held.values():
+            if type(x) in DICTS and not is_lost(x) and x.keys() != before.keys():
+                more = [key for key in x if key not in before]
+                fewer = [key for key in before if key not in x]
+                found.append((x, more, fewer))
+        return found
+
+    def orders(self) -> Orders:
+        """The dicts with optional keys, or with keys in another order than before."""
+        dicts = [(x, before) for x, before in self.held.values() if type(x) in DICTS]
+        return {
+            id(x): (x, possible_keys(x))
+            for x, before in dicts
+            if any(map(has_optional, (x, before))) or list(x.keys()) != list(before)
+        }
+
+    def order_keys(self, ends: Sequence[Orders]) -> None:
+        """Give dicts an order of keys that is right at several ends of the block."""
+        for k, x in {k: x for orders in ends for k, (x, _) in orders.items()}.items():
+            first = possible_keys(self.held[k][1])
+            reorder(x, [orders[k][1] if k in orders else first for orders in ends])
+
+    def check_order(self) -> None:
+        """Note the dicts whose keys a step of a loop leaves in another order."""
+        for k, (x, order) in self.orders().items():
+            if [key for key in self.held[k][1] if key in set(order)] != order:
+                note_mixed(x)
+
     def changes(self, source: Source | None, *, grow: bool) -> dict[tuple[int, Any], Place]:
         """The places that hold another object than before. Raises an error if a container has got
         or lost elements; with ``grow``, lists may have grown at their end."""
@@ -291,7 +326,7 @@ def _are_alike(now: Any, before: Any) -> bool:
     """Whether a container has the same elements (a set), the same keys in order, or as many."""
     if isinstance(now, set):
         return bool(now == before)
-    return len(now) == len(before) and (isinstance(now, list) or list(now) == list(before))
+    return len(now) == len(before) and (isinstance(now, list) or now.keys() == before.keys())
 
 
 def _state(x: Any) -> Any:

@@ -21,7 +21,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .maybe import Maybe
+from .maybe import DICTS, Maybe, has_optional, only_present
 from .one_of import OneOf, refuse_result
 
 #: Flags, and whether each holds.
@@ -59,7 +59,8 @@ def assume(facts: Iterable[tuple[Any, bool]]) -> None:
         trace.facts.update({id(held): (held, holds) for held, holds in facts})
 
 
-def _known(held: Any) -> bool | None:
+def known_flag(held: Any) -> bool | None:
+    """The value of a flag, if it is known here."""
     if isinstance(held, (bool, np.bool_)):
         return bool(held)
     trace = current_trace()
@@ -87,7 +88,7 @@ class Optional:
 
     def __aj_is_none__(self) -> Any:
         """``x is None``."""
-        known = _known(self.__aj_held__)
+        known = known_flag(self.__aj_held__)
         if known is not None:
             return not known
         facts = ((self.__aj_held__, True),)
@@ -96,7 +97,7 @@ class Optional:
 
     def __aj_truth__(self, truth: Callable[[Any], Any]) -> Any:
         """``bool(x)``; ``truth`` gives the truth of the value."""
-        known = _known(self.__aj_held__)
+        known = known_flag(self.__aj_held__)
         if known is not None:
             return known and truth(self.__aj_value__)
         there = truth(self.__aj_value__)
@@ -106,7 +107,7 @@ class Optional:
 
     def __aj_present__(self, error: Exception | str) -> Any:
         """The value; if it is None, the compiled code raises the error, or a TypeError."""
-        known = _known(self.__aj_held__)
+        known = known_flag(self.__aj_held__)
         if known is not True:
             error = TypeError(error) if isinstance(error, str) else error
             if known is False:
@@ -129,7 +130,7 @@ class Optional:
             return np.logical_or(
                 none, np.logical_and(both, self.__aj_value__ == other.__aj_value__)
             )
-        known = _known(self.__aj_held__)
+        known = known_flag(self.__aj_held__)
         if known is not None:
             return self.__aj_value__ == other if known else other == None  # noqa: E711
         return np.logical_and(self.__aj_held__, self.__aj_value__ == other)
@@ -222,7 +223,7 @@ def _known_value(x: Any, func: Any) -> Any:
     """An argument of a function of NumPy's; for some of these None has a meaning."""
     if type(x) is not Optional:
         return x
-    known = _known(x.__aj_held__)
+    known = known_flag(x.__aj_held__)
     if known is None:
         raise ConcreteValueError(
             with_place(
@@ -313,14 +314,17 @@ def returned(tree: Any) -> Any:
         refuse_result(leaf)
         if isinstance(leaf, Uncounted):
             raise CaptureError(with_place(_UNCOUNTED, user_source()))
-    if not any(type(leaf) is Optional for leaf in leaves):
+    if not any(_is_optional(leaf) for leaf in leaves):
         return tree
-    values = [returned(without_none(leaf, _RETURNED)) for leaf in leaves]
+    values = [
+        returned(only_present(x) if type(x) in DICTS else without_none(x, _RETURNED))
+        for x in leaves
+    ]
     return optree.tree_unflatten(structure, values)
 
 
 def _is_optional(x: Any) -> bool:
-    return type(x) in (Optional, OneOf) or isinstance(x, Uncounted)
+    return type(x) in (Optional, OneOf) or isinstance(x, Uncounted) or has_optional(x)
 
 
 _UNCOUNTED = (

@@ -13,6 +13,7 @@ from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.tracing.source import user_source
 
 from .kinds import Elements, elements_of, joined_elements, may_be_elements
+from .maybe import add_optional
 from .stretch import (
     Stretch,
     any_made,
@@ -28,10 +29,26 @@ class Resized(Exception):
     """Lists of a block have another length at its end, or may have: the block is traced again with
     stretches in them."""
 
-    def __init__(self, lists: Sequence[tuple[list[Any], Elements, int, bool]]) -> None:
+    def __init__(
+        self, lists: Sequence[tuple[list[Any], Elements, int, bool]],
+        dicts: Sequence[tuple[dict[Any, Any], list[Any], list[Any]]] = (),
+    ) -> None:  # fmt: skip
         super().__init__()
+        #: Dicts, with the keys that they get and those that they lose.
+        self.dicts = list(dicts)
         #: The lists, their elements, the most elements at the end, and whether nothing bounds that.
         self.lists = list(lists)
+
+    def convert(self) -> None:
+        """Put stretches into the lists, and make keys of the dicts optional."""
+        self.make_optional()
+        for items, elements, most, is_limited in self.lists:
+            stretch_out(items, elements, most, is_limited=is_limited)
+
+    def make_optional(self) -> None:
+        """Make the keys optional that dicts get or lose."""
+        for x, more, fewer in self.dicts:
+            add_optional(x, more, fewer)
 
 
 def resized(items: list[Any], held: list[Any]) -> tuple[list[Any], Elements, int, bool]:

@@ -121,9 +121,9 @@ class Before:
 
     def check_lengths(self, *, grow: bool) -> None:
         """Raise Resized if lists have another length than before."""
-        changed = self.heap.resized(grow=grow)
-        if changed:
-            raise Resized([resized(x, self.heap.held[id(x)][1]) for x in changed])
+        changed, dicts = self.heap.resized(grow=grow), self.heap.rekeyed()
+        if changed or dicts:
+            raise Resized([resized(x, self.heap.held[id(x)][1]) for x in changed], dicts)
 
     def appended(self) -> dict[Any, tuple[Key, Any]]:
         """The places after the former last elements of lists, with their values."""

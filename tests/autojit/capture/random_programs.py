@@ -345,6 +345,7 @@ def main() -> None:
     from .outcomes import check_program
     from .random_aliases import Aliases
     from .random_chosen import Chosen
+    from .random_dicts import Dicts
     from .random_nones import Nones
     from .random_rows import Rows
     from .random_tries import Tries
@@ -352,7 +353,7 @@ def main() -> None:
     first, count = int(sys.argv[1]), int(sys.argv[2])
     writers = {
         "--aliases": Aliases, "--nones": Nones, "--chosen": Chosen, "--rows": Rows,
-        "--tries": Tries,
+        "--tries": Tries, "--dicts": Dicts,
     }  # fmt: skip
     writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()

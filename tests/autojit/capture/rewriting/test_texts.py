@@ -42,7 +42,7 @@ EXPRESSIONS = [
     ("0 < a < b", "and_(0 < a, lambda: a < b)"),
     ("0 < a + 1 < b", "and_(0 < (__aj_t_1 := (a + 1)), lambda: __aj_t_1 < b)"),
     ("a not in b", "not_(in_(a, b))"),
-    ("len(x, *a, key=b, **y)", "call(len, x, *a, key=b, **y)"),
+    ("len(x, *a, key=b, **y)", "call(len, x, *whole(a), key=b, **whole(y))"),
     ("np.sum(x) + np.linalg.norm(y) + len(x)", "np.sum(x) + np.linalg.norm(y) + call(len, x)"),
     ("x[i] + x[0] + x[-1]", "item(x, i) + item(x, 0) + item(x, -1)"),
     ("x[a:b, ..., None]", "item(x, (slice(a, b, None), ..., None))"),
