@@ -93,6 +93,17 @@ class Meeting:
     arrived: Buffer
 
 
+@declare(defines=lambda s: s.result, in_turn=lambda s: True)
+@dataclass(slots=True)
+class Failed:
+    """``result`` is 1 if a statement of this launch has failed in a thread of this block, else 0.
+
+    The threads of the block wait for each other, so that all get the same number.
+    """
+
+    result: Scalar
+
+
 @declare(adds_to=lambda s: s.accumulator)
 @dataclass(slots=True)
 class Combine:

@@ -16,6 +16,7 @@ from .nodes import (
     DeviceKernel,
     DeviceProgram,
     Fail,
+    Failed,
     Let,
     Meeting,
     Share,
@@ -55,6 +56,7 @@ WRITERS.update({
     Meeting: lambda s, n: f"all blocks meet, {n.buffer(s.arrived)}",
     Combine: _combine,
     Fail: lambda s, n: f"fail if {n.scalar(s.condition)}: {s.words}",
+    Failed: lambda s, n: f"{n.scalar(s.result)} = this block has failed",
     Let: lambda s, n: f"{n.var(s.var)} = {n.index(s.value)}",
     Atomic: _atomic,
 })  # fmt: skip

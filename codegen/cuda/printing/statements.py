@@ -8,7 +8,7 @@ counts its iterations, by a division in 64 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autojit.codegen.cuda.device_program.failures import (
@@ -22,6 +22,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     Barrier,
     Combine,
     Fail,
+    Failed,
     Let,
     Meeting,
     Share,
@@ -98,6 +99,19 @@ class Statements(Lines):
     def failed(self, words: str) -> None:
         self.can_fail = True
         self.line(f"status[{self.places[words]}] = 1")
+
+    def has_failed(self, s: Failed) -> None:
+        words = (failure_words(x) for x in walk(self.kernel.body))
+        failed = self._any_of({w for w in words if w and w != TAPE_IS_FULL})
+        self.line("cuda.syncthreads()")
+        self.define(s.result, f"np.int64(1) if {failed} else np.int64(0)")
+        self.line("cuda.syncthreads()")
+
+    def _any_of(self, words: Iterable[str]) -> str:
+        """The test whether one of these failures is in the status."""
+        self.can_fail = True
+        places = sorted(self.places[w] for w in words)
+        return " or ".join(f"status[{place}] != 0" for place in places)
 
     def constant(self, s: Constant) -> None:
         self._scalars[s.result.number] = constant(s.value, s.result.dtype)
@@ -263,20 +277,22 @@ class Statements(Lines):
         self.line(f"{trips} = {step}")
 
     def _stop(self, s: Repeat, step: str) -> None:
-        """End the loop if tapes have no room for the step, or a statement in it has failed."""
+        """End the loop if tapes have no room for the step, or a statement in it has failed.
+
+        Blocks that meet end it by its test: they must end it together.
+        """
         for tape in s.tapes:
             with self.block(f"if {step} >= {self.buffer(tape)}.size // {max(1, tape.size)}:"):
                 self.failed(TAPE_IS_FULL)
                 self.line("break")
         inside = (failure_words(x) for x in walk([*s.condition, *s.body]))
-        failed = [f"status[{self.places[w]}] != 0" for w in dict.fromkeys(inside) if w]
-        if not failed:
+        words = {w for w in inside if w}
+        if not words or any(isinstance(x, Failed) for x in s.body):
             return
-        self.can_fail = True
         together = self.kernel.threads > 1
         if together:  # so that all threads see the same status
             self.line("cuda.syncthreads()")
-        self.line(f"failed = {' or '.join(failed)}")
+        self.line(f"failed = {self._any_of(words)}")
         if together:
             self.line("cuda.syncthreads()")
         with self.block("if failed:"):
@@ -333,6 +349,7 @@ _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Compute: Statements.compute,
     Constant: Statements.constant,
     Fail: Statements.fail,
+    Failed: Statements.has_failed,
     IndexValue: Statements.index_value,
     InRange: Statements.in_range,
     Load: Statements.load,

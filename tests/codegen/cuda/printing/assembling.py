@@ -2,9 +2,10 @@
 
     python -m tests.codegen.cuda.printing.assembling RESULTS [SECONDS]
 
-assembles the kernels of all samples and of their gradients, each distinct kernel once, and adds a
-line to the file RESULTS for each kernel and each finished sample. It stops after that many seconds
-(480); the next run continues. Once every sample is in the file, it prints a table of registers and
+assembles the kernels of all samples and of their gradients, of the programs of each kernel class,
+and of the programs that are timed on a GPU. Each distinct kernel is assembled once. A line is added
+to the file RESULTS for each kernel and each finished program or sample. It stops after that many
+seconds (480); the next run continues. Once all are in the file, it prints a table of registers and
 the kernels that break a limit; the exit status is 1 if there are any.
 """
 
@@ -17,20 +18,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from autojit import trace
 from autojit.codegen.cuda.driver import compiler
 from autojit.codegen.cuda.driver.extraction import Extraction
 from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.cuda.packaged import kernel_of
 from autojit.codegen.cuda.source import Launch, print_device_source
 from autojit.ir.core.program import Program
+from bench.on_gpu import programs as on_gpu
+from bench.on_gpu.libraries import Autojit
 from tests import samples
 from tests.codegen.cuda.executor.test_samples import is_refused
+from tests.codegen.cuda.kernel_programs import PROGRAMS, like
 from tests.codegen.cuda.running import mapped
 from tests.samples import SAMPLES, Sample
 from tests.test_programs import programs
@@ -141,18 +146,51 @@ class Results:
         return [self.kernels[key] for key in keys]
 
 
-def assemble_samples(results: Results, seconds: float) -> bool:
-    """Assemble the samples that are not in the results, and return whether all were."""
+class Subject(NamedTuple):
+    """A sample or a program whose kernels are assembled, and the row of the table it counts in."""
+
+    name: str
+    group: str
+    kernels: Callable[[], Iterable[Named]]
+
+
+def subjects() -> Iterator[Subject]:
+    """All samples, the programs of each kernel class, and the programs that are timed."""
+    for sample in SAMPLES:
+        yield Subject(sample.name, "samples", partial(kernels_of, sample))
+    for name in PROGRAMS:
+        for dtype in ("f4", "f8"):
+            made = partial(_class, name, dtype)
+            yield Subject(f"{name}, {dtype}", "kernel classes", made)
+    for program in on_gpu.PROGRAMS:
+        yield Subject(f"{program.name}, timed", "timed programs", partial(timed, program))
+
+
+def _class(name: str, dtype: str) -> list[Named]:
+    f, _, shapes = PROGRAMS[name]
+    return every_kernel(trace(f)(*like(shapes, dtype)))
+
+
+def timed(program: on_gpu.Program) -> list[Named]:
+    """The kernels of a program that is timed, in the sizes of a card."""
+    made = trace(Autojit("cpu").function(program))(*program.arguments(is_small=False))
+    return every_kernel(made)
+
+
+def assemble(results: Results, seconds: float) -> bool:
+    """Assemble the subjects that are not in the results, and return whether all were."""
     until = time.monotonic() + seconds
-    left = [s for s in SAMPLES if s.name not in results.samples]
+    left = [s for s in subjects() if s.name not in results.samples]
     with tempfile.TemporaryDirectory() as folder:
-        for sample in sorted(left, key=lambda s: hashlib.sha256(s.name.encode()).digest()):
-            every = {kernel.key[:12]: (name, kernel) for name, kernel in kernels_of(sample)}
+        for subject in sorted(left, key=lambda s: hashlib.sha256(s.name.encode()).digest()):
+            if time.monotonic() > until:
+                return False
+            every = {kernel.key[:12]: (name, kernel) for name, kernel in subject.kernels()}
             for key in every.keys() - results.kernels.keys():
                 if time.monotonic() > until:
                     return False
-                results.add(_line(*every[key], sample.name, Path(folder)))
-            results.add({"sample": sample.name, "kernels": [*every]})
+                results.add(_line(*every[key], subject.name, Path(folder)))
+            results.add({"sample": subject.name, "kernels": [*every]})
     return True
 
 
@@ -172,10 +210,15 @@ def _line(name: str, kernel: compiler.Kernel, sample: str, folder: Path) -> dict
 
 
 def _groups() -> Iterator[tuple[str, set[str]]]:
-    """The lists of samples by name."""
+    """The lists of samples by name, then all samples and the other groups of subjects."""
     for name, rows in vars(samples).items():
         if name.isupper() and rows is not SAMPLES:
             yield name.lower(), {s.name for s in rows}
+    names: dict[str, set[str]] = {}
+    for subject in subjects():
+        names.setdefault(subject.group, set()).add(subject.name)
+    yield from ((f"all {group}", found) for group, found in names.items())
+    yield "all", set().union(*names.values())
 
 
 def table(results: Results) -> Iterator[str]:
@@ -184,7 +227,7 @@ def table(results: Results) -> Iterator[str]:
     heads = [f"{major}.{minor}" for major, minor in CAPABILITIES]
     yield "| samples | kernels | " + " | ".join(heads) + " | in local memory |"
     yield "|---|--:|" + "--:|" * (len(CAPABILITIES) + 1)
-    for group, names in [*_groups(), ("all", {s.name for s in SAMPLES})]:
+    for group, names in _groups():
         if found := results.of(names):
             yield f"| {group} | {len(found)} | {_registers(found)} | {_local(found)} |"
 
@@ -201,11 +244,12 @@ def _local(found: Iterable[dict[str, Any]]) -> str:
 def main(path: Path, seconds: float = 480.0) -> int:
     """Assemble what is left, and print the table if nothing is; the exit status."""
     results = Results(path)
-    if not assemble_samples(results, seconds):
-        print(f"{len(results.samples)} of {len(SAMPLES)} samples, {len(results.kernels)} kernels")
+    names = [s.name for s in subjects()]
+    if not assemble(results, seconds):
+        print(f"{len(results.samples)} of {len(names)}, {len(results.kernels)} kernels")
         return 0
     print("\n".join(table(results)))
-    bad = [k for k in results.of(s.name for s in SAMPLES) if k["bad"]]
+    bad = [k for k in results.of(names) if k["bad"]]
     for kernel in bad:
         print(f"{kernel['sample']}: {kernel['kind']}: {kernel['each']}")
     return 1 if bad else 0
