@@ -140,6 +140,20 @@ class Atomic(ScatterInto):
     is_rare: bool = False
 
 
+@declare(uses=lambda s: (s.value, s.shift), defines=lambda s: s.result)
+@dataclass(slots=True)
+class Digit:
+    """``result`` is the digit of a number: eight bits of its key, from bit ``shift`` on.
+
+    Keys are unsigned, as wide as the numbers, and in their order; a key of booleans has eight bits.
+    Both zeros have one key, and so have all NaN, whose key is the largest.
+    """
+
+    result: Scalar
+    value: Scalar
+    shift: Scalar
+
+
 @declare(uses=lambda s: (s.condition,))
 @dataclass(slots=True)
 class Fail:

@@ -23,6 +23,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     Barrier,
     Combine,
     DeviceKernel,
+    Digit,
     Fail,
     Failed,
     Let,
@@ -59,7 +60,7 @@ from autojit.ir.core.types import dtype_from_name
 from .coalescing import Coalescing
 from .races import RaceError
 from .threads import Lanes, LaunchError, Threads, set_for
-from .words import converted, evaluate
+from .words import converted, digit, evaluate
 
 
 def run_blocks(
@@ -97,6 +98,9 @@ class _Launch(Threads):
             self.fail(NEGATIVE_POWER, args[1] < 0, at)
             args[0] = np.where(args[1] < 0, 0, args[0])
         self.define(s.result, evaluate(s.name, args, s.result.dtype), at)
+
+    def digit(self, s: Digit, at: Lanes) -> None:
+        self.define(s.result, digit(self.of(s.value, at), self.of(s.shift, at)), at)
 
     def fails(self, s: Fail, at: Lanes) -> None:
         self.fail(s.words, self.of(s.condition, at), at)
@@ -302,6 +306,7 @@ class _Launch(Threads):
 _HANDLERS: dict[type, Callable[[_Launch, Any, Lanes], None]] = {
     Compute: _Launch.compute,
     Constant: _Launch.constant,
+    Digit: _Launch.digit,
     Fail: _Launch.fails,
     Failed: _Launch.has_failed,
     IndexValue: _Launch.index_value,

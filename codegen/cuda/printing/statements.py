@@ -21,6 +21,7 @@ from autojit.codegen.cuda.device_program.nodes import (
     Atomic,
     Barrier,
     Combine,
+    Digit,
     Fail,
     Failed,
     Let,
@@ -91,6 +92,10 @@ class Statements(Lines):
         except TargetError as error:
             raise TargetError(str(error), s.result.source) from None
         self.define(s.result, text)
+
+    def digit(self, s: Digit) -> None:
+        function = self.words.helpers.digit(s.value.dtype)
+        self.define(s.result, f"{function}({self.scalar(s.value)}, {self.scalar(s.shift)})")
 
     def fail(self, s: Fail) -> None:
         with self.block(f"if {self.scalar(s.condition)}:"):
@@ -348,6 +353,7 @@ class Statements(Lines):
 _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Compute: Statements.compute,
     Constant: Statements.constant,
+    Digit: Statements.digit,
     Fail: Statements.fail,
     Failed: Statements.has_failed,
     IndexValue: Statements.index_value,

@@ -117,6 +117,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "factors": (np.linalg.solve, [(4, 4), (4, 3)], [(100, 100), (100, 30)]),
     "order": (lambda x: np.sort(x), [(40,)], [(10**5,)]),
     "order of places": (lambda x: np.argsort(x), [(2, 40)], [(10, 10**4)]),
+    "order by digits": (lambda x: np.sort(x), [(40,)], [(10**7,)]),
+    "order of places by digits": (lambda x: np.argsort(x), [(40,)], [(10**7,)]),
     "transforms": (lambda x: np.abs(np.fft.rfft(x)), [(3, 8)], [(100, 64)]),
 }  # fmt: skip
 

@@ -59,10 +59,10 @@ def assembled_everywhere(kernels: Iterable[Named], folder: Path) -> list[Assembl
     """What ptxas says of the kernels that are new, for each capability."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     found = []
-    for _, kernel in kernels:
-        if kernel.key not in _done:
-            _done.add(kernel.key)
-            found += assembling.everywhere(kernel, folder)
+    for named in kernels:
+        if named.kernel.key not in _done:
+            _done.add(named.kernel.key)
+            found += assembling.everywhere(named, folder)
     return found
 
 
@@ -192,10 +192,10 @@ def test_results_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(on_gpu, "PROGRAMS", on_gpu.PROGRAMS[:1])
     made = []
 
-    def everywhere(kernel: compiler.Kernel, folder: Path) -> list[Assembled]:
-        made.append(kernel.key)
+    def everywhere(named: Named, folder: Path) -> list[Assembled]:
+        made.append(named.kernel.key)
         spilled = 8 if len(made) == 1 else 0
-        return [Assembled(kernel.key, 40, spilled, 0, 0, "") for _ in CAPABILITIES]
+        return [Assembled(named.name, 40, spilled, 0, 0, "") for _ in CAPABILITIES]
 
     monkeypatch.setattr(assembling, "everywhere", everywhere)
     assert assembling.main(tmp_path / "results") == 1
