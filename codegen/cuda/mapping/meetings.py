@@ -126,6 +126,8 @@ class AllBlocks(Cooperation):
 
     def _ended_together(self, s: Any) -> Any:
         """The statement, whose loops end in all blocks if one of these has failed."""
+        if isinstance(s, Loop) and s.role != "sequence":
+            return s  # threads share it
         s = with_bodies(s, lambda body: [self._ended_together(x) for x in body])
         if not isinstance(s, Repeat) or not any(map(failure_words, walk([*s.condition, *s.body]))):
             return s

@@ -211,7 +211,9 @@ class Statements(Lines):
 
     def share(self, s: Share) -> None:
         stride = self.kernel.stride(s) if self.is_elastic else None
+        self._shares += 1
         self.counted(s.var, s.first, s.stop, s.step, s.body, stride)
+        self._shares -= 1
 
     def counted(
         self, var: Var, first: Affine, stop: int, step: int, body: list[Any],
@@ -294,7 +296,8 @@ class Statements(Lines):
         words = {w for w in inside if w}
         if not words or any(isinstance(x, Failed) for x in s.body):
             return
-        together = self.kernel.threads > 1
+        # In its share of a loop, a thread waits for no other, and ends after its own failure.
+        together = self.kernel.threads > 1 and not self._shares
         if together:  # so that all threads see the same status
             self.line("cuda.syncthreads()")
         self.line(f"failed = {self._any_of(words)}")
