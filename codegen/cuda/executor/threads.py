@@ -98,7 +98,8 @@ class Threads:
     def have_failed(self, words: Iterable[str], at: Lanes) -> np.ndarray:
         """For each thread, whether one of its block has one of these failures."""
         places = [self.places[w] for w in words]
-        result: np.ndarray = self.failed[places].any(0)[self.local_block[at]]
+        blocks = np.logical_or.reduce(self.failed[places], axis=0)
+        result: np.ndarray = blocks[self.local_block[at]]
         return result
 
     def cells(self, buffer: Buffer, index: np.ndarray, at: Lanes) -> tuple[np.ndarray, np.ndarray]:

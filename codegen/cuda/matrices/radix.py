@@ -33,7 +33,7 @@ from autojit.codegen.loop_ir.values import Buffer, Place, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from .builder import Array, Code
+from .builder import Array, Code, Number
 from .merging import Stage, largest, merges_of
 from .ordering import Run, half
 from .sums import BANKS, converted, room_for, skewed, skewed_room, skewed_size, sum_up
@@ -249,8 +249,9 @@ class _Tiles:
         """Move the tile that begins at ``first``."""
         self._read(first, source)
         with self.code.loop(2, "sequence") as step:
-            halves = [affine.divide(step + k, 2, {})[1] for k in range(2)]
-            self._placed(*(half(self.both, h, skewed_size(self.tile)) for h in halves), step)
+            numbers = (affine.divide(step + k, 2, {})[1] for k in range(2))
+            old, new = (half(self.both, k, skewed_size(self.tile)) for k in numbers)
+            self._placed(old, new, step)
         self._write(first, target)
 
     def _read(self, first: Affine, source: Run) -> None:
@@ -265,7 +266,7 @@ class _Tiles:
             value = code.load_where(inside, source.keys, first + q)
             code.store(keys, (skewed(q),), code.select(inside, value, (last,)))
             if places is not None:
-                place = (code.number(first + q, "i32"),)
+                place: Number = (code.number(first + q, "i32"),)
                 if source.places is not None:
                     place = code.load_where(inside, source.places, first + q)
                 code.store(places, (skewed(q),), place)
