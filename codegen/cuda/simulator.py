@@ -106,6 +106,7 @@ libdevice = SimpleNamespace(
     **{name + suffix: getattr(np, name) for name in _ROUNDED for suffix in ("", "f")},
     int_as_float=lambda x: np.int32(x).view(np.float32),
     float_as_int=lambda x: np.float32(x).view(np.int32),
+    double_as_longlong=lambda x: np.float64(x).view(np.int64),
     **{name: _special(name) for name in _SAME_IN_SCIPY},
     lgamma=_special("gammaln"),
     normcdfinv=_special("ndtri"),

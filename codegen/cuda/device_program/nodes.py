@@ -93,6 +93,17 @@ class Meeting:
     arrived: Buffer
 
 
+@declare(defines=lambda s: s.result, in_turn=lambda s: True)
+@dataclass(slots=True)
+class Failed:
+    """``result`` is 1 if a statement of this launch has failed in a thread of this block, else 0.
+
+    The threads of the block wait for each other, so that all get the same number.
+    """
+
+    result: Scalar
+
+
 @declare(adds_to=lambda s: s.accumulator)
 @dataclass(slots=True)
 class Combine:
@@ -127,6 +138,20 @@ class Atomic(ScatterInto):
 
     #: Whether hardly any iteration reaches it.
     is_rare: bool = False
+
+
+@declare(uses=lambda s: (s.value, s.shift), defines=lambda s: s.result)
+@dataclass(slots=True)
+class Digit:
+    """``result`` is the digit of a number: eight bits of its key, from bit ``shift`` on.
+
+    Keys are unsigned, as wide as the numbers, and in their order; a key of booleans has eight bits.
+    Both zeros have one key, and so have all NaN, whose key is the largest.
+    """
+
+    result: Scalar
+    value: Scalar
+    shift: Scalar
 
 
 @declare(uses=lambda s: (s.condition,))

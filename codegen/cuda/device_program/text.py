@@ -15,7 +15,9 @@ from .nodes import (
     Combine,
     DeviceKernel,
     DeviceProgram,
+    Digit,
     Fail,
+    Failed,
     Let,
     Meeting,
     Share,
@@ -55,6 +57,10 @@ WRITERS.update({
     Meeting: lambda s, n: f"all blocks meet, {n.buffer(s.arrived)}",
     Combine: _combine,
     Fail: lambda s, n: f"fail if {n.scalar(s.condition)}: {s.words}",
+    Digit: lambda s, n: (
+        f"{n.scalar(s.result)} = digit of {n.scalar(s.value)} from bit {n.scalar(s.shift)}"
+    ),
+    Failed: lambda s, n: f"{n.scalar(s.result)} = this block has failed",
     Let: lambda s, n: f"{n.var(s.var)} = {n.index(s.value)}",
     Atomic: _atomic,
 })  # fmt: skip

@@ -166,7 +166,8 @@ def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
     too_old: Any = getattr(error, "CCSupportError", error.NvvmSupportError)
     try:
         with quiet(), _device_of(capability), _buffers_apart(kernel.buffers):
-            text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability)
+            # By default Numba reads NUMBA_OPT, as it was when Numba was imported.
+            text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability, opt=True)
     except too_old as failure:
         raise TargetError(
             f"the compiler that is installed makes no code for this GPU: {failure}. For older ones "

@@ -13,13 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from autojit.codegen.cuda.device_program.failures import NEGATIVE_POWER, TAPE_IS_FULL
+from autojit.codegen.cuda.device_program.failures import (
+    NEGATIVE_POWER,
+    TAPE_IS_FULL,
+    failure_words,
+)
 from autojit.codegen.cuda.device_program.nodes import (
     Atomic,
     Barrier,
     Combine,
     DeviceKernel,
+    Digit,
     Fail,
+    Failed,
     Let,
     Meeting,
     Share,
@@ -46,6 +52,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import memory as root_of
+from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer
 from autojit.codegen.loop_text.memory import Memory, OutOfMemory
 from autojit.ir.core.types import dtype_from_name
@@ -53,7 +60,7 @@ from autojit.ir.core.types import dtype_from_name
 from .coalescing import Coalescing
 from .races import RaceError
 from .threads import Lanes, LaunchError, Threads, set_for
-from .words import converted, evaluate
+from .words import converted, digit, evaluate
 
 
 def run_blocks(
@@ -84,16 +91,25 @@ class _Launch(Threads):
     def compute(self, s: Compute, at: Lanes) -> None:
         args = [self.of(a, at) for a in s.args]
         if is_check(s.name):
-            self.fail(s.name, ~args[0])
+            self.fail(s.name, ~args[0], at)
             self.define(s.result, args[1], at)
             return
         if s.name == "pow" and args[0].dtype.kind == "i":
-            self.fail(NEGATIVE_POWER, args[1] < 0)
+            self.fail(NEGATIVE_POWER, args[1] < 0, at)
             args[0] = np.where(args[1] < 0, 0, args[0])
         self.define(s.result, evaluate(s.name, args, s.result.dtype), at)
 
+    def digit(self, s: Digit, at: Lanes) -> None:
+        self.define(s.result, digit(self.of(s.value, at), self.of(s.shift, at)), at)
+
     def fails(self, s: Fail, at: Lanes) -> None:
-        self.fail(s.words, self.of(s.condition, at))
+        self.fail(s.words, self.of(s.condition, at), at)
+
+    def has_failed(self, s: Failed, at: Lanes) -> None:
+        self.teams(self.kernel.threads, 1, at)
+        words = (failure_words(x) for x in walk(self.kernel.body))
+        self.define(s.result, self.have_failed({w for w in words if w}, at), at)
+        self.block_epoch[at] += 1
 
     def constant(self, s: Constant, at: Lanes) -> None:
         self.define(s.result, s.value, at)
@@ -244,15 +260,17 @@ class _Launch(Threads):
 
     def repeat(self, s: Repeat, at: Lanes) -> None:
         step, everyone = 0, at
+        words = {w for x in walk([*s.condition, *s.body]) if (w := failure_words(x))}
+        words = set() if any(isinstance(x, Failed) for x in s.body) else words
         counts = np.zeros(self.count, int)
         while len(at):
             self.set_var(s.step, step, at)
             self.body(s.condition, at)
             at = at[self.of(s.test, at)]
             if len(at) and any(self.is_full(tape, step) for tape in s.tapes):
-                self.fail(TAPE_IS_FULL, at >= 0)
-            if self.status.any():
+                self.fail(TAPE_IS_FULL, at >= 0, at)
                 break
+            at = at[~self.have_failed(words, at)]
             self.body(s.body, at)
             counts[at] += 1
             step += 1
@@ -288,7 +306,9 @@ class _Launch(Threads):
 _HANDLERS: dict[type, Callable[[_Launch, Any, Lanes], None]] = {
     Compute: _Launch.compute,
     Constant: _Launch.constant,
+    Digit: _Launch.digit,
     Fail: _Launch.fails,
+    Failed: _Launch.has_failed,
     IndexValue: _Launch.index_value,
     InRange: _Launch.in_range,
     Load: _Launch.load,

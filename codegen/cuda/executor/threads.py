@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ class Threads:
         self.shadows = shadows
         self.status = status
         self.places = places
+        #: For each failure and block, whether a thread of the block has failed.
+        self.failed = np.zeros((len(status), len(blocks)), bool)
         self.count = len(blocks) * kernel.threads
         lanes = np.arange(self.count)
         self.local_block = lanes // kernel.threads
@@ -86,9 +89,18 @@ class Threads:
         here = {v: self.vars[v][at] for v in index.variables()}
         return np.broadcast_to(np.asarray(index.value(here)), at.shape)
 
-    def fail(self, words: str, where: np.ndarray) -> None:
+    def fail(self, words: str, where: np.ndarray, at: Lanes) -> None:
+        """Note a failure of those of the threads for which ``where`` holds."""
         if where.any():
             self.status[self.places[words]] = True
+            self.failed[self.places[words], self.local_block[at[where]]] = True
+
+    def have_failed(self, words: Iterable[str], at: Lanes) -> np.ndarray:
+        """For each thread, whether one of its block has one of these failures."""
+        places = [self.places[w] for w in words]
+        blocks = np.logical_or.reduce(self.failed[places], axis=0)
+        result: np.ndarray = blocks[self.local_block[at]]
+        return result
 
     def cells(self, buffer: Buffer, index: np.ndarray, at: Lanes) -> tuple[np.ndarray, np.ndarray]:
         """The array with the elements of a buffer, and the places of the elements in it."""
@@ -142,7 +154,7 @@ class Threads:
         for p in getattr(s, "places", ()):
             place = self.of(p.scalar, at).astype(np.int64)
             outside = (place < 0) | (place >= p.extent)
-            self.fail(OUT_OF_BOUNDS, outside)
+            self.fail(OUT_OF_BOUNDS, outside, at)
             total = total + p.stride * np.where(outside, 0, place)
         return total
 

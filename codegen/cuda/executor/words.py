@@ -44,3 +44,22 @@ def converted(x: np.ndarray, kind: np.dtype) -> np.ndarray:
     high, low = whole >= float(info.max), whole <= float(info.min)
     result: Any = np.where(high | low, 0, whole).astype(kind)
     return np.where(high, info.max, np.where(low, info.min, result)).astype(kind)
+
+
+def digit(x: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Eight bits of the keys of numbers, from bit ``shift`` on.
+
+    >>> digit(np.array([-1.0, -0.0, 0.0, 1.0, np.inf, -np.nan]), 56)
+    array([ 64, 128, 128, 191, 255, 255])
+    """
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    top = unsigned.type(1 << (8 * x.dtype.itemsize - 1))
+    if x.dtype.kind == "f":
+        bits = np.where(x == 0, np.zeros_like(x), x).view(unsigned)
+        key = np.where(bits & top, ~bits, bits | top)
+        key = np.where(np.isnan(x), unsigned.type(np.iinfo(unsigned).max), key)
+    else:
+        key = x.view(unsigned) ^ (top if x.dtype.kind == "i" else unsigned.type(0))
+    return (key.astype(np.uint64) >> np.asarray(shift).astype(np.uint64) & np.uint64(255)).astype(
+        np.int64
+    )

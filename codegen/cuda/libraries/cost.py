@@ -1,8 +1,7 @@
 """Estimates of the time of products and factorizations by our own kernels and by libraries.
 
-The figures are those of an A100 (NVIDIA's whitepaper, 2020: per processor and cycle 64
-multiply-adds of float32 and 32 of float64, 1.41 GHz, 1.555 TB/s), on which a launch takes 2 us (see
-``mapping/machine.py``).  Other cards have more of everything, so both sides of a comparison scale.
+The figures are those of an A100 (``device_program/figures.py``), with 64 multiply-adds of float32
+and 32 of float64 per processor and cycle (NVIDIA's whitepaper, 2020).
 """
 
 from __future__ import annotations
@@ -10,18 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, prod
 
+from autojit.codegen.cuda.device_program.figures import BANDWIDTH, CYCLES, LAUNCH
 from autojit.codegen.cuda.matrices.butterflies import radices_of
 from autojit.codegen.cuda.matrices.fourier import LONGEST_SUM, passes_of
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 
-#: Cycles per second, and bytes of memory per second.
-CYCLES, BANDWIDTH = 1.41e9, 1.555e12
 #: Multiply-adds of real numbers by a processor in a cycle.
 MULTIPLY = {"f16": 256, "bf16": 256, "f32": 64, "c64": 64, "f64": 32, "c128": 32}
 #: A product of complex numbers is four of real ones.
 PRODUCTS = {"c64": 4, "c128": 4}
-#: Seconds of a launch; a library call costs one more on the host, as it splits a table of launches.
-LAUNCH = 2e-6
 #: Bytes of shared memory per cycle; our tiles read two numbers for each multiplication.
 SHARED = 128
 #: The fraction of the peak that libraries reach on large matrices; the side of their smallest

@@ -6,7 +6,8 @@
         out0[200*i + j] = t0[200*i + j] + in2[j]
 
 Its activations are not used: ``cublasLt.h`` does not say what they return for NaN, nor which
-formula of GELU they use.  If an activation follows, our loop for it also adds the bias.
+formula of GELU they use (record 0116).  If an activation follows, our loop for it also adds the
+bias.
 """
 
 from __future__ import annotations

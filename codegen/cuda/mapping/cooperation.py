@@ -252,6 +252,7 @@ _HANDLERS: dict[type, Callable[[Cooperation, Any, list[Any]], None]] = {
     Recall: Cooperation._everyone,
     Release: Cooperation._everyone,
     Fail: Cooperation._everyone,
+    When: Cooperation._everyone,
     MatrixProduct: Cooperation._expanded,
     Factorization: Cooperation._expanded,
 }

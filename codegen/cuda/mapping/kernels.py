@@ -31,6 +31,7 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Var
 
+from .apart import apart
 from .cooperation import Cooperation, alone, iterations, positions
 from .lanes import by_lanes
 from .launches import left_by_block
@@ -79,6 +80,12 @@ class KernelMapper(Meetings, Passes, PrefixSums, Scatters, Transposes):
         found = by_lanes(body)
         if found is not None and found[0].extent >= max(self.machine.row, self._inside(found[1])):
             self._lanes(name, *found)
+            return
+        separate = apart(body)
+        if separate is not None and separate.stop >= max(
+            self.machine.row, self._inside(separate.body)
+        ):
+            self._lanes(name, separate.var, separate.body)
             return
         body = alone(body)
         steps = prefix_of(body)

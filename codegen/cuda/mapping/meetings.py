@@ -13,9 +13,10 @@ one block would wait for each other (``cooperation``).
 Accumulators are combined in each block, stored, and added up in every block in the same order, so
 that all threads have the same bits: they decide together whether a loop goes on.
 
-Legal where no statement that threads share, inside of a loop that runs until a condition, may fail:
-such a loop ends after a failure, and only the block of the failure would end it.  What every thread
-computes for itself, such as a counter that may overflow, fails in all blocks.
+A loop that runs until a condition also ends after a failure.  What every thread computes for
+itself, such as a counter that may overflow, fails in all blocks; but what threads share fails in
+some.  So each block notes its failures in memory before the blocks meet, and the test of the next
+step reads them: all blocks end the loop together.
 """
 
 from __future__ import annotations
@@ -25,13 +26,21 @@ from dataclasses import fields, replace
 from typing import Any
 
 from autojit.codegen.cuda.device_program.failures import failure_words
-from autojit.codegen.cuda.device_program.nodes import Combine, Fail, Meeting, Share, When
-from autojit.codegen.cuda.device_program.numbers import loaded, scalar
+from autojit.codegen.cuda.device_program.nodes import (
+    Atomic,
+    Combine,
+    Fail,
+    Failed,
+    Meeting,
+    Share,
+    When,
+)
+from autojit.codegen.cuda.device_program.numbers import computed, constant_scalar, loaded, scalar
 from autojit.codegen.cuda.mapping.nests.structure import Nest, innermost, is_pure, nests
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Fill, Finish, Loop, Store
-from autojit.codegen.loop_ir.sequences import Repeat
-from autojit.codegen.loop_ir.traversal import bodies_of, memory, walk
+from autojit.codegen.loop_ir.sequences import Branch, Repeat, Swap
+from autojit.codegen.loop_ir.traversal import bodies_of, memory, walk, with_bodies
 from autojit.codegen.loop_ir.values import Accumulator, Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -61,16 +70,8 @@ def _shared(body: list[Any]) -> Iterator[Nest]:
             yield from _shared(inner)
 
 
-def may_end_alone(body: list[Any]) -> bool:
-    """Whether a block may end a loop alone, after a failure in it.
-
-    What every thread computes fails in all blocks; what threads share fails in some.
-    """
-    repeats = (s for s in walk(body) if isinstance(s, Repeat))
-    return any(_may_fail_alone([*s.condition, *s.body]) for s in repeats)
-
-
 def _may_fail_alone(body: list[Any]) -> bool:
+    """Whether some blocks may fail and others not."""
     return any(_fails_alone(s) or any(map(_may_fail_alone, bodies_of(s))) for s in body)
 
 
@@ -113,6 +114,35 @@ class AllBlocks(Cooperation):
         self._block, self._thread, self._machine = block, thread, machine
         self._arrived = arrived
         self._partials: dict[int, Buffer] = {}
+        #: Whether blocks have failed, as read in this step and as noted for the next one.
+        self._flags = Buffer("failed", "i64", 1, "temp"), Buffer("noted", "i64", 1, "temp")
+
+    def whole(self, body: list[Any]) -> list[Any]:
+        """The statements that each thread of a launch runs."""
+        if _may_fail_alone(body):
+            flags = [Fill(flag, Affine(0), 1, 0) for flag in self._flags]
+            body = [*flags, *map(self._ended_together, body)]
+        return self.body(body)
+
+    def _ended_together(self, s: Any) -> Any:
+        """The statement, whose loops end in all blocks if one of these has failed."""
+        if isinstance(s, Loop) and s.role != "sequence":
+            return s  # threads share it
+        s = with_bodies(s, lambda body: [self._ended_together(x) for x in body])
+        if not isinstance(s, Repeat) or not any(map(failure_words, walk([*s.condition, *s.body]))):
+            return s
+        flag, noted = self._flags
+        load, zero = loaded(flag, Affine(0)), constant_scalar(0, "i64")
+        well = computed("eq", load.result, zero.result, dtype="bool")
+        test = computed("and", s.test, well.result)
+        failed = Failed(scalar("i64"))
+        note = Branch(failed.result, [[], [Atomic(noted, Affine(0), (), "add", failed.result)]])
+        # Before buffers change places: all blocks meet there anyway.
+        last = next((k for k, x in enumerate(s.body) if isinstance(x, Swap)), len(s.body))
+        first = When(affine.of(self._thread), 0, 1, [note])
+        body = [*s.body[:last], failed, first, *s.body[last:], Swap(flag, noted)]
+        condition = [*s.condition, load, zero, well, test]
+        return replace(s, condition=condition, test=test.result, body=body)
 
     def _barrier(self, made: list[Any]) -> None:
         made.append(Meeting(self._arrived))
@@ -155,15 +185,15 @@ class Meetings(Launches):
         machine, work = self.machine, work_of(body)
         blocks = min(machine.processors, -(-work // machine.threads))
         enough = work > LEAST_OF_STEP * machine.few and blocks > 1
-        if not (machine.together and enough) or may_end_alone(body):
+        if not (machine.together and enough):
             return False
         arrived = Buffer("arrived", "i64", 1, "temp")
         tried = AllBlocks(Var(blocks), Var(machine.threads), arrived, machine)
-        tried.body(body)
+        tried.whole(body)
         body = _in_memory(body, tried.shared_locals())
 
         def write(block: Var, thread: Var) -> list[Any]:
-            return AllBlocks(block, thread, arrived, machine).body(body)
+            return AllBlocks(block, thread, arrived, machine).whole(body)
 
         self.fill(f"{name}_arrived", Fill(arrived, Affine(0), 1, 0))
         self.add(name, "All blocks do everything together.", blocks, machine.threads, write)

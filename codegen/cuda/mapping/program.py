@@ -15,6 +15,7 @@ from autojit.codegen.cuda.device_program.nodes import DeviceKernel, DeviceProgra
 from autojit.codegen.cuda.libraries.choice import for_factorization, for_product
 from autojit.codegen.cuda.libraries.epilogues import with_bias
 from autojit.codegen.cuda.libraries.plans import Loops, Work
+from autojit.codegen.cuda.matrices import radix
 from autojit.codegen.cuda.matrices.expansion import OF_ELEMENTS, steps_of_elements, written
 from autojit.codegen.cuda.matrices.merging import stages, tile_of
 from autojit.codegen.cuda.matrices.ordering import RUN
@@ -155,7 +156,9 @@ def _has_tiles(step: Factorization, near: int, machine: Machine) -> bool:
 
 def _sorted(step: Factorization, name: str, near: int, machine: Machine) -> list[DeviceKernel]:
     launches: list[DeviceKernel] = []
-    for number, stage in enumerate(stages(step, near)):
+    by_digits = radix.pays(step, near, machine.processors)
+    made = radix.stages(step, near, machine.most_blocks) if by_digits else stages(step, near)
+    for number, stage in enumerate(made):
         mapper = KernelMapper(Kernel(f"{name}_{number}" if number else name, [], []), machine)
         launches += mapper.matrices(*stage)
     return launches

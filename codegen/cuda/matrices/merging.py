@@ -57,6 +57,11 @@ def tile_of(s: Factorization, near: int) -> int:
     return int(min(s.m, 1 << (most.bit_length() - 1)))
 
 
+def merges_of(s: Factorization, near: int) -> int:
+    """The number of passes that merge runs."""
+    return max(0, (-(-s.m // tile_of(s, near)) - 1).bit_length())
+
+
 def stages(s: Factorization, near: int) -> list[Stage]:
     """The launches that sort each row, with ``near`` bytes of shared memory per block."""
     batch = [Var(extent) for extent in s.batch]
@@ -67,8 +72,7 @@ def stages(s: Factorization, near: int) -> list[Stage]:
     whole, dtype = Code(prod(s.batch), number), s.inputs[0].buffer.dtype
     x = Array.of(s.inputs[0], here, dtype)
     result = Array.of(s.outputs[0], here, s.outputs[0].buffer.dtype)
-    n, tile = s.m, tile_of(s, near)
-    merges = max(0, (-(-n // tile) - 1).bit_length())
+    n, tile, merges = s.m, tile_of(s, near), merges_of(s, near)
     # The last pass writes to the first run. For an argsort it does not write the keys.
     runs = [Run(result, None)]
     if s.name == "argsort":
@@ -130,7 +134,7 @@ class _Stages:
         with code.loop(self.tile) as q:
             inside = code.within(first + q, 0, self.n)
             value = code.load_where(inside, x, first + q)
-            last = code.constant(_largest(x.buffer.dtype), x.buffer.dtype)
+            last = code.constant(largest(x.buffer.dtype), x.buffer.dtype)
             code.store(source, (q,), code.select(inside, value, (last,)))
         ordered_halves(code, source, both, self.tile, passes)
         with code.loop(self.tile) as q, code.when(code.within(first + q, 0, self.n)):
@@ -302,7 +306,7 @@ def _bisected(code: Code, low: Scalar, high: Scalar, most: int, is_before: Any) 
     return code.load(ends[0], 0)[0]
 
 
-def _largest(dtype: str) -> Any:
+def largest(dtype: str) -> Any:
     """The value that comes after all others."""
     if dtype == "bool":
         return True

@@ -12,6 +12,7 @@ from string import Template
 
 import numpy as np
 
+from . import digits
 from .special import TEXTS
 
 _FLOAT = {
@@ -369,6 +370,10 @@ class Helpers:
     def bounded(self, place: int) -> str:
         """The function that checks a computed index."""
         return self._define("bounded", _BOUNDED, {"place": place})
+
+    def digit(self, dtype: str) -> str:
+        """The function that returns a digit of a number."""
+        return self._define(f"digit_{dtype}", digits.template(dtype), digits.fields(dtype))
 
     def _define(self, name: str, text: str, fields: Mapping[str, object]) -> str:
         if name not in self.texts:

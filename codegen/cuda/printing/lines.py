@@ -40,6 +40,8 @@ class Lines:
         self._count = 0
         #: The number of variables for the first index of neighbours so far.
         self._firsts = 0
+        #: The number of shares of loops around the statement that is printed.
+        self._shares = 0
         self._vars = {kernel.block: "cuda.blockIdx.x", kernel.thread: "cuda.threadIdx.x"}
         #: The ranges of variables.
         self._bounds = {kernel.block: (0, kernel.grid - 1), kernel.thread: (0, kernel.threads - 1)}

@@ -8,7 +8,7 @@ counts its iterations, by a division in 64 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autojit.codegen.cuda.device_program.failures import (
@@ -21,7 +21,9 @@ from autojit.codegen.cuda.device_program.nodes import (
     Atomic,
     Barrier,
     Combine,
+    Digit,
     Fail,
+    Failed,
     Let,
     Meeting,
     Share,
@@ -91,6 +93,10 @@ class Statements(Lines):
             raise TargetError(str(error), s.result.source) from None
         self.define(s.result, text)
 
+    def digit(self, s: Digit) -> None:
+        function = self.words.helpers.digit(s.value.dtype)
+        self.define(s.result, f"{function}({self.scalar(s.value)}, {self.scalar(s.shift)})")
+
     def fail(self, s: Fail) -> None:
         with self.block(f"if {self.scalar(s.condition)}:"):
             self.failed(s.words)
@@ -98,6 +104,19 @@ class Statements(Lines):
     def failed(self, words: str) -> None:
         self.can_fail = True
         self.line(f"status[{self.places[words]}] = 1")
+
+    def has_failed(self, s: Failed) -> None:
+        words = (failure_words(x) for x in walk(self.kernel.body))
+        failed = self._any_of({w for w in words if w and w != TAPE_IS_FULL})
+        self.line("cuda.syncthreads()")
+        self.define(s.result, f"np.int64(1) if {failed} else np.int64(0)")
+        self.line("cuda.syncthreads()")
+
+    def _any_of(self, words: Iterable[str]) -> str:
+        """The test whether one of these failures is in the status."""
+        self.can_fail = True
+        places = sorted(self.places[w] for w in words)
+        return " or ".join(f"status[{place}] != 0" for place in places)
 
     def constant(self, s: Constant) -> None:
         self._scalars[s.result.number] = constant(s.value, s.result.dtype)
@@ -192,7 +211,9 @@ class Statements(Lines):
 
     def share(self, s: Share) -> None:
         stride = self.kernel.stride(s) if self.is_elastic else None
+        self._shares += 1
         self.counted(s.var, s.first, s.stop, s.step, s.body, stride)
+        self._shares -= 1
 
     def counted(
         self, var: Var, first: Affine, stop: int, step: int, body: list[Any],
@@ -263,20 +284,23 @@ class Statements(Lines):
         self.line(f"{trips} = {step}")
 
     def _stop(self, s: Repeat, step: str) -> None:
-        """End the loop if tapes have no room for the step, or a statement in it has failed."""
+        """End the loop if tapes have no room for the step, or a statement in it has failed.
+
+        Blocks that meet end it by its test: they must end it together.
+        """
         for tape in s.tapes:
             with self.block(f"if {step} >= {self.buffer(tape)}.size // {max(1, tape.size)}:"):
                 self.failed(TAPE_IS_FULL)
                 self.line("break")
         inside = (failure_words(x) for x in walk([*s.condition, *s.body]))
-        failed = [f"status[{self.places[w]}] != 0" for w in dict.fromkeys(inside) if w]
-        if not failed:
+        words = {w for w in inside if w}
+        if not words or any(isinstance(x, Failed) for x in s.body):
             return
-        self.can_fail = True
-        together = self.kernel.threads > 1
+        # In its share of a loop, a thread waits for no other, and ends after its own failure.
+        together = self.kernel.threads > 1 and not self._shares
         if together:  # so that all threads see the same status
             self.line("cuda.syncthreads()")
-        self.line(f"failed = {' or '.join(failed)}")
+        self.line(f"failed = {self._any_of(words)}")
         if together:
             self.line("cuda.syncthreads()")
         with self.block("if failed:"):
@@ -332,7 +356,9 @@ class Statements(Lines):
 _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Compute: Statements.compute,
     Constant: Statements.constant,
+    Digit: Statements.digit,
     Fail: Statements.fail,
+    Failed: Statements.has_failed,
     IndexValue: Statements.index_value,
     InRange: Statements.in_range,
     Load: Statements.load,

@@ -58,6 +58,11 @@ def power(a: Any, x: Any) -> Any:
     return fori_loop(0, 5, step, x)
 
 
+def roots(parents: Any) -> Any:
+    places = parents.astype(int)
+    return while_loop(lambda p: np.any(p[p] != p), lambda p: p[p], places)
+
+
 def chosen(x: Any) -> Any:
     return cond(np.sum(x) > 3, lambda: np.sin(x), lambda: np.cumsum(x))
 
@@ -106,11 +111,14 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "steps of each": (lambda x: vmap(steps)(x), [(12, 3)], [(10**4, 3)]),
     "steps of all": (heat, [(60,)], [(10**6,)]),
     "products in steps": (power, [(9, 9), (9,)], [(1000, 1000), (1000,)]),
+    "places in steps": (roots, [(60,)], [(10**6,)]),
     "sums so far": (lambda x: np.cumsum(x * (1 + 2j)), [(40,)], [(10**7,)]),
     "branches": (chosen, [(6,)], [(1000,)]),
     "factors": (np.linalg.solve, [(4, 4), (4, 3)], [(100, 100), (100, 30)]),
     "order": (lambda x: np.sort(x), [(40,)], [(10**5,)]),
     "order of places": (lambda x: np.argsort(x), [(2, 40)], [(10, 10**4)]),
+    "order by digits": (lambda x: np.sort(x), [(40,)], [(10**7,)]),
+    "order of places by digits": (lambda x: np.argsort(x), [(40,)], [(10**7,)]),
     "transforms": (lambda x: np.abs(np.fft.rfft(x)), [(3, 8)], [(100, 64)]),
 }  # fmt: skip
 

@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 
 from autojit import fori_loop, grad, jit, scan, trace, while_loop
-from autojit.codegen.cuda.device_program.nodes import DeviceKernel, Meeting, When
+from autojit.codegen.cuda.device_program.nodes import (
+    DeviceKernel,
+    DeviceProgram,
+    Failed,
+    Meeting,
+    When,
+)
 from autojit.codegen.cuda.device_program.text import print_device_program
 from autojit.codegen.cuda.executor.launch import LaunchError
 from autojit.codegen.cuda.executor.races import RaceError
 from autojit.codegen.cuda.mapping.machine import Machine
 from autojit.codegen.loop_ir.effects import EFFECTS
+from autojit.codegen.loop_ir.sequences import Repeat
+from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.core import affine
 from tests.codegen.cuda.driver.fake import Fake, installed
 from tests.codegen.cuda.running import SMALL, arguments_of, check, mapped, run
@@ -77,8 +85,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+def meeting_kernels(device: DeviceProgram) -> list[DeviceKernel]:
+    return [k for k in device.launches if isinstance(k, DeviceKernel) and k.meets]
+
+
 def meeting(program: Any, machine: Machine = SMALL) -> list[DeviceKernel]:
-    return [k for k in mapped(program, machine).launches if isinstance(k, DeviceKernel) and k.meets]
+    return meeting_kernels(mapped(program, machine))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -105,9 +117,7 @@ def test_each_meeting_is_needed(name: str) -> None:
     arrays, count = arguments_of(program, arguments), 0
     while True:
         device = mapped(program)
-        found = [
-            m for k in device.launches if isinstance(k, DeviceKernel) for m in meetings(k.body)
-        ]
+        found = [m for k in meeting_kernels(device) for m in meetings(k.body)]
         if count == len(found):
             break
         body, position = found[count]
@@ -121,7 +131,7 @@ def test_each_meeting_is_needed(name: str) -> None:
 def test_blocks_that_do_not_come_are_noticed() -> None:
     program = trace(heat)(LINE)
     device = mapped(program)
-    (kernel,) = (k for k in device.launches if isinstance(k, DeviceKernel) and k.meets)
+    (kernel,) = meeting_kernels(device)
     (waiting, *_) = meetings(kernel.body)
     body, position = waiting
     body[position] = When(affine.of(kernel.block), 0, 1, [body[position]])
@@ -160,20 +170,59 @@ def test_small_steps_are_one_blocks() -> None:
     assert meeting(trace(heat)(np.broadcast_to(1.0, 9000)), Machine())
 
 
-def test_loops_that_a_failure_ends_are_one_blocks() -> None:
-    """Only the block of the failure would end, and the others would wait for it."""
+def looked_up(x: Any, places: Any) -> Any:
+    return while_loop(lambda s: s[0] < 5.0, lambda s: (s[0] + 1, s[1][places]), (0.0, x))[1]
 
-    def until(x: Any, places: Any) -> Any:
-        return while_loop(lambda s: s[0] < 5.0, lambda s: (s[0] + 1, s[1][places]), (0.0, x))[1]
 
-    def five(x: Any, places: Any) -> Any:
-        return fori_loop(0, 5, lambda i, x: x[places] + x[::-1], x)
+def jumping(parents: Any) -> Any:
+    """Pointer jumping: the root of each node of a forest."""
+    return while_loop(lambda p: np.any(p[p] != p), lambda p: p[p], parents)
 
-    arguments = LINE, np.arange(60)[::-1].copy()
-    for f, meets in ((until, False), (five, True)):
-        program = trace(f)(*arguments)
-        assert bool(meeting(program)) == meets, f
-        check(program, arguments)
+
+def within_steps(x: Any, places: Any) -> Any:
+    def outer(i: Any, x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return y[places] * 0.9 + 0.01
+
+        return while_loop(lambda y: np.max(y) > 0.5, inner, x) + 0.3
+
+    return fori_loop(0, 3, outer, x)
+
+
+PLACES = np.arange(60)[::-1].copy()
+LOOKING_UP: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "looked up": (looked_up, (LINE, PLACES)),
+    "jumping": (jumping, (np.maximum(np.arange(60) - 3, 0),)),
+    "within steps": (within_steps, (LINE, PLACES)),
+    "gradient": (grad(lambda x, p: np.sum(looked_up(np.sin(x), p) ** 2)), (LINE, PLACES)),
+}
+
+
+@pytest.mark.parametrize("name", LOOKING_UP)
+def test_loops_end_together_after_a_failure(name: str) -> None:
+    """Only one block fails, and no other waits for it."""
+    f, arguments = LOOKING_UP[name]
+    program = trace(f)(*arguments)
+    check(program, arguments)
+    kernels = meeting(program)
+    assert any(isinstance(s, Failed) for k in kernels for s in walk(k.body))
+    arrays = [a.copy() for a in arguments_of(program, arguments)]
+    arrays[-1][7] = 99
+    with pytest.raises(IndexError, match="out of bounds"):
+        run(mapped(program), program, arrays)
+
+
+def test_a_block_that_ends_a_loop_alone_is_noticed() -> None:
+    """Without the note of a failure, the other blocks wait."""
+    program = trace(looked_up)(LINE, PLACES)
+    device, places = mapped(program), PLACES.copy()
+    places[7] = 99
+    loops = [s for k in meeting_kernels(device) for s in walk(k.body) if isinstance(s, Repeat)]
+    for loop in loops:
+        at = next(k for k, s in enumerate(loop.body) if isinstance(s, Failed))
+        del loop.body[at : at + 2]
+    with pytest.raises(LaunchError, match="some threads of the launch do not come here"):
+        run(device, program, [LINE, places])
 
 
 def test_blocks_are_launched_together_and_in_no_graph() -> None:

@@ -24,7 +24,6 @@ from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.core.program import Program
 from bench.on_gpu import programs as on_gpu
-from bench.on_gpu.libraries import Autojit
 from tests.codegen.cuda.driver.fake import Fake, installed
 from tests.codegen.cuda.kernel_programs import PROGRAMS, like
 from tests.codegen.cuda.printing import assembling
@@ -60,10 +59,10 @@ def assembled_everywhere(kernels: Iterable[Named], folder: Path) -> list[Assembl
     """What ptxas says of the kernels that are new, for each capability."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     found = []
-    for _, kernel in kernels:
-        if kernel.key not in _done:
-            _done.add(kernel.key)
-            found += assembling.everywhere(kernel, folder)
+    for named in kernels:
+        if named.kernel.key not in _done:
+            _done.add(named.kernel.key)
+            found += assembling.everywhere(named, folder)
     return found
 
 
@@ -171,8 +170,7 @@ def test_every_class_of_kernels(name: str, dtype: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("program", on_gpu.PROGRAMS, ids=lambda p: p.name)
 def test_programs_that_are_timed(program: on_gpu.Program, tmp_path: Path) -> None:
     """In the sizes of a card; with `-s` it prints the registers."""
-    made = trace(Autojit("cpu").function(program))(*program.arguments(is_small=False))
-    every = assembling.every_kernel(made)
+    every = assembling.timed(program)
     assert every
     for kernel in assembled_everywhere(every, tmp_path):
         print(f"{program.name:<26}{kernel.name:<14}{kernel.registers:>4}{kernel.shared:>8}")
@@ -190,16 +188,20 @@ def test_results_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Each kernel is assembled once, also in later runs, and a bad one is reported."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
     monkeypatch.setattr(assembling, "SAMPLES", [s for s in SAMPLES if s.name == "absolute"])
+    monkeypatch.setattr(assembling, "PROGRAMS", {"columns": PROGRAMS["columns"]})
+    monkeypatch.setattr(on_gpu, "PROGRAMS", on_gpu.PROGRAMS[:1])
     made = []
 
-    def everywhere(kernel: compiler.Kernel, folder: Path) -> list[Assembled]:
-        made.append(kernel.key)
+    def everywhere(named: Named, folder: Path) -> list[Assembled]:
+        made.append(named.kernel.key)
         spilled = 8 if len(made) == 1 else 0
-        return [Assembled(kernel.key, 40, spilled, 0, 0, "") for _ in CAPABILITIES]
+        return [Assembled(named.name, 40, spilled, 0, 0, "") for _ in CAPABILITIES]
 
     monkeypatch.setattr(assembling, "everywhere", everywhere)
     assert assembling.main(tmp_path / "results") == 1
     assert assembling.main(tmp_path / "results") == 1
     assert len(made) == len(set(made)) > 0
     monkeypatch.setattr(assembling, "SAMPLES", [])
+    monkeypatch.setattr(assembling, "PROGRAMS", {})
+    monkeypatch.setattr(on_gpu, "PROGRAMS", [])
     assert assembling.main(tmp_path / "results") == 0
