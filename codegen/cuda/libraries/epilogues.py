@@ -6,7 +6,7 @@
         out0[200*i + j] = t0[200*i + j] + in2[j]
 
 Its activations are not used: ``cublasLt.h`` does not say what they return for NaN, nor which
-formula of GELU they use (record 0116).  If an activation follows, our loop for it also adds the
+formula of GELU they use (record 0117).  If an activation follows, our loop for it also adds the
 bias.
 """
 

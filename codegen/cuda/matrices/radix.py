@@ -43,7 +43,7 @@ LANES, MOST_OF_LANE = 256, 8
 #: The digits; half of a digit's bits; the numbers of four bits.
 DIGITS, HALF, NUMBERS = 256, 4, 16
 #: The turns that shared memory takes for an element, in a pass over a digit, in a merge, and in
-#: sorting tiles: counted by the executor (see record 0115).
+#: sorting tiles: counted by the executor (see record 0116).
 TURNS_OF_DIGIT, TURNS_OF_MERGE, TURNS_OF_TILE = 2.8, 0.6, 4.4
 #: Copies of the counts of digits in a block, so that fewer threads add to the same count.
 COPIES = 8
