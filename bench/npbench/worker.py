@@ -87,6 +87,17 @@ def sensitivity(plain: Any, arguments: list[Any], wanted: list[Any]) -> float:
     return largest_error(plain(*moved), wanted, tolerance(wanted))
 
 
+#: Results that move by this many times the rounding error of their inputs have no differences.
+CHAOS = 1e5
+
+
+def is_chaotic(plain: Any, arguments: list[Any]) -> bool:
+    """Whether rounding errors of the inputs grow too much for central differences."""
+    wanted = plain(*arguments)
+    moved = sensitivity(plain, arguments, wanted) * tolerance(wanted)
+    return moved > CHAOS * np.finfo(np.float64).eps
+
+
 def _is_real(x: Any) -> bool:
     return np.asarray(x).dtype.kind == "f"
 
@@ -215,7 +226,7 @@ def measure_gradient(plain: Any, arguments: list[Any], static: tuple[int, ...]) 
                    key=lambda c: DIGITS.get(c, 0))  # fmt: skip
         right = max(errors) <= DIGITS[kind]
         result = "right" if right else f"off by {max(errors):.1e}"
-        if not right and sensitivity(plain, arguments, plain(*arguments)) > 1:
+        if not right and is_chaotic(plain, arguments):
             result += ", but differences mean nothing: its results are chaotic"
         say(gradient=result, gradient_error=max(errors))
         say(gradient_s=seconds(lambda: derived(*arguments)))
