@@ -161,7 +161,7 @@ def changed_buffers(statement: Any) -> list[Buffer]:
 def is_read_only(statement: Any) -> bool:
     """Whether a statement computes a scalar from scalars and memory, and does nothing else."""
     e = EFFECTS[type(statement)]
-    return e.defines is not _none and e.finishes is _none
+    return e.defines is not _none and e.finishes is _none and not e.in_turn(statement)
 
 
 def is_pure(statement: Any) -> bool:

@@ -662,11 +662,10 @@ ELSEWHERE = {
     "test_iterations_are_separate_where_one_place_tells_them_apart",
     "analysis.task_border": "analysis/test_task_border.py:"
     "test_scalars_of_earlier_reductions_are_handed_to_tasks",
+    "cuda.mapping.apart": "cuda/mapping/test_apart.py:test_rows",
     "cuda.mapping.copies": "cuda/mapping/test_copies.py:test_what_is_legal",
     "cuda.mapping.lanes": "cuda/mapping/test_kernels.py:"
     "test_elements_that_meet_are_not_one_threads_own",
-    "cuda.mapping.meetings": "cuda/mapping/test_meetings.py:"
-    "test_loops_that_a_failure_ends_are_one_blocks",
     "cuda.mapping.prefix": "cuda/mapping/test_kernels.py:test_prefixes_are_for_all_blocks",
     "cuda.mapping.products": "cuda/mapping/test_finishing.py:test_what_is_legal",
     "cuda.mapping.scatters": "cuda/mapping/test_scatters.py:test_what_is_stored_is_not_read",

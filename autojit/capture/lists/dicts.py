@@ -162,15 +162,18 @@ def _pop(call: Call, d: Any, key: Any, default: Any = _GIVEN) -> Any:
 def _setdefault(call: Call, d: Any, key: Any, default: Any = None) -> Any:
     if is_traced(key):
         refused()
-    found = _slot(d, key)
-    if found is not UNBOUND and type(found) is not Maybe:
-        return found
 
     def made() -> Any:
         set_item(d, key, default)
         return default
 
-    return made() if found is UNBOUND else hooks.choose(found.held, lambda: found.value, made)
+    found: Any = _slot(d, key)
+    if found is UNBOUND:
+        return made()
+    if type(found) is not Maybe:
+        return found
+    held, value = found.held, found.value
+    return hooks.choose(held, lambda: value, made)
 
 
 def _update(call: Call, d: Any, *others: Any, **named: Any) -> None:

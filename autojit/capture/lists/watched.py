@@ -98,5 +98,5 @@ class _Finite(Iterator[Any]):
         return self._length
 
 
-_VALUES = type({}.values())
-_OF_KEYS = DICTS | {type({}.keys())}
+_VALUES: type = type({}.values())
+_OF_KEYS: frozenset[type] = frozenset({*DICTS, type({}.keys())})

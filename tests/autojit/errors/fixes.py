@@ -949,16 +949,43 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda n: list(range(n)))(3)",
         "step = lambda x, i: x + i\njit(lambda x, n: L0)(x, 3)",
     ),
-    "capture/frames.py: rest = …(n - 1)": (
+    "capture/values/effects.py: rest = …(n - 1)": (
         "def s(n):\n    if n <= 0: return 0.0\n"
         "    return s(n - 1) + max([1, 2], key=lambda k: s(n - k))\njit(s)(3.0)",
         "def s(n):\n    if n <= 0: return 0.0\n    L0\n    return rest + 1.0\njit(s)(3.0)",
     ),
-    "capture/frames.py: total = total + …(n - 1)": (
-        "total = 0.0\ndef s(n):\n    global total\n    total = total + 1.0\n"
-        "    return 0.0 if n <= 0 else s(n - 1)\njit(s)(3.0)",
-        "def s(n):\n    if n <= 0: return 0.0\n    total = 1.0\n    L0\n    return total\n"
-        "jit(s)(3.0)",
+    "capture/values/effects.py: found = np.zeros(100)": (
+        "@jit\ndef g(x):\n    def s(found, n):\n        found[0] = n\n"
+        "        return 1.0 if n < 1 else s(found, n - 1)\n    found = [0.0]\n"
+        "    return s(found, x) + sum(found)\ng(3.0)",
+        "@jit\ndef g(x):\n    L0\n    count = 0\n    def s(n):\n        nonlocal count\n"
+        "        L1\n        return 1.0 if n < 1 else s(n - 1)\n"
+        "    return s(x) + np.sum(found)\ng(3.0)",
+    ),
+    "capture/values/effects.py: …(a, low, high)": (
+        "@jit\ndef g(x):\n    def put(a, b, n):\n        a[0] += n\n"
+        "        return b[0] if n < 1 else put(a, b, n - 1)\n    v = np.zeros(2)\n"
+        "    return put(v, v, x)\ng(3.0)",
+        "@jit\ndef g(x):\n    def put(a, low, high):\n        a[low] += x\n"
+        "        if high > x: L0\n    a, low, high = np.zeros(4), 0, 1.0\n    L0\n"
+        "    return np.sum(a)\ng(3.0)",
+    ),
+    "capture/lists/watched.py: a = d.get('a', 0.0)": (
+        "@jit\ndef g(x):\n    d = {'z': 1.0}\n    if x > 0: d['a'] = x\n"
+        "    return len([*d])\ng(1.0)",
+        "@jit\ndef g(x):\n    d = {'z': 1.0}\n    if x > 0: d['a'] = x\n    L0\n"
+        "    L1\n    return a + len([*d])\ng(1.0)",
+    ),
+    "capture/state/maybe.py: for name in ('a', 'b'):": (
+        "@jit\ndef g(x):\n    d, total = {}, 0.0\n    if x > 0: d['a'] = x; d['b'] = 1.0\n"
+        "    else: d['b'] = 1.0; d['a'] = x\n    for v in d.values(): total = 3 * total + v\n"
+        "    return total\ng(1.0)",
+        "@jit\ndef g(x):\n    d, total = {}, 0.0\n    if x > 0: d['a'] = x; d['b'] = 1.0\n"
+        "    else: d['b'] = 1.0; d['a'] = x\n    FIX\n    return total\ng(1.0)",
+    ),
+    "capture/state/maybe.py: return {'a': d.get('a', np.nan)}": (
+        "@jit\ndef g(x):\n    d = {}\n    if x > 0: d['a'] = x\n    return d\ng(1.0)",
+        "@jit\ndef g(x):\n    d = {}\n    if x > 0: d['a'] = x\n    L0\ng(1.0)",
     ),
     "capture/state/unread.py: ys = list(xs)": (
         "@jit\ndef g(x):\n    xs, zs = [x, x], [x, 2 * x]\n    ys = xs\n    if x > 0:\n"

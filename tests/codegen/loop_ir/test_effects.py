@@ -137,6 +137,6 @@ def test_what_is_not_declared_is_missed() -> None:
 
 def test_what_only_computes() -> None:
     pure = {k.__name__ for k in EFFECTS if is_pure(Marked().statement(k))}
-    assert pure == {"Compute", "Constant", "IndexValue", "InRange"}
+    assert pure == {"Compute", "Constant", "Digit", "IndexValue", "InRange"}
     read_only = {k.__name__ for k in EFFECTS if is_read_only(Marked().statement(k))}
     assert read_only == pure | {"Load", "Gather"}
