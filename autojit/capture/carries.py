@@ -107,7 +107,7 @@ def are_shared(
     firsts = hooks.leaders({k: c.first for k, c in carries.items() if k in found})
     is_new = False
     for k, leader in found.items():
-        same = leader if firsts.get(k) == firsts.get(leader) else k
+        same = leader if k in firsts and firsts[k] == firsts.get(leader) else k
         if leaders.setdefault(k, same) != same:
             is_new |= leaders[k] != k
             leaders[k] = k

@@ -226,7 +226,7 @@ def with_leaders(
 def zeros_like(value: Any) -> Any:
     """A value with zeros in place of its arrays, for a way on which the name is not bound."""
     tree = tree_of(value)
-    return tree.filled([zero(leaf_type(leaf)) for leaf in tree.arrays])
+    return hooks.as_state(tree.filled([zero(leaf_type(leaf)) for leaf in tree.arrays]))
 
 
 def zero(kind: LeafType) -> Any:
@@ -282,7 +282,7 @@ def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
     present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
     leaves, structure = tree_of(present[0])  # a list from before the block stays itself
     zeros = [zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
-    rest, absent = iter(present), pytrees.unflatten(structure, zeros)
+    rest, absent = iter(present), hooks.as_state(pytrees.unflatten(structure, zeros))
     return [
         Optional(absent, False) if v is None
         else with_inner(v, next(rest)) if isinstance(v, Optional) else Optional(next(rest), True)

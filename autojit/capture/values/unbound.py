@@ -13,6 +13,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops.move import broadcast
 from autojit.protocols.lifting import as_tracer, tracer, view
 from autojit.tracing.aliasing import Mapped
+from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
@@ -24,7 +25,7 @@ def checked(found: Maybe, name: str) -> Any:
         if found.held:
             return found.value
         raise _error(name)
-    tree = tree_of(found.value)
+    tree = tree_of(hooks.as_state(found.value))
     return tree.filled([_checked(leaf, found.held, name) for leaf in tree.arrays])
 
 

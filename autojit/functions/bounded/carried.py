@@ -40,7 +40,9 @@ class Filtered:
 
 
 def as_state(x: Any) -> Any:
-    """A bounded array as blocks hand it on; anything else as it is."""
+    """A bounded array as blocks hand it on, also in a tuple; anything else as it is."""
+    if type(x) is tuple:
+        return tuple([as_state(item) for item in x])
     if not isinstance(x, Bounded):
         return x
     axes = [axis for axis, found in enumerate(x.ranges) if found is not None]
@@ -56,7 +58,10 @@ def as_state(x: Any) -> Any:
 
 def alike_states(values: list[Any]) -> list[Any]:
     """The values of one name on several ways. If it is a bounded array on one of them, an array of
-    the same size is one of which all elements count."""
+    the same size is one of which all elements count. So are the items of tuples."""
+    if all(type(x) is tuple and len(x) == len(values[0]) for x in values):
+        columns = [alike_states(list(column)) for column in zip(*values, strict=True)]
+        return list(zip(*columns, strict=True)) if columns else values
     found = next((x for x in values if type(x) is Filtered), None)
     if found is None:
         return values

@@ -114,9 +114,32 @@ def on_two_ways(x):
     return np.mean(x**2)
 
 
+def bound_in_the_loop(x):
+    k = 0
+    while k < len(x[x > 0]):
+        y, z = x[x > 0.1 * k], (2 * x)[x > 0.1 * k]
+        k += 1
+    return np.sum(y * z)
+
+
+def perhaps_none(x):
+    y = None
+    for i in range(3):
+        if x[i] > 0:
+            y = x[x > 0.1 * i]
+    return 0.0 if y is None else np.sum(y**2)
+
+
+def in_a_tuple(x):
+    pair = x, 1.0
+    for i in range(20):
+        pair = pair[0][pair[0] > 0.05 * i] * 1.01, pair[1] + 1
+    return np.sum(pair[0] ** 2) * pair[1]
+
+
 def escaping(x):
     z, places, c = np.zeros(8), np.arange(8), 1.5 * x
-    for k in range(30):
+    for k in range(12):
         if not len(x):
             break
         x = x * x + c
@@ -127,7 +150,10 @@ def escaping(x):
     return np.sum(np.sin(z)) + np.sum(x)
 
 
-KEPT = [kept, one_by_one, from_the_front, on_one_way, on_two_ways, escaping]
+KEPT = [
+    kept, one_by_one, from_the_front, on_one_way, on_two_ways, bound_in_the_loop, perhaps_none,
+    in_a_tuple, escaping,
+]  # fmt: skip
 
 
 @pytest.mark.sampled(4)
