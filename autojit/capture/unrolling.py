@@ -107,14 +107,15 @@ def _captured_if_better(loop: Loop, sequence: Sequence, n: int, breaks: bool) ->
 
 
 def _is_long_nest(loop: Loop) -> bool:
-    """Whether a loop of few steps has loops in it, and all of them unrolled are a long program.
+    """Whether a loop of few steps has nests of loops in it, and all of them unrolled are a long
+    program: two loops of few steps make at most 64.
 
     The first step is traced to find out, unless it was traced before. In a captured nest a loop is
     unrolled only if that is short.
     """
     trace = current_trace()
     assert trace is not None
-    if not loop.access.site.has_loops or arguments_are_known():
+    if arguments_are_known() or loop.access.site.depth < (1 if trace.in_nest else 2):
         return False
     key = id(loop.access.site), loop.length
     if key not in trace.unrolled_sizes:

@@ -6,6 +6,7 @@ import ast
 import builtins
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .scopes import Scope
@@ -37,11 +38,22 @@ class Site(NamedTuple):
     text: str
     #: The user's file.
     file: str
-    #: Whether there are loops in it.
-    has_loops: bool = False
+    #: How deep the loops in it are nested, up to 2.
+    depth: int = 0
 
 
-_LOOPS = (ast.For, ast.While, ast.comprehension)
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _loops_in(node: ast.AST) -> Iterator[ast.AST]:
+    return (x for x in ast.walk(node) if isinstance(x, _LOOPS) and x is not node)
+
+
+def _depth(node: ast.AST, most: int = 2) -> int:
+    """How deep the loops in a node are nested, up to ``most``."""
+    if not most:
+        return 0
+    return max((1 + _depth(x, most - 1) for x in _loops_in(node)), default=0)
 
 
 class Context:
@@ -126,11 +138,9 @@ class Context:
         reads: tuple[str, ...],
     ) -> int:  # fmt: skip
         text = "" if test is None else self.found.text(test)
-        loops = any(isinstance(x, _LOOPS) and x is not node for x in ast.walk(node))
         self.sites.append(
-            Site(
-                node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file, loops
-            )
+            Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file,
+                 _depth(node))
         )  # fmt: skip
         self.changed = True
         return len(self.sites) - 1

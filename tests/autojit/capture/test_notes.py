@@ -172,3 +172,15 @@ def test_a_long_nest_of_short_loops_is_captured():
     call = jit(nest_of_few_steps)
     np.testing.assert_allclose(call(X), nest_of_few_steps(X), rtol=1e-12)
     assert call.cache_info().loops >= 3
+
+
+def test_two_short_loops_run_as_in_python(capsys):
+    def f(x):
+        for i in range(3):
+            for j in range(2):
+                print(i, j)
+                x = x * 2
+        return x
+
+    assert jit(f)(1.0) == 64
+    assert capsys.readouterr().out.split("\n")[:-1] == ["0 0", "0 1", "1 0", "1 1", "2 0", "2 1"]
