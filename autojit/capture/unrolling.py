@@ -115,7 +115,7 @@ def _is_long_nest(loop: Loop) -> bool:
     """
     trace = current_trace()
     assert trace is not None
-    if arguments_are_known() or loop.access.site.depth < (1 if trace.in_nest else 2):
+    if loop.access.site.depth < (1 if trace.in_nest else 2) or arguments_are_known():
         return False
     key = id(loop.access.site), loop.length
     if key not in trace.unrolled_sizes:

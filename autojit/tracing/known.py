@@ -95,8 +95,12 @@ class Known:
         return self._found[value]
 
     def knows_inputs(self) -> bool:
-        """Whether all inputs are known."""
-        return not any(isinstance(self.find(v), Unknown) for v in self._inputs)
+        """Whether all inputs are known. No value of an array or number counts as asked for."""
+        for value, source in zip(self._inputs, self._leaves, strict=True):
+            outer = isinstance(source, CapturedView)
+            if isinstance(self.find(value) if outer else source, Unknown):
+                return False
+        return True
 
     def attempt(self, op: Op) -> bool:
         """Compute an operation that is not recorded yet, or raise its error; False if its operands

@@ -60,6 +60,15 @@ def uses_a_loop(x: Any) -> Any:
     return s
 
 
+def uses_a_nest(x: Any) -> Any:
+    s = 0.0
+    for i in range(2):
+        for j in range(2):
+            for k in range(len(RATES)):
+                s = s + RATES[k] * np.sin(x) * (i + j)
+    return s
+
+
 def uses_a_helper(x: Any, *, more: Any = (1.0, 2.0)) -> Any:
     return sum([helper(x, p) for p in (1, 2, 3)]) + more[0]
 
@@ -92,6 +101,7 @@ def functools_free(values: Any) -> Any:
 
 KEPT: dict[str, Callable[..., Any]] = {
     "a loop": uses_a_loop,
+    "a nest of loops": uses_a_nest,
     "helpers, and defaults": uses_a_helper,
     "a table": uses_a_table,
     "matrices": uses_matrices,
