@@ -19,6 +19,7 @@ from autojit.ir.core.halves import shown_dtype
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 from autojit.session.elsewhere import closest_of_arrays, of_others
+from autojit.session.shown_text import is_shown
 
 from .aliasing import View, refreshed
 from .array_methods import ArrayMethods, uncovered_of
@@ -33,6 +34,11 @@ _ASSIGN = (
     "If it is assigned into an array, make that array in the traced function, by the name in the "
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
+)
+_SHOW = (
+    "A text of its type may only be shown, in the statement that makes it or by its name:\n"
+    "    print(f'{x}')                      # not: table[f'{x}']\n"
+    "As a key use a number, or make the texts where f is called."
 )
 STORED = "Assigning x into an ordinary array"
 ASSIGNMENT_FIX = (
@@ -143,7 +149,11 @@ class Tracer(ArrayMethods):
 
     def _shown(self, words: Callable[[Any], str]) -> str:
         found = at_hand(self) if self.owner.open else None
-        return f"Tracer<{self.type}>" if found is None else words(found)
+        if found is not None:
+            return words(found)
+        if self.owner.open and not is_shown():
+            self._refuse("making a text of x", _SHOW)
+        return f"Tracer<{self.type}>"
 
     @property
     def argument_path(self) -> str | None:

@@ -540,6 +540,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: f'{x:.2f}')(1.0)",
         "f = lambda x: 2 * x\nx = 1.0\nFIX",
     ),
+    "tracing/tracer.py: print(f'…')": (
+        "jit(lambda x: {f'{x}': x})(1.0)",
+        "x = 1.0\nL0",
+    ),
     "tracing/values.py: np.asarray(x)": (
         "jit(lambda x: x)(np.ma.masked_array(x, [True, False]))",
         "FIX",
