@@ -1,8 +1,8 @@
 """Decides which values are stored, and the loops that compute them.
 
-Everything elementwise is computed where it is used, so most values never exist
-in memory.  Stored are: outputs, reductions, operands and results of matrix
-products, and values that are expensive and needed in several places.
+Everything elementwise is computed where it is used, so most values never exist in memory. Stored
+are: outputs, reductions, operands and results of matrix products, and expensive values with several
+uses.
 
 Any choice is legal where
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from autojit.ir.core.machine import current
@@ -28,7 +27,7 @@ from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.callback import Callback
-from autojit.ir.ops.contract import Dot, free_axes
+from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather
 from autojit.ir.ops.linear import Constant
@@ -39,7 +38,17 @@ from autojit.ir.ops.update import is_sparse
 from .chains import long_chains, may_read, sparse_windows
 from .compared_extremes import compared_with_extremes
 from .kept_tapes import kept_tapes
-from .op_loops import REDUCING, UPDATING, Stored, as_loops, kept_outermost, loops_of, window
+from .op_loops import (
+    REDUCING,
+    UPDATING,
+    Stored,
+    as_loops,
+    kept_outermost,
+    loops_of,
+    times_read,
+    window,
+)
+from .range_masks import range_masks
 from .rotate import rotated
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
@@ -113,7 +122,7 @@ class Selection:
         #: Loops that keep their tapes for later ones.
         self.kept = rotated(kept_tapes(self.ops, program.outputs))
         self.ops = self.kept.ops
-        #: Values that are read, but not as operands: outputs, and results that a later loop copies.
+        #: Values that are no operands: outputs, and results that a later loop copies.
         self.copied = (*program.outputs, *self.kept.same.values())
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
@@ -123,6 +132,7 @@ class Selection:
         self._prepare_products()
         self._prepare_updates()
         self.forced |= compared_with_extremes(self.ops, self.definers)
+        self.masks, self.sliced = range_masks(self.ops, self.definers)
         self._costs()
         self._choose()
 
@@ -165,9 +175,8 @@ class Selection:
 
     def _prepare_product(self, op: Op, ops: list[Op]) -> None:
         operands, views = [], []
-        for side in (0, 1):
+        for side, value in enumerate(op.operands):
             groups = axis_groups(op, side)
-            value = op.operands[side]
             view = self._matrix_view(value, groups)
             if view is None:
                 value = copy = self._copy(op, value, tuple(a for g in groups for a in g), ops)
@@ -246,10 +255,10 @@ class Selection:
 
     def _memory_of(self, value: Value, readers: Readers) -> Value:
         """The value with the memory of a value that is only reshaped for its only reader."""
-        op = self.definers.get(value)
-        while op is not None and isinstance(op.kind, Reshape) and readers[value] == 1:
+        while (op := self.definers.get(value)) is not None:
+            if not isinstance(op.kind, Reshape) or readers[value] != 1:
+                break
             (value,) = op.operands
-            op = self.definers.get(value)
         return value
 
     # -- costs and contexts -----------------------------------------------
@@ -263,12 +272,13 @@ class Selection:
             if isinstance(op.kind, (*REDUCING, BodyOp)):
                 continue
             value = op.result
-            own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
+            cost = op.kind.cost if isinstance(op.kind, Elementwise) else 0
             if isinstance(op.kind, (Gather, Windows)) and op.operands[0] in self.definers:
                 made = self.definers[op.operands[0]]
                 if not isinstance(op.kind, Windows) or not isinstance(made.kind, Windows):
                     self.forced.add(op.operands[0])  # whose elements are read more than once
-            self.cost[value] = min(10**6, own + sum(self.cost.get(v, 0) for v in op.operands))
+            cost += sum(self.cost.get(v, 0) for v in op.operands)
+            self.cost[value] = 0 if value in self.masks else min(10**6, cost)
             self.depth[value] = 1 + max((self.depth.get(v, 0) for v in op.operands), default=0)
             if self.depth[value] > DEEPEST:
                 self.cut.add(value)
@@ -302,7 +312,7 @@ class Selection:
                 times = op.result.type.size // max(op.operands[0].type.size, 1) if spread else 1
                 self._mark_repeated(op.operands[0], times, repeated)
             if isinstance(op.kind, Dot) and value not in self.calls:
-                for operand, times in zip(op.operands, _times_read(op), strict=True):
+                for operand, times in zip(op.operands, times_read(op), strict=True):
                     self._mark_repeated(operand, times, repeated)
 
     def _choose_bodies(self, op: Op, outputs: set[Value], contexts: dict[Value, set[Any]]) -> None:
@@ -316,7 +326,8 @@ class Selection:
             contexts.setdefault(value, set()).add((op, k))
 
     def _mark_repeated(self, value: Value, times: int, repeated: set[Value]) -> None:
-        if self.cost.get(value, 0) > CHEAP_TO_REPEAT or (
+        most = current().costs.function if value in self.sliced else CHEAP_TO_REPEAT
+        if self.cost.get(value, 0) > most or (
             min(times, value.type.size) >= MANY and self._is_read_apart(value)
         ):
             repeated.add(value)
@@ -367,17 +378,6 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
         levels.append(own)
         level.update((v, own) for v in op.results)
     return [op for _, op in sorted(zip(levels, ops, strict=True), key=lambda pair: pair[0])]
-
-
-def _times_read(op: Op) -> list[int]:
-    """The number of times that a product reads each element of its operands."""
-    free = [
-        prod(v.shape[axis] for axis in free_axes(v.type.ndim, contract, batch))
-        for v, contract, batch in zip(
-            op.operands, op.params["contract"], op.params["batch"], strict=True
-        )
-    ]
-    return free[::-1]
 
 
 def _can_be_filled(op: Op | None) -> bool:

@@ -237,3 +237,14 @@ def as_loops(op: Op) -> bool:
     m = prod(a.shape[i] for i in free_axes(a.type.ndim, ca, ba))
     n = prod(b.shape[i] for i in free_axes(b.type.ndim, cb, bb))
     return a.dtype.kind not in "fc" or min(m, n, k) <= 1 or m * n * k <= SMALL_PRODUCT
+
+
+def times_read(op: Op) -> list[int]:
+    """The number of times that a product reads each element of its operands."""
+    free = [
+        prod(v.shape[axis] for axis in free_axes(v.type.ndim, contract, batch))
+        for v, contract, batch in zip(
+            op.operands, op.params["contract"], op.params["batch"], strict=True
+        )
+    ]
+    return free[::-1]
