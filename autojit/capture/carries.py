@@ -180,7 +180,7 @@ def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafTy
         dtype = np.result_type(*(x.weak(0) if x in weak else x.type.dtype for x in (a, b)))
         is_weak = len(weak) == 2
         strongest = (
-            max((x.weak for x in weak), key=(int, float, complex).index) if is_weak else None
+            max((x.weak for x in weak), key=(bool, int, float, complex).index) if is_weak else None
         )
         kinds.append(LeafType(Type(dtype, b.type.shape), strongest))
     return kinds

@@ -291,6 +291,8 @@ class Runtime(PlainRuntime):
     def has_keys(self, value: Any, keys: tuple[Any, ...]) -> bool:
         return super().has_keys(whole(value), keys)
 
+    class_of = staticmethod(calls.class_of)
+
     def in_(self, x: Any, container: Any) -> Any:
         return calls.in_(x, container)
 
@@ -367,7 +369,7 @@ def entry(f: Any) -> Any:
     Python."""
     if type(f) is calls.CACHED:
         return entry(f.__wrapped__)
-    if numba_kind(type(f)) or isinstance(f, _ANSWERED):
+    if numba_kind(type(f)) or isinstance(f, _ANSWERED) or calls.dispatches(f):
         return functools.wraps(f)(lambda *args, **kwargs: calls.call(f, args, kwargs, twin))
     made = twin(f)
     if not recursion.calls_itself(made):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.stretch import has_stretch, put_together, stretch_in
-from autojit.tracing.context import current_trace, inside
+from autojit.tracing.context import PYTHON_TYPES, current_trace, inside
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, bounds_of, with_bounds
@@ -134,7 +134,7 @@ def _of_table(numbers: list[Any]) -> Callable[[Tracer], Any]:
             with inside(home):
                 table.append(hooks.stack_nested(numbers))
         found = item(table[0], i)
-        found.weak = kind if kind in (int, float, complex) else None
+        found.weak = kind if kind in PYTHON_TYPES else None
         return found
 
     return at

@@ -152,6 +152,7 @@ def _carry_body(
     """
     leaves, structure = pytrees.flatten(init)
     types = [leaf_type(pytrees.check_result(x, f"The first carry of {what}")) for x in leaves]
+    types = [t._replace(weak=None) if t.weak is bool else t for t in types]  # as NumPy's bools
     paths = pytrees.paths(init, "carry")
     for _ in range(3 * len(types) + 1):  # an int may become a float, complex, an array's dtype
         ending: list[Any] = []

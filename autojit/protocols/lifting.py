@@ -19,7 +19,7 @@ from autojit.ir.ops.arithmetic import convert
 from autojit.ir.ops.move import broadcast_to
 from autojit.tracing.aliasing import Uncertain, View
 from autojit.tracing.blocks import here
-from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace
+from autojit.tracing.context import PYTHON_TYPES, WEAK_TYPES, check_dtype, current_trace
 from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, LEAST
@@ -59,7 +59,7 @@ def perhaps_view(base: Tracer, value: Value) -> Tracer:
 def kind_of(x: Any) -> Any:
     """The kind that decides about dtypes: Python's type of a number, else the dtype."""
     if isinstance(x, Tracer):
-        return x.weak or x.own.type.dtype
+        return x.weak if x.weak in WEAK_TYPES else x.own.type.dtype
     kind = type(x)
     return kind if kind in WEAK_TYPES else np.asarray(x).dtype
 
@@ -68,15 +68,15 @@ def kind_and_shape(x: Any) -> tuple[Any, tuple[int, ...]]:
     """The kind and the shape of an operand, which decide all that is done with it."""
     if isinstance(x, Tracer):
         type = x.own.type
-        return x.weak or type.dtype, type.shape
+        return x.weak if x.weak in WEAK_TYPES else type.dtype, type.shape
     return kind_of(x), shape_of(x)
 
 
 def weak_type(x: Any) -> type | None:
-    """Python's type of a number that takes the dtype of its other operand; None for arrays."""
+    """Python's type of a number; None for arrays and NumPy's numbers."""
     if isinstance(x, Tracer):
         return x.weak
-    return type(x) if type(x) in WEAK_TYPES else None
+    return type(x) if type(x) in PYTHON_TYPES else None
 
 
 def dtype_of(x: Any) -> np.dtype:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.ops import arithmetic
-from autojit.tracing.context import current_trace
+from autojit.tracing.context import WEAK_TYPES, current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
+from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .lifting import as_value, by_values, may_be_none, tracer, weak_type
+from .lifting import as_value, by_values, may_be_none, to_dtype, tracer, weak_type
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
 from .registry import any_bounded
@@ -33,6 +34,7 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     left, right = _without_lists(left, right)
     if any_bounded((left, right)):
         return hooks.bounded_operator(ufunc, left, right)
+    left, right = _counted(ufunc, left, right)
     by_rule = _by_rule(ufunc, left, right)
     if by_rule is not None:
         return by_rule
@@ -44,6 +46,31 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         if ufunc in _DIVISIONS and isinstance(right, Tracer):
             _check_division(right)
     return result
+
+
+#: Operators that give a bool for two of them; the others take them as 0 and 1.
+_OF_BOOLS = frozenset({
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.equal, np.not_equal, np.less, np.less_equal,
+    np.greater, np.greater_equal,
+})  # fmt: skip
+
+
+def _counted(ufunc: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    """The operands with Python's bools as integers, as its operators take them: ``True + True`` is
+    2. NumPy's are bools: ``np.True_ + np.True_`` is True."""
+    kinds = weak_type(left), weak_type(right)
+    if bool not in kinds or None in kinds or (kinds == (bool, bool) and ufunc in _OF_BOOLS):
+        return left, right
+    return _as_integer(left), _as_integer(right)
+
+
+def _as_integer(x: Any) -> Any:
+    """A Python bool as an integer; any other number unchanged."""
+    if weak_type(x) is not bool:
+        return x
+    if not isinstance(x, Tracer):
+        return int(x)
+    return with_bounds(tracer(to_dtype(as_value(x), WEAK_TYPES[int]), int), (0, 1))
 
 
 #: Ufuncs that raise ZeroDivisionError between Python numbers.
@@ -105,6 +132,7 @@ def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
     """``-x``, ``+x``, ``~x`` and ``abs(x)``: a Python number stays weak."""
     if x.is_bounded:
         return hooks.bounded_operator(ufunc, x)
+    x = _as_integer(x)
     if x.weak is int and ufunc in EXACT:
         return EXACT[ufunc](x)
     return weak_as(x, ufunc(x))

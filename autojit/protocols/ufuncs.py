@@ -17,7 +17,7 @@ from autojit.errors import (
 from autojit.ir.core.declaration import ANSWERS
 from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import current_builder
-from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.context import PYTHON_TYPES
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -213,7 +213,7 @@ def _by_value(x: Any, other: Any) -> Any:
 #: NumPy's own ufuncs, also while its names are patched.
 _POWER, _SQRT = np.power, np.sqrt
 #: The type of Python number that each dtype stands for.
-KINDS_OF_NUMBERS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
+KINDS_OF_NUMBERS = {dtype: kind for kind, dtype in PYTHON_TYPES.items()}
 
 
 def weak_as(x: Tracer, result: Tracer) -> Tracer:

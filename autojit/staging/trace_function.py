@@ -13,7 +13,7 @@ from autojit.errors import AutojitError, MissingDtypeError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.core.values import apart
-from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, current_trace
+from autojit.tracing.context import PYTHON_TYPES, Paths, check_dtype, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
 from autojit.tracing.running.trace import trace_flat
@@ -53,8 +53,8 @@ def leaf_type(leaf: Any) -> LeafType:
         dtype = np.dtype(described["typestr"])
         check_dtype(dtype)
         return LeafType(Type(canonical_dtype(dtype), tuple(described["shape"])), None)
-    weak = type(leaf) if type(leaf) in WEAK_TYPES else None
-    dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
+    weak = type(leaf) if type(leaf) in PYTHON_TYPES else None
+    dtype = PYTHON_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
     check_dtype(dtype)
     return LeafType(Type(canonical_dtype(dtype), tuple(np.shape(leaf))), weak)
 

@@ -38,6 +38,8 @@ from .source import Lines, user_source
 
 #: Python's own scalar types take the dtype of the arrays they are combined with (NEP 50).
 WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype(complex)}
+#: The types of Python's numbers: bool takes no other operand's dtype, but its operators count.
+PYTHON_TYPES = {bool: np.dtype(bool), **WEAK_TYPES}
 
 #: The paths of a function's arguments, for messages: ``argument 0['w']``, one a leaf.
 Paths = Callable[[], Sequence[str]]

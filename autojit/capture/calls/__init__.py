@@ -23,9 +23,11 @@ from .logic import (
     not_,
     or_,
 )
+from .type_queries import class_of, dispatches
 
 __all__ = [
-    "CACHED", "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "delete_item",
+    "CACHED", "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "class_of",
+    "delete_item", "dispatches",
     "in_", "is_equal", "is_one_of", "is_optional", "is_uncached", "is_unequal", "item", "not_",
     "or_", "perhaps", "refused", "set_item", "stretched", "unpacked", "update_item",
 ]  # fmt: skip

@@ -32,6 +32,7 @@ from autojit.tracing.tracer import Tracer
 from . import caches, conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
 from .clocks import is_clock, read
 from .randomness import Generator, RandomState, drawn
+from .type_queries import DISPATCHING
 
 Converted = Callable[[Any], Any]
 
@@ -69,6 +70,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
     if kind is _FUNCTION:
         if f.__code__.co_flags & GENERATOR:
             return generated(f, args, kwargs)
+        if f.__code__ in DISPATCHING and args:
+            return call(type_queries.dispatched(f, args[0]), args, kwargs, converted)
         return converted(f)(*args, **kwargs)
     way = _ways.get(kind)
     if way is None:

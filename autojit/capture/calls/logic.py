@@ -122,7 +122,7 @@ def not_(x: Any) -> Any:
     held = truth(x) if is_undecided(x) else x
     if not is_traced(held):
         return not held
-    negated = tracer(bitwise_not(as_value(held)))
+    negated = tracer(bitwise_not(as_value(held)), bool)
     return flag(negated, implied(held, False), implied(held, True))
 
 
@@ -189,7 +189,7 @@ def _in_items(x: Any, items: Iterable[Any]) -> Any:
 def either(a: Any, b: Any) -> Any:
     """``a or b`` of bools, both evaluated."""
     if is_traced(a) and is_traced(b):
-        return tracer(logical_or(as_value(a), as_value(b)))
+        return tracer(logical_or(as_value(a), as_value(b)), bool)
     known, other = (b, a) if is_traced(a) else (a, b)
     return True if known else other
 

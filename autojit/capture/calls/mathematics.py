@@ -156,7 +156,7 @@ answers(math.erfc)(_special("erfc"))
 
 
 def _by_test(ufunc: Any) -> Callable[[Any], Any]:
-    return lambda x: tracer(as_value(ufunc(tracer(scalar_value(x)))))
+    return lambda x: tracer(as_value(ufunc(tracer(scalar_value(x)))), bool)
 
 
 answers(math.isnan)(_by_test(np.isnan))
@@ -180,7 +180,7 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     apart = np.abs(a - b)
     near = np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
     finite = np.logical_and(np.isfinite(a), np.isfinite(b))
-    return tracer(as_value(np.logical_or(a == b, np.logical_and(finite, apart <= near))))
+    return tracer(as_value(np.logical_or(a == b, np.logical_and(finite, apart <= near))), bool)
 
 
 @answers(math.remainder)

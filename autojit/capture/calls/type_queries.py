@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections import deque
 from typing import Any
@@ -45,6 +46,37 @@ def type_of(x: Any) -> type:
 
 
 hooks.type_of = type_of
+
+
+class _Methods:
+    @functools.singledispatchmethod
+    def method(self, x: Any) -> None: ...
+
+
+#: The code of all functions and methods made by `functools.singledispatch` and
+#: `singledispatchmethod`.
+DISPATCHING = frozenset(
+    f.__code__ for f in (functools.singledispatch(lambda x: x), _Methods().method)
+)
+
+
+def dispatches(f: Any) -> bool:
+    """Whether a function is made by one of these."""
+    return getattr(f, "__code__", None) in DISPATCHING
+
+
+def dispatched(f: Any, x: Any) -> Any:
+    """The implementation that such a function or method calls for its first argument."""
+    if hasattr(f, "dispatch"):
+        return f.dispatch(class_of(x))
+    held = dict(zip(f.__code__.co_freevars, f.__closure__, strict=True))
+    owner, self, cls = (held[name].cell_contents for name in ("self", "obj", "cls"))
+    return owner.dispatcher.dispatch(class_of(x)).__get__(self, cls)
+
+
+def class_of(x: Any) -> Any:
+    """``x.__class__``."""
+    return type_of(x) if isinstance(x, _OTHER) else x.__class__
 
 
 @answers(type, when=When.ALWAYS)

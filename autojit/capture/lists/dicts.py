@@ -27,7 +27,7 @@ from autojit.capture.state.maybe import (
 )
 from autojit.capture.state.optional import Facts, assume, flag, known_flag
 from autojit.capture.values.scalars import is_traced, python_number, truth
-from autojit.protocols.lifting import as_tracer, as_value
+from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
@@ -60,7 +60,7 @@ def contains(key: Any, d: dict[Any, Any]) -> Any:
     if type(found) is not Maybe:
         return found is not UNBOUND
     there: Facts = ((found.held, True),)
-    return flag(found.held, there, ((found.held, False),))
+    return flag(tracer(as_value(found.held), bool), there, ((found.held, False),))
 
 
 def _present(d: dict[Any, Any], key: Any, found: Maybe) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from autojit.capture.state.stretch import stretch_in
 from autojit.capture.values.scalars import python_number
 from autojit.protocols.lifting import as_tracer, as_value, tracer
+from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 
@@ -20,9 +21,10 @@ _ABSENT: Any = object()
 
 
 def weak(items: list[Any], found: Any) -> Any:
-    """A number made from the elements; it is Python's if they are."""
+    """A number made from the elements; it is Python's if they are. Bools make an integer."""
     kind = stretch_in(items).elements.types[0].weak
-    return python_number(as_value(found), kind) if kind in (int, float, complex) else found
+    kind = int if kind is bool else kind
+    return python_number(as_value(found), kind) if kind in WEAK_TYPES else found
 
 
 def extreme(name: str) -> Callable[..., Any]:

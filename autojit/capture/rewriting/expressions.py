@@ -62,19 +62,17 @@ class Expressions:
             return self.expression(value)
         if isinstance(value, ast.keyword):
             return self.keyword(value)
-        if isinstance(value, ast.withitem):
-            return self.generic(value)
-        return value
-
-    # -- names
+        return self.generic(value) if isinstance(value, ast.withitem) else value
 
     def name(self, node: ast.Name) -> ast.expr:
-        name = node.id
-        if isinstance(node.ctx, ast.Load):
-            within = [scope for scope in self.inner if name in scope.bound]
-            if not within:
-                return self.checked(node, name)
-        return node
+        is_inner = any(node.id in scope.bound for scope in self.inner)
+        is_read = isinstance(node.ctx, ast.Load) and not is_inner
+        return self.checked(node, node.id) if is_read else node
+
+    def attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic(node)
+        is_class = node.attr == "__class__" and isinstance(node.ctx, ast.Load)
+        return self.ask("class_of", [node.value], node) if is_class else node
 
     def checked(self, node: ast.expr, name: str) -> ast.expr:
         """A load of a name, which raises Python's error if the name is unbound."""
@@ -393,6 +391,7 @@ _REWRITE: dict[type, Callable[[Any, Any], Any]] = {
     ast.UnaryOp: Expressions.unary_op,
     ast.IfExp: Expressions.if_exp,
     ast.Compare: Expressions.compare,
+    ast.Attribute: Expressions.attribute,
     ast.Call: Expressions.call,
     ast.Subscript: Expressions.subscript,
     ast.Lambda: Expressions.lambda_,

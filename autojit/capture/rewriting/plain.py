@@ -176,6 +176,9 @@ class PlainRuntime:
     def is_(self, a: Any, b: Any) -> bool:
         return a is b
 
+    def class_of(self, x: Any) -> Any:
+        return x.__class__
+
     def is_sequence(self, value: Any, least: int, more: bool) -> bool:
         """Whether a pattern of ``least`` elements, or of more if ``more``, fits a value."""
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray)):

@@ -18,7 +18,7 @@ from autojit.protocols.lifting import tracer
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import keep
-from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.context import PYTHON_TYPES
 from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -151,7 +151,7 @@ def _common(a: LeafType, b: LeafType) -> LeafType:
     if a.type.shape != b.type.shape:
         raise CaptureError(with_place(_DIFFERENT, user_source()))
     if a.weak and b.weak:
-        weak = max(a.weak, b.weak, key=(int, float, complex).index)
-        return LeafType(Type(WEAK_TYPES[weak], ()), weak)
+        weak = max(a.weak, b.weak, key=(bool, int, float, complex).index)
+        return LeafType(Type(PYTHON_TYPES[weak], ()), weak)
     parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
     return LeafType(Type(np.result_type(*parts), a.type.shape), None)

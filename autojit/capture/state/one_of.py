@@ -49,6 +49,7 @@ class OneOf:
         found = np.equal(self.__aj_code__, hits[0])
         for code in hits[1:]:
             found = np.logical_or(found, np.equal(self.__aj_code__, code))
+        found.weak = bool
         return found
 
     def __repr__(self) -> str:

@@ -93,7 +93,9 @@ class Optional:
             return not known
         facts = ((self.__aj_held__, True),)
         absent = tuple((held, False) for held, _ in facts)
-        return flag(np.logical_not(self.__aj_held__), absent, facts)
+        negated = np.logical_not(self.__aj_held__)
+        negated.weak = bool
+        return flag(negated, absent, facts)
 
     def __aj_truth__(self, truth: Callable[[Any], Any]) -> Any:
         """``bool(x)``; ``truth`` gives the truth of the value."""

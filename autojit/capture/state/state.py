@@ -19,7 +19,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.pass_manager import remarks
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.context import current_trace
+from autojit.tracing.context import PYTHON_TYPES, current_trace
 from autojit.tracing.hooks import hooks
 
 from .heap import Heap, Lost, Place, reached
@@ -329,14 +329,11 @@ def _common(
     if len(set(types)) == 1:
         return LeafType(types[0], kinds.pop() if len(kinds) == 1 else None)
     if None not in kinds:
-        weak = max(kinds, key=(int, float, complex).index)
-        return LeafType(Type(np.dtype(_DTYPES[weak]), types[0].shape), weak)
+        weak = max(kinds, key=(bool, int, float, complex).index)
+        return LeafType(Type(PYTHON_TYPES[weak], types[0].shape), weak)
     strong = [t.dtype for t, w in column if w is None]
     dtype = np.result_type(*strong, *(w(0) for _, w in column if w is not None))
     return LeafType(Type(dtype, types[0].shape), None)
-
-
-_DTYPES: dict[Any, type] = {int: np.int64, float: np.float64, complex: np.complex128}
 
 
 _LARGEST = (

@@ -51,7 +51,8 @@ def joined(kinds: Sequence[Kind]) -> Kind:
     """
     if all(weak or dtype.kind == "b" for dtype, weak in kinds):
         dtype = np.result_type(*(dtype for dtype, _ in kinds))
-        return dtype, WEAK_KINDS.get(dtype)
+        is_numpys = dtype.kind == "b" and any(weak is None for _, weak in kinds)
+        return dtype, None if is_numpys else WEAK_KINDS.get(dtype)
     strong = [dtype for dtype, weak in kinds if not weak]
     found = np.result_type(*(weak(0) if weak else dtype for dtype, weak in kinds))
     if found.kind in "iu" and len(strong) < len(kinds):  # Python's may not fit into fewer bits

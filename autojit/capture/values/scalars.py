@@ -15,7 +15,7 @@ from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import le, ne
 from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_value, to_dtype, tracer
-from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.context import PYTHON_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.known import at_hand, depends, value_of
 from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
@@ -24,7 +24,7 @@ from autojit.tracing.tracer import Tracer
 
 TRACED = (Tracer, TracedArray)
 #: Python's types of numbers, by the dtypes that represent them.
-WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
+WEAK_KINDS = {dtype: kind for kind, dtype in PYTHON_TYPES.items()}
 
 _AMBIGUOUS = (
     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(). "
@@ -82,7 +82,7 @@ def truth(x: Any) -> Any:
     value = as_value(x)
     if value.dtype.kind != "b":
         value = ne(value, 0)
-    return tracer(move.reshape(value, shape=()) if value.shape else value)
+    return tracer(move.reshape(value, shape=()) if value.shape else value, bool)
 
 
 def settled(x: Any) -> Any:
@@ -120,7 +120,7 @@ def python_number(value: Value, kind: type) -> Tracer:
     """A value of the trace as a Python number of a given type."""
     if kind is int and value.dtype == np.uint64:
         value = ensure(value, le(value, full(LARGEST, value.type)), failure="overflow")
-    number = tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
+    number = tracer(to_dtype(value, PYTHON_TYPES[kind]), kind)
     if kind is int and value.dtype != number.dtype:
         return with_bounds(number, _limits(value.dtype))
     return number

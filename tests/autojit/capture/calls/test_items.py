@@ -513,8 +513,9 @@ def test_types_of_other_things() -> None:
         return made
 
     jit(f)(1.0)
+    assert jit(lambda x: Traced()(isinstance, x > 0, bool) * x)(3.0) == 3.0
     with pytest.raises(ConcreteValueError, match=r"isinstance\(x, \(bool, np.bool_\)\)"):
-        jit(lambda x: Traced()(isinstance, x > 0, bool))(1.0)
+        jit(lambda x: Traced()(isinstance, x > 0, bool) * x)(np.float64(1.0))
 
 
 def test_numpys_types_convert() -> None:
