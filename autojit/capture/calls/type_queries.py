@@ -53,11 +53,10 @@ class _Methods:
     def method(self, x: Any) -> None: ...
 
 
+_MADE: tuple[Any, ...] = (functools.singledispatch(lambda x: x), _Methods().method)
 #: The code of all functions and methods made by `functools.singledispatch` and
 #: `singledispatchmethod`.
-DISPATCHING = frozenset(
-    f.__code__ for f in (functools.singledispatch(lambda x: x), _Methods().method)
-)
+DISPATCHING = frozenset(f.__code__ for f in _MADE)
 
 
 def dispatches(f: Any) -> bool:
