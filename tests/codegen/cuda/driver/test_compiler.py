@@ -63,7 +63,7 @@ def k2(in0, out0):
 def k3(in0, out0):
     n = np.int32(cuda.threadIdx.x)
     while n < np.int32(1000000):
-        out0[np.uint32(n)] += in0[np.uint32(n)]
+        out0[np.uint32(n)] = out0[np.uint32(n)] + in0[np.uint32(n)]
         n = np.int32(n + 128)
 
 
