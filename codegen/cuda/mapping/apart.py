@@ -38,9 +38,9 @@ from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.effects import accesses
 from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Fill, IndexValue, Loop, Store
 from autojit.codegen.loop_ir.traversal import buffers_named, memory, walk, with_bodies
-from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_ir.values import Buffer, Place
 from autojit.ir.core import affine
-from autojit.ir.core.affine import Affine
+from autojit.ir.core.affine import Affine, Var
 
 from .cooperation import alone
 
@@ -137,26 +137,40 @@ def _are_apart(loop: Loop, tapes: set[Buffer]) -> bool:
     if not all(_sets_first(loop.body, b) for b in own):
         return False
     own |= tapes
-    lines = {s.result.number: s.index for s in walk(loop.body) if isinstance(s, IndexValue)}
+    values = (s for s in walk(loop.body) if isinstance(s, IndexValue) and s.result.dtype == "i64")
+    lines = {s.result.number: s.index for s in values}
     return all(
-        d.most == 0 or d.source.memory in own or _has_own_place(d, loop, lines)
+        d.most == 0 or d.source.memory in own or _has_own_place(d, loop.var, lines)
         for d in dependences(loop)
     )
 
 
-def _has_own_place(d: Dependence, loop: Loop, lines: Mapping[int, Affine]) -> bool:
-    """Whether two computed places on one axis are one form that differs between iterations."""
+def _has_own_place(d: Dependence, var: Var, lines: Mapping[int, Affine]) -> bool:
+    """Whether two computed places on one axis are one form that differs between iterations.
+
+    Other variables in the forms, or in the index that the places are added to, could be those of
+    loops inside, which differ within an iteration too.
+    """
     one, other = d.source.statement, d.sink.statement
     axes = axes_of(one)
-    if not places_of(one) or axes is None or axes != axes_of(other) or one.index != other.index:
+    if not places_of(one) or axes is None or axes != axes_of(other):
         return False
-    if one.index.stride(loop.var) != 0:
+    if one.index != other.index or one.index.terms:
         return False
-    pairs = zip(places_of(one), places_of(other), strict=True)
-    return any(
-        never_meet(*(p.line or lines.get(p.scalar.number) for p in pair), loop.var)
-        for pair in pairs
-    )
+    for p, q in zip(places_of(one), places_of(other), strict=True):
+        first, second = (_line(x, var, lines) for x in (p, q))
+        if never_meet(first, second, var):
+            return True
+    return False
+
+
+def _line(p: Place, var: Var, lines: Mapping[int, Affine]) -> Affine | None:
+    """A computed place as a form of one variable that stays within its range; else None."""
+    line = lines.get(p.scalar.number)
+    if line is None or not set(line.variables()) <= {var}:
+        return None
+    low, high = line.range({})
+    return line if low >= 0 and high < p.extent else None
 
 
 def _adds_within(body: list[Any]) -> bool:

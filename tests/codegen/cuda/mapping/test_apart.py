@@ -74,6 +74,18 @@ def last(x: Any) -> Any:
     return out
 
 
+def windows(x: Any) -> Any:
+    """Rows read rows of each other at computed places, to which their gradients add."""
+    out = np.zeros(len(x) - 3)
+    for r in range(len(x) - 3):
+        y = x[r, 0]
+        while y > 0.5:
+            for k in range(3):
+                y = y * (0.8 + 0.05 * x[r + k, int(y * 3)])
+        out[r] = y
+    return out
+
+
 def added_within(x: Any) -> Any:
     """Rows add to one number in each of their steps."""
     total = 0.0
@@ -148,7 +160,7 @@ GRADIENTS: dict[str, Callable[..., Any]] = {
     "only weights": grad(with_weights, argnums=1),
 }  # fmt: skip
 IN_TURN_GRADIENTS: dict[str, Callable[..., Any]] = {
-    "chained": squared(chained),
+    "chained": squared(chained), "windows": squared(windows),
     "weights looked up": grad(with_weights_looked_up, argnums=1),
 }  # fmt: skip
 
@@ -157,7 +169,7 @@ IN_TURN_GRADIENTS: dict[str, Callable[..., Any]] = {
 def test_gradients_of_rows(name: str) -> None:
     """Each thread has its own tapes; what rows add to all alike is summed up."""
     f = {**GRADIENTS, **IN_TURN_GRADIENTS}[name]
-    given = [ROWS] if name in ("map", "looked up", "chained") else [ROWS, WEIGHTS]
+    given = [ROWS] if name in ("map", "looked up", "chained", "windows") else [ROWS, WEIGHTS]
     program: Program = jit(f).program(*given)
     check(program, given)
     many = min(threads_of_loops(program)) > SMALL.threads

@@ -10,6 +10,7 @@ import pytest
 from autojit import grad, parse, trace
 from autojit.codegen.cuda.driver.compiler import ENTRY, Kernel, Parameter
 from autojit.codegen.cuda.mapping.machine import Machine
+from autojit.codegen.cuda.translation import arithmetic
 from autojit.codegen.cuda.translation.module import Module
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_text.interpreter import shaped
@@ -59,6 +60,15 @@ def test_samples(sample: Sample) -> None:
     for program in programs(sample):
         if not is_refused(program):
             check(program, sample.draw())
+
+
+def test_a_wrong_instruction_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, shapes, _ = PROGRAMS["elements"]
+    x = arguments(shapes)
+    monkeypatch.setitem(arithmetic._OF_FLOATS, "-", "fadd")
+    monkeypatch.setattr(ON_CPU, "_known", {})
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        check(trace(f)(*x), x)
 
 
 X = np.random.default_rng(0).uniform(-2, 2, (9, 18))
