@@ -4,6 +4,9 @@ Operators have Numba's meaning.  Integers are computed in 64 bits, signed if an 
 Where fewer bits or no signs give the same number, they are used: a literal that fits takes the kind
 of the other operand of a comparison or an unsigned division.  Mixtures to which Numba gives a
 surprising kind are refused: ``uint64`` with signed integers, integers with floats.
+
+Sums and products of 64 bits wrap, as in NumPy.  LLVM is told that those of smaller numbers do not
+(``nsw``), which it uses for loops and indices.
 """
 
 from __future__ import annotations
@@ -41,11 +44,10 @@ def convert(body: Body, x: Value, kind: str) -> Value:
     if kind == "bool":
         return _is_true(body, x)
     word = _conversion(x.kind, kind)
-    return (
-        replace(x, kind=kind)
-        if not word
-        else body.define(kind, f"{word} {x.typed} to {LLVM[kind]}")
-    )
+    if not word:
+        return replace(x, kind=kind, width=None)  # a negative number is another unsigned one
+    made = body.define(kind, f"{word} {x.typed} to {LLVM[kind]}")
+    return replace(made, width=x.magnitude) if word in ("sext", "zext") else made
 
 
 def _to_half(body: Body, x: Value) -> Value:
@@ -108,8 +110,17 @@ def binary(body: Body, sign: str, x: Value, y: Value) -> Value:
     kind = _of_both(x.kind, y.kind)
     if x.number is not None and y.number is not None:
         return constant(kind, _FOLDED[sign](x.number, y.number))
-    signs = " nsw" if sign in "+-*" and is_signed(kind) else ""
-    return _instruction(body, kind, f"{_OF_INTEGERS[sign]}{signs}", x, y)
+    width = _width(sign, x.magnitude, y.magnitude)
+    signs = " nsw" if width < 64 and is_signed(kind) else ""
+    made = _instruction(body, kind, f"{_OF_INTEGERS[sign]}{signs}", x, y)
+    return replace(made, width=min(width, 64))
+
+
+def _width(sign: str, x: int, y: int) -> int:
+    """The bits of the magnitude of a sum, difference or product; 64 for other operators."""
+    if sign == "*":
+        return x + y
+    return max(x, y) + 1 if sign in "+-" else 64
 
 
 def _instruction(body: Body, kind: str, word: str, x: Value, y: Value) -> Value:
@@ -196,8 +207,7 @@ def negative(body: Body, x: Value) -> Value:
         return body.define(x.kind, f"fsub {LLVM[x.kind]} -0.0, {x.text}")
     if not is_signed(x.kind):
         raise refused(f"-{x.kind}")
-    wide = convert(body, x, "i64")
-    return body.define("i64", f"sub nsw i64 0, {wide.text}")
+    return binary(body, "-", constant("i64", 0), x)
 
 
 def inverted(body: Body, x: Value) -> Value:

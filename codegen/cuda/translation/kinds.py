@@ -67,11 +67,22 @@ def limits(kind: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A scalar in LLVM's text; ``number`` is its value if that is known."""
+    """A scalar in LLVM's text; ``number`` is its value if that is known.
+
+    An integer of 64 bits that comes from smaller ones has less than ``2**width`` as its magnitude.
+    """
 
     kind: str
     text: str
     number: int | float | None = None
+    width: int | None = None
+
+    @property
+    def magnitude(self) -> int:
+        """The number of bits of an integer's magnitude, at most."""
+        if isinstance(self.number, int):
+            return self.number.bit_length()
+        return bits(self.kind) if self.width is None else self.width
 
     @property
     def typed(self) -> str:
