@@ -46,7 +46,7 @@ LAYERS = {
         "autojit.codegen",
         below=("autojit.ir",),
         eager=frozenset({"numpy", "scipy", "numba", "llvmlite", "networkx"}),
-        lazy=frozenset({"cuda", "platformdirs"}),  # numba-cuda brings NVIDIA's `cuda.bindings`
+        lazy=frozenset({"cuda", "platformdirs"}),  # NVIDIA's `cuda.bindings`
     ),
     "autojit": Layer(
         "autojit",
@@ -262,7 +262,7 @@ FLOORS = (
     "codegen", "codegen.driver codegen.export", "codegen.export.arrays codegen.export.loops",
     "codegen.export.text", "codegen.cuda.check", "codegen.cpu codegen.cuda",
     "codegen.cuda.driver codegen.cuda.executor codegen.cuda.printing", "codegen.cuda.mapping",
-    "codegen.cuda.mapping.nests",
+    "codegen.cuda.mapping.nests codegen.cuda.translation",
     "codegen.cuda.libraries", "codegen.cuda.matrices", "codegen.cuda.device_program",
     "codegen.cpu.entry_point", "codegen.cpu.emit", "codegen.cpu.linalg", "codegen.cpu.matmul",
     "codegen.cpu.abi", "codegen.cpu.llvm", "codegen.cpu.host",

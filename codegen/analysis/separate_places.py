@@ -76,7 +76,7 @@ def _are_apart(found: Sequence[Any], var: Var) -> bool:
     computed = [s for s in found if getattr(s, "places", ())]
     if not computed:
         return _are_one(found) and bool(found[0].index.stride(var))
-    base, axes = computed[0].index, _axes(computed[0])
+    base, axes = computed[0].index, axes_of(computed[0])
     if axes is None or base.stride(var) != 0:
         return False
     lines = []
@@ -86,7 +86,7 @@ def _are_apart(found: Sequence[Any], var: Var) -> bool:
             return False
         lines.append(at)
     return all(
-        any(_never_meet(p, q, var) for p, q in zip(lines[k], others, strict=True))
+        any(never_meet(p, q, var) for p, q in zip(lines[k], others, strict=True))
         for k, s in enumerate(found)
         for x, others in zip(found[k:], lines[k:], strict=True)
         if changed_buffers(s) or changed_buffers(x)
@@ -100,7 +100,7 @@ def _are_one(found: Sequence[Any]) -> bool:
 def _lines(s: Any, base: Affine, axes: Sequence[tuple[int, int]]) -> list[Affine | None] | None:
     """The forms of an access's place on each axis, None where one is not known; None if the access
     has other axes."""
-    places = _places(s)
+    places = places_of(s)
     if places:
         same = s.index == base and [(p.stride, p.extent) for p in places] == list(axes)
         return [p.line for p in places] if same else None
@@ -121,7 +121,7 @@ def _whole(number: int, stride: int) -> int:
     return number // stride if number >= 0 else -(-number // stride)
 
 
-def _never_meet(one: Affine | None, other: Affine | None, var: Var) -> bool:
+def never_meet(one: Affine | None, other: Affine | None, var: Var) -> bool:
     """Whether two places differ for any two different values of a loop variable."""
     if one is None or other is None:
         return False
@@ -135,14 +135,14 @@ def _never_meet(one: Affine | None, other: Affine | None, var: Var) -> bool:
     return low > 0 or high < 0
 
 
-def _places(s: Any) -> list[Place]:
+def places_of(s: Any) -> list[Place]:
     """The computed places of an access, the one with the smallest stride first."""
     return sorted(getattr(s, "places", ()), key=lambda p: p.stride)
 
 
-def _axes(s: Any) -> list[tuple[int, int]] | None:
+def axes_of(s: Any) -> list[tuple[int, int]] | None:
     """The axes of an access; None if one element may be at several places."""
-    axes, reach = [(p.stride, p.extent) for p in _places(s)], 0
+    axes, reach = [(p.stride, p.extent) for p in places_of(s)], 0
     for stride, extent in axes:
         if stride <= reach:
             return None

@@ -5,6 +5,7 @@
     libraries       products, factorizations and transforms by NVIDIA's libraries
     mapping         which threads run which iterations
     printing        a kernel as a Python function
+    translation     that function as LLVM IR
     executor        device programs run by NumPy: the reference for launches
     source          the whole module, with the launches
     packaged        launches in the form that the driver takes

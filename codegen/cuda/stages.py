@@ -8,7 +8,7 @@ from autojit.ir.passes.pipeline import optimize
 
 from .device_program.calls import LibraryCall
 from .driver.cards import is_simulated
-from .driver.compiler import Kernel, load_cuda
+from .driver.compiler import Kernel
 from .driver.compiler import ptx as compiled
 from .driver.extraction import Extraction
 from .packaged import kernel_of
@@ -29,9 +29,8 @@ def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
     """The PTX of all kernels, one after another; equal kernels appear once.
 
     Raises:
-        TargetError: without numba-cuda, and in the simulator.
+        TargetError: without NVIDIA's compiler, and in the simulator.
     """
-    load_cuda()
     if is_simulated():
         raise TargetError("The CUDA simulator does not compile to PTX: unset NUMBA_ENABLE_CUDASIM.")
     extraction = Extraction(source.text)

@@ -12,15 +12,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from autojit.codegen.cuda.driver import assembly, compiler
+from autojit.codegen.cuda import translation
+from autojit.codegen.cuda.driver import assembly, compiler, nvvm
 from autojit.codegen.cuda.driver.compiler import Kernel
 
 from .cache import Cache
 
 #: The packages that take part in the translation, if they are installed.
 _TRANSLATORS = (
-    "numba-cuda", "numba", "llvmlite", "nvidia-nvvm", "nvidia-cuda-nvcc", "nvidia-nvjitlink",
-)  # fmt: skip
+    "cuda-bindings",
+    "nvidia-nvvm",
+    "nvidia-cuda-nvcc",
+    "nvidia-nvjitlink",
+)
 
 
 class KernelCache(NamedTuple):
@@ -51,5 +55,7 @@ def _translation() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = ""
-    own = b"".join(Path(str(each.__file__)).read_bytes() for each in (compiler, assembly))
+    modules = [Path(str(each.__file__)) for each in (compiler, assembly, nvvm)]
+    modules += sorted(Path(str(translation.__file__)).parent.glob("*.py"))
+    own = b"".join(path.read_bytes() for path in modules)
     return {**found, "compiler": hashlib.sha256(own).hexdigest()}

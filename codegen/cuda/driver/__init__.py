@@ -10,7 +10,8 @@ card         a card: context, copies, events, kernels, failures
 failures     flags of failures in kernels
 extraction   one kernel of a generated module, with the definitions that it uses
 assembly     PTX to machine code, or to PTX of a version that an older driver knows
-compiler     kernels to PTX by numba-cuda
+compiler     kernels to PTX, then to machine code
+nvvm         NVIDIA's compiler of LLVM IR to PTX
 entry        a table of launches that one call runs, in machine code
 launching    a program's table of launches, or its CUDA graphs
 cards        the cards of this machine

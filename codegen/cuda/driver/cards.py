@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,10 +35,11 @@ _machine = _Machine()
 
 
 def is_simulated() -> bool:
-    """Whether NUMBA_ENABLE_CUDASIM was set when numba was imported."""
-    from numba.core import config
-
-    return bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
+    """Whether NUMBA_ENABLE_CUDASIM is set, or was when numba was imported."""
+    config = sys.modules.get("numba.core.config")
+    if config is not None:
+        return bool(config.ENABLE_CUDASIM)
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def image_for(driver: int) -> Image:
@@ -51,8 +54,8 @@ def image_for(driver: int) -> Image:
 
 
 def _open() -> tuple[Library, Image]:
-    load_cuda()
     if is_simulated():
+        load_cuda()
         from .simulated import Simulator
 
         simulator = Simulator()

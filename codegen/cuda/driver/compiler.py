@@ -1,4 +1,4 @@
-"""Kernels are compiled to code that a card loads: PTX by numba-cuda, then machine code.
+"""Kernels are compiled to code that a card loads: PTX by NVVM, then machine code.
 
 No card is needed for that.  A kernel takes the bare addresses of its buffers; their sizes are part
 of its code.  Compiled kernels are cached by their text, so that equal ones are compiled once, and
@@ -12,15 +12,16 @@ import importlib
 import linecache
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
-from types import SimpleNamespace
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from autojit.codegen.cuda.translation.module import Module
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.locks import Lock
 
+from . import nvvm
 from .assembly import assembled, assembles, is_for, lowered
 from .extraction import NAME
 
@@ -94,12 +95,12 @@ _lock = Lock()
 
 
 def load_cuda() -> Any:
-    """The module ``numba.cuda`` of numba-cuda, whether or not there is a GPU."""
+    """The module ``numba.cuda`` of numba-cuda, in which the simulator is."""
     try:
         importlib.import_module("numba_cuda")
     except ImportError:
         raise TargetError(
-            f'device="cuda" needs numba-cuda, which is not installed:\n    {_INSTALL}\n{SIMULATE}'
+            f"the CUDA simulator needs numba-cuda, which is not installed:\n    {_INSTALL}"
         ) from None
     with quiet():  # numba-cuda warns about versions of the toolkit
         from numba import cuda
@@ -157,160 +158,21 @@ def _image(
 
 
 def ptx(kernel: Kernel, capability: tuple[int, int]) -> str:
-    """The PTX of a kernel, which is named ``autojit_kernel`` in it."""
-    cuda = load_cuda()
-    namespace = run_source(kernel.text, kernel.key[:12])
-    entry = _entry(namespace[NAME].py_func, kernel.buffers)
-    from numba.cuda.cudadrv import error
+    """The PTX of a kernel, which is named ``autojit_kernel`` in it.
 
-    too_old: Any = getattr(error, "CCSupportError", error.NvvmSupportError)
-    try:
-        with quiet(), _device_of(capability), _buffers_apart(kernel.buffers):
-            # By default Numba reads NUMBA_OPT, as it was when Numba was imported.
-            text, _ = cuda.compile_ptx(entry, _signature(kernel.buffers), cc=capability, opt=True)
-    except too_old as failure:
-        raise TargetError(
-            f"the compiler that is installed makes no code for this GPU: {failure}. For older ones "
-            'there is that of CUDA 12:\n    pip install "numba-cuda[cu12]"'
-        ) from None
-    return _named(str(text))
-
-
-def _named(text: str) -> str:
-    """The PTX with our name for the kernel in the place of Numba's."""
-    mangled = text.split(".visible .entry ", 1)[1].split("(", 1)[0].strip()
-    return text.replace(mangled, ENTRY)
-
-
-def _entry(function: Any, buffers: Sequence[Parameter]) -> Any:
-    """A kernel that takes addresses, or numbers, and calls the function with arrays made of
-    them."""
-    from numba import cuda
-
-    names, arrays = [], []
-    for i, b in enumerate(buffers):
-        names += [f"p{i}", *([f"steps{i}"] if b.per_step else [])]
-        steps = f"steps{i}" if b.per_step else "1"
-        size = max(1, b.size) if b.per_step else b.size
-        arrays.append(f"array_of(p{i})" if b.by_value else f"array_at(p{i}, {size}, {steps})")
-    text = f"def entry({', '.join(names)}):\n    function({', '.join(arrays)})\n"
-    device = cuda.jit(device=True, forceinline=True)(function)  # type: ignore[call-arg]
-    array_at, array_of = _intrinsics()
-    namespace = {"array_at": array_at, "array_of": array_of, "function": device}
-    exec(text, namespace)
-    return namespace["entry"]
-
-
-@cache
-def _intrinsics() -> tuple[Any, Any]:
-    """The intrinsics that make arrays in a kernel.
-
-    ``array_at(pointer, size, steps)`` is an array with ``size`` elements for each step;
-    ``array_of(number)`` is an array of one element.  LLVM optimizes both away.
-    """
-    from numba import types
-    from numba.cuda.cgutils import alloca_once_value
-    from numba.cuda.extending import intrinsic
-
-    @intrinsic
-    def array_at(typing: Any, pointer: Any, size: Any, steps: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            count = context.get_constant(types.intp, signature.args[1].literal_value)
-            count = builder.mul(count, arguments[2])
-            return _array(context, builder, signature.return_type, arguments[0], count)
-
-        if not isinstance(size, types.IntegerLiteral):
-            return None  # Numba first tries types without literal values
-        return types.Array(pointer.dtype, 1, "C")(pointer, size, types.intp), code
-
-    @intrinsic
-    def array_of(typing: Any, number: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            stored = context.data_model_manager[number].as_data(builder, arguments[0])
-            place = alloca_once_value(builder, stored)
-            one = context.get_constant(types.intp, 1)
-            return _array(context, builder, signature.return_type, place, one)
-
-        return types.Array(number, 1, "C")(number), code
-
-    return array_at, array_of
-
-
-def _array(context: Any, builder: Any, kind: Any, pointer: Any, count: Any) -> Any:
-    """Numba's structure for an array."""
-    from numba import types
-    from numba.cuda.np import arrayobj
-
-    made = arrayobj.make_array(kind)(context, builder)
-    element = context.get_data_type(kind.dtype)
-    width = context.get_constant(types.intp, context.get_abi_sizeof(element))
-    arrayobj.populate_array(
-        made,
-        data=builder.bitcast(pointer, element.as_pointer()),
-        shape=(count,),
-        strides=(width,),
-        itemsize=width,
-        meminfo=None,
-    )
-    return made._getvalue()
-
-
-def _signature(buffers: Sequence[Parameter]) -> tuple[Any, ...]:
-    from numba import types
-
-    found = []
-    for b in buffers:
-        kind = types.boolean if b.dtype == "bool" else getattr(types, b.dtype)
-        found.append(kind if b.by_value else types.CPointer(kind))
-        if b.per_step:
-            found.append(types.int64)
-    return tuple(found)
-
-
-@contextmanager
-def _device_of(capability: tuple[int, int]) -> Iterator[None]:
-    """Compile device functions for this capability.
-
-    Numba takes it from the current device, even in ``compile_ptx``, which needs no device.
-    """
-    from unittest import mock
-
-    from numba.cuda import dispatcher
-
-    device = SimpleNamespace(compute_capability=capability)
-    with mock.patch.object(dispatcher, "get_current_device", return_value=device):
-        yield
-
-
-@contextmanager
-def _buffers_apart(buffers: Sequence[Parameter]) -> Iterator[None]:
-    """Mark the buffers of kernels as ``noalias``, and declare their alignment.
-
-    No two buffers overlap: each has its own memory while a kernel runs, except arguments, which are
-    never written.
+    The buffers of a kernel are marked as ``noalias``: each has its own memory while the kernel
+    runs, except arguments, which are never written.  So LLVM loads from buffers that are not
+    written by ``ld.global.nc``, and moves loads ahead of stores.  With the alignment, it loads and
+    stores both parts of a complex number, and other neighbours, at once.
 
     A buffer in which threads exchange numbers is not marked.  LLVM sees a barrier as a call that
     does not get the buffer and so cannot change it; after the barrier it would reuse values loaded
     before (``BasicAAResult::getModRefInfo``: a ``noalias`` argument that does not escape).
 
-    With these marks, LLVM loads from buffers that a kernel does not write by ``ld.global.nc``, and
-    moves loads ahead of stores.  It loads and stores both parts of a complex number, and other
-    neighbours, at once.
+    Raises:
+        TargetError: if NVVM is not installed, or has no code for the capability.
     """
-    from unittest import mock
-
-    from numba.cuda.cudadrv import nvvm
-
-    mark, given = nvvm.set_cuda_kernel, [b for b in buffers if not b.by_value]
-
-    def mark_apart(function: Any) -> None:
-        pointers = [argument for argument in function.args if argument.type.is_pointer]
-        for argument, buffer in zip(pointers, given, strict=True):
-            if not buffer.exchanged:
-                argument.add_attribute("noalias")
-            if buffer.aligned > 1:
-                argument.attributes.align = buffer.aligned
-        mark(function)
-
-    with mock.patch.object(nvvm, "set_cuda_kernel", mark_apart):
-        yield
+    module = Module(kernel.text)
+    return nvvm.compiled(
+        lambda version: module.kernel(NAME, ENTRY, kernel.buffers, version), capability
+    )

@@ -5,6 +5,7 @@
     teams        the number of threads per iteration, and of blocks per reduction
     cooperation  statements that the threads of a team run together, with barriers between them
     lanes        sequential loops for each of many elements, with one thread per element
+    apart        sequential loops whose iterations touch nothing of each other
     scatters     updates whose order does not matter
     transposes   arrays read across their rows, in tiles
     launches     a list of the launches of one kernel, with helpers

@@ -24,14 +24,16 @@ from autojit.codegen.cuda.mapping.nests.structure import (
     nests,
     parts,
 )
+from autojit.codegen.cuda.mapping.nests.tapes import in_parts
 from autojit.codegen.cuda.mapping.nests.vectors import in_vectors
-from autojit.codegen.loop_ir.nodes import Accumulate, Loop
+from autojit.codegen.loop_ir.nodes import Accumulate, Fill, Loop
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Var
 
-from .apart import apart
+from .apart import Apart, apart
 from .cooperation import Cooperation, alone, iterations, positions
 from .lanes import by_lanes
 from .launches import left_by_block
@@ -82,10 +84,10 @@ class KernelMapper(Meetings, Passes, PrefixSums, Scatters, Transposes):
             self._lanes(name, *found)
             return
         separate = apart(body)
-        if separate is not None and separate.stop >= max(
-            self.machine.row, self._inside(separate.body)
+        if separate is not None and separate.loop.stop >= max(
+            self.machine.row, self._inside(separate.loop.body)
         ):
-            self._lanes(name, separate.var, separate.body)
+            self._apart(name, separate)
             return
         body = alone(body)
         steps = prefix_of(body)
@@ -114,16 +116,36 @@ class KernelMapper(Meetings, Passes, PrefixSums, Scatters, Transposes):
         loops = (s for s in walk(body) if isinstance(s, Loop) and s.role != "sequence")
         return max((s.stop - s.start for s in loops), default=0)
 
-    def _lanes(self, name: str, lane: Var, body: list[Any]) -> None:
-        """Add a kernel whose threads each run all steps for one element."""
+    def _lanes(
+        self, name: str, lane: Var, body: list[Any], tapes: Collection[Buffer] = ()
+    ) -> None:  # fmt: skip
+        """Add a kernel whose threads each run all steps for one element, with tapes of its own."""
 
         def write(block: Var, thread: Var) -> list[Any]:
             first, step = self.units(block, thread, 1)
-            return [Share(lane, first, lane.extent, step, body)]
+            inside = in_parts(body, tapes, first, step) if tapes else body
+            return [Share(lane, first, lane.extent, step, inside)]
 
         doc = f"A thread for each of {lane.extent} elements, with steps in turn."
         threads = block_for(-(-lane.extent // self.machine.processors), self.machine)
-        self.add(name, doc, -(-lane.extent // threads), threads, write)
+        every = -(-lane.extent // threads)
+        self.add(name, doc, self.blocks(lane.extent, threads) if tapes else every, threads, write)
+
+    def _apart(self, name: str, found: Apart) -> None:
+        """Add the launches of a loop with a thread for each iteration, and of what is around it."""
+        for number, s in enumerate(found.before):
+            if isinstance(s, Fill):
+                self.fill(f"{name}_fill{number}", s)
+            else:
+                self._launch(f"{name}_before{number}", [*live(found.scalars, [s]), s])
+        body = [*live(found.scalars, found.loop.body), *found.loop.body]
+        self._lanes(name, found.loop.var, body, found.tapes)
+        self._launch(f"{name}_sums", found.sums)
+        if found.after:
+            self._launch(f"{name}_after", [*live(found.scalars, found.after), *found.after])
+
+    def _launch(self, name: str, body: list[Any]) -> None:
+        self.launches += KernelMapper(Kernel(name, body, []), self.machine).launch()
 
     def width_of_matrix(self, count: int, body: list[Any]) -> int:
         """The number of threads for each of ``count`` matrices.

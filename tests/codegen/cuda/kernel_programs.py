@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import autojit
 from autojit import cond, fori_loop, grad, scan, vmap, while_loop
 
 
@@ -63,6 +64,16 @@ def roots(parents: Any) -> Any:
     return while_loop(lambda p: np.any(p[p] != p), lambda p: p[p], places)
 
 
+def roots_of_rows(x: Any, weight: Any) -> Any:
+    """A loop of its own in each row, of which all read one number."""
+
+    def root(a: Any) -> Any:
+        a = a * weight[0]
+        return while_loop(lambda y: abs(y * y - a) > 1e-6, lambda y: (y + a / y) / 2, a)
+
+    return np.sum(autojit.map(root, x))
+
+
 def chosen(x: Any) -> Any:
     return cond(np.sum(x) > 3, lambda: np.sin(x), lambda: np.cumsum(x))
 
@@ -112,6 +123,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[tuple[
     "steps of all": (heat, [(60,)], [(10**6,)]),
     "products in steps": (power, [(9, 9), (9,)], [(1000, 1000), (1000,)]),
     "places in steps": (roots, [(60,)], [(10**6,)]),
+    "a loop in each row": (grad(roots_of_rows, argnums=(0, 1)), [(9,), (1,)], [(10**5,), (1,)]),
     "sums so far": (lambda x: np.cumsum(x * (1 + 2j)), [(40,)], [(10**7,)]),
     "branches": (chosen, [(6,)], [(1000,)]),
     "factors": (np.linalg.solve, [(4, 4), (4, 3)], [(100, 100), (100, 30)]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from autojit import device_put, jit
-from autojit.codegen.cuda.driver import assembly, cards, compiler
+from autojit.codegen.cuda.driver import assembly, cards, compiler, nvvm
 from autojit.codegen.cuda.driver.compiler import ENTRY, Count, Kernel, Parameter
 from autojit.codegen.cuda.driver.extraction import Extraction
 from autojit.codegen.cuda.driver.library import write
+from autojit.codegen.cuda.translation.module import HEADER
 from autojit.codegen.driver.cache import Cache
 from autojit.codegen.driver.kernels import KernelCache
 from autojit.codegen.loop_ir.errors import TargetError
@@ -63,7 +65,7 @@ def k2(in0, out0):
 def k3(in0, out0):
     n = np.int32(cuda.threadIdx.x)
     while n < np.int32(1000000):
-        out0[np.uint32(n)] += in0[np.uint32(n)]
+        out0[np.uint32(n)] = out0[np.uint32(n)] + in0[np.uint32(n)]
         n = np.int32(n + 128)
 
 
@@ -213,6 +215,22 @@ def test_what_cannot_be_made_is_said() -> None:
         assembly.assembled(text.replace("ld.global", "ld.globule"), (9, 0))
     with pytest.raises(TargetError, match=r"makes no code for this GPU.*\n    pip install"):
         compiler.ptx(kernel("k2", F64, F64), (3, 0))
+
+
+def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import cuda.bindings
+
+    monkeypatch.setitem(sys.modules, "cuda.bindings.nvvm", None)
+    monkeypatch.delattr(cuda.bindings, "nvvm", raising=False)
+    nvvm._nvvm.cache_clear()
+    with pytest.raises(TargetError, match=r"NVVM, which is not found.*\n    pip install"):
+        compiler.ptx(kernel("k2", F64, F64), (9, 0))
+    nvvm._nvvm.cache_clear()
+
+
+def test_code_that_nvvm_refuses_is_shown() -> None:
+    with pytest.raises(TargetError, match=r"NVVM refuses the code of a kernel:\n.*type"):
+        nvvm.compiled(lambda _: f"{HEADER}define void @f() {{\n  ret i32 %x\n}}\n", (9, 0))
 
 
 class Loading(Fake):
