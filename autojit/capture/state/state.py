@@ -25,7 +25,7 @@ from autojit.tracing.hooks import hooks
 from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_same_content
 from .kept import Kept, Same, like, like_dict
-from .maybe import Maybe
+from .maybe import ENTRIES, Maybe
 from .one_of import with_codes
 from .optional import Optional, inner, with_inner
 from .resized import Resized, rebound, rebound_dict, resized, tabulated
@@ -373,5 +373,6 @@ def _shown(tree: Tree) -> str:
         known = structure.children()[0]
         return f"{_shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
     if structure.type is dict:
-        return f"a dict with the keys {structure.entries()}"
+        keys = structure.entries()
+        return "a dict with traced keys" if ENTRIES in keys else f"a dict with the keys {keys}"
     return f"a {structure.type.__name__} of {structure.num_children}"
