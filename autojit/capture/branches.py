@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.aliases import origins, relate_all, results_of
-from autojit.capture.state.kept import Kept, Same, like, thawed
-from autojit.capture.state.kinds import Elements, elements_of, joined_elements
+from autojit.capture.state.kept import Kept, Same, thawed
+from autojit.capture.state.kinds import Elements, elements_of
 from autojit.capture.state.optional import Facts, assume, implied
 from autojit.capture.state.origins import branch_pairs
-from autojit.capture.state.resized import Resized, are_uneven
+from autojit.capture.state.resized import Resized, alike, of_stretches
 from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
@@ -28,7 +28,6 @@ from autojit.capture.state.state import (
     with_leaders,
     zeros_like,
 )  # fmt: skip
-from autojit.capture.state.stretch import Stretch, has_stretch, is_list, made_of, stretch_in
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
@@ -195,7 +194,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             known.append(None)
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
-        frozen, values = values, _alike(thawed(values), ways)
+        frozen, values = values, alike(thawed(values), [way.block.resumed for way in ways])
         if type(values[0]) is Same and all(v == values[0] for v in values):
             same.append((key, values[0].container))
             continue
@@ -210,7 +209,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
-        known.append(_of_stretches(values))
+        known.append(of_stretches(values))
         sources.append(frozen)
     made_of = [
         [origins(leaf, way.block.trace, {}) for leaf in mine]
@@ -309,37 +308,6 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
         (other,) = (w for w in ways if w is not way)
         return _zeros(other.changes[k][1])
     return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
-
-
-def _alike(values: list[Any], ways: Sequence[_Way]) -> list[Any]:
-    """The values on several ways. Stretches, and lists of which one has a traced length, get one
-    element type and one room."""
-    if all(map(is_list, values)) and are_uneven(values):
-        elements = joined_elements([elements_of(v) for v in values if v])
-        whole = []
-        for way, v in zip(ways, values, strict=True):
-            with way.block.resumed():
-                whole.append(stretch_in(v) if has_stretch(v) else made_of(v, elements))
-        return [like(v, [s]) for v, s in zip(values, _alike(whole, ways), strict=True)]
-    if not all(type(v) is Stretch for v in values) or all(v is values[0] for v in values):
-        return values
-    elements = joined_elements([v.elements for v in values])
-    room = max(v.room for v in values)
-    is_limited = any(v.is_limited for v in values)
-    made = []
-    for way, v in zip(ways, values, strict=True):
-        with way.block.resumed():
-            longer = v.converted(elements)
-            made.append(longer.limited(room) if is_limited else longer.with_room(room))
-    return made
-
-
-def _of_stretches(values: Sequence[Any]) -> tuple[Any, int] | None:
-    """The number of elements of a list, None if the ways may differ, and the most it may have."""
-    if not all(type(v) is Stretch for v in values):
-        return None
-    count = values[0].count
-    return count if all(v.count is count for v in values) else None, max(v.most for v in values)
 
 
 def _zeros(value: Any) -> Any:

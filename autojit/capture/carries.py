@@ -124,6 +124,8 @@ def note(
         if k in taken and _is_same(taken[k], end):
             continue
         old = carries.get(k)
+        if old is None and key.place is not None and _is_same(before.of(key), end):
+            continue  # a list that a step only reads may have got another bound of its length
         is_read = key.place is not None or key.name in site.live_in
         if not is_read and key.name not in site.live_out:
             continue

@@ -15,21 +15,21 @@ compiled code raises RecursionError.
 
 from __future__ import annotations
 
-import inspect
 import operator
 import sys
 import threading
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists.views import end_calls
 from autojit.capture.state.heap import also_reached
-from autojit.capture.state.state import Access, Before, Tree, joined, tree_of, zero
+from autojit.capture.state.maybe import KNOWN
+from autojit.capture.state.state import Before, Tree, joined, tree_of, zero
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.declaration import full
-from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
 from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.trace_function import LeafType, leaf_type
@@ -40,21 +40,25 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .block import Block
+from .calls.calling import call
 from .carries import no_narrower
 from .checks import failing
 from .loop import COUNTER, Loop
 from .loop_ops import emit
 from .loops import loops_around, trace_loop
-from .rewriting.context import Site
 from .values.effects import (
     CALLED_IN_A_LOOP,
     CALLED_WITHIN,
     CHANGES_LISTS,
     LARGE_STACK,
     MAY_BE_ANOTHER,
+    NO_TABLE,
     Effects,
+    Tabulated,
+    copies_of,
     is_number,
 )
+from .values.own_calls import Types, access_of, bound_to, nothing, zeros_of
 
 #: The most bytes that a stack of frames may take.
 MOST_BYTES = 1 << 28
@@ -98,21 +102,6 @@ def same(a: Any, b: Any) -> bool:
     return a is b
 
 
-def nothing(values: tuple[Any, ...]) -> None:
-    """Set no names, as there are none."""
-
-
-def access_of(f: Any, reached: Any, get: Any, put: Any, names: tuple[str, ...] = ()) -> Access:
-    """The access to what a function reaches, as for a construct with some names."""
-    code = getattr(f, "__func__", f).__code__
-    source = Source(code.co_filename, code.co_firstlineno, code.co_name)
-    every = frozenset(names)
-    site = Site(
-        code.co_firstlineno, "while", names, every, every, every, (), code.co_name, code.co_filename
-    )
-    return Access(site, get, put, lambda: reached, source)
-
-
 def _refused(f: Any, words: str) -> CaptureError:
     return CaptureError(with_place(words.format(name=f.__name__), user_source()))
 
@@ -123,23 +112,6 @@ _ENDLESS = "maximum recursion depth exceeded"
 # -- a run of the function -----------------------------------------------------------------
 
 
-class _Types(NamedTuple):
-    """A tree, and the types of its arrays."""
-
-    tree: Tree
-    types: list[LeafType]
-
-    def like(self) -> Tree:
-        """The tree filled with zeros."""
-        return tree_of(self.tree.filled([zero(t) for t in self.types]))
-
-    def filled(self, leaves: Any) -> Any:
-        trace = current_trace()
-        assert trace is not None
-        pairs = zip(leaves, self.types, strict=True)
-        return self.tree.filled([Tracer(lift(x), trace, t.weak) for x, t in pairs])
-
-
 class _Run:
     """A run of the function with the arguments of a frame.
 
@@ -147,9 +119,7 @@ class _Run:
     arguments. Recursive calls are numbered in the order in which they are traced.
     """
 
-    def __init__(
-        self, function: Any, given: _Types, result: _Types | None, effects: Effects
-    ) -> None:
+    def __init__(self, function: Any, given: Types, result: Types | None, effects: Effects) -> None:
         self.function, self.effects = function, effects
         self.trace = current_trace()
         self.given, self.result = given, result
@@ -158,6 +128,8 @@ class _Run:
         self.loops = loops_around()
         #: The values that the function has been given and may not change, with their first state.
         self.given_out: list[tuple[Any, list[Any], Any, list[Any]]] = []
+        #: Dicts among the arguments, each with the one that was passed to the first call.
+        self.copies: list[tuple[Any, Any]] = []
         #: The number of recursive calls of the frame so far, less one, and their results.
         self.last: Any = -1
         self.results: Callable[[int], list[Any]] = lambda number: []
@@ -166,7 +138,9 @@ class _Run:
         """The result of a recursive call; if it is not known, the function is left."""
         if loops_around() != self.loops:
             raise _refused(self.function, CALLED_IN_A_LOOP)
-        bound, effects = _bound(self.function, args, kwargs), self.effects
+        bound, effects = bound_to(self.function, args, kwargs, self.effects), self.effects
+        if self.copies:
+            effects.check_tables(bound, self.copies)
         passed = effects.traced(tree_of(bound).arrays)
         if not effects.are_apart(bound, passed, self.trace):
             raise _refused(self.function, MAY_BE_ANOTHER)
@@ -216,21 +190,15 @@ class _Run:
         return found
 
 
-def _bound(f: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """The arguments by the function's parameters, with defaults."""
-    bound = inspect.signature(f).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args, dict(bound.kwargs)
-
-
 def _once(run: _Run, twin: Any, given: Any) -> Any:
     """Trace the function once, and return its result and what it leaves of what it changes."""
     bound, state = given
     args, kwargs = bound
+    bound = run.effects.with_shared(bound)
     passed = tree_of(bound).arrays
     _local.runs.append(run)
     try:
-        with also_reached(run.box):
+        with also_reached((run.box, run.effects.tables)):
             run.handed(bound)
             run.effects.put(state)
             value = twin(*args, **kwargs)
@@ -244,10 +212,26 @@ def _once(run: _Run, twin: Any, given: Any) -> Any:
 # -- the loop ------------------------------------------------------------------------------
 
 
-def compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
-    """Call a function as a loop; raise CaptureError if it cannot be one."""
-    bound = _bound(f, args, kwargs)
-    given, result, calls, effects = _settled(f, twin, bound)
+def compiled(f: Any, args: Any, kwargs: Any, twin: Any, lacks_table: bool) -> Any:
+    """Call a function as a loop; raise CaptureError if it cannot be one. With ``lacks_table``, its
+    calls may be so many that Python's function has a cache."""
+    tables: list[Any] = []
+    try:
+        found = _compiled(f, (args, kwargs), twin, tables, lacks_table)
+    except BaseException:
+        for d in tables:
+            del d[KNOWN]
+        raise
+    for d in tables:
+        end_calls(lambda g, *given: call(g, given, {}, hooks.converted), d)
+    return found
+
+
+def _compiled(f: Any, passed: Any, twin: Any, tables: list[Any], lacks_table: bool) -> Any:
+    given, result, calls, effects = _settled(f, twin, passed, tables)
+    if lacks_table and calls > 1:
+        raise _refused(f, NO_TABLE)
+    bound = bound_to(f, passed[0], passed[1], effects)
     passed = effects.traced(tree_of(bound).arrays)
     if not effects.are_apart(bound, passed, None):
         raise _refused(f, MAY_BE_ANOTHER)
@@ -269,16 +253,23 @@ def compiled(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     return value
 
 
-def _settled(f: Any, twin: Any, bound: Any) -> tuple[_Types, _Types, int, Effects]:
+def _settled(
+    f: Any, twin: Any, passed: Any, tables: list[Any]
+) -> tuple[Types, Types, int, Effects]:
     """The types of the arguments and the result, the number of recursive calls, and what the
-    function changes."""
+    function changes. The dicts that it uses at traced keys become tables, which ``tables`` gets."""
     effects = Effects()
-    result: _Types | None = None
+    result: Types | None = None
     for _ in range(_ROUNDS):
+        bound = bound_to(f, passed[0], passed[1], effects)
         if result is None:
             first = tree_of((bound, effects.now()))
-            given = _Types(first, [leaf_type(leaf) for leaf in first.arrays])
-        run, value, more = _tried(f, twin, given, result, effects)
+            given = Types(first, [leaf_type(leaf) for leaf in first.arrays])
+        try:
+            run, value, more = _tried(f, twin, given, result, effects, bound)
+        except Tabulated as begun:
+            effects, result = begun.begun(effects, tables), None
+            continue
         if more != effects:
             effects, result = more, None
             continue
@@ -294,19 +285,19 @@ def _settled(f: Any, twin: Any, bound: Any) -> tuple[_Types, _Types, int, Effect
                 result.types, joined([result.like(), tree], "the result", user_source(), ways)
             )
         settled = result is not None and asked == given.types and types == result.types
-        given, result = given._replace(types=asked), _Types(tree, types)
+        given, result = given._replace(types=asked), Types(tree, types)
         if settled:
             return given, result, len(run.asked), effects
     raise AssertionError("the types of a recursion do not settle")
 
 
 def _tried(
-    f: Any, twin: Any, given: _Types, result: _Types | None, effects: Effects
+    f: Any, twin: Any, given: Types, result: Types | None, effects: Effects, passed: Any
 ) -> tuple[_Run, Any, Effects]:
     """Trace the function once, only to find the types and what it changes."""
     results = result.types if result is not None else []
     block = Block([COUNTER, *given.types, *results])
-    access = access_of(f, (f, given.tree.leaves, twin), tuple, nothing)
+    access = access_of(f, (f, given.tree.leaves, effects.tables, twin), tuple, nothing)
     before = Before(access)
     try:
         with block.running() as inputs:
@@ -314,10 +305,14 @@ def _tried(
             run = _Run(f, given, result, effects)
             run.last = inputs[0]
             run.results = lambda number: inputs[stop:]
+            filled = given.filled(inputs[1:stop])
+            run.copies = copies_of(filled[0], passed)
             try:
-                value = _once(run, twin, given.filled(inputs[1:stop]))
+                value = _once(run, twin, filled)
             except _Unknown:
                 raise RecursionError(_ENDLESS) from None
+            effects.check_tables(filled[0], run.copies)
+            effects.check_entries(before)
             effects = _with_changes(run, before, block)
             value = tree_of(value).filled(
                 [x if not isinstance(x, Tracer) else zero(leaf_type(x))
@@ -325,7 +320,7 @@ def _tried(
             )  # fmt: skip
     finally:
         before.restore()
-    run.asked = [tree_of(t.filled([zero(leaf_type(leaf)) for leaf in t.arrays])) for t in run.asked]
+    run.asked = [zeros_of(t, [leaf_type(leaf) for leaf in t.arrays]) for t in run.asked]
     return run, value, effects
 
 
@@ -333,7 +328,7 @@ def _with_changes(run: _Run, before: Before, block: Block) -> Effects:
     """What the function changes, and what it has changed in a run of its own."""
     known, places = run.effects, []
     for key, _ in before.changes().values():
-        if key.place is not None and not known.has(key.place):
+        if key.place is not None and not (known.has(key.place) or known.is_entry(key.place)):
             places.append((key.place, before.of(key)))
     arrays = [x for x, _ in block.changed.values() if all(x is not y for y in known.arrays)]
     changed = run.changed_arguments()
@@ -341,12 +336,12 @@ def _with_changes(run: _Run, before: Before, block: Block) -> Effects:
         raise _refused(run.function, CHANGES_LISTS)
     return Effects(
         (*known.places, *(place for place, _ in places)), (*known.arrays, *arrays),
-        tuple(sorted({*known.arguments, *changed})),
+        tuple(sorted({*known.arguments, *changed})), known.tables,
     )  # fmt: skip
 
 
 def _looped(
-    f: Any, twin: Any, sizes: tuple[_Types, _Types, int], effects: Effects, first: Any, rows: int
+    f: Any, twin: Any, sizes: tuple[Types, Types, int], effects: Effects, first: Any, rows: int
 ) -> Any:
     """Emit the loop; row 0 of the results is for the result of the first call."""
     given, result, calls = sizes
@@ -386,7 +381,8 @@ def _looped(
         lasts[here + 1] = -1
         top[0] = np.where(left, here + 1, here - 1)
 
-    access = access_of(f, (f, twin, stacks, returned, lasts), get, put, ("__aj_top",))
+    reached = f, twin, stacks, returned, lasts, effects.tables
+    access = access_of(f, reached, get, put, ("__aj_top",))
     captured = trace_loop(Loop(step, lambda: np.greater(top[0], 0), None, None, access))
     emit(captured)
     return result.filled([x[0, 0] for x in returned]), captured.block.trace

@@ -13,15 +13,20 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from autojit.capture.state.state import Before
+from autojit.capture.lists import library
+from autojit.capture.lists.hashed import are_integers
+from autojit.capture.state.state import Before, tree_of
 from autojit.dispatch.compiled import CompiledFunction
 from autojit.errors import CaptureError, raised
 from autojit.staging.numba_functions import python_function
 from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
 from .block import Block
-from .frames import access_of, active_run, compiled, is_running, nothing, same
+from .calls.calling import call
+from .frames import active_run, compiled, is_running, same, suspended
+from .values.own_calls import Straight, access_of, nothing
 
 #: The most recursive calls in branches that are traced one by one; each level may double them.
 MOST_CALLS = 100
@@ -110,8 +115,14 @@ def undecorated(f: Any) -> Any:
     return python_function(f)
 
 
-def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
-    """Call, from elsewhere, a function that calls itself."""
+def caller(f: Any, twin: Any, has_cache: bool) -> Callable[..., Any]:
+    """The function that calls, from elsewhere, a function that calls itself."""
+    return lambda *args, **kwargs: called(f, args, kwargs, twin, has_cache)
+
+
+def called(f: Any, args: Any, kwargs: Any, twin: Any, has_cache: bool = False) -> Any:
+    """Call, from elsewhere, a function that calls itself; ``has_cache`` says that it is under
+    ``functools.lru_cache``."""
     is_running(f)
     trace = current_trace()
     if trace is None or any(same(a.function, f) for a in _local.attempts):
@@ -128,13 +139,27 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
             trace.unrolled.add(loop)
         errors = len(raised.errors or ())
         try:
-            return compiled(f, args, kwargs, twin)
+            is_table = has_cache and are_integers(tuple(tree_of((args, kwargs)).arrays))
+            run = _remembering(twin) if is_table else twin
+            return compiled(f, args, kwargs, run, has_cache and not is_table)
         except CaptureError:
             if found.has_no_end:
                 raise
             del (raised.errors or [])[errors:]
     trace.unrolled.add(key)
     return twin(*args, **kwargs) if found is None or isinstance(found, TooDeep) else found[0]
+
+
+def _remembering(twin: Any) -> Any:
+    """The function with a table of its results."""
+    table: dict[Any, Any] = {}
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        key = tuple(tree_of((args, kwargs)).arrays)
+        given = table, key, Straight(lambda: twin(*args, **kwargs)), Straight(suspended)
+        return call(library.remembered, given, {}, hooks.converted)
+
+    return run
 
 
 def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | list[Tracer] | None:

@@ -363,18 +363,18 @@ def twin(f: Any) -> Any:
     return converted(f, Runtime)
 
 
-def entry(f: Any) -> Any:
+def entry(f: Any, has_cache: bool = False) -> Any:
     """Like `twin`, for a function that is called from elsewhere. It may also call itself, have a
     cache, be Numba's or ``np.vectorize``'s for elements or cores of arrays, or be built into
     Python."""
     if type(f) is calls.CACHED:
-        return entry(f.__wrapped__)
+        return entry(f.__wrapped__, True)
     if numba_kind(type(f)) or isinstance(f, _ANSWERED) or calls.dispatches(f):
         return functools.wraps(f)(lambda *args, **kwargs: calls.call(f, args, kwargs, twin))
     made = twin(f)
     if not recursion.calls_itself(made):
         return made
-    return functools.wraps(made)(lambda *args, **kwargs: recursion.called(f, args, kwargs, made))
+    return functools.wraps(made)(recursion.caller(f, made, has_cache))
 
 
 def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:

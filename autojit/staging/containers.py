@@ -144,6 +144,8 @@ def _change(before: _Held, node: Any) -> str:
         ("{!r} is gone", [k for k in before if k not in now]),
         ("{!r} is a different object", [k for k in before if k in now and now[k] is not before[k]]),
     ):
+        if keys and str(keys[0]).startswith("__aj_"):
+            return "it gets a traced key"
         if keys:
             return words.format(keys[0])
     return "it is a different object"

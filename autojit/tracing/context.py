@@ -176,6 +176,11 @@ class Trace:
                 keys.end()
             del self.optional_keys[self._first_optional :]
 
+    def undo(self) -> None:
+        """Restore the dicts that tracing has changed, since the function could not be traced."""
+        for known in self.optional_keys[self._first_optional :]:
+            known.undo()
+
 
 class CapturedView:
     """The captured state of an outer tracer: its value at that time."""

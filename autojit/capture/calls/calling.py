@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import dicts, stretches
+from autojit.capture.lists import dicts, hashed, stretches
 from autojit.capture.lists.lazy import generated
 from autojit.capture.rewriting.twins import GENERATOR
 from autojit.capture.state.maybe import any_optional
@@ -187,7 +187,8 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
         return found(_caller(converted), owner, *args, **kwargs)
     if any_traced(args):
         args = tuple(map(settled, args))
-    if any_traced(args):
+    is_by_key = isinstance(owner, dict) and bool(args) and hashed.is_key(args[0])
+    if any_traced(args) or is_by_key:
         return found(_caller(converted), owner, *args, **kwargs)
     return f(*args, **kwargs)
 
@@ -209,6 +210,9 @@ def _vectorize(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
 
 
 def _cached(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    made = converted(f) if caches.is_uncached(f, args, kwargs) else f
+    if made is not f:
+        return made(*args, **kwargs)
     return caches.called(f, args, kwargs, _caller(converted))
 
 

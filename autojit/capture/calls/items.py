@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import dicts, elements
+from autojit.capture.lists import dicts, elements, hashed
 from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.stretch import any_made, has_stretch, is_list
 from autojit.capture.values.choice import choose, choose_nth
@@ -38,7 +38,7 @@ def item(x: Any, index: Any) -> Any:
     """``x[index]``."""
     special = _special(x)
     if special is not None:
-        return special.item(x, index)
+        return special.item(x, _settled(index) if special is dicts else index)
     if not _has_traced(index):
         return x[index]
     kind = type(x)
@@ -94,7 +94,7 @@ _BUILTIN = frozenset({list, tuple, dict, str, bytes, range})
 def _settled(index: Any) -> Any:
     if type(index) is slice:
         return slice(*map(settled, (index.start, index.stop, index.step)))
-    return settled(index)
+    return hashed.settled_key(index)
 
 
 def _has_traced(index: Any) -> bool:
@@ -118,11 +118,7 @@ def _refuse_or_ask(x: Any, index: Any) -> Any:
 def _check_container(x: Any, index: Any) -> None:
     """Raise an error for a Python container that a traced index cannot index."""
     if isinstance(x, dict):
-        refuse(
-            "A dict with a traced key",
-            "Keep the values in an array, and index it:\n"
-            "    table = np.array([0.1, 0.2]); table[i]",
-        )
+        refuse_key()
     grids = type(np.mgrid), type(np.ogrid), type(np.r_)
     if isinstance(x, grids) and _has_traced_slice(index):
         refuse(
@@ -146,6 +142,14 @@ def _check_container(x: Any, index: Any) -> None:
         )
 
 
+def refuse_key() -> None:
+    """Raise an error for a traced key that is no integer, or of a dict of the user's class."""
+    refuse(
+        "A dict with a traced key that is not an integer or a tuple of integers",
+        "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
+    )
+
+
 def _place(x: Any, index: Any) -> Value:
     """A traced index of a sequence, from 0 on. If it is out of range, the compiled code raises
     IndexError, even where nothing reads the element."""
@@ -164,11 +168,11 @@ def _place(x: Any, index: Any) -> Value:
     return place
 
 
-def set_item(x: Any, index: Any, value: Any) -> None:
-    """``x[index] = value``."""
+def set_item(x: Any, index: Any, value: Any, has_key: bool = False) -> None:
+    """``x[index] = value``; ``has_key`` says that a dict certainly has the key."""
     special = _special(x)
     if special is not None:
-        special.set_item(x, index, value)
+        special.set_item(x, _settled(index) if special is dicts else index, value)
         return
     if type(x) is np.ndarray:
         if is_traced(value) or _has_traced(index):
@@ -184,7 +188,7 @@ def set_item(x: Any, index: Any, value: Any) -> None:
             _set_nth(x, index, value)
             return
         if tables.is_table(x, index):
-            tables.set_item(x, index, value)
+            tables.set_item(x, index, value, has_key)
             return
         _check_container(x, index)
     if is_inside() and is_traced(x):
@@ -198,8 +202,15 @@ def delete_item(x: Any, index: Any) -> None:
         elements.delete(x, index)
         return
     if dicts.is_optional(x):
-        dicts.delete(x, index)
+        dicts.delete(x, _settled(index))
         return
+    if isinstance(x, dict) and _has_traced(index):
+        index = _settled(index)
+        if tables.is_table(x, index):
+            tables.delete(x, index)
+            return
+        if _has_traced(index):
+            refuse_key()
     if is_list(x) and _has_traced(index):
         index = _settled(index)
         if _has_traced(index):
@@ -246,4 +257,4 @@ def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None
         dicts.whole(old)
         set_item(x, index, operator.ior(old, dicts.whole(value())))
         return
-    set_item(x, index, getattr(operator, name)(old, value()))
+    set_item(x, index, getattr(operator, name)(old, value()), has_key=True)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import dicts, elements, library
+from autojit.capture.lists import dicts, elements, hashed, library
 from autojit.capture.lists.deques import Deque
 from autojit.capture.lists.lazy import handed_on
 from autojit.capture.state.kinds import elements_of
+from autojit.capture.state.maybe import DICTS
 from autojit.capture.state.stretch import made_of
 from autojit.capture.values import ranges
 from autojit.capture.values.refusals import refuse
@@ -22,6 +23,7 @@ from autojit.capture.values.table import When, answers, answers_method
 from autojit.tracing.created_arrays import bare
 
 from . import items, logic, tables
+from .items import refuse_key
 
 answers(range)(ranges.range_)
 answers(len, when=When.ALWAYS)(ranges.length)
@@ -169,13 +171,6 @@ def index_(x: Any) -> Any:
 # -- methods of containers ---------------------------------------------------------------
 
 
-def _refused(words: str, fix: str) -> Any:
-    def answer(call: Any, container: Any, *args: Any, **kwargs: Any) -> Any:
-        refuse(words, fix)
-
-    return answer
-
-
 def _index(call: Any, items: Any, x: Any) -> Any:
     """``lst.index(x)``; a comparison may be traced only in a list of numbers."""
     for number, element in enumerate(items):
@@ -226,27 +221,25 @@ def _remove(call: Any, items: list[Any], x: Any) -> None:
     [].remove(x)  # which raises Python's ValueError
 
 
-_at_key = _refused(
-    "A dict with a traced key",
-    "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
-)
-
-
-def _by_key(name: str) -> None:
+def _by_key(kind: type, name: str) -> None:
     """``d.get(key, default)`` and similar methods, whose default may be traced."""
 
     def answer(call: Any, items: dict[Any, Any], key: Any, *default: Any) -> Any:
-        if name == "get" and tables.is_table(items, key):
-            return tables.get(items, key, *default)
-        if is_traced(key):
-            return _at_key(call, items, key)
+        key = hashed.settled_key(key)
+        if tables.is_table(items, key):
+            if name == "get":
+                return tables.get(items, key, *default)
+            return tables.method(call, name, items, key, *default)
+        if hashed.is_key(key):
+            refuse_key()
         return getattr(items, name)(key, *default)
 
-    answers_method(dict, name)(answer)
+    answers_method(kind, name)(answer)
 
 
-for _name in ("get", "setdefault", "pop"):
-    _by_key(_name)
+for _kind in DICTS:
+    for _name in ("get", "setdefault", "pop"):
+        _by_key(_kind, _name)
 
 
 def _count(call: Any, container: Any, x: Any) -> Any:

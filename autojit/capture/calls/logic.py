@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import dicts, elements
+from autojit.capture.lists import dicts, elements, hashed, views
 from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.one_of import OneOf, resolved
 from autojit.capture.state.optional import Facts, Optional, flag, implied
@@ -20,6 +20,8 @@ from autojit.capture.values.scalars import any_traced, is_traced, is_undecided, 
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
 from autojit.protocols.lifting import as_value, dtype_of, tracer
 from autojit.tracing.hooks import hooks
+
+from . import tables
 
 Thunk = Callable[[], Any]
 
@@ -134,10 +136,12 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 def in_(x: Any, container: Any) -> Any:
     """``x in container``."""
+    if type(container) is views.View:
+        container = container.now()
     if any_made() and has_stretch(container):
         return elements.contains(x, container)
     if has_optional(container):
-        return dicts.contains(x, container)
+        return dicts.contains(hashed.settled_key(x), container)
     if type(x) is OneOf:
         return x.__aj_where__(lambda known: in_(known, container))
     if type(container) is OneOf:
@@ -146,6 +150,12 @@ def in_(x: Any, container: Any) -> Any:
         return _in_range(x, container) if _needs_care(x, container) else x in container
     if is_traced(container) or (is_traced(x) and isinstance(container, np.ndarray)):
         return truth(np.any(np.equal(container, x)))
+    return _in_container(x, container)
+
+
+def _in_container(x: Any, container: Any) -> Any:
+    if isinstance(container, dict) and isinstance(x, tuple) and hashed.is_key(x):
+        return tables.contains(x, container)
     if not isinstance(container, _CONTAINERS):
         if is_traced(x) and isinstance(container, (str, bytes)):
             refuse("`in` with a traced number and a string", "Compare numbers with numbers.")

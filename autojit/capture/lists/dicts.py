@@ -19,6 +19,7 @@ from autojit.capture.state.maybe import (
     VIEWS,
     Maybe,
     has_optional,
+    has_table,
     keys_of,
     known_keys,
     note_mixed,
@@ -26,13 +27,13 @@ from autojit.capture.state.maybe import (
     refuse_order,
 )
 from autojit.capture.state.optional import Facts, assume, flag, known_flag
-from autojit.capture.values.scalars import is_traced, python_number, truth
+from autojit.capture.values.scalars import python_number, truth
 from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
 
-from . import library
+from . import hashed, library, views
 from .lazy import handed_on
 from .watched import State, Watched, one_by_one, refused, state_of
 
@@ -52,10 +53,23 @@ def _slot(d: dict[Any, Any], key: Any) -> Any:
     return found if known is None else found.value if known else UNBOUND
 
 
+def _is_table(d: dict[Any, Any], key: Any, *values: Any) -> bool:
+    """Whether a dict is a table, or becomes one because the key is traced."""
+    if has_table(d):
+        return True
+    if not hashed.is_key(key):
+        return False
+    found = [v.value if type(v) is Maybe else v for v in d.values() if v is not UNBOUND]
+    if not (values or found):
+        refused()
+    hashed.begin(d, key, [*values, *found][0])
+    return True
+
+
 def contains(key: Any, d: dict[Any, Any]) -> Any:
     """``key in d``."""
-    if is_traced(key):
-        refused()
+    if _is_table(d, key):
+        return hashed.contains(key, d)
     found = _slot(d, key)
     if type(found) is not Maybe:
         return found is not UNBOUND
@@ -72,8 +86,8 @@ def _present(d: dict[Any, Any], key: Any, found: Maybe) -> Any:
 
 def item(d: dict[Any, Any], key: Any) -> Any:
     """``d[key]``."""
-    if is_traced(key):
-        refused()
+    if _is_table(d, key):
+        return hashed.item(d, key, _made_for(d, key))
     found = _slot(d, key)
     is_there = found is not UNBOUND and type(found) is not Maybe
     if is_there:
@@ -104,8 +118,9 @@ def _made_for(d: dict[Any, Any], key: Any) -> Callable[[], Any] | None:
 
 def set_item(d: dict[Any, Any], key: Any, value: Any) -> None:
     """``d[key] = value``. A new key becomes the last one."""
-    if is_traced(key):
-        refused()
+    if _is_table(d, key, value):
+        hashed.set_item(d, key, value)
+        return
     found = _slot(d, key)
     if found is UNBOUND:
         d.pop(key, None)
@@ -124,8 +139,8 @@ def delete(d: dict[Any, Any], key: Any) -> None:
 
 def _take(d: dict[Any, Any], key: Any) -> Any:
     """The value of a key, which is deleted."""
-    if is_traced(key):
-        refused()
+    if _is_table(d, key):
+        return hashed.take(d, key)
     found = _slot(d, key)
     if found is UNBOUND:
         raise KeyError(key)
@@ -142,8 +157,8 @@ def _remove(d: dict[Any, Any], key: Any) -> None:
 
 
 def _get(call: Call, d: Any, key: Any, default: Any = None) -> Any:
-    if is_traced(key):
-        refused()
+    if _is_table(d, key):
+        return views.METHODS["get"](call, d, key, default)
     found = _slot(d, key)
     if type(found) is Maybe:
         return hooks.choose(found.held, lambda: found.value, lambda: default)
@@ -151,6 +166,8 @@ def _get(call: Call, d: Any, key: Any, default: Any = None) -> Any:
 
 
 def _pop(call: Call, d: Any, key: Any, default: Any = _GIVEN) -> Any:
+    if _is_table(d, key):
+        return views.METHODS["pop"](call, d, key, *([] if default is _GIVEN else [default]))
     if default is _GIVEN:
         return _take(d, key)
     value = _get(call, d, key, default)
@@ -160,8 +177,8 @@ def _pop(call: Call, d: Any, key: Any, default: Any = _GIVEN) -> Any:
 
 
 def _setdefault(call: Call, d: Any, key: Any, default: Any = None) -> Any:
-    if is_traced(key):
-        refused()
+    if _is_table(d, key, default):
+        return views.METHODS["setdefault"](call, d, key, default)
 
     def made() -> Any:
         set_item(d, key, default)
@@ -178,7 +195,9 @@ def _setdefault(call: Call, d: Any, key: Any, default: Any = None) -> Any:
 
 def _update(call: Call, d: Any, *others: Any, **named: Any) -> None:
     for other in (*others, named):
-        if has_optional(other):
+        if has_table(other) or type(other) is views.View:
+            call(library.updated_from, d, call(other.items))
+        elif has_optional(other):
             call(library.updated, d, other, _ordered(other))
         elif isinstance(other, dict):
             for key, value in other.items():
@@ -194,6 +213,8 @@ def _clear(call: Call, d: Any) -> None:
 
 
 def _copy(call: Call, d: Any) -> Any:
+    if has_table(d):
+        return views.copied(d)
     made = d.copy() if type(d) is dict else copy.copy(d)
     mine, other = keys_of(d), keys_of(made)
     other.is_mixed, other.staying = mine.is_mixed, set(mine.staying)
@@ -213,7 +234,7 @@ def _run_through(pick: Any) -> Callable[..., Any]:
     """The answer to a view: a generator of keys, values or items."""
 
     def answered(call: Call, d: Any) -> Any:
-        return handed_on(one_by_one(), pick, (d, _ordered(d), state_of))
+        return handed_on(one_by_one(), pick, (d, _ordered(d), state_of), always=True)
 
     return answered
 
@@ -234,6 +255,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 def length(d: dict[Any, Any]) -> Any:
     """``len(d)``."""
+    if has_table(d):
+        return hashed.length(d)
     found = [_slot(d, key) for key in possible_keys(d)]
     certain = sum(type(x) is not Maybe and x is not UNBOUND for x in found)
     flags = [as_tracer(x.held) for x in found if type(x) is Maybe]
@@ -250,6 +273,8 @@ def truth_of(d: dict[Any, Any]) -> Any:
 
 def whole(x: Any) -> Any:
     """A value that Python takes apart; dicts with optional keys are refused."""
+    if has_table(x):
+        return views.refused()
     return refused() if has_optional(x) else x
 
 
@@ -265,8 +290,12 @@ def joined(call: Call, a: Any, b: Any) -> Any:
 def iterated(x: Any) -> Any:
     """An iterable. For a dict, or a view of one, a block may make keys optional while a loop runs
     through it."""
+    if type(x) is views.View:
+        return x.running()
     if type(x) not in DICTS and type(x) not in VIEWS:
         return x
+    if has_table(x):
+        return views.View(x, "keys").running()
     if has_optional(x):
         return refused() if type(x) in VIEWS else _METHODS["keys"](None, x)
     if current_trace() is None or arguments_are_known():
@@ -291,16 +320,19 @@ def is_optional(d: Any) -> bool:
 
 
 def _holds(x: Any) -> bool:
-    return x is UNBOUND or type(x) is Maybe or has_optional(x)
+    return x is UNBOUND or type(x) in (Maybe, views.View) or has_optional(x)
 
 
 def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a call with such dicts of a function that is not the user's."""
     owner = getattr(f, "__self__", None)
     if type(owner) in DICTS:
-        method = _METHODS.get(f.__name__)
+        own = views.METHODS if has_table(owner) else {}
+        method = own.get(f.__name__) or _METHODS.get(f.__name__)
+        if args and has_table(owner):
+            args = (hashed.settled_key(args[0]), *args[1:])
         return refused() if method is None else method(call, owner, *args, **kwargs)
-    if f is state_of or type(owner) is State:
+    if f in (state_of, hashed.entry) or type(owner) is State:
         return f(*args, **kwargs)
     if f in (isinstance, type, id, print, repr) or getattr(f, "__name__", "") in _STORING:
         return f(*args, **kwargs)
@@ -310,9 +342,18 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return length(*args)
     if f is bool:
         return truth_of(*args)
-    if f in _RUNNING:
-        return call(f, *map(iterated, args), **kwargs)
-    return refused()
+    if f in (len, bool) and type(args[0]) is views.View:
+        return call(f, args[0].now())
+    if f in _RUNNING or any(type(x) is views.View for x in args):
+        return call(f, *map(_run, args), **kwargs)
+    return views.refused() if any(map(has_table, args)) else refused()
+
+
+def _run(x: Any) -> Any:
+    """An iterable for a function that runs through all of it now, as most do."""
+    if has_table(x):
+        x = views.View(x, "keys")
+    return x.now() if type(x) is views.View else iterated(x)
 
 
 def _converted(call: Call, f: Any, d: Any) -> Any:

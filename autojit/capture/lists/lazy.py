@@ -180,11 +180,12 @@ def generated(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def handed_on(
-    plain: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
-) -> Any:
+    plain: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
+    always: bool = False,
+) -> Any:  # fmt: skip
     """``plain``, or in a trace a stand-in for it that runs through ``f(*args, **kwargs)``, which
-    yields the same elements."""
-    in_trace = current_trace() is not None and not arguments_are_known()
+    yields the same elements. With ``always``, also in a trace whose arguments are known."""
+    in_trace = current_trace() is not None and (always or not arguments_are_known())
     handing_on = hooks.handing_on(f) if in_trace else None
     if handing_on is None:
         return plain

@@ -201,6 +201,48 @@ def updated(d: dict[Any, Any], other: dict[Any, Any], keys: list[Any]) -> None:
             d[key] = other[key]
 
 
+def updated_from(d: dict[Any, Any], items: Iterable[Any]) -> None:
+    """``d.update(items)``."""
+    for key, value in items:
+        d[key] = value
+
+
+def table_items(d: dict[Any, Any], entry: Callable[[Any, Any], Any]) -> Iterator[Any]:
+    """``d.items()``, for a table; ``entry(d, i)`` is its entry at a place."""
+    size, place = len(d), 0
+    while place < size:
+        key, value, _ = entry(d, place)
+        yield key, value
+        place += 1
+        if len(d) != size:
+            raise RuntimeError("dictionary changed size during iteration")
+
+
+def table_keys(d: dict[Any, Any], entry: Callable[[Any, Any], Any]) -> Iterator[Any]:
+    """``d.keys()``, likewise."""
+    for key, _ in table_items(d, entry):
+        yield key
+
+
+def table_values(d: dict[Any, Any], entry: Callable[[Any, Any], Any]) -> Iterator[Any]:
+    """``d.values()``, likewise."""
+    for _, value in table_items(d, entry):
+        yield value
+
+
+def remembered(
+    table: dict[Any, Any], key: Any, function: Callable[[], Any], suspended: Callable[[], Any]
+) -> Any:
+    """A call of a function under ``functools.lru_cache``; ``suspended()`` says whether the function
+    has been left before its end."""
+    if key in table:
+        return table[key]
+    value = function()
+    if not suspended():
+        table[key] = value
+    return value
+
+
 # -- heaps --------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from autojit.capture.rewriting.plain import UNBOUND
-from autojit.capture.state.maybe import DICTS, Maybe
+from autojit.capture.state.maybe import DICTS, Maybe, has_table
 from autojit.errors import CaptureError, with_place
 from autojit.tracing.source import user_source
 
@@ -78,7 +78,9 @@ class Watched:
         for key in keys:
             yield key if kind in _OF_KEYS else found[key] if kind is _VALUES else (key, found[key])
             if found.keys() != set(keys):
-                if any(type(x) is Maybe or x is UNBOUND for x in found.values()):
+                if has_table(found) or any(
+                    type(x) is Maybe or x is UNBOUND for x in found.values()
+                ):
                     refused()
                 raise RuntimeError("dictionary changed size during iteration")
 

@@ -69,7 +69,7 @@ class Lists:
     def convert(self, resized: Resized, steps: int | None) -> None:
         """Put stretches into lists that the loop has been found to resize."""
         self._steps = steps
-        resized.make_optional()
+        resized.convert_dicts()
         for items, elements, most, is_limited in resized.lists:
             known = self._growing.get(id(items))
             if known is None:

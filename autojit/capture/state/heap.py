@@ -33,7 +33,7 @@ from .holders import (
     state_of,
     values_of,
 )  # fmt: skip
-from .maybe import DICTS, Maybe, has_optional, note_mixed, possible_keys, reorder
+from .maybe import DICTS, Maybe, has_optional, has_table, note_mixed, possible_keys, reorder
 from .one_of import OneOf, alternatives
 from .optional import Optional, inner
 from .stretch import has_stretch, is_list, put_together
@@ -218,11 +218,16 @@ class Heap:
         """The dicts that have got or lost keys, with these keys."""
         found = []
         for x, before in self.held.values():
-            if type(x) in DICTS and not is_lost(x) and x.keys() != before.keys():
+            is_table = has_table(x) or is_lost(x)
+            if type(x) in DICTS and not (is_table or x.keys() == before.keys()):
                 more = [key for key in x if key not in before]
                 fewer = [key for key in before if key not in x]
                 found.append((x, more, fewer))
         return found
+
+    def tabulated(self) -> list[dict[Any, Any]]:
+        """The dicts that have become tables."""
+        return [x for x, before in self.held.values() if has_table(x) and not has_table(before)]
 
     def orders(self) -> Orders:
         """The dicts with optional keys, or with keys in another order than before."""

@@ -35,6 +35,16 @@ def like(items: list[Any], elements: Iterable[Any]) -> list[Any]:
     return made
 
 
+def like_dict(x: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
+    """A dict of the same kind as another one, such as a defaultdict."""
+    if type(x) is dict:
+        return items
+    made = x.copy()
+    made.clear()
+    made.update(items)
+    return made
+
+
 def _kept(value: Any) -> list[int]:
     if type(value) in (Kept, Same):
         return [id(value.container)]
@@ -49,7 +59,7 @@ def _thawed(value: Any, shared: set[int]) -> Any:
             return Same(value.container)
         copied = value.copied
         if isinstance(copied, dict):
-            return {k: _thawed(x, shared) for k, x in copied.items()}
+            return like_dict(copied, {k: _thawed(x, shared) for k, x in copied.items()})
         return like(copied, [_thawed(x, shared) for x in copied])
     if type(value) in (Maybe, Optional):
         return with_inner(value, _thawed(inner(value), shared))

@@ -48,6 +48,10 @@ optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMES
 
 #: Types of dicts whose keys may be optional.
 DICTS = frozenset({dict, OrderedDict, defaultdict, Counter})
+#: The key of a dict at traced keys under which its entries are; the one of its buckets; in a
+#: recursion, the one of the number of entries that the present call knows, and how many keys these
+#: have.
+ENTRIES, BUCKETS, KNOWN = "__aj_entries__", "__aj_buckets__", "__aj_known__"
 #: Views of dicts. Python's views do not know which keys are optional.
 VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 
@@ -68,16 +72,34 @@ class Keys:
         self.staying: set[Any] = set()
         #: Whether the order of the keys was used, and whether traced conditions decide it.
         self.in_order = self.is_mixed = False
+        #: The keys and values that the dict had before it became a table.
+        self.first: dict[Any, Any] | None = None
 
     def end(self) -> None:
-        """Remove the keys that are not there, since the trace ends."""
+        """Remove the keys that are not there, since the trace ends. A table leaves one of its
+        arrays in the dict, by which a dict from outside the traced function is found."""
+        if self.first is not None:
+            found = self.items.get(BUCKETS)
+            self.undo()
+            self.items[ENTRIES] = found
         for key in [k for k, value in self.items.items() if value is UNBOUND]:
             del self.items[key]
+
+    def undo(self) -> None:
+        """Restore a dict that has become a table."""
+        if self.first is not None:
+            self.items.clear()
+            self.items.update(self.first)
 
 
 def any_optional() -> bool:
     """Whether there may be a dict with optional keys anywhere."""
     return _local.made
+
+
+def has_table(x: Any) -> bool:
+    """Whether a dict holds a table of entries (see `capture.lists.hashed`) in place of its keys."""
+    return _local.made and type(x) in DICTS and ENTRIES in x
 
 
 def known_keys(x: Any) -> Keys | None:
@@ -100,15 +122,15 @@ def keys_of(x: Any) -> Keys:
 
 
 def has_optional(x: Any) -> bool:
-    """Whether a dict, or the dict of a view, has optional keys, or keys in an order that traced
-    conditions decide."""
+    """Whether a dict, or the dict of a view, has optional keys, keys in an order that traced
+    conditions decide, or a table."""
     if not _local.made:
         return False
     if type(x) in VIEWS:
         return any(map(_is_optional, x.mapping.values())) or _is_of_mixed(x.mapping)
     if type(x) not in DICTS:
         return False
-    return any(map(_is_optional, x.values())) or is_mixed(x)
+    return ENTRIES in x or any(map(_is_optional, x.values())) or is_mixed(x)
 
 
 def is_mixed(x: Any) -> bool:
@@ -166,6 +188,8 @@ _ORDER = (
 
 def only_present(x: dict[Any, Any]) -> Any:
     """A dict as a result of the traced function, without the keys that are not there."""
+    if has_table(x):
+        raise CaptureError(with_place(_RESULT_TABLE, user_source()))
     if is_mixed(x) or any(type(value) is Maybe for value in x.values()):
         raise CaptureError(with_place(_RESULT, user_source()))
     made = x.copy()
@@ -178,6 +202,13 @@ _RESULT = (
     "The function returns a dict whose keys, or their order, depend on a traced condition. Results "
     "of compiled code always have the same keys. Return a value for each of them:\n"
     "    return {'a': d.get('a', np.nan)}   # not: return d"
+)
+
+
+_RESULT_TABLE = (
+    "The function returns a dict with traced keys, and results of compiled code always have the "
+    "same keys. Return what you need of it:\n"
+    "    return d.get(0, 0.0), sum(d.values())  # not: return d"
 )
 
 

@@ -24,11 +24,11 @@ from autojit.tracing.hooks import hooks
 
 from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_same_content
-from .kept import Kept, Same, like
-from .maybe import Maybe
+from .kept import Kept, Same, like, like_dict
+from .maybe import ENTRIES, Maybe
 from .one_of import with_codes
 from .optional import Optional, inner, with_inner
-from .resized import Resized, rebound, resized
+from .resized import Resized, rebound, rebound_dict, resized, tabulated
 
 
 class Access(NamedTuple):
@@ -121,9 +121,12 @@ class Before:
 
     def check_lengths(self, *, grow: bool) -> None:
         """Raise Resized if lists have another length than before."""
-        changed, dicts = self.heap.resized(grow=grow), self.heap.rekeyed()
-        if changed or dicts:
-            raise Resized([resized(x, self.heap.held[id(x)][1]) for x in changed], dicts)
+        changed, dicts, tables = (
+            self.heap.resized(grow=grow), self.heap.rekeyed(), self.heap.tabulated(),
+        )  # fmt: skip
+        if changed or dicts or tables:
+            lists = [resized(x, self.heap.held[id(x)][1]) for x in changed]
+            raise Resized(lists, dicts, map(tabulated, tables))
 
     def appended(self) -> dict[Any, tuple[Key, Any]]:
         """The places after the former last elements of lists, with their values."""
@@ -153,8 +156,9 @@ class Before:
             is_new = id(value) not in self.heap.held
             if is_new and all(copied[k] is items[k] for k in items):
                 return value
-            kept = copied if isinstance(value, dict) else like(value, copied.values())
-            return Kept(value, kept)
+            if isinstance(value, dict):
+                return Kept(value, like_dict(value, copied))
+            return Kept(value, like(value, copied.values()))
         if type(value) is tuple:
             return tuple([self.frozen(x, now) for x in value])
         if type(value) in (Maybe, Optional):
@@ -164,9 +168,12 @@ class Before:
     def rebound(self, key: Key, value: Any, limit: Callable[[Any], int | None]) -> Any:
         """A list that the block binds to a name, as `resized.rebound` returns it. ``limit`` bounds
         the length of such a list, given the one that the name held before."""
-        if key.place is not None or not isinstance(value, list) or id(value) in self.heap.held:
+        is_new = isinstance(value, (list, dict)) and id(value) not in self.heap.held
+        if key.place is not None or not is_new:
             return value
         first = self.of(key)
+        if isinstance(value, dict):
+            return rebound_dict(value, first, self.heap.held, limit)
         known = self.heap.held.get(id(first))
         return value if known is None else rebound(value, first, known[1], limit(first))
 
@@ -366,5 +373,6 @@ def _shown(tree: Tree) -> str:
         known = structure.children()[0]
         return f"{_shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
     if structure.type is dict:
-        return f"a dict with the keys {structure.entries()}"
+        keys = structure.entries()
+        return "a dict with traced keys" if ENTRIES in keys else f"a dict with the keys {keys}"
     return f"a {structure.type.__name__} of {structure.num_children}"

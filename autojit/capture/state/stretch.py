@@ -74,6 +74,8 @@ class Stretch(Unread, Uncounted, HasElements):
         self.first = _number(0, self.room) if elements.is_ring and first is None else first
         self.most = self.room if most is None else most
         self.count = count
+        #: The results of searches for keys, if these are the entries of a dict.
+        self.lookups: list[Any] = []
         if isinstance(count, Tracer):
             with_bounds(count, (0, self.most))
 
@@ -166,17 +168,22 @@ class Stretch(Unread, Uncounted, HasElements):
 
     def appended(self, value: Any) -> Stretch:
         """These elements and one more at the end."""
+        return self.entered(self.count, value, 1)
+
+    def entered(self, place: Any, value: Any, more: Any) -> Stretch:
+        """These elements with another one at a place: behind the last one if ``more`` is 1, instead
+        of one of them if it is 0."""
         elements = joined_elements([self.elements, elements_of([value])])
-        mine, place = self.converted(elements), self.count
+        mine = self.converted(elements)
         if mine.is_limited:
             check_room(place, mine.room)
             place = np.minimum(place, mine.room - 1)
         else:
             mine = mine.with_room(mine.most + 1)
-        return mine._with(mine._columns_with(place, value), mine._one_more(), self.most + 1)
+        return mine._with(mine._columns_with(place, value), mine._longer_by(more), self.most + 1)
 
-    def _one_more(self) -> Any:
-        count = self.count + 1
+    def _longer_by(self, more: Any) -> Any:
+        count = self.count + more
         if self.is_limited:  # if there are more, the code raises an exception
             count = tracer(as_value(np.minimum(count, self.room)), int)
         return count
@@ -190,7 +197,7 @@ class Stretch(Unread, Uncounted, HasElements):
         else:
             mine = mine.with_room(mine.most + 1)
         mine = mine._from(mine.room - 1)
-        return mine._with(mine._columns_with(0, value), mine._one_more(), self.most + 1)
+        return mine._with(mine._columns_with(0, value), mine._longer_by(1), self.most + 1)
 
     def _from(self, place: Any) -> Stretch:
         """A ring that begins with another element, or before the first one."""

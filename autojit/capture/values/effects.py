@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.heap import Place
+from autojit.capture.state.kept import Same
+from autojit.capture.state.kinds import Elements, joined_elements
+from autojit.capture.state.maybe import BUCKETS, ENTRIES, KNOWN, has_table
+from autojit.capture.state.resized import tabulate
 from autojit.capture.state.sharing import containers
+from autojit.capture.state.state import Before
+from autojit.capture.state.stretch import stretch_in
 from autojit.protocols.lifting import as_value, tracer
 from autojit.staging import pytrees
 from autojit.tracing.aliasing import FOREIGN, peers
@@ -23,6 +29,9 @@ from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
+
+#: The most entries that the calls of a recursion make in a table.
+TABLE = 1 << 16
 
 # Why a recursion cannot be a loop.
 CALLED_WITHIN = (
@@ -50,6 +59,17 @@ MAY_BE_ANOTHER = (
     "of the part:\n"
     "    {name}(a, low, high)               # not: return {name}(a[low:high])"
 )
+NO_TABLE = (
+    "The depth of the recursion of `{name}` depends on a traced value, and `{name}` is under "
+    "functools.lru_cache, but has arguments that are not integers. Compiled code keeps results "
+    "only by integers, and without them it may take exponentially many calls. Let the other "
+    "arguments be variables of an outer function:\n"
+    "    def f(n, x):\n"
+    "        @lru_cache\n"
+    "        def {name}(n): ...             # which uses x\n"
+    "        return {name}(n)\n"
+    "or leave out the cache."
+)
 LARGE_STACK = (
     "The depth of the recursion of `{name}` depends on a traced value, and a stack of its "
     "arguments and results takes more than 256 MB. Arguments that do not change can be variables "
@@ -64,6 +84,8 @@ class Effects(NamedTuple):
     places: tuple[Place, ...] = ()
     arrays: tuple[Tracer, ...] = ()
     arguments: tuple[int, ...] = ()
+    #: Dicts at traced keys, which all calls share: each call knows some of their entries.
+    tables: tuple[dict[Any, Any], ...] = ()
 
     def now(self) -> list[Any]:
         """The values of the places and of the arrays from outside."""
@@ -143,6 +165,79 @@ class Effects(NamedTuple):
         others = peers(here(x)) if isinstance(x, Tracer) else ()
         found = [_root(leaf), *(_root(y) for y in others if y is not FOREIGN)]
         return any(a is b for a in found for b in changed)
+
+    def with_shared(self, bound: tuple[Any, ...]) -> Any:
+        """The arguments of a call, with its tables as leaves."""
+        if not self.tables:
+            return bound
+        args, kwargs = bound
+        return tuple(map(self._shared, args)), {k: self._shared(x) for k, x in kwargs.items()}
+
+    def _shared(self, x: Any) -> Any:
+        return Same(x) if any(x is d for d in self.tables) else x
+
+    def check_tables(self, bound: Any, copies: Sequence[tuple[Any, Any]]) -> None:
+        """Raise Tabulated if the function has made tables of dicts among its arguments."""
+        made = [(d, first) for d, first in copies if has_table(d)]
+        if made:
+            raise Tabulated([(first, stretch_in(d[ENTRIES]).elements) for d, first in made])
+
+    def check_entries(self, before: Before) -> None:
+        """Raise Tabulated if the function changes other tables, or puts other types into them."""
+        tables = [(d, held) for d, held in before.heap.held.values() if has_table(d)]
+        found = [d for d, held in tables if self._is_new(d, held, before)]
+        if found:
+            raise Tabulated([(d, stretch_in(d[ENTRIES]).elements) for d in found])
+
+    def _is_new(self, d: dict[Any, Any], held: dict[Any, Any], before: Before) -> bool:
+        if not has_table(held):
+            return True
+        (first,), now = before.heap.held[id(d[ENTRIES])][1], stretch_in(d[ENTRIES])
+        if any(d is x for x in self.tables):
+            return bool(first.elements != now.elements)
+        return first is not now or d[BUCKETS] is not held[BUCKETS]
+
+    def is_entry(self, place: Place) -> bool:
+        """Whether a place belongs to a table."""
+        return any(place.container is x for d in self.tables for x in (d, d[ENTRIES]))
+
+
+class Tabulated(BaseException):
+    """A function that calls itself uses dicts as tables, or puts other types into them."""
+
+    def __init__(self, tables: Sequence[tuple[dict[Any, Any], Elements]]) -> None:
+        super().__init__()
+        self._tables = tables
+
+    def begun(self, effects: Effects, tables: list[Any]) -> Effects:
+        """What the function changes, with these tables, which now keep all entries. ``tables`` gets
+        them."""
+        for d, elements in self._tables:
+            tabulate(d, elements)
+            s = stretch_in(d[ENTRIES])
+            d[ENTRIES][:] = [s.converted(joined_elements([s.elements, elements]))]
+            if KNOWN not in d:
+                tables.append(d)
+                _begin_calls(d)
+                effects = effects._replace(
+                    tables=(*effects.tables, d), places=(*effects.places, Place(d, KNOWN))
+                )
+        return effects
+
+
+def _begin_calls(d: dict[Any, Any]) -> None:
+    """Keep all entries that the calls make: a call that is run again must find the table as it was
+    when it began."""
+    s = stretch_in(d[ENTRIES]).limited(TABLE)
+    d[ENTRIES][:] = [s]
+    d[KNOWN] = s.count, s.count
+
+
+def copies_of(filled: Any, bound: Any) -> list[tuple[Any, Any]]:
+    """The dicts among the arguments of a run, each with the one that was passed."""
+    mine, others = dict(containers(filled)), dict(containers(bound))
+    return [(x, others[path]) for path, x in mine.items() if isinstance(x, dict) and path in others
+            and x is not others[path]]  # fmt: skip
 
 
 def copied(x: Any) -> Any:

@@ -26,6 +26,7 @@ from typing import Any
 
 from autojit.errors import LeakedTracerError, with_place
 from autojit.ir.core.locks import Lock
+from autojit.session.frames import is_internal
 from autojit.tracing.context import RETURN_IT, Trace
 from autojit.tracing.created_arrays import TracedArray
 from autojit.tracing.hooks import hooks
@@ -58,7 +59,25 @@ def check_nothing_left(trace: Trace, known: int, name: str) -> None:
         if not _is_free_after(2, trace, known):  # the holder may be garbage of long ago
             path = _path_to_a_holder(_living(trace))
             if path is not None:
-                raise _error(name, path, trace)
+                error = _error(name, path, trace)
+                for tracer in _living(trace):
+                    _without_marks(tracer)
+                raise error
+
+
+#: The key by which a dict of traced keys is found after its trace (see `capture.state.maybe`).
+_MARK = "__aj_entries__"
+
+
+def _is_table(x: Any) -> bool:
+    return isinstance(x, dict) and _MARK in x
+
+
+def _without_marks(tracer: Any) -> None:
+    """Remove the mark from the dicts that had traced keys."""
+    for x in gc.get_referrers(tracer):
+        if _is_table(x):
+            del x[_MARK]
 
 
 def _is_free_after(generation: int, trace: Trace, known: int) -> bool:
@@ -136,6 +155,8 @@ def _is_root(x: Any) -> bool:
 def _error(name: str, path: _Own, trace: Trace) -> LeakedTracerError:
     tracer = path[0]
     made = next((op.source for op in trace.builder.ops if tracer.own in op.results), None)
+    if any(map(_is_table, path)):
+        return LeakedTracerError(with_place(_TABLE.format(name, _where(path)), made))
     return LeakedTracerError(
         with_place(
             f"{name} keeps a traced value of type {tracer.type} in {_where(path)}. "
@@ -144,6 +165,16 @@ def _error(name: str, path: _Own, trace: Trace) -> LeakedTracerError:
             made,
         )
     )
+
+
+_TABLE = (
+    "{} sets a traced key of a dict that it does not create, kept in {}. Python would find the key "
+    "there after the call. Create the dict in the function that is compiled:\n"
+    "    def f(n):\n"
+    "        memo = {{}}\n"
+    "        def fib(n): ...                # which uses memo\n"
+    "        return fib(n)"
+)
 
 
 def _where(path: _Own) -> str:
@@ -155,7 +186,7 @@ def _where(path: _Own) -> str:
         if default := _default(holder, inner):
             words.append(default)
             break
-        if not _is_traced(holder):
+        if not (_is_traced(holder) or _is_table(holder) or _is_internal(holder)):
             words.append(_said(holder, inner))
         if isinstance(holder, CellType) or "__builtins__" in _space(holder):
             break
@@ -163,6 +194,11 @@ def _where(path: _Own) -> str:
     else:
         words.extend(_local(path))
     return ", in ".join(words)
+
+
+def _is_internal(x: Any) -> bool:
+    """Whether a holder is an object of ours, which the user does not know."""
+    return not isinstance(x, type) and type(x).__module__.partition(".")[0] == "autojit"
 
 
 def _default(holder: Any, inner: Any) -> str | None:
@@ -223,7 +259,8 @@ def _local(path: _Own) -> Iterator[str]:
     """The variable of a running function that is one of the holders."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        for name, value in frame.f_locals.items() if frame.f_globals is not globals() else ():
+        is_users = not is_internal(frame.f_code.co_filename)
+        for name, value in frame.f_locals.items() if is_users else ():
             if any(value is x for x in path):
                 yield f"the variable `{name}` of {frame.f_code.co_name}"
                 return

@@ -58,10 +58,14 @@ def trace_flat(
         inputs = [Value(t) for t in types]
         if given is not None:
             trace.builder.known = _known(trace, inputs, given)
-        with RaisedAgain(name), _numpys_errors_taken_off():
-            outputs = _outputs(function, inputs, weak, trace)
-        if trace.elsewhere:
-            raise trace.elsewhere[0]
+        try:
+            with RaisedAgain(name), _numpys_errors_taken_off():
+                outputs = _outputs(function, inputs, weak, trace)
+            if trace.elsewhere:
+                raise trace.elsewhere[0]
+        except BaseException:
+            trace.undo()
+            raise
         trace.let_go()
         if sys.getrefcount(trace) > known:
             check_nothing_left(trace, known, name)

@@ -90,11 +90,14 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    """Its first line; errors of our indexing, and of None, have other words than NumPy's and
-    Python's."""
+    """Its first line; errors of our indexing, of traced keys, and of None have other words than
+    NumPy's and Python's."""
     words = str(error).partition("\n")[0]
     if isinstance(error, TypeError) and "None" in words:
         return "None"
+    is_at_key = isinstance(error, KeyError) and not isinstance(error.args[0], str)
+    if is_at_key or words.strip("'(-")[:1].isdigit() or "a traced key" in words:
+        return "key"
     return "index" if isinstance(error, IndexError) else words
 
 

@@ -346,6 +346,7 @@ def main() -> None:
     from .random_aliases import Aliases
     from .random_chosen import Chosen
     from .random_dicts import Dicts
+    from .random_memos import Memos
     from .random_nones import Nones
     from .random_rows import Rows
     from .random_tries import Tries
@@ -353,7 +354,7 @@ def main() -> None:
     first, count = int(sys.argv[1]), int(sys.argv[2])
     writers = {
         "--aliases": Aliases, "--nones": Nones, "--chosen": Chosen, "--rows": Rows,
-        "--tries": Tries, "--dicts": Dicts,
+        "--tries": Tries, "--dicts": Dicts, "--memos": Memos,
     }  # fmt: skip
     writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()

@@ -187,3 +187,21 @@ def test_tracing_is_linear_in_the_number_of_loops_that_fill_lists():
     sizes = [len(trace(lambda x, k=k: clipped(x, lines[:k]))(X).ops) for k in (2, 4, 6)]
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
     np.testing.assert_allclose(jit(clipped, static_argnums=1)(X, tuple(lines)), clipped(X, lines))
+
+
+def test_a_loop_does_not_carry_the_lists_that_it_only_reads():
+    def found(x, n):
+        xs = []
+        while x > 0:
+            xs.append(x)
+            x = x - 1
+        place = 0
+        while place < n and xs[place] > 0.5:
+            place += 1
+        return xs[place]
+
+    program = str(trace(found)(3.25, 2))
+    carried = [line for line in program.splitlines() if "= while" in line]
+    assert len(carried) == 2
+    assert "f64[16384]" in carried[0]
+    assert "f64[16384]" not in carried[1].split("= while")[0]

@@ -9,6 +9,7 @@ import pytest
 from .outcomes import check_program
 from .random_aliases import Aliases
 from .random_dicts import Dicts
+from .random_memos import Memos
 from .random_nones import Nones
 from .random_programs import Program
 from .random_rows import Rows
@@ -18,7 +19,8 @@ from .random_tries import Tries
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("group", range(4))
 @pytest.mark.parametrize(
-    ("writer", "count"), [(Program, 6), (Aliases, 8), (Nones, 5), (Rows, 3), (Tries, 3), (Dicts, 6)]
+    ("writer", "count"),
+    [(Program, 6), (Aliases, 8), (Nones, 5), (Rows, 3), (Tries, 3), (Dicts, 6), (Memos, 4)],
 )
 def test_random_programs(group, writer, count):
     found = Counter()

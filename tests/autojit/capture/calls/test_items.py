@@ -276,9 +276,10 @@ def test_items_keep_pythons_numbers_and_derivatives() -> None:
 
 
 def test_items_of_other_things_are_refused() -> None:
-    for thing, words in (({0.5: 1.0}, "dict with a traced key"), ("abc", "str at a traced index")):
-        with pytest.raises(ConcreteValueError, match=words):
-            jit(lambda i, thing=thing: Traced().item(thing, i))(0)
+    with pytest.raises(ConcreteValueError, match="str at a traced index"):
+        jit(lambda i: Traced().item("abc", i))(0)
+    with pytest.raises(ConcreteValueError, match="dict with a traced key"):
+        jit(lambda x: Traced().item({0.5: 1.0}, x))(0.5)
     with pytest.raises(StructureError, match="not numbers or arrays"):
         jit(lambda i: Traced().item(["a", "b"], i))(0)
     with pytest.raises(ShapeError, match="different shapes"):
@@ -348,7 +349,7 @@ def test_stores_that_are_refused() -> None:
         with pytest.raises(ConcreteValueError, match=r"y = y0\.copy\(\)"):
             jit(lambda t, store=store: store(Traced(), t))(0)
     with pytest.raises(ConcreteValueError, match="dict with a traced key"):
-        jit(lambda i: Traced().set_item({}, i, 1.0))(0)
+        jit(lambda x: Traced().set_item({}, x, 1.0))(0.0)
     with pytest.raises(IndexError):
         jit(lambda i: Traced().set_item(x_ := [1.0, 2.0], i, 5.0) or x_)(2)
     known = {}
@@ -463,11 +464,9 @@ def test_methods_at_traced_places() -> None:
 
 
 def test_methods_of_containers_are_refused() -> None:
-    for method, args in (
-        ({}.get, 1), ((1.0,).index, 1), ({1: 1}.pop, 1),
-    ):  # fmt: skip
+    for method in ({}.get, (1.0,).index, {1: 1}.pop):
         with pytest.raises(ConcreteValueError):
-            jit(lambda x, m=method, n=args: Traced()(m, *[x] * n))(1)
+            jit(lambda x, m=method: Traced()(m, x))(1.5)
     check(lambda c, x: (found := [], c(found.append, x), c(found.extend, [x, x]))[0], 1.0)
 
 
@@ -591,7 +590,7 @@ def test_defaults_of_dicts_may_be_traced() -> None:
     assert jit(grad(f, (0, 1)))(2.0, 5.0) == (16.0, 9.0)
     for name in ("get", "pop", "setdefault"):
         with pytest.raises(ConcreteValueError, match="dict with a traced key"):
-            jit(lambda i, x, name=name: getattr({0.5: 1.0}, name)(i, x))(0, 1.0)
+            jit(lambda x, name=name: getattr({0.5: 1.0}, name)(x, x))(1.0)
 
 
 @pytest.mark.parametrize(
