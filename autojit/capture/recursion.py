@@ -20,7 +20,7 @@ from autojit.staging.numba_functions import python_function
 from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.tracer import Tracer
 
-from .block import Block
+from .blocks.block import Block
 from .frames import access_of, active_run, compiled, is_running, nothing, same
 
 #: The most recursive calls in branches that are traced one by one; each level may double them.
