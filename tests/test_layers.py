@@ -251,7 +251,7 @@ FLOORS = (
     "scipy.integrate scipy.interpolate scipy.optimize scipy.sparse scipy.spatial",
     "scipy.signal scipy.stats", "scipy.stats.statistics", "scipy.ndimage scipy.stats.families",
     "scipy.linalg",
-    "solvers interception", "capture", "capture.calls", "capture.lists",
+    "solvers interception", "capture", "capture.blocks", "capture.calls", "capture.lists",
     "capture.values", "capture.state", "capture.rewriting",
     "scipy.fft scipy.special", "devices", "callbacks control_flow dispatch scipy",
     "explanations", "notebook.html",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from autojit.capture.state.aliases import origins, relate_all, results_of
 from autojit.capture.state.kept import Kept, Same, thawed
 from autojit.capture.state.kinds import Elements, elements_of
-from autojit.capture.state.optional import Facts, assume, implied
+from autojit.capture.state.optional import assume, implied
 from autojit.capture.state.origins import branch_pairs
 from autojit.capture.state.resized import Resized, alike, of_stretches
-from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
 from autojit.capture.state.sharing import lose as lose_containers
+from autojit.capture.state.sharing import notice, relate_results
 from autojit.capture.state.state import (
     EXPRESSION,
     Access,
@@ -28,12 +27,11 @@ from autojit.capture.state.state import (
     with_leaders,
     zeros_like,
 )  # fmt: skip
-from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
 from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
-from autojit.session.frames import is_defect, is_internal
+from autojit.session.frames import is_internal
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, keep, lose
@@ -43,93 +41,106 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .block import Block, common_leaders
-from .checks import add_checks, failing
+from .blocks.block import common_leaders
+from .blocks.regions import Failure, can_hold_back, failing, hold_back, settled
+from .blocks.ways import Way, traced_way
+from .checks import add_checks
 from .rewriting.context import Site
 from .rewriting.plain import UNBOUND
 from .truth import truth_of
-from .values.points import Branch, Stop, inside, next_branch, stop, way_to_point
 
 _WAYS = "where the condition does not hold", "where it does"
 
 _EXPRESSION = frozenset({EXPRESSION})
 
 
-class _Way(NamedTuple):
-    """One way through an ``if``, as it was traced."""
-
-    block: Block
-    changes: dict[Any, tuple[Key, Any]]
-    #: The exception that it raises, or that ends it at a point of a ``try``.
-    error: Exception | Stop | None
-    #: The changes that append elements to lists.
-    grown: frozenset[Any]
-    #: The contents at its end of the lists and dicts that it changed, by their identities.
-    contents: dict[int, Any]
-    #: The lists and dicts that may be the same object at its end, those that are lost, and the
-    #: orders of keys (see `Heap.orders`).
-    shared: Registry
-    lost: dict[int, Any]
-    orders: dict[int, Any]
-
-
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
     """Capture an ``if``. The first of ``ways`` runs if the condition is false, the second if it is
     true."""
-    held, branch = truth_of(test), next_branch(access.site[:2])
-    only = way_to_point(branch)
-    if only is not None:  # this way leads to an exception that a `try` handles
-        with inside(branch.side(only)):
-            ways[only]()
-        raise Stop(None)
+    held = truth_of(test)
     facts = [implied(test, bool(holds)) for holds in range(len(ways))]
+    first = access.site.first
     while True:
         before = Before(access)
         try:
-            traced = [
-                _traced(way, before, known, branch.side(number))
-                for number, (way, known) in enumerate(zip(ways, facts, strict=True))
-            ]
-            _check_lengths(traced, before)
+            found = traced_way(ways[first], before, facts[first])
+            if _raises_at_once(found) and can_hold_back():
+                _go_on_without(held, ways, first, found.error, before)
+                assume(facts[1 - first])
+                ways[1 - first]()
+                return
+            other = traced_way(ways[1 - first], before, facts[1 - first])
+            traced = [found, other] if first == 0 else [other, found]
+            check_lengths(traced, before)
             break
         except Resized as resized:
             resized.convert()
-    if any(way.error is None or way.block.trace.checks for way in traced):
+    error = joined_ways(held, traced, before)
+    if error is not None:
+        raise error
+
+
+def _raises_at_once(way: Way) -> bool:
+    """Whether a way raises an exception that is handled, and has no constructs in it: it is traced
+    once more."""
+    has_more = any(op.programs for op in way.block.trace.builder.ops) or way.block.trace.checks
+    return way.error is not None and not way.is_dead and not has_more
+
+
+def _go_on_without(
+    held: Tracer, ways: Sequence[Callable[[], Any]], way: int, error: Exception, before: Before
+) -> None:
+    """Hold back the code behind a way that raises an exception: the other way, and what follows."""
+    source = raised_at(error, before.access)
+    goes_on = np.logical_not(held) if way else held
+    raises = _as_now(ways[way], before)
+    hold_back(goes_on, Failure(error.with_traceback(None), source, is_handled=True), raises)
+
+
+def _as_now(way: Callable[[], Any], before: Before) -> Callable[[], Any]:
+    """A way that runs later as it would run now."""
+    cells = [(cell, cell.cell_contents) for cell in way.__closure__ or () if _has_contents(cell)]
+
+    def run() -> None:
+        before.restore()
+        for cell, content in cells:
+            cell.cell_contents = content
+        way()
+
+    return run
+
+
+def _has_contents(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def joined_ways(held: Tracer, traced: Sequence[Way], before: Before) -> Exception | None:
+    """Emit the ways of a branch; make the function fail where they raise exceptions. Returns the
+    exception if both ways raise one."""
+    if any(not way.is_dead or way.block.trace.checks for way in traced):
         _emit(held, traced, before)
-    _raise(held, traced, branch, access)
-
-
-def _raise(held: Tracer, traced: Sequence[_Way], branch: Branch, access: Access) -> None:
-    """Make the function fail where the ways of a branch raise exceptions; raise the exception if
-    both do, or end the search of a ``try`` if one has come to its point."""
-    stopped = [isinstance(way.error, Stop) for way in traced]
-    if any(stopped):
-        _check_other(held, traced, branch, access)
-        raise stop()
     errors: list[Any] = [way.error for way in traced]
     otherwise, then = errors
     if then is None or otherwise is None:
         for number, error in ((1, then), (0, otherwise)):
             if error is not None:
-                _failing(held, number, error, branch, access)
-        return
+                _failing(held, number, error, before.access)
+                settled(before.access)
+        return None
     if (type(then), str(then)) != (type(otherwise), str(otherwise)):
-        _failing(held, 0, otherwise, branch, access)
-    raise then  # both ways raise
+        _failing(held, 0, otherwise, before.access)
+    found: Exception = then
+    return found
 
 
-def _failing(held: Tracer, way: int, error: Exception, branch: Branch, access: Access) -> None:
+def _failing(held: Tracer, way: int, error: Exception, access: Access) -> None:
     """Make the function fail where a way of a branch is taken that raises an exception."""
     where = held if way else np.logical_not(held)
-    failing(where, error, raised_at(error, access), branch.side(way))
-
-
-def _check_other(held: Tracer, ways: Sequence[_Way], branch: Branch, access: Access) -> None:
-    """After one way of a branch has met a point of a ``try``: the other may raise an exception."""
-    for number, way in enumerate(ways):
-        if isinstance(way.error, Exception):
-            with contextlib.suppress(Stop):
-                _failing(held, number, way.error, branch, access)
+    failing(where, error, raised_at(error, access))
 
 
 def raised_at(error: BaseException, access: Access) -> Source | None:
@@ -143,39 +154,7 @@ def raised_at(error: BaseException, access: Access) -> Source | None:
     return found
 
 
-def _traced(way: Callable[[], Any], before: Before, facts: Facts, side: Any) -> _Way:
-    block = Block()
-    error: Exception | Stop | None = None
-    try:
-        with block.running(side):
-            assume(facts)
-            try:
-                way()
-            except AutojitError:
-                raise
-            except Stop as stopped:
-                if stopped.trace is not block.trace:
-                    raise
-                error = stopped
-            except Exception as raised:  # Python would raise it if this way were taken
-                if is_defect(raised):
-                    raise
-                error = raised
-            if error is None:
-                before.check_lengths(grow=True)
-            changes = {} if error is not None else before.changes(grow=True)
-            grown = {} if error is not None else before.appended()
-            changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
-            contents = {} if error is not None else before.contents()
-            shared = dict(block.trace.containers)
-            lost = {} if error is not None else lost_in(before.is_outside)
-            orders = before.heap.orders() if error is None else {}
-    finally:
-        before.restore()
-    return _Way(block, changes | grown, error, frozenset(grown), contents, shared, lost, orders)
-
-
-def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
+def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
     """Emit one op for both ways, and assign its results to the names and places they change."""
     access, site = before.access, before.access.site
     keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
@@ -215,7 +194,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         [origins(leaf, way.block.trace, {}) for leaf in mine]
         for way, mine in zip(ways, leaves, strict=True)
     ]
-    seen = [way.block for way in ways if way.error is None]
+    seen = [way.block for way in ways if not way.is_dead]
     lost = {id(x): x for block in seen for x in block.lost}
     kept = [x for block in seen for x in block.kept]
     changed = {k: x for block in seen for k, (x, _) in block.changed.items()}
@@ -245,7 +224,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         if fact is not None:
             value.note(*fact)
     before.assign([*same, *filled])
-    before.heap.order_keys([way.orders for way in ways if way.error is None])
+    before.heap.order_keys([way.orders for way in ways if not way.is_dead])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
     results_by_ways = zip([value for _, value in filled], sources, strict=True)
@@ -253,6 +232,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     notice()
     lose_containers(x for way in ways for x in way.lost.values())
     checks(results[count:])
+    settled(access)
 
 
 def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
@@ -280,9 +260,9 @@ def _is_free(program: Program) -> bool:
     )
 
 
-def _check_lengths(ways: Sequence[_Way], before: Before) -> None:
+def check_lengths(ways: Sequence[Way], before: Before) -> None:
     """Raise Resized unless all ways append as many elements to each list."""
-    some = [way for way in ways if way.error is None]
+    some = [way for way in ways if not way.is_dead]
     uneven: dict[int, list[Any]] = {}
     for way in some:
         for k in way.grown - frozenset.intersection(*(other.grown for other in some)):
@@ -294,7 +274,7 @@ def _check_lengths(ways: Sequence[_Way], before: Before) -> None:
 
 
 def _longest(
-    items: list[Any], ways: Sequence[_Way], before: Before
+    items: list[Any], ways: Sequence[Way], before: Before
 ) -> tuple[list[Any], Elements, int, bool]:
     """A list to which the ways append different numbers of elements, as `Resized` takes it."""
     held = before.heap.held[id(items)][1]
@@ -302,9 +282,9 @@ def _longest(
     return items, elements_of([x for each in more for x in each]), max(map(len, more)), False
 
 
-def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
+def _end(way: Way, k: Any, key: Key, before: Before, ways: Sequence[Way]) -> Any:
     """The value of a name or place at the end of a way."""
-    if way.error is not None:  # the value is never read
+    if way.is_dead:  # the value is never read
         (other,) = (w for w in ways if w is not way)
         return _zeros(other.changes[k][1])
     return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
@@ -316,7 +296,7 @@ def _zeros(value: Any) -> Any:
     return value if value is UNBOUND or type(value) is Kept else zeros_like(value)
 
 
-def _of_roots(way: _Way, roots: dict[int, Tracer]) -> list[Value]:
+def _of_roots(way: Way, roots: dict[int, Tracer]) -> list[Value]:
     return way.block.recorded(lambda: [here(x).value for x in roots.values()])
 
 

@@ -31,7 +31,7 @@ from autojit.tracing.blocks import is_around
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
-from .block import Block
+from .blocks.block import Block
 from .loop import Captured, Carry, Grown, Known, Loop, Step, refused
 from .rewriting.plain import UNBOUND
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from autojit.errors import CaptureError, TracingError, with_place
+from autojit.errors import CaptureError, HandledFailureError, TracingError, with_place
 from autojit.functions.checks import ensured, failure_of, is_raised
 from autojit.ir.autodiff.kept_errors import of_unread
-from autojit.ir.core.program import Source, Value, current_builder
+from autojit.ir.core.program import Op, Value, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
 from autojit.protocols.lifting import tracer
 from autojit.tracing.context import CapturedView, Trace, current_trace
@@ -24,58 +24,16 @@ from autojit.tracing.protocol import Bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.values import lift
 
-from .block import Block
-from .loops import loops_around
-from .values.points import Point, Run, is_inside, is_searched_in, next_check, run_of, stop
-
-
-class Failure(NamedTuple):
-    """An exception and the line that raises it."""
-
-    error: Exception
-    source: Source | None
-    #: The search for points of a ``try`` that has found it, and the point.
-    run: Run | None = None
-    point: Point = ()
-
-
-def failing(where: Any, error: Exception, source: Source | None, step: Any = None) -> None:
-    """Make the function fail with an exception if the traced bool ``where`` holds; ``step`` is the
-    last one to this point of a ``try``.
-
-    Raises HandledFailureError if the user's function would handle it where that cannot be compiled.
-    """
-    trace = current_trace()
-    assert trace is not None
-    error = error.with_traceback(None)
-    run = _handling(type(error))
-    if run is None:
-        trace.builder.check_raise(type(error), source)
-        trace.checks.append((np.logical_not(where), Failure(error, source)))
-        return
-    point = run.point(next_check() if step is None else step)
-    if point in run.passed:
-        return
-    if point == run.to:
-        run.has_ended = True
-        raise error
-    if not run.is_search:
-        if is_searched_in(run):
-            raise stop()  # the run that follows the search comes here another way
-        trace.builder.check_raise(type(error), source)
-    trace.checks.append((np.logical_not(where), Failure(error, source, run, point)))
-    run.has_ended = True
-    raise stop()
-
-
-def _handling(error: type[BaseException]) -> Run | None:
-    """The run of the ``try`` that handles an exception raised now, if that can be compiled."""
-    trace = current_trace()
-    if trace is None or not is_inside():
-        return None
-    frame = trace.builder.handler(error)
-    run = None if frame is None else run_of(frame)
-    return run if run is not None and run.loops == loops_around() else None
+from .blocks.block import Block
+from .blocks.regions import (
+    ELSEWHERE,
+    Failure,
+    can_hold_back,
+    distinct,
+    escaped,
+    failing,
+    is_handled,
+)
 
 
 def check_unread(outputs: Sequence[Value]) -> None:
@@ -103,6 +61,8 @@ def add_checks(
     function that takes the results for these outputs."""
     failures: list[Any] = []
     for block in blocks:
+        with block.resumed():
+            block.trace.checks[:] = distinct(block.trace.checks)
         for held, failure in block.trace.checks:
             for other, mine in zip(blocks, outputs, strict=True):
                 value = held if other is block else np.True_
@@ -110,10 +70,8 @@ def add_checks(
             failures.append(failure)
 
     def take(results: Sequence[Value]) -> None:
-        trace = current_trace()
-        assert trace is not None
         for value, failure in zip(results, failures, strict=True):
-            trace.checks.append((tracer(value), failure))
+            escaped(tracer(value), failure)
 
     return take
 
@@ -138,6 +96,9 @@ def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
     """The results of a function, which fail if one of its checks fails."""
     checked = list(results)
+    for _, failure in checks:
+        if failure.is_handled:
+            raise HandledFailureError(with_place(ELSEWHERE, failure.source))
     if not checked:
         raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
     lifted = [lift(held) for held, _ in checks]
@@ -183,12 +144,22 @@ def _fail_where(where: Any, error: Exception) -> None:
 
 
 def _is_checked(held: Any, error: BaseException) -> bool:
-    if not isinstance(error, Exception) or _handling(type(error)) is None:
+    if not isinstance(error, Exception) or not is_handled(type(error)):
         return False
     failing(np.logical_not(np.all(held)), error, user_source())
     return True
 
 
+def _is_checked_op(op: Op, error: type[BaseException]) -> bool:
+    made = op.kind.succeeds(op) if is_handled(error) and can_hold_back() else None
+    if made is None or type(made[1]) is not error:
+        return False
+    held, raised = made
+    failing(np.logical_not(tracer(held)), raised, op.source)
+    return True
+
+
+hooks.is_checked_op = _is_checked_op
 hooks.with_checks = with_checks
 hooks.check_unread = check_unread
 hooks.fail_where = _fail_where

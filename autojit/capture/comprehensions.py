@@ -15,7 +15,7 @@ from autojit.session.frames import is_defect
 from autojit.tracing.known import arguments_are_known
 from autojit.tracing.tracer import Tracer
 
-from .block import Block
+from .blocks.block import Block
 from .branches import capture_branch
 from .calls import item as item_of
 from .calls.logic import and_, not_

@@ -39,10 +39,10 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .block import Block
+from .blocks.block import Block
+from .blocks.regions import failing
 from .calls.calling import call
 from .carries import no_narrower
-from .checks import failing
 from .loop import COUNTER, Loop
 from .loop_ops import emit
 from .loops import loops_around, trace_loop

@@ -19,7 +19,7 @@ from autojit.ir.regions.while_ import while_
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.tracer import Tracer
 
-from .block import Block
+from .blocks.block import Block
 
 #: The type of the number of steps so far.
 COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
@@ -40,16 +40,19 @@ class Loop(NamedTuple):
     access: Access
     #: Whether ``holds`` is known to be true before the first step.
     begins: bool = False
+    #: Whether an exception that is handled around the loop may end it.
+    may_be_left: bool = False
 
     @property
     def is_counted(self) -> bool:
         """Whether the number of steps is known."""
-        return self.holds is None and isinstance(self.length, int)
+        return self.holds is None and isinstance(self.length, int) and not self.may_be_left
 
     @property
     def has_steps(self) -> bool:
         """Whether there certainly is a first step."""
-        return self.begins or (self.is_counted and self.length > 0)
+        known = self.holds is None and isinstance(self.length, int)
+        return self.begins or (known and self.length > 0)
 
 
 class Carry(NamedTuple):
@@ -175,6 +178,12 @@ def _inner(op: Op) -> int:
              for p in op.programs]  # fmt: skip
     steps = op.params["length"] if op.kind is scan else _STEPS if op.kind is while_ else 1
     return steps * sum(sizes)
+
+
+def between(access: Access) -> Access:
+    """The access of a part of a loop's step; names that the next step reads are live after it."""
+    site = access.site
+    return access._replace(site=site._replace(live_out=site.live_out | site.live_in))
 
 
 def refused(loop: Loop, reason: str) -> CaptureError:

@@ -35,7 +35,8 @@ from autojit.tracing.rows import Row
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .block import Block
+from .blocks.block import Block
+from .blocks.regions import settled
 from .branches import capture_branch
 from .checks import add_checks, first_failing
 from .loop import COUNTER, Captured, Grown, Loop
@@ -109,9 +110,10 @@ def emit(captured: Captured) -> None:
     notice()
     lose_containers(captured.lost_lists)
     checks = start + len(captured.roots)
-    take_checks(results[checks : len(operands)])
     steps = int(loop.length) if loop.is_counted else 0
     _grow(captured.grown, results[len(operands) :], steps, slots, captured.sharing.outside)
+    take_checks(results[checks : len(operands)])
+    settled(loop.access)
 
 
 def _reason(captured: Captured) -> str:

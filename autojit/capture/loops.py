@@ -43,9 +43,10 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .block import Block
+from .blocks.block import Block
+from .blocks.regions import guarded
 from .carries import Rounds, are_shared, captured, note, note_lasts, take
-from .loop import COUNTER, Captured, Carry, Known, Loop, Step, refused
+from .loop import COUNTER, Captured, Carry, Known, Loop, Step, between, refused
 
 #: The most times that a body is traced until its carries settle: a number may become a float, a
 #: complex number and an array's dtype, and each round adds at least one carry.
@@ -81,6 +82,9 @@ def trace_if_begun(loop: Loop, lists: Lists | None = None) -> Captured | Excepti
             found = _settled(loop, lists)
             if isinstance(found, Exception):
                 return found
+            if loop.is_counted and any(f.is_handled for _, f in found.block.trace.checks):
+                loop = loop._replace(may_be_left=True)
+                continue
             return found._replace(most=lists.bounds(found.before))
         except Resized as resized:
             lists.convert(resized, loop.most)
@@ -169,7 +173,7 @@ def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
             _begin(known, inputs_of)
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
-            loop.step(counter)
+            guarded(between(loop.access), lambda: loop.step(counter))
             before.check_lengths(grow=loop.is_counted)
             resized.check(before)
             changes = before.changes(grow=loop.is_counted)

@@ -23,7 +23,7 @@ from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
-from .block import Block
+from .blocks.block import Block
 from .calls.calling import call
 from .frames import active_run, compiled, is_running, same, suspended
 from .values.own_calls import Straight, access_of, nothing

@@ -38,27 +38,18 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls, frames, recursion
+from .blocks.regions import failing, ops_so_far
 from .branches import capture_branch, capture_choice
 from .calls import reasons  # noqa: F401 - registers itself
-from .checks import failing
-from .comprehensions import (
-    Steps,
-    elements,
-    run_otherwise,
-)
+from .comprehensions import Steps, elements, run_otherwise
 from .loop import Loop
 from .loop_ops import emit_begun, emit_if_begun, emit_tested
 from .rewriting.callees import PUSHED, converted, handing_on
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
-from .tries import capture_try
+from .tries import capture_try, run_part
 from .truth import truth, truth_of, unknown
-from .unrolling import (
-    UNROLLED,
-    becomes_unknown,
-    captured_whole,
-    unroll,
-)
+from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 from .values.unbound import checked
 
 _RECURSION = (
@@ -152,6 +143,9 @@ class Runtime(PlainRuntime):
         else:
             capture_try(body, self._access(s, (body,), get, put, seen))
 
+    def part(self, number: int, block: Callable[[], Any]) -> None:
+        run_part(number, block)
+
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
 
@@ -167,7 +161,7 @@ class Runtime(PlainRuntime):
             return
         access = self._access(s, (body, test), get, put, seen)
         loop = Loop(lambda _: body(), test, None, None, access)
-        began, checks = len(trace.builder.ops), len(trace.checks)
+        began, checks = ops_so_far(), len(trace.checks)
         is_first = True
         while True:
             found = test()
@@ -179,7 +173,8 @@ class Runtime(PlainRuntime):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
                 return
             may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
-            is_long = may_end and len(trace.builder.ops) - began > UNROLLED
+            may_end |= current_trace() is not trace
+            is_long = may_end and ops_so_far() - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
                 emit_tested(loop, test, emit_begun)
                 return

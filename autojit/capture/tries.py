@@ -1,145 +1,290 @@
 """``try`` whose exceptions depend on traced values.
 
-    try:                          if x > 3:       # the `try`, up to the exception
-        if x > 3:                     y = 0.0
-            raise ValueError  ->  else:           # the `try`, without it
-        y = 2 * x                     y = 2 * x
-    except ValueError:
-        y = 0.0
+    try:                         y = 0.0; ok = x >= 0
+        y = 0.0                  if ok:
+        y = math.sqrt(x)   ->        y = math.sqrt(x)       # the layer: all code up to the end
+        z = 2 * y                    z = 2 * y
+    except ValueError:           else:
+        z = y                        z = y                  # the handler
 
-The statement is traced up to the first points at which it may raise an exception that it handles
-itself. There it becomes a branch. On one way the statement runs to the point and raises the
-exception, so that Python finds the handler; on the other way the point is passed, and the next
-points are looked for. No code runs behind a point that is not passed.
+Where an operation may raise an exception that a ``try`` handles, the code after it is a block of
+its own, a layer, up to the end of the region: a way of a branch, a step of a loop, or the ``try``.
+When a region ends, its layers become branches, the innermost first. On the other way of a layer
+the state is the one at the exception. There a ``try`` runs again with the exception in place of
+the block that has raised it, so that Python itself finds the handler. An exception that leaves a
+way or a step is a bool among its results, behind which the next layer begins; a loop ends by it.
+Each part of the code is traced once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import numpy as np
-
+from autojit.capture.state.heap import Heap
+from autojit.capture.state.resized import Resized
 from autojit.capture.state.state import Access, Before
-from autojit.errors import AutojitError, CaptureError, HandledFailureError, with_place
-from autojit.ir.core.program import current_builder
-from autojit.protocols.lifting import tracer
+from autojit.errors import AutojitError, CaptureError, with_place
 from autojit.session.frames import is_defect
-from autojit.staging.bodies import merged
-from autojit.tracing.tracer import Tracer
-from autojit.tracing.values import lift
+from autojit.tracing.context import current_trace
 
-from .block import Block
-from .branches import capture_branch
-from .loops import loops_around
-from .values.points import SEARCH, Point, Run, Stop, next_try, running, searching
-
-#: The most points of a ``try``: with each, the code before it is traced twice more.
-MOST_POINTS = 12
+from .blocks.block import thrown_away
+from .blocks.regions import (
+    STATEMENTS,
+    Failure,
+    Region,
+    distinct,
+    escaped,
+    guarded,
+    later,
+    local,
+    raising,
+    run_region,
+    settled,
+)
+from .blocks.ways import ended_way, traced_way
+from .branches import check_lengths, joined_ways
+from .rewriting.normal_forms import BODY, FINALLY, ORELSE
+from .truth import truth_of
+from .values.trying import inside_try, is_inside_try
 
 Body = Callable[[], Any]
 
 
-def capture_try(body: Body, access: Access) -> None:
-    """Run ``body``, a ``try`` statement."""
-    try:
-        _Try(body, access, next_try(access.site[:2])).go_on(frozenset())
-    except Stop as stop:
-        if stop.trace is not None:
-            raise
-        raise HandledFailureError(with_place(_ELSEWHERE, access.source)) from None
+class _Run:
+    """A run of a ``try`` statement, with other code in place of some of its blocks."""
 
+    def __init__(self, instead: Mapping[int, Body], access: Access) -> None:
+        self.instead, self.access = instead, access
+        #: The block that is being run, and the exception that its handler handles.
+        self.part: int | None = None
+        self.handled: BaseException | None = None
 
-class _Try(NamedTuple):
-    """A ``try`` statement, and its key on the way to points."""
-
-    body: Body
-    access: Access
-    key: Any
-
-    def go_on(self, passed: frozenset[Point]) -> None:
-        """Run it, where the exceptions at the points in ``passed`` do not occur. A statement that
-        may use up iterators or read files runs once; an exception that it handles is refused."""
-        before = Before(self.access)
-        found = self._search(passed, before) if before.heap.can_be_restored() else []
-        if len(passed) + len(found) > MOST_POINTS:
-            raise CaptureError(with_place(_MANY.format(MOST_POINTS), self.access.source))
-        if found:
-            self._branch(passed, found, passed.union(point for _, point in found))
-        else:
-            once(self.body, Run(self.key, passed, loops=loops_around()))
-
-    def _branch(
-        self, passed: frozenset[Point], found: Sequence[tuple[Tracer, Point]],
-        following: frozenset[Point],
-    ) -> None:  # fmt: skip
-        """Branch on whether the exception at the first of some points occurs. At most one of them
-        does."""
-        (held, point), *rest = found
-
-        def goes_on() -> None:
-            if rest:
-                self._branch(passed, rest, following)
-            else:
-                self.go_on(following)
-
-        def raises() -> None:
-            run = Run(self.key, passed, to=point, loops=loops_around())
-            once(self.body, run)
-            if not run.has_ended:
-                raise Stop(None)
-
-        fails: Any = np.logical_not(held)
-        capture_branch(fails, (goes_on, raises), self.access)
-
-    def _search(self, passed: frozenset[Point], before: Before) -> list[tuple[Tracer, Point]]:
-        """The next points, each with a bool that is false where its exception occurs."""
-        run = Run(self.key, passed, is_search=True, loops=loops_around())
-        block = Block()
+    def run(self, number: int, block: Body) -> None:
+        """Run a block of the statement."""
+        around, self.part = self.part, number
+        if number not in (BODY, ORELSE, FINALLY):
+            self.handled = sys.exception()
         try:
-            with block.running(SEARCH), searching():
+            code = self.instead.get(number, block)
+            if number == BODY and self.access.site in _local.joined:
+                left = _left_by(lambda: guarded(_read_behind(self.access), code))
+                for held, failure in distinct(left):
+                    escaped(held, failure)
+                if left:
+                    settled(self.access)
+            else:
+                code()
+        finally:
+            self.part = around
+
+    def behind(self, raises: Body) -> dict[int, Body] | None:
+        """The code that leads to the present block, which raises an exception at once; None if no
+        other block follows."""
+        if self.part in (None, FINALLY):
+            return None
+        instead = dict(self.instead)
+        if self.part == ORELSE:
+            instead[BODY] = _nothing
+        elif self.part != BODY:
+            assert self.handled is not None
+            instead[BODY] = raising(self.handled)
+        assert self.part is not None
+        return {**instead, self.part: raises}
+
+
+#: The most exceptions of a ``try`` that get a copy of its handlers each. The handlers of one with
+#: more run behind its body, once for each class and message.
+MOST_COPIES = 4
+
+
+#: How often the lists of a layer get other room before the ``try`` is refused.
+MOST_ROUNDS = 4
+
+_UNEVEN = (
+    "A `try` handles an exception that depends on a traced value, and the length that a list has "
+    "then cannot be found. Append to lists before and after the `try`, and store numbers in an "
+    "array inside it."
+)
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.runs: list[_Run] = []
+        #: The ``try`` statements whose handlers run behind the body.
+        self.joined: set[Any] = set()
+        #: How many copies of handlers are being run, one inside another.
+        self.copies = 0
+
+
+_local = _Local()
+
+
+def run_part(number: int, block: Body) -> None:
+    """Run a block of the innermost ``try``."""
+    if _local.runs:
+        _local.runs[-1].run(number, block)
+    else:
+        block()
+
+
+def _read_behind(access: Access) -> Access:
+    """The access of the body of a ``try``, of which the handlers may read all names."""
+    site = access.site
+    return access._replace(site=site._replace(live_out=frozenset(site.names)))
+
+
+class _Many(BaseException):
+    """A ``try`` may raise more exceptions than get copies of its handlers."""
+
+    def __init__(self, site: Any) -> None:
+        self.site = site
+
+
+class _Uneven(BaseException):
+    """The ways of a layer leave lists with different lengths: they get stretches when it begins.
+    No handler of the user's ends this exception."""
+
+    def __init__(self, number: int, convert: Callable[[Heap], None]) -> None:
+        self.number, self.convert = number, convert
+
+
+def capture_try(statement: Body, access: Access) -> None:
+    """Run a ``try`` statement."""
+    if is_inside_try():
+        _run(statement, access, {})
+        return
+    before = Before(access)
+    local.uneven, _local.joined = {}, set()
+    with inside_try():
+        if before.heap.can_be_restored():
+            _prepare(statement, access, before)
+        local.layers = 0
+        try:
+            _run(statement, access, {})
+        except (_Uneven, _Many):
+            raise CaptureError(with_place(_UNEVEN, access.source)) from None
+
+
+def _prepare(statement: Body, access: Access, before: Before) -> None:
+    """Run the outermost ``try`` in a block that is thrown away, until it is known which lists get
+    stretches and which handlers are shared."""
+    while True:
+        local.layers = 0
+        try:
+            with thrown_away(before):
                 try:
-                    once(self.body, run)
-                except Stop as stop:
-                    if stop.trace is not block.trace:
-                        raise self._refused() from None
-                    run.has_ended = False
+                    _run(statement, access, {})
                 except AutojitError:
                     raise
                 except Exception as error:  # the statement will raise it again
                     if is_defect(error):
                         raise
-        finally:
-            before.restore()
-        if run.has_ended:
-            raise self._refused()
-        mine = [(held, f.point) for held, f in block.trace.checks if f.run is run]
-        if not mine:
-            return []
-        outputs = block.recorded(lambda: [lift(held) for held, _ in mine])
-        (program,), captured = merged([block.finish(outputs, "raises")])
-        values = current_builder().inline(program, captured)
-        return [(tracer(value), point) for value, (_, point) in zip(values, mine, strict=True)]
-
-    def _refused(self) -> HandledFailureError:
-        return HandledFailureError(with_place(_ELSEWHERE, self.access.source))
+            return
+        except _Uneven as uneven:
+            known = local.uneven.setdefault(uneven.number, [])
+            if len(known) == MOST_ROUNDS:
+                raise CaptureError(with_place(_UNEVEN, access.source)) from None
+            known.append(uneven.convert)
+        except _Many as many:
+            _local.joined.add(many.site)
+            local.uneven = {}
 
 
-def once(body: Body, run: Run) -> None:
-    """Run a statement."""
-    with running(run):
-        body()
+def _run(statement: Body, access: Access, instead: Mapping[int, Body]) -> None:
+    run = _Run(instead, access)
+
+    def fails(raises: Body) -> Body:
+        code = run.behind(raises)
+        most = 1 if _local.copies else MOST_COPIES
+        is_many = len(region.layers) >= most and access.site not in _local.joined
+        if is_many and before.heap.can_be_restored():
+            raise _Many(access.site)
+        return raises if code is None else lambda: _copied(lambda: _run(statement, access, code))
+
+    before = Before(access)
+    region = Region(access, fails)
+    left = _left_by(lambda: run_region(region, lambda: _statement(statement, run)))
+    for held, failure in left:  # exceptions that a statement around it handles
+        escaped(held, failure)
+    if left:
+        settled(access)
 
 
-_ELSEWHERE = (
-    "A `try` handles an exception that depends on a traced value, and that is raised where its "
-    "handler cannot be compiled: in a `with` or `finally` that ends it, or in recursion. Test the "
-    "condition with `if`:\n"
-    "    if x > 0:                          # not: try: ... except ValueError:\n"
-    "        y = math.log(x)"
-)
-_MANY = (
-    "More than {} operations in a `try` may raise the exception that it handles, depending on "
-    "traced values. Each becomes a branch. Test the conditions with `if`, or call fewer operations "
-    "in the `try`."
-)
+def _copied(run: Body) -> None:
+    """Run a copy of the handlers of a ``try``."""
+    _local.copies += 1
+    try:
+        run()
+    finally:
+        _local.copies -= 1
+
+
+def _left_by(run: Body) -> list[tuple[Any, Failure]]:
+    """Run a region; return the checks of the exceptions that it leaves, which are handled."""
+    trace = current_trace()
+    assert trace is not None
+    known = len(trace.checks)
+    try:
+        run()
+    finally:
+        found = trace.checks[known:]
+        trace.checks[known:] = [check for check in found if not check[1].is_handled]
+    return [check for check in found if check[1].is_handled]
+
+
+def _statement(statement: Body, run: _Run) -> None:
+    _local.runs.append(run)
+    try:
+        statement()
+    finally:
+        _local.runs.pop()
+
+
+STATEMENTS.add(_statement.__code__)
+
+
+def _close(region: Region, error: Exception | None) -> Exception | None:
+    """End the last layer of a region."""
+    layer = region.layers[-1]
+    before, found = layer.before, None
+    try:
+        goes_on = ended_way(layer.block, before, error)
+    except Resized as resized:
+        found = resized
+    finally:
+        region.layers.pop()
+        layer.stack.close()
+        before.restore()
+    try:
+        if found is not None:
+            raise found
+        fails = traced_way(layer.fails, before, ())
+        check_lengths([fails, goes_on], before)
+    except Resized as resized:
+        raise _Uneven(layer.number, _converter(resized, before.heap)) from None
+    return joined_ways(truth_of(layer.held), [fails, goes_on], before)
+
+
+later.close = _close
+
+
+def _converter(resized: Resized, heap: Heap) -> Callable[[Heap], None]:
+    """A function that does the same to the lists of another run."""
+    places = {number: k for k, number in enumerate(heap.held)}
+    lists = [(places[id(items)], *rest) for items, *rest in resized.lists]
+    dicts = [(places[id(x)], *rest) for x, *rest in resized.dicts]
+
+    def convert(heap: Heap) -> None:
+        held = [x for x, _ in heap.held.values()]
+        mine: Any = [(held[k], *rest) for k, *rest in lists]
+        others: Any = [(held[k], *rest) for k, *rest in dicts]
+        Resized(mine, others).convert()
+
+    return convert
+
+
+def _nothing() -> None:
+    """Do nothing, since the block has run before."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Spent
 from autojit.capture.state.resized import check_counted
-from autojit.capture.state.state import Access, Before, note
+from autojit.capture.state.state import Before, note
 from autojit.capture.state.stretch import has_stretch
 from autojit.capture.values.ranges import lists_under
 from autojit.errors import AutojitError, ShapesDifferError, raised
@@ -27,10 +27,11 @@ from autojit.staging.unrolled import BUDGET, LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
 
-from .block import Block
+from .blocks.block import Block
+from .blocks.regions import ops_so_far
 from .branches import capture_branch
 from .independence import steps_are_independent
-from .loop import Captured, Loop
+from .loop import Captured, Loop, between
 from .loop_ops import emit, known_firsts
 from .loops import trace_loop
 from .sequences import Sequence
@@ -324,7 +325,7 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
     trace = current_trace()
     if trace is not None and loop.is_counted:
         key = id(loop.access.site), loop.length
-        trace.unrolled_sizes[key] = len(trace.builder.ops) - began.ops
+        trace.unrolled_sizes[key] = ops_so_far() - began.ops
 
 
 def _checked(it: Any, lists: list[list[Any]]) -> Iterator[tuple[int, Any]]:
@@ -333,12 +334,6 @@ def _checked(it: Any, lists: list[list[Any]]) -> Iterator[tuple[int, Any]]:
         check_counted(lists)
         yield pair
     check_counted(lists)
-
-
-def between(access: Access) -> Access:
-    """The access of a part of a loop's step; names that the next step reads are live after it."""
-    site = access.site
-    return access._replace(site=site._replace(live_out=site.live_out | site.live_in))
 
 
 class _SoFar(NamedTuple):
@@ -350,9 +345,7 @@ class _SoFar(NamedTuple):
 
 def _so_far() -> _SoFar:
     trace = current_trace()
-    return (
-        _SoFar(0, 0) if trace is None else _SoFar(len(trace.builder.ops), len(trace.captured_loops))
-    )
+    return _SoFar(0, 0) if trace is None else _SoFar(ops_so_far(), len(trace.captured_loops))
 
 
 def _is_large(loop: Loop, began: _SoFar) -> bool:
@@ -363,8 +356,9 @@ def _is_large(loop: Loop, began: _SoFar) -> bool:
         return False
     if len(trace.captured_loops) > began.loops:
         return True
-    ops = trace.builder.ops[began.ops :]
-    return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
+    count = ops_so_far() - began.ops
+    ops = trace.builder.ops[-count:] if count else []
+    return loop.length * count > UNROLLED and any(op.kind in _WRITES for op in ops)
 
 
 #: Operations that write elements of an array.

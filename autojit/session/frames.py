@@ -89,6 +89,10 @@ _DEFECTS: tuple[tuple[type[Exception], tuple[str, ...]], ...] = (
 )
 
 
+#: Functions of ours that raise exceptions of the user's code.
+_RAISES_THE_USERS = ("assert_", "raise_the_users")
+
+
 def is_defect(error: Exception) -> bool:
     """Whether an exception shows that autojit itself is wrong: one of its assertions fails, or its
     code uses a name or an attribute that does not exist."""
@@ -101,6 +105,6 @@ def is_defect(error: Exception) -> bool:
     if not is_ours(code.co_filename):
         return False
     if isinstance(error, AssertionError | NotImplementedError):
-        return code.co_name != "assert_"  # which raises the user's own
+        return code.co_name not in _RAISES_THE_USERS
     name = dis.opname[code.co_code[step.tb_lasti]]
     return any(isinstance(error, kind) and name in names for kind, names in _DEFECTS)

@@ -50,6 +50,20 @@ def handler_line(frame: FrameType, at: int, error: type[BaseException]) -> int |
     return None
 
 
+def manager_line(frame: FrameType) -> int | None:
+    """The line of a ``with`` around the present instruction of a frame, if its context manager may
+    be the user's, whose ``__exit__`` may change anything."""
+    code, at = frame.f_code, frame.f_lasti
+    if not code.co_exceptiontable:
+        return None
+    while (entry := _covering(code, at)) is not None:
+        line = _Target(frame, entry).leaves()
+        if line is not None:
+            return line
+        at = entry.target
+    return None
+
+
 class _Target:
     """The code that a table's entry leads to."""
 
@@ -105,9 +119,28 @@ class _Target:
                 return False
         return False
 
+    def leaves(self) -> int | None:
+        """The line of the ``with`` that is left here, if its manager may be the user's."""
+        following = self.code[self.position : self.position + 2]
+        if [step.opname for step in following] != ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]:
+            return None
+        line, values, is_whole = self._managers()
+        known = is_whole and values and all(map(_is_librarys, values))
+        return None if known else line
+
     def _suppressed(self, error: type[BaseException]) -> int | None:
         """The line of a ``with`` whose manager may end this error: ``contextlib.suppress`` of it,
         and one whose ``__exit__`` returns something."""
+        line, found, is_whole = self._managers()
+        if contextlib.suppress in found:
+            kinds = [v for v in found if isinstance(v, type)]
+            return line if not is_whole or any(issubclass(error, k) for k in kinds) else None
+        known = [may_end(v, error) for v in found]
+        unknown = all(k is None for k in known) and any(isinstance(v, _WRITTEN) for v in found)
+        return line if unknown or any(known) else None
+
+    def _managers(self) -> tuple[int, list[Any], bool]:
+        """The line of a ``with``, the values in its expressions, and whether these are all."""
         last = _index(self.frame.f_code, self.entry.start)
         while last and self.code[last].opname not in ("BEFORE_WITH", "BEFORE_ASYNC_WITH"):
             last -= 1
@@ -119,13 +152,15 @@ class _Target:
             _evaluate(self.frame, [s for s in steps if s.opname in _EXPRESSION], values)
         except _Unknown:
             is_whole = False
-        found = list(_flat(values))
-        if contextlib.suppress in found:
-            kinds = [v for v in found if isinstance(v, type)]
-            return line if not is_whole or any(issubclass(error, k) for k in kinds) else None
-        known = [may_end(v, error) for v in found]
-        unknown = all(k is None for k in known) and any(isinstance(v, _WRITTEN) for v in found)
-        return line if unknown or any(known) else None
+        return line, list(_flat(values)), is_whole
+
+
+def _is_librarys(value: Any) -> bool:
+    """Whether a value in the expression of a ``with`` is no manager of the user's."""
+    if isinstance(value, (str, int, float, type(None))):
+        return True
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return module.partition(".")[0] in ("numpy", "contextlib", "warnings", "builtins", "autojit")
 
 
 #: Types of callables that may return any context manager, such as a user's method.

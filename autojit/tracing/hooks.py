@@ -82,6 +82,8 @@ class Hooks:
     #: Whether a ``try`` of the user's handles an exception, and its handler can be compiled; the
     #: handler then runs where a traced bool does not hold.
     is_checked: Callable[[Any, BaseException], bool]
+    #: The same for an operation that may fail.
+    is_checked_op: Callable[[Any, type[BaseException]], bool]
     #: Makes the function raise the exceptions of operations that these outputs do not need.
     check_unread: Callable[[Any], None]
     #: ``not x`` of a bool, traced or not, and the type of the value that x stands for.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
@@ -14,11 +14,12 @@ import numpy as np
 
 from autojit.errors import HandledFailureError, with_place
 from autojit.ir.autodiff.kept_errors import Applied
-from autojit.ir.core.program import Builder, Op, Source, Value
+from autojit.ir.core.program import Builder, Op, Program, Source, Value, current_builder
 from autojit.ir.core.values import shown_file
 from autojit.session.frames import is_internal
 
-from .handlers import handler_line
+from .handlers import handler_line, manager_line
+from .hooks import hooks
 
 
 def _found_error_state() -> Callable[[], Any]:
@@ -64,25 +65,47 @@ class TracingBuilder(Builder):
         self.irregular: list[int] = []
         #: The inlined programs that may fail, which no other one contains.
         self.applied: list[Applied] = []
+        #: Whether a program is being inlined, whose ops all belong to one block.
+        self._is_inlining = False
 
     def append(self, op: Op) -> None:
-        if op.kind.fallible:
-            self._check_handlers(op)
+        if op.kind.fallible and self._check_handlers(op):
+            builder = current_builder()  # of the code that runs only if the operation succeeds
+            assert isinstance(builder, TracingBuilder)
+            builder.record(op)
+        else:
+            self.record(op)
+
+    def record(self, op: Op) -> None:
+        """Append an operation whose failure the function does not handle."""
         self.ops.append(op)
         state = _error_state()
         if state is not self.state:
             self._check_error_state(op.source)
             self.state = state
 
-    def _check_handlers(self, op: Op) -> None:
-        """Refuse an operation whose run-time failure the function would handle. If its operands are
-        known, it fails here or not at all."""
+    def inline(self, program: Program, arguments: Sequence[Value]) -> list[Value]:
+        around, self._is_inlining = self._is_inlining, True
+        try:
+            return super().inline(program, arguments)
+        finally:
+            self._is_inlining = around
+
+    def _check_handlers(self, op: Op) -> bool:
+        """Refuse an operation whose run-time failure the function would handle, unless the handler
+        can be compiled; return whether it is. If its operands are known, it fails here or not at
+        all."""
+        is_checked = False
         for error in sorted(_pythons(op), key=lambda kind: kind.__name__):
             place = _handled_at(error, self.depth)
-            if place is not None:
-                if self.known is not None and self.known.attempt(op):
-                    return
+            if place is None:
+                continue
+            if self.known is not None and self.known.attempt(op):
+                return False
+            if self._is_inlining or not hooks.is_checked_op(op, error):
                 raise _handled(f"The operation `{op.kind.name}`", error, place, op.source)
+            is_checked = True
+        return is_checked
 
     def handles(self, error: type[BaseException]) -> bool:
         """Whether the traced function would handle an exception that is raised here."""
@@ -92,6 +115,17 @@ class TracingBuilder(Builder):
         """The function that would handle an exception that is raised here."""
         found = _handling(error, self.depth)
         return None if found is None else found[0]
+
+    def manager_line(self, ends: Container[CodeType]) -> int | None:
+        """The line of a ``with`` of the user's around the present code, up to a function that one
+        of these has called."""
+        for frame in _users_frames(self.depth):
+            line = manager_line(frame)
+            if line is not None:
+                return line
+            if frame.f_back is not None and frame.f_back.f_code in ends:
+                return None
+        return None
 
     def check_raise(
         self, error: type[BaseException], source: Source | None,

@@ -166,6 +166,11 @@ class Declaration:
         inner = (each for program in op.programs for each in program.ops if each.kind.fallible)
         return frozenset(error for each in inner for error in each.kind.raises(each))
 
+    def succeeds(self, op: Op) -> tuple[Value, Exception] | None:
+        """A bool that is computed before the op and holds where the op raises no error, and the
+        error that it raises elsewhere; None if only the op itself can tell."""
+        return None
+
     def may_raise(self, op: Op, error: Exception) -> bool:
         """Whether an error that compiled code has raised may be this op's."""
         return type(error) in self.raises(op)

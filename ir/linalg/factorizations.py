@@ -15,11 +15,21 @@ from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Declaration, MaybeValue, full, full_like, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, is_half
-from autojit.ir.ops.arithmetic import conj, convert, gt, real, select
+from autojit.ir.ops.arithmetic import (
+    bitwise_and,
+    bitwise_not,
+    conj,
+    convert,
+    eq,
+    gt,
+    real,
+    select,
+)
 from autojit.ir.ops.contract import dot
 from autojit.ir.ops.index import gather, scatter_add
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.move import reshape, transpose
+from autojit.ir.ops.reduce import all_
 
 SINGULAR = "Singular matrix"
 
@@ -198,6 +208,12 @@ class Solve(_LinearInRight):
     def fails_by(self, op: Op) -> Hashable | None:
         return np.linalg.LinAlgError, op.operands[1]  # depends only on the factors
 
+    def succeeds(self, op: Op) -> tuple[Value, Exception]:
+        packed = op.operands[1]
+        row, column = places(packed.type)
+        is_zero = bitwise_and(eq(packed, full(0, packed.type)), eq(row, column))
+        return everywhere(bitwise_not(is_zero)), np.linalg.LinAlgError(SINGULAR)
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, packed, pivots, b = types
         check_square("solve", a)
@@ -317,6 +333,11 @@ def places(type: Type) -> tuple[Value, Value]:
         iota(dtype=index, shape=type.shape, axis=type.ndim - 2),
         iota(dtype=index, shape=type.shape, axis=type.ndim - 1),
     )
+
+
+def everywhere(held: Value) -> Value:
+    """Return whether a condition holds for all elements."""
+    return all_(held, axes=tuple(range(held.type.ndim)))
 
 
 def triangle(a: Value, *, lower: bool, diagonal: bool) -> Value:

@@ -21,6 +21,7 @@ from autojit.ir.linalg.factorizations import (
     check_matrix,
     check_square,
     complex_of,
+    everywhere,
     lu,
     matmul,
     places,
@@ -32,9 +33,23 @@ from autojit.ir.linalg.factorizations import (
     triangle,
     triangular_solve,
 )
-from autojit.ir.ops.arithmetic import conj, eq, imag, magnitude, make_complex, real, select
+from autojit.ir.ops.arithmetic import (
+    conj,
+    eq,
+    imag,
+    isfinite,
+    magnitude,
+    make_complex,
+    real,
+    select,
+)
 from autojit.ir.ops.move import broadcast, concatenate, reshape, slice_axis
 from autojit.ir.ops.reduce import max_, sum_
+
+
+def _if_finite(op: Op, words: str) -> tuple[Value, Exception]:
+    """The iteration of a decomposition converges if all elements are finite."""
+    return everywhere(isfinite(op.operands[0])), np.linalg.LinAlgError(words)
 
 
 class Eigh(Matrices):
@@ -50,6 +65,9 @@ class Eigh(Matrices):
     arity = 1
     fallible = True
     parameters = ("lower",)
+
+    def succeeds(self, op: Op) -> tuple[Value, Exception]:
+        return _if_finite(op, "Eigenvalues did not converge")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (a,) = types
@@ -133,6 +151,9 @@ class SVD(Matrices):
     fallible = True
     flags = ("full",)
 
+    def succeeds(self, op: Op) -> tuple[Value, Exception]:
+        return _if_finite(op, "SVD did not converge")
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (a,) = types
         check_matrix("svd", a)
@@ -196,6 +217,9 @@ class PseudoInverse(Matrices):
     fallible = True
     parameters = ("rtol",)
 
+    def succeeds(self, op: Op) -> tuple[Value, Exception]:
+        return _if_finite(op, "SVD did not converge")
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (a,) = types
         check_matrix("pinv", a)
@@ -231,6 +255,9 @@ class Eig(Matrices):
 
     arity = 1
     fallible = True
+
+    def succeeds(self, op: Op) -> tuple[Value, Exception]:
+        return _if_finite(op, "Eigenvalues did not converge")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (a,) = types

@@ -58,7 +58,9 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
 Failure = str | tuple[str, str]
 
 #: The exceptions that compiled code may raise besides builtin ones, by name.
-LIBRARY_ERRORS: dict[str, type[Exception]] = {"StatisticsError": statistics.StatisticsError}
+LIBRARY_ERRORS: dict[str, type[Exception]] = {
+    "StatisticsError": statistics.StatisticsError, "LinAlgError": np.linalg.LinAlgError,
+}  # fmt: skip
 
 #: How the word of a check begins, in the vocabulary of kernels.
 _PREFIX = "ensure_"

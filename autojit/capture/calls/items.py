@@ -12,10 +12,10 @@ from autojit.capture.lists import dicts, elements, hashed
 from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.stretch import any_made, has_stretch, is_list
 from autojit.capture.values.choice import choose, choose_nth
-from autojit.capture.values.points import is_inside
 from autojit.capture.values.ranges import TracedRange, arange_of
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced, python_number, settled
+from autojit.capture.values.trying import is_inside_try
 from autojit.errors import ConcreteValueError, with_place
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
@@ -67,7 +67,7 @@ def _special(x: Any) -> Any:
 
 
 def _item_of_array(x: Tracer, index: Any) -> Any:
-    if is_inside():
+    if is_inside_try():
         _check_bounds(x, index)
     return x[index]
 
@@ -191,7 +191,7 @@ def set_item(x: Any, index: Any, value: Any, has_key: bool = False) -> None:
             tables.set_item(x, index, value, has_key)
             return
         _check_container(x, index)
-    if is_inside() and is_traced(x):
+    if is_inside_try() and is_traced(x):
         _check_bounds(x, index)
     x[index] = value
 

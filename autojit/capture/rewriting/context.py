@@ -40,6 +40,10 @@ class Site(NamedTuple):
     file: str
     #: How deep the loops in it are nested, up to 2.
     depth: int = 0
+    #: The names that are certainly bound after the construct.
+    definite: frozenset[str] = frozenset()
+    #: For "if": the way that is traced first, since it may raise an exception; 1 is ``then``.
+    first: int = 1
 
 
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -135,12 +139,12 @@ class Context:
     def site(
         self, kind: str, node: Any, test: ast.expr | None, names: tuple[str, ...],
         live_in: frozenset[str], live_out: frozenset[str], internal: frozenset[str],
-        reads: tuple[str, ...],
+        reads: tuple[str, ...], first: int = 1,
     ) -> int:  # fmt: skip
         text = "" if test is None else self.found.text(test)
         self.sites.append(
             Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file,
-                 _depth(node))
+                 _depth(node), frozenset(getattr(node, "definite_after", ())), first)
         )  # fmt: skip
         self.changed = True
         return len(self.sites) - 1

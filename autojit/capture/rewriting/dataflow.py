@@ -27,6 +27,7 @@ class Definite:
     def block(self, block: list[ast.stmt], state: Names) -> Names:
         for node in block:
             state = self.statement(node, state)
+            node.definite_after = state  # type: ignore[attr-defined]
         return state
 
     def statement(self, node: Any, state: Names) -> Names:
@@ -168,7 +169,7 @@ class Live:
             self.block(node.body, out, beside)
             self.block(node.orelse, out, beside)
         elif isinstance(node, ast.While | ast.For):
-            node.live_in |= self._handed_on(node, out)  # type: ignore[union-attr]
+            node.live_in |= self._handed_on(node, out, beside)  # type: ignore[union-attr]
             around: Names = node.live_in  # type: ignore[union-attr]
             self.block(node.body, out | around, beside)
         elif isinstance(node, ast.Try | ast.TryStar | ast.With | ast.Match):
@@ -176,13 +177,14 @@ class Live:
             for block in regions(node)[1]:
                 self.block(block, out, beside)
 
-    def _handed_on(self, node: Any, out: Names) -> Names:
+    def _handed_on(self, node: Any, out: Names, beside: Names) -> Names:
         """The names that a step may change or leave unchanged, and that are read after it; a step
-        takes them from the step before."""
-        kills = self.summary(node.body)[1]
+        takes them from the step before. An exception may leave any name unchanged."""
+        kills, writes = self.summary(node.body)[1], effects(node.body).writes
         if isinstance(node, ast.For):
             kills = kills | effects(node.target).stores
-        return (effects(node.body).writes & (out | node.live_in)) - kills
+            writes = writes | effects(node.target).stores
+        return ((writes & (out | node.live_in)) - kills) | (writes & beside)
 
 
 def regions(node: Any) -> tuple[list[Any], list[list[ast.stmt]]]:

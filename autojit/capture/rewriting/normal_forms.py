@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .context import Context
 
 RESULT, RETURNED = "__aj_result", "__aj_return"
+#: The blocks of a ``try``, by number; a handler has its position added to that of the first.
+BODY, FIRST_HANDLER, ORELSE, FINALLY = 0, 1, -1, -2
 
 Escapes = frozenset[str]
 _NONE: Escapes = frozenset()
@@ -48,8 +50,8 @@ def parts(node: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def is_captured(node: ast.stmt) -> bool:
-    """Whether a statement is a ``try`` of the user's that handles exceptions."""
-    return isinstance(node, ast.Try) and bool(node.handlers) and not hasattr(node, "is_ours")
+    """Whether a statement is a ``try`` of the user's."""
+    return isinstance(node, ast.Try) and not hasattr(node, "is_ours")
 
 
 def escapes(node: ast.stmt) -> Escapes:

@@ -77,6 +77,10 @@ class PlainRuntime:
     def try_(self, site: int, body: _Thunk, get: _Thunk, put: _Put, seen: _Thunk) -> None:
         body()
 
+    def part(self, number: int, block: _Thunk) -> None:
+        """Run a block of a ``try``."""
+        block()
+
     def passing(self) -> None:
         """Raise the exception that is being handled if it is none of Python's, but one of ours that
         ends a trace. A handler of all exceptions begins with this."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from . import normal_forms
 from .assignments import Assignments, StatementChecks, may_write
 from .build import (
     ask,
@@ -23,7 +24,7 @@ from .build import (
 from .dataflow import Definite, Live, all_statements, heads, without_declarations
 from .expressions import first_parameter
 from .matching import needs_values
-from .normal_forms import RETURNED, NormalForms, is_captured
+from .normal_forms import RETURNED, NormalForms, is_captured, never_ends
 from .scopes import Scope, effects
 from .self_calls import SelfCalls
 
@@ -216,6 +217,7 @@ class Statements(Assignments):
             chosen & (node.live_in | (scope.captured | scope.nonlocals | scope.globals)),
             chosen & node.live_out, chosen & scope.internal,
             tuple(sorted(reads - scope.internal)),
+            0 if kind == "if" and never_ends(node.orelse) else 1,
         )  # fmt: skip
 
     def _is_free(self, name: str) -> bool:
@@ -289,22 +291,38 @@ class Statements(Assignments):
         site = self._site("try", node, None)
         writes = effects(node).writes
         name = f"__aj_try_{site}"
-        body = function(name, self._declarations(writes, node) + self._tried(node), node)
+        inner = self._tried(node, f"__aj_part_{site}")
+        body = function(name, self._declarations(writes, node) + inner, node)
         return [body, *self._asked("try_", site, [load(name, node)], node)]
 
-    def _tried(self, node: Any) -> list[ast.stmt]:
-        node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
-        for handler in node.handlers:
+    def _tried(self, node: Any, parts: str = "") -> list[ast.stmt]:
+        """A ``try`` with its blocks rewritten. With ``parts``, each block is a function that the
+        runtime calls, so that it can run the statement from the middle of a block on."""
+        found: list[ast.stmt] = []
+
+        def part(block: list[Any], number: int) -> list[ast.stmt]:
+            written = effects(block)
+            inner = self.inner_block(block) or [ast.Pass(**place(node))]
+            if not parts:
+                return inner
+            name = f"{parts}_{number}"
+            found.append(function(name, self._declarations(written.writes, node) + inner, node))
+            return [do(ask("part", [constant(number, node), load(name, node)], node), node)]
+
+        node.body = part(node.body, normal_forms.BODY)
+        for number, handler in enumerate(node.handlers, normal_forms.FIRST_HANDLER):
             if handler.type is not None:
                 handler.type = self.expression(handler.type)
-            handler.body = self.inner_block(handler.body) or [ast.Pass(**place(handler))]
+            handler.body = part(handler.body, number)
             if handler.type is None or "BaseException" in ast.dump(handler.type):
                 handler.body.insert(0, do(ask("passing", [], handler), handler))
             if handler.name is not None and handler.name in self._owned_unbound(handler.name):
                 self._handler(handler)
-        node.orelse = self.inner_block(node.orelse)
-        node.finalbody = self.inner_block(node.finalbody)
-        return [node]
+        if node.orelse:
+            node.orelse = part(node.orelse, normal_forms.ORELSE)
+        if node.finalbody:
+            node.finalbody = part(node.finalbody, normal_forms.FINALLY)
+        return [*found, node]
 
     def _owned_unbound(self, name: str) -> set[str]:
         owner = self.scope.owner(name)

@@ -17,10 +17,11 @@ from autojit.ir.core.types import TypeMismatch, is_half
 from autojit.ir.linalg import factorizations
 from autojit.ir.linalg.cholesky import cholesky as lower_factor
 from autojit.ir.ops import move
-from autojit.ir.ops.arithmetic import convert, eq
+from autojit.ir.ops.arithmetic import convert, eq, stop_gradient
 from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from autojit.protocols.registry import implements
+from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -142,6 +143,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tracer:
 def solved(name: str, x: Value, b: Value, *, transpose: bool = False) -> Tracer:
     """Solve ``a x = b`` by an LU factorisation, which the derivatives reuse."""
     packed, pivots = factorizations.lu(x)
+    trace = current_trace()
+    if trace is not None and trace.builder.handles(np.linalg.LinAlgError):
+        # in a branch they would get a cotangent, which is NaN for a singular matrix times 0
+        packed = stop_gradient(packed)
 
     def solve(x: Value, packed: Value, pivots: Value, b: Value) -> Value:
         made: Value = factorizations.solve(x, packed, pivots, b, transpose=transpose)

@@ -58,6 +58,23 @@ class Tries(Program):
         else:
             super().statement(indent, loop, depth)
 
+    def loop_that_raises(self, indent: int, depth: int) -> None:
+        """A loop in a ``try``: what it has changed when it ends early reaches the handler."""
+        head = self.pick(
+            "for i5 in range(12):", "for i5, q5 in enumerate(y):", "while abs(s) < 9 and k < 30:"
+        )
+        self.put(indent, head)
+        self.put(indent + 1, "k += 1")
+        for text in self.rng.sample([
+            "k += 1", "s = s + 0.5 * t", "y[k % 3] += 0.25", "d['p'] = s",
+            "s = s + math.sqrt(a + 2 - 0.3 * k)", "t = strict(0.1 * k, KeyError)",
+            "if s > 2: raise ValueError('drawn')", "s += 1 / float(k != 7)", "xs[1] = s",
+            "s += [1.0, 2.0, 0.5][k // 3]", "if k > 4: continue", "if t < -3: break",
+        ], 4):  # fmt: skip
+            self.put(indent + 1, text)
+        if depth < 2 and self.rng.random() < 0.3:
+            self.with_try(indent + 1, True, depth + 1)
+
     def simple(self) -> str:
         if self.rng.random() < 0.15:
             kind = self.pick(*_KINDS)
@@ -66,7 +83,10 @@ class Tries(Program):
 
     def with_try(self, indent: int, loop: bool, depth: int) -> None:
         self.put(indent, "try:")
-        self.block(indent + 1, loop=loop, depth=depth + 1)
+        if self.rng.random() < 0.3:
+            self.loop_that_raises(indent + 1, depth)
+        else:
+            self.block(indent + 1, loop=loop, depth=depth + 1)
         for _ in range(self.rng.randint(0, 2)):
             kind = self.pick(*_KINDS, "(KeyError, Odd)", "LookupError", "ArithmeticError")
             name = self.pick("", " as e")

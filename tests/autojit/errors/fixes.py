@@ -24,13 +24,28 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: x.item())(x)",
         "jit(lambda x: L0)(x)\njit(lambda x: L1)(x)",
     ),
-    "capture/tries.py: if x > 0:": (
-        "import math\nclass Quiet:\n    def __enter__(self): pass\n"
-        "    def __exit__(self, *error): return True\n"
-        "@jit\ndef g(x):\n    y = 0.0\n    try:\n        with Quiet():\n"
-        "            y = math.log(x)\n    except ValueError:\n        y = 1.0\n"
-        "    return y\ng(0.5)",
+    "capture/blocks/regions.py: if x > 0:": (
+        "import math\n@jit\ndef g(x):\n    try:\n        y = grad(lambda v: math.log(v))(x)\n"
+        "    except ValueError:\n        y = 1.0\n    return y\ng(0.5)",
         "import math\n@jit\ndef g(x):\n    y = 0.0\n    FIX\n    return y\ng(0.5)",
+    ),
+    "capture/blocks/regions.py: values = list(it)": (
+        "import math\n@jit\ndef g(x):\n    it = iter([x, 2 * x])\n    try:\n"
+        "        y = math.log(x) + next(it)\n    except ValueError:\n        y = 1.0\n"
+        "    return y + next(it)\ng(0.5)",
+        "import math\n@jit\ndef g(x):\n    it = iter([x, 2 * x])\n    FIX\n    try:\n"
+        "        y = math.log(x) + values[0]\n    except ValueError:\n        y = 1.0\n"
+        "    return y + values[1]\ng(0.5)",
+    ),
+    "capture/blocks/regions.py: with manager:": (
+        "import math\nclass Quiet:\n    def __enter__(self): pass\n"
+        "    def __exit__(self, *error): pass\nmanager = Quiet()\n"
+        "@jit\ndef g(x):\n    try:\n        with manager:\n"
+        "            y = math.log(x)\n    except ValueError:\n        y = 0.0\n"
+        "    return y\ng(0.5)",
+        "import math\nclass Quiet:\n    def __enter__(self): pass\n"
+        "    def __exit__(self, *error): pass\nmanager = Quiet()\n"
+        "@jit\ndef g(x):\n    FIX\n    return y\ng(0.5)",
     ),
     "control_flow/emission.py: np.all(x > 0)": (
         "autojit.cond(x > 0, lambda v: v, lambda v: -v, x)",

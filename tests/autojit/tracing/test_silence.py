@@ -405,11 +405,6 @@ def cholesky_or_nothing(a: Any) -> Any:
 
 HANDLED: dict[str, Callable[[Any], Any]] = {
     "cholesky": cholesky_or_nothing,
-    "solve": caught(Exception, lambda a: np.linalg.solve(a, np.ones(2))),
-    "a class above": caught(ValueError, np.linalg.inv),
-    "of several": caught((KeyError, np.linalg.LinAlgError), np.linalg.inv),  # type: ignore[arg-type]
-    "eigh": caught(np.linalg.LinAlgError, lambda a: np.linalg.eigh(a)[0]),
-    "svd": caught(np.linalg.LinAlgError, lambda a: np.linalg.svd(a, full_matrices=False)[1]),
     "in a loop": caught(Exception, lambda a: fori_loop(0, 2, lambda i, s: s + np.linalg.inv(a), a)),
 }
 

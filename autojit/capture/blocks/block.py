@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
+from autojit.capture.state.state import Before
 from autojit.ir.autodiff.kept_errors import Applied
-from autojit.ir.core.program import Program, Value
+from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.ops.update import Updating
+from autojit.ir.pass_manager import remarks
 from autojit.protocols.lifting import in_type
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
@@ -20,8 +22,6 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .values import points
-
 
 class Block:
     """A trace of a block. The block runs once; its outputs are chosen after its sibling blocks have
@@ -29,15 +29,17 @@ class Block:
 
     trace: Trace
 
-    def __init__(self, types: Sequence[LeafType] = ()) -> None:
+    def __init__(self, types: Sequence[LeafType] = (), *, begins_inside: bool = False) -> None:
+        #: Whether it may begin in the middle of a library function, which then goes on with values
+        #: that it has computed before the block.
+        self.begins_inside = begins_inside
         self.inputs = [Value(t.type) for t in types]
         self._weak = [t.weak for t in types]
 
     @contextmanager
-    def running(self, key: Any = None) -> Iterator[list[Tracer]]:
-        """A context in which the block is traced; gives its inputs. ``key`` is its name on the way
-        to a point of a ``try``."""
-        with new_trace(block=True) as trace, points.inside(key):
+    def running(self) -> Iterator[list[Tracer]]:
+        """A context in which the block is traced; gives its inputs."""
+        with new_trace(block=True) as trace:
             self.trace = trace
             yield [Tracer(v, trace, w) for v, w in zip(self.inputs, self._weak, strict=True)]
 
@@ -113,14 +115,37 @@ class Block:
         if around is not None:
             around.constructs |= trace.constructs
         own = [*self.inputs, *more]
-        program = trace.builder.finish([*own, *trace.captured_inputs], outputs, name=name)
+        free = self._free(own, outputs) if self.begins_inside else []
+        inputs = [*own, *trace.captured_inputs, *free]
+        program = trace.builder.finish(inputs, outputs, name=name)
         captured = [c.tracer if hasattr(c, "tracer") else c for c in trace.captured]
-        bound = [lift(c) for c in captured]
+        bound = [*(lift(c) for c in captured), *free]
+        if free:
+            program = _with_inputs(program, inputs)
         program = _resolved(program)
         trace.let_go()
         program = without_long_stretches(program, is_body=True)
         tables = [lift(c) for c in program.captured]  # of what differs from step to step
         return Body(program, None, [], [*bound, *tables])
+
+    def _free(self, own: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
+        """The values from before the block that it reads without having captured them."""
+        known = {*own, *self.trace.captured_inputs}
+        found: dict[Value, None] = {}
+        for op in self.trace.builder.ops:
+            found.update(dict.fromkeys(v for v in op.operands if v not in known))
+            known.update(op.results)
+        found.update(dict.fromkeys(v for v in outputs if v not in known))
+        return list(found)
+
+
+def _with_inputs(program: Program, inputs: Sequence[Value]) -> Program:
+    """A program with inputs of its own."""
+    builder = Builder()
+    own = [Value(v.type) for v in inputs]
+    with building(builder):
+        made = builder.inline(program, own)
+    return builder.finish(own, made, name=program.name, captured=program.captured)
 
 
 def _resolved(program: Program) -> Program:
@@ -128,6 +153,29 @@ def _resolved(program: Program) -> Program:
     from autojit.session.transform_cache import cached_transform
 
     return cached_transform(resolve_parts, program) if program.has(Updating) else program
+
+
+@contextmanager
+def thrown_away(before: Before) -> Iterator[None]:
+    """A context in which code is traced to find something out, and all its changes are undone."""
+    trace, notes = current_trace(), remarks.current()
+    assert trace is not None
+    began = 0 if notes is None else len(notes)
+    unrolled, sizes = set(trace.unrolled), dict(trace.unrolled_sizes)
+    lists = trace.short_loops, trace.captured_loops, trace.loops_at_once
+    lengths = [len(x) for x in lists]
+    try:
+        with Block().running():
+            yield
+    finally:
+        before.restore()
+        trace.unrolled.intersection_update(unrolled)
+        trace.unrolled_sizes.clear()
+        trace.unrolled_sizes.update(sizes)
+        for x, length in zip(lists, lengths, strict=True):
+            del x[length:]
+        if notes is not None:
+            notes.forget("capture", began)
 
 
 def common_leaders(blocks: Sequence[Block], states: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:

@@ -1,0 +1,1 @@
+"""Parts of a function that are traced by themselves, and what exceptions leave of them."""
