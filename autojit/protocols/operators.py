@@ -35,16 +35,17 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     if any_bounded((left, right)):
         return hooks.bounded_operator(ufunc, left, right)
     left, right = _counted(ufunc, left, right)
+    are_pythons = weak_type(left) is not None and weak_type(right) is not None
+    if are_pythons:
+        _check_zero(ufunc, left, right)  # first: the result belongs to the way without exception
     by_rule = _by_rule(ufunc, left, right)
     if by_rule is not None:
         return by_rule
     if ufunc.signature is not None:
         return call_ufunc(ufunc, "__call__", (left, right), {})
     result = apply(ufunc, (left, right))
-    if weak_type(left) is not None and weak_type(right) is not None:
+    if are_pythons:
         result.weak = KINDS_OF_NUMBERS.get(result.dtype)
-        if ufunc in _DIVISIONS and isinstance(right, Tracer):
-            _check_division(right)
     return result
 
 
@@ -77,19 +78,24 @@ def _as_integer(x: Any) -> Any:
 _DIVISIONS = frozenset({np.true_divide, np.floor_divide, np.remainder})
 
 
-def _check_division(divisor: Tracer) -> None:
+def _check_zero(ufunc: Any, left: Any, right: Any) -> None:
     """If the user's code handles ZeroDivisionError, raise it for a divisor that is known to be
-    zero, or where the compiled code finds it to be zero. Otherwise the quotient is infinite or
-    NaN."""
+    zero, and for a negative power of zero, or where the compiled code finds them. Otherwise the
+    result is infinite or NaN."""
     trace = current_trace()
     assert trace is not None
-    if not trace.builder.handles(ZeroDivisionError):
+    if not (ufunc in _DIVISIONS or ufunc is _POWER) or not trace.builder.handles(ZeroDivisionError):
         return
-    known = at_hand(divisor)
+    zero: Any = np.equal(left if ufunc is _POWER else right, 0)
+    if ufunc is _POWER:
+        zero = np.logical_and(zero, np.less(right, 0))
+    known = at_hand(zero) if isinstance(zero, Tracer) else zero
+    power = "0.0 cannot be raised to a negative power"
+    error = ZeroDivisionError(power if ufunc is _POWER else "division by zero")
     if known is None:
-        hooks.fail_where(np.equal(divisor, 0), ZeroDivisionError("division by zero"))
-    elif not known:
-        raise ZeroDivisionError("division by zero")
+        hooks.fail_where(zero, error)
+    elif known:
+        raise error
 
 
 def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:

@@ -115,7 +115,12 @@ def _span(name: str, x: Any, range: Any) -> tuple[Any, Any]:
 def _in_dtype_of(x: Any, range: Any, edges: Any) -> Any:
     """Evenly spaced edges in the dtype of the numbers and of the range, a floating-point one."""
     dtype = result_dtype(x, *(() if range is None else range))
-    return edges.astype(dtype if dtype.kind in "fc" else np.float64)
+    edges = edges.astype(dtype if dtype.kind in "fc" else np.float64)
+    if not is_tracer(edges) and np.any(edges[:-1] >= edges[1:]):
+        raise ValueError(
+            f"Too many bins for data range. Cannot create {len(edges) - 1} finite-sized bins."
+        )
+    return edges
 
 
 def _rising(edges: Any, words: str) -> Any:

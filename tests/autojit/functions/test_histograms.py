@@ -28,6 +28,10 @@ def numbers(dtype: Any, ends: Any, bins: int) -> np.ndarray:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 def test_counts(dtype: Any, ends: Any, bins: int) -> None:
     x = numbers(dtype, ends, bins)
+    if dtype is np.float16 and (ends, bins) == ((2.0, 2.0), 1000):
+        with pytest.raises(ValueError, match="Too many bins for data range"):
+            jit(lambda x: np.histogram(x, bins, ends))(x)
+        return
     found, edges = jit(lambda x: np.histogram(x, bins, ends))(x)
     expected, expected_edges = np.histogram(x, bins, ends)
     np.testing.assert_array_equal(found, expected)
