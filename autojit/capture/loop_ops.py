@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.state.aliases import relate_all, results_of
+from autojit.capture.state.aliases import note_kinds, relate_all, results_of
 from autojit.capture.state.heap import also_reached
 from autojit.capture.state.kinds import given
 from autojit.capture.state.maybe import Maybe
@@ -79,6 +79,9 @@ def emit(captured: Captured) -> None:
     lose(captured.lost)
     given(captured.kept)
     tracers = results_of(results[: len(types)], types, [ends])
+    if not (isinstance(loop.length, int) and loop.length):
+        unchanged = [leaf for c in captured.carries for leaf in tree_of(c.first).arrays]
+        note_kinds(tracers, [unchanged, ends])
     slots: dict[Slot, Tracer] = {}
     pairs: list[tuple[Key, Any]] = []
     always, start = set[Any](), 0

@@ -47,6 +47,7 @@ from .blocks.block import Block
 from .blocks.regions import guarded
 from .carries import Rounds, are_shared, captured, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Known, Loop, Step, between, refused
+from .values.type_tests import check_tests
 
 #: The most times that a body is traced until its carries settle: a number may become a float, a
 #: complex number and an array's dtype, and each round adds at least one carry.
@@ -254,6 +255,7 @@ def _round(loop: Loop, before: Before, known: Known, resized: Lists) -> Captured
     ):
         known.sharing.append(sharing)
         return None
+    check_tests(block, known.carries, ends)
     step = Step(block, ends, found.appended, sharing, inputs_of, of_lists)
     return captured(loop, before, known, step)
 

@@ -56,6 +56,10 @@ class Trace:
         self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
         #: The loops whose steps were recorded as operations on arrays, by source position.
         self.loops_at_once: list[Any] = [] if outer is None else outer.loops_at_once
+        #: The values whose types the user's code has tested, each with the test and its place.
+        self.type_tests: list[Any] = []
+        #: The types of numbers that have another one on another way.
+        self.kinds: dict[Any, set[type]] = {}
         #: The short loops that were unrolled, and whether short loops become arrays instead.
         self.short_loops: list[Any] = [] if outer is None else outer.short_loops
         self.as_arrays: bool = outer is not None and outer.as_arrays

@@ -16,6 +16,7 @@ from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced
 from autojit.capture.values.table import When, answers
+from autojit.capture.values.type_tests import note_test
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
@@ -75,7 +76,10 @@ def dispatched(f: Any, x: Any) -> Any:
 
 def class_of(x: Any) -> Any:
     """``x.__class__``."""
-    return type_of(x) if isinstance(x, _OTHER) else x.__class__
+    if not isinstance(x, _OTHER):
+        return x.__class__
+    note_test(x, lambda kind: kind)
+    return type_of(x)
 
 
 @answers(type, when=When.ALWAYS)
@@ -83,7 +87,7 @@ def type_(*args: Any, **kwargs: Any) -> Any:
     """``type(x)``; with three arguments, a new class."""
     if len(args) != 1 or not isinstance(args[0], _OTHER):
         return type(*args, **kwargs)
-    return type_of(args[0])
+    return class_of(args[0])
 
 
 @answers(isinstance, when=When.ALWAYS)
@@ -96,6 +100,7 @@ def isinstance_(x: Any, kinds: Any) -> Any:
     if not isinstance(x, _OTHER):
         return isinstance(x, kinds)
     kind = type_of(x)
+    note_test(x, lambda kind: _is_kind(kind, kinds))
     if kind is not np.bool_:
         return _is_kind(kind, kinds)
     # A traced bool may be Python's or NumPy's.

@@ -592,6 +592,17 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: f'{x:.2f}')(1.0)",
         "f = lambda x: 2 * x\nx = 1.0\nFIX",
     ),
+    "capture/values/type_tests.py: x = 0.0": (
+        "@jit\ndef g(a):\n    x = 0\n    while x < a:\n        if isinstance(x, int):\n"
+        "            a = a - 1\n        x = x + 0.5\n    return x\ng(9.0)",
+        "@jit\ndef g(a):\n    FIX\n    while x < a:\n        if isinstance(x, int):\n"
+        "            a = a - 1\n        x = x + 0.5\n    return x\ng(9.0)",
+    ),
+    "capture/values/type_tests.py: y = 0.0 if x > 1 else x": (
+        "@jit\ndef g(x):\n    y = 0 if x > 1 else x\n    return y if isinstance(y, int) else -y\n"
+        "g(2.0)",
+        "@jit\ndef g(x):\n    FIX\n    return y if isinstance(y, int) else -y\ng(2.0)",
+    ),
     "tracing/tracer.py: print(f'…')": (
         "jit(lambda x: {f'{x}': x})(1.0)",
         "x = 1.0\nL0",

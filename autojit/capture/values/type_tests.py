@@ -1,0 +1,80 @@
+"""Tests of the types of variables that a loop carries: the answer must hold in each step.
+
+    x = 0
+    while x < 9:
+        if isinstance(x, int): …           # true in the first step only
+        x = x + 0.5
+
+In compiled code the variable is a float in all steps. A test whose answer would differ from step to
+step is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autojit.capture.state.aliases import kind_of
+from autojit.capture.state.state import tree_of
+from autojit.errors import CaptureError, with_place
+from autojit.staging.trace_function import leaf_type
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+
+def note_test(x: Any, test: Callable[[type], Any]) -> None:
+    """Note that the user's code tests the type of a traced number. Raise CaptureError if the answer
+    depends on the way through a branch."""
+    if not isinstance(x, Tracer) or not x.is_scalar:
+        return
+    at = user_source()
+    x.owner.type_tests.append((x.value, test, at))
+    kinds = sorted(x.owner.kinds.get(x.value, ()), key=lambda kind: kind.__name__)
+    for kind in kinds[1:]:
+        if test(kind) != test(kinds[0]):
+            words = _DIFFERS.format(kinds[0].__name__, kind.__name__)
+            raise CaptureError(with_place(words, at))
+
+
+_DIFFERS = (
+    "The type of a variable is tested that a traced condition decides: it is {} on one way, and {} "
+    "on the other. Give it one type:\n"
+    "    y = 0.0 if x > 1 else x            # not: y = 0 if x > 1 else x"
+)
+
+
+def check_tests(block: Any, carries: Mapping[Any, Any], ends: Mapping[Any, Any]) -> None:
+    """Raise CaptureError if a body tests the type of a carry, and the answer is not the same for
+    the value before the loop and the one at the end of a step."""
+    tested = block.trace.type_tests
+    start = 1
+    for carry in (c for c in carries.values() if c.read):
+        inputs = block.inputs[start : start + len(carry.types)]
+        start += len(inputs)
+        for j, value in enumerate(inputs):
+            tests = [(test, at) for of, test, at in tested if of is value]
+            if tests:
+                _check_carry(carry, j, tests, ends.get(carry.key.identity))
+
+
+def _check_carry(carry: Any, j: int, tests: list[Any], end: Any) -> None:
+    first = tree_of(carry.first).arrays[j]
+    leaves = [first]
+    if end is not None:
+        arrays = tree_of(end[1]).arrays
+        leaves += arrays[j : j + 1] if len(arrays) == len(carry.types) else []
+    settled = kind_of(carry.types[j])
+    for test, at in tests:
+        for kind in (kind_of(leaf_type(leaf)) for leaf in leaves):
+            if test(kind) != test(settled):
+                words = _CHANGES.format(kind.__name__, settled.__name__)
+                raise CaptureError(with_place(words, at))
+        if isinstance(first, Tracer):  # which an outer loop may carry
+            first.owner.type_tests.append((first.value, test, at))
+
+
+_CHANGES = (
+    "The type of a variable is tested in a loop that changes it: it is {} in one step, and {} in "
+    "the compiled loop. Give it that type before the loop:\n"
+    "    x = 0.0                            # not: x = 0, then x = x + 0.5"
+)
