@@ -670,6 +670,7 @@ ELSEWHERE = {
     "cuda.mapping.products": "cuda/mapping/test_finishing.py:test_what_is_legal",
     "cuda.mapping.scatters": "cuda/mapping/test_scatters.py:test_what_is_stored_is_not_read",
     "cuda.mapping.transposes": "cuda/mapping/test_transposes.py:test_what_is_read_in_tiles",
+    "cuda.mapping.nests.contributions": "cuda/mapping/test_apart.py:test_gradients_of_rows",
     "cuda.mapping.nests.vectors": "cuda/mapping/test_vectors.py:test_results",
     "loop_passes.counts.additions": "loop_passes/test_counted_loops.py:"
     "test_additions_to_two_elements_become_two_loops",

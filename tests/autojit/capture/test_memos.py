@@ -238,9 +238,10 @@ def handled(x, n):
 
 
 FUNCTIONS = [
-    new_keys, fibonacci, collatz, counted, of_pairs, subset_sums, deleted, defaults, of_tuples,
+    new_keys, fibonacci, collatz, counted, subset_sums, deleted, defaults, of_tuples,
     of_arrays, on_one_way, in_comprehensions, of_another_kind, closed_over, copied, known_pairs,
     conditional_key, changed_values, grown_in_a_loop, missing, handled,
+    pytest.param(of_pairs, marks=pytest.mark.slow),
 ]  # fmt: skip
 
 
