@@ -64,8 +64,9 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
         before = Before(access)
         try:
             found = traced_way(ways[first], before, facts[first])
-            if _raises_at_once(found) and can_hold_back():
-                _go_on_without(held, ways, first, found.error, before)
+            error = found.error if _raises_at_once(found) else None
+            if error is not None and can_hold_back():
+                _go_on_without(held, ways, first, error, before)
                 assume(facts[1 - first])
                 ways[1 - first]()
                 return

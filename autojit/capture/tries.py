@@ -274,8 +274,8 @@ later.close = _close
 def _converter(resized: Resized, heap: Heap) -> Callable[[Heap], None]:
     """A function that does the same to the lists of another run."""
     places = {number: k for k, number in enumerate(heap.held)}
-    lists = [(places[id(items)], *rest) for items, *rest in resized.lists]
-    dicts = [(places[id(x)], *rest) for x, *rest in resized.dicts]
+    lists: list[Any] = [(places[id(items)], *rest) for items, *rest in resized.lists]
+    dicts: list[Any] = [(places[id(x)], *rest) for x, *rest in resized.dicts]
 
     def convert(heap: Heap) -> None:
         held = [x for x, _ in heap.held.values()]
