@@ -14,7 +14,7 @@ import numpy as np
 
 from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import FOREIGN, Uncertain, is_kept, peers, relate
 from autojit.tracing.blocks import here, is_around, original
 from autojit.tracing.context import Trace, current_trace
@@ -120,15 +120,9 @@ def results_of(
 def note_kinds(made: Sequence[Tracer], leaves: Sequence[Sequence[Any]]) -> None:
     """Note the types that numbers have on the ways through a block, if there are several."""
     for number, found in enumerate(made):
-        kinds = {kind_of(leaf_type(way[number])) for way in leaves} if not found.shape else set()
+        kinds = {hooks.type_of(way[number]) for way in leaves} if not found.shape else set()
         if len(kinds) > 1:
             found.owner.kinds[found.own] = kinds
-
-
-def kind_of(t: LeafType) -> type:
-    """The type of a value as the user sees it."""
-    found: type = t.weak or (np.ndarray if t.type.shape else t.type.dtype.type)
-    return found
 
 
 def is_copied(leaf: Any, outside: Container[int] = ()) -> bool:

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autojit.capture.state.aliases import kind_of
 from autojit.capture.state.state import tree_of
 from autojit.errors import CaptureError, with_place
-from autojit.staging.trace_function import leaf_type
+from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -25,10 +24,11 @@ from autojit.tracing.tracer import Tracer
 def note_test(x: Any, test: Callable[[type], Any]) -> None:
     """Note that the user's code tests the type of a traced number. Raise CaptureError if the answer
     depends on the way through a branch."""
-    if not isinstance(x, Tracer) or not x.is_scalar:
+    if not isinstance(x, Tracer) or x.shape:
         return
     at = user_source()
-    x.owner.type_tests.append((x.value, test, at))
+    if x.is_scalar:
+        x.owner.type_tests.append((x.value, test, at))
     kinds = sorted(x.owner.kinds.get(x.value, ()), key=lambda kind: kind.__name__)
     for kind in kinds[1:]:
         if test(kind) != test(kinds[0]):
@@ -63,9 +63,10 @@ def _check_carry(carry: Any, j: int, tests: list[Any], end: Any) -> None:
     if end is not None:
         arrays = tree_of(end[1]).arrays
         leaves += arrays[j : j + 1] if len(arrays) == len(carry.types) else []
-    settled = kind_of(carry.types[j])
+    # A carry that is tested is a number: `note_test` leaves out arrays.
+    settled = carry.types[j].weak or carry.types[j].type.dtype.type
     for test, at in tests:
-        for kind in (kind_of(leaf_type(leaf)) for leaf in leaves):
+        for kind in map(hooks.type_of, leaves):
             if test(kind) != test(settled):
                 words = _CHANGES.format(kind.__name__, settled.__name__)
                 raise CaptureError(with_place(words, at))

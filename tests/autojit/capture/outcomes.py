@@ -171,3 +171,13 @@ def _gradients(f: Any) -> Iterator[tuple[str, str]]:
             yield "other", f"gradient's error {_short(expected)} / {_short(known)}"
         else:
             yield "same", ""
+
+
+def check_slopes(f: Callable[[Any], Any], points: list[np.ndarray], tolerance: float) -> None:
+    """Check compiled values beside Python's, and gradients beside differences of these."""
+    value, slopes = jit(f), jit(grad(f))
+    for x in points:
+        np.testing.assert_allclose(value(x), f(x), rtol=1e-12)
+        h = 1e-6
+        wanted = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(len(x))]
+        np.testing.assert_allclose(slopes(x), wanted, rtol=tolerance, atol=tolerance)

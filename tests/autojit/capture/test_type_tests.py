@@ -53,6 +53,11 @@ def in_an_expression(a: Any) -> Any:
     return 1.0 if isinstance(y, float) else 2.0
 
 
+def number_or_array(a: Any) -> Any:
+    y = np.array(1.0) if a > 0.5 else np.float64(a)
+    return 1.0 if isinstance(y, np.ndarray) else 2.0
+
+
 def of_a_call(a: Any) -> Any:
     def f(v: Any) -> Any:
         if v > 1:
@@ -63,8 +68,10 @@ def of_a_call(a: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "f", [first_step, inner_loop, after_a_loop, after_a_branch, in_an_expression, of_a_call]
-)
+    "f",
+    [first_step, inner_loop, after_a_loop, after_a_branch, in_an_expression, of_a_call,
+     number_or_array],
+)  # fmt: skip
 def test_refused(f: Callable[[Any], Any]) -> None:
     with pytest.raises(CaptureError, match="The type of a variable is tested"):
         jit(f)(0.75)
