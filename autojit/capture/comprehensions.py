@@ -1,4 +1,4 @@
-"""Comprehensions over lists of traced length, or with conditions that are traced."""
+"""Comprehensions over lists and ranges of traced length, or with conditions that are traced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from .blocks.block import Block
 from .branches import capture_branch
 from .calls import item as item_of
 from .calls.logic import and_, not_
-from .lists.lazy import Count, Generated, Lazy, Pending, Perhaps, packed
+from .lists.elements import add
+from .lists.lazy import Count, Generated, Lazy, Pending, Perhaps, packed, refusing
 from .lists.stretches import Stretched
 from .loop import Loop
 from .loop_ops import emit
@@ -38,7 +39,7 @@ def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: b
     if isinstance(it, Generated) and not it.started:
         return _of_generated(made, it, access, is_list=is_list)
     sequence = sequence_of(it)
-    is_counted = sequence is None or not sequence.lists
+    is_counted = sequence is None or not isinstance(sequence.length, Tracer)
     if is_counted and not is_filter:
         return made(it)
 
@@ -49,8 +50,9 @@ def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: b
 
     if is_list:
         return collected()
-    plain = (x for x in made(it) if x is not ABSENT) if is_counted else iter(it)
-    return Pending(collected, plain, it, made)
+    plain = (x for x in made(it) if x is not ABSENT) if is_counted else refusing()
+    is_open = sequence is not None and not (is_counted or sequence.lists)
+    return Pending(collected, plain, it, made, is_open=is_open)
 
 
 def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -> Any:
@@ -58,9 +60,10 @@ def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -
 
     def collected() -> list[Any]:
         found: list[Any] = []
+        take = functools.partial(add, found)
 
         def consume(value: Any) -> None:
-            each(made, value, access, found.append)
+            each(made, value, access, take)
 
         with also_reached((found, made)):
             it.push(consume)
@@ -72,11 +75,12 @@ def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -
 
 
 def _over(sequence: Sequence, made: Made, access: Access) -> list[Any]:
-    """The elements made from a list of traced length."""
+    """The elements made from a list, or a range, of traced length."""
     found: list[Any] = []
+    take = functools.partial(add, found)
 
     def step(i: Any) -> None:
-        each(made, sequence.at(i), access, found.append)
+        each(made, sequence.at(i), access, take)
 
     with also_reached(found):
         assert isinstance(sequence.length, Tracer)

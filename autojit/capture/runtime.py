@@ -18,6 +18,7 @@ import numpy as np
 
 from autojit.capture.lists.deques import watched
 from autojit.capture.lists.dicts import iterated, joined, whole
+from autojit.capture.lists.running import repeated
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
@@ -253,9 +254,8 @@ class Runtime(PlainRuntime):
             return calls.is_optional(a, b)
         if any_one_of((a, b)):
             return calls.is_one_of(a, b)
-        calls.check_singleton(a, b)
         check_apart(a, b)
-        return False
+        return calls.is_singleton(a, b)
 
     def matched(self, value: Any) -> Any:
         return calls.check_subject(value)
@@ -279,6 +279,9 @@ class Runtime(PlainRuntime):
 
     def joined(self, a: Any, b: Any) -> Any:
         return joined(self.call, a, b)
+
+    def repeated(self, a: Any, b: Any) -> Any:
+        return repeated(self.call, a, b)
 
     def whole(self, x: Any) -> Any:
         return whole(x)

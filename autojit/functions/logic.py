@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.protocols.lifting import as_tracer
+from autojit.protocols.lifting import as_tracer, python_bool
 from autojit.protocols.registry import implements
 
 
@@ -25,7 +25,7 @@ def isclose(
 def allclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
-    return np.all(isclose(a, b, rtol, atol, equal_nan))
+    return python_bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 @implements(np.array_equal)
@@ -33,7 +33,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if np.shape(a1) != np.shape(a2):
         return False
     same = np.equal(a1, a2)
-    return np.all(same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same)
+    return python_bool(np.all(same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same))
 
 
 @implements(np.isposinf)

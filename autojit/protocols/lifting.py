@@ -35,6 +35,11 @@ def tracer(value: Value, weak: type | None = None) -> Tracer:
     return Tracer(value, trace, weak)
 
 
+def python_bool(found: Any) -> Any:
+    """A bool as Python's. NumPy returns such a bool for questions about whole arrays."""
+    return tracer(as_value(found), bool) if isinstance(found, Tracer) else bool(found)
+
+
 def view(base: Tracer, how: View) -> Tracer:
     """A view: a value that shares memory with ``base`` in NumPy."""
     base = here(base)

@@ -13,7 +13,6 @@ from .calling import NUMPY_NAMES, call
 from .items import delete_item, item, set_item, update_item
 from .logic import (
     and_,
-    check_singleton,
     check_subject,
     in_,
     is_equal,
@@ -23,11 +22,11 @@ from .logic import (
     not_,
     or_,
 )
-from .type_queries import class_of, dispatches
+from .type_queries import class_of, dispatches, is_singleton
 
 __all__ = [
-    "CACHED", "NUMPY_NAMES", "and_", "call", "check_singleton", "check_subject", "class_of",
-    "delete_item", "dispatches",
-    "in_", "is_equal", "is_one_of", "is_optional", "is_uncached", "is_unequal", "item", "not_",
-    "or_", "perhaps", "refused", "set_item", "stretched", "unpacked", "update_item",
+    "CACHED", "NUMPY_NAMES", "and_", "call", "check_subject", "class_of", "delete_item",
+    "dispatches", "in_", "is_equal", "is_one_of", "is_optional", "is_singleton", "is_uncached",
+    "is_unequal", "item", "not_", "or_", "perhaps", "refused", "set_item", "stretched",
+    "unpacked", "update_item",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 from autojit.capture.lists import dicts, elements, hashed, library
 from autojit.capture.lists.deques import Deque
 from autojit.capture.lists.lazy import handed_on
+from autojit.capture.lists.running import python_iterator
 from autojit.capture.state.kinds import elements_of
 from autojit.capture.state.maybe import DICTS
 from autojit.capture.state.stretch import made_of
@@ -82,7 +83,7 @@ def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
             if held:
                 yield x
 
-    return handed_on(kept(iter(iterable)), library.filtered, (f, iterable))
+    return handed_on(kept(python_iterator(iterable)), library.filtered, (f, iterable))
 
 
 @answers(functools.reduce, when=When.ALWAYS, calls=True)
@@ -122,7 +123,8 @@ def _while(original: Any) -> Any:
                 )
             return found
 
-        return handed_on(original(held, iterable), _IN_PYTHON[original], (f, iterable))
+        plain = original(held, python_iterator(iterable))
+        return handed_on(plain, _IN_PYTHON[original], (f, iterable))
 
     return answer
 

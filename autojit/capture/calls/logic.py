@@ -273,17 +273,6 @@ class _Element:
 # -- tests of objects ---------------------------------------------------------------------
 
 
-def check_singleton(a: Any, b: Any) -> None:
-    """Raise ConcreteValueError if `is` compares a traced value with True or False."""
-    if (type(a) is bool and is_traced(b)) or (type(b) is bool and is_traced(a)):
-        refuse(
-            "`is True` or `is False`, or a pattern that tests this, on a traced value",
-            "A comparison of NumPy numbers is never the object True. Test the value itself:\n"
-            "    if found: ...                      # not: if found is True\n"
-            "    case (a, b) if a and not b: ...    # not: case (True, False)",
-        )
-
-
 def is_one_of(a: Any, b: Any) -> Any:
     """``a is b`` for two objects, each of which may be one of several."""
     one, other = (a, b) if type(a) is OneOf else (b, a)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
-from autojit.capture.values.ranges import TracedRange
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import any_traced, is_traced, python_number, truth
 from autojit.capture.values.table import When, answers, answers_method
@@ -34,8 +33,6 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
             (iterable,) = args
             if is_traced(iterable) and iterable.ndim == 1 and iterable.shape[0] and key is None:
                 return _of_row(bare(iterable), name)
-            if isinstance(iterable, TracedRange):
-                refuse(f"{name}() of a range with traced bounds", "Compute it from its bounds.")
             items = list(iterable)
         if not items or (key is None and not any_traced(items)):
             return original(items, **options, key=key)
@@ -88,8 +85,6 @@ answers(min, when=When.ELEMENTS, calls=True)(_extreme("min", min, operator.lt))
 @answers(sorted, when=When.ALWAYS, calls=True)
 def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
     """``sorted``: stable, like Python's. NaNs come last; Python's order of them is no order."""
-    if isinstance(iterable, TracedRange):
-        refuse("sorted() of a range with traced bounds", "A range is in order.")
     items = list(iterable)
     keys = items if key is None else [call(key, x) for x in items]
     if is_traced(reverse):

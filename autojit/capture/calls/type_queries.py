@@ -14,7 +14,7 @@ from autojit.capture.state.optional import Optional
 from autojit.capture.values.choice import ChosenList
 from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
 from autojit.capture.values.refusals import refuse
-from autojit.capture.values.scalars import is_traced
+from autojit.capture.values.scalars import is_traced, truth
 from autojit.capture.values.table import When, answers
 from autojit.capture.values.type_tests import note_test
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
@@ -125,6 +125,24 @@ def _is_kind(kind: type, kinds: Any) -> bool:
     if getattr(kinds, "_is_protocol", False):  # issubclass refuses protocols with data members
         return isinstance(np.empty(0) if kind is np.ndarray else kind(), kinds)
     return issubclass(kind, kinds)
+
+
+def is_singleton(a: Any, b: Any) -> Any:
+    """``a is b`` for a traced value and True or False. Only a bool of Python's is one of these."""
+    one, other = (a, b) if type(b) is bool else (b, a)
+    if type(other) is not bool or not is_traced(one):
+        return False
+    note_test(one, lambda kind: kind is bool)
+    if type_of(one) is np.bool_:  # which may be Python's
+        refuse(
+            "`is True` or `is False`, or a pattern that tests this, on a traced bool of NumPy's",
+            "A bool of NumPy's is never the object True. Test the value itself:\n"
+            "    if found: ...                      # not: if found is True\n"
+            "    case (a, b) if a and not b: ...    # not: case (True, False)",
+        )
+    if type_of(one) is not bool:
+        return False
+    return truth(one) == other
 
 
 def _array_or_scalar(x: Any) -> bool:

@@ -227,7 +227,15 @@ def _clipped(bound: Any, default: Any, low: Any, high: Any, s: Stretch) -> Any:
 # -- methods --------------------------------------------------------------------------------
 
 
-def _append(call: Call, items: list[Any], value: Any) -> None:
+def add(items: list[Any], value: Any) -> None:
+    """Append to a list, which may have a traced length."""
+    if has_stretch(items):
+        _append(None, items, value)
+    else:
+        items.append(value)
+
+
+def _append(call: Any, items: list[Any], value: Any) -> None:
     items[:] = [stretch_in(items).appended(value)]
 
 

@@ -29,7 +29,7 @@ def weak(items: list[Any], found: Any) -> Any:
 
 def extreme(name: str) -> Callable[..., Any]:
     """``max`` or ``min``."""
-    words = _words({"max": max, "min": min}[name], [])
+    words = words_of({"max": max, "min": min}[name], [])
 
     def answered(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         if len(args) != 1:
@@ -50,7 +50,7 @@ def extreme(name: str) -> Callable[..., Any]:
     return answered
 
 
-def _words(original: Callable[[Any], Any], few: list[float]) -> str:
+def words_of(original: Callable[[Any], Any], few: list[float]) -> str:
     """Python's message if there are too few numbers."""
     try:
         original(few)
@@ -80,7 +80,7 @@ def _number(name: str, items: list[Any]) -> Any:
 
 def _statistic(original: Any, least: int, compute: Callable[..., Any]) -> Callable[..., Any]:
     """Answer a function of numbers that needs at least ``least`` of them."""
-    words = _words(original, [0.0] * (least - 1))
+    words = words_of(original, [0.0] * (least - 1))
 
     def answered(call: Any, items: Any, *more: Any) -> Any:
         count = stretch_in(items).count

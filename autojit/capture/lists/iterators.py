@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autojit.capture.state.stretch import has_stretch
+from autojit.capture.values.ranges import TracedRange
 from autojit.capture.values.scalars import is_traced
 
 from . import library
@@ -16,12 +17,17 @@ from .lazy import handed_on
 
 
 def _plain(x: Any) -> Any:
-    """The iterable for Python's own iterator; asking a list of traced length is refused."""
-    return _refusing() if has_stretch(x) else x
+    """The iterable for Python's own iterator; asking a list or range of traced length is
+    refused."""
+    return _refusing() if _is_traced_length(x) else x
 
 
 def _refusing() -> Iterator[Any]:
     yield refused()
+
+
+def _is_traced_length(x: Any) -> bool:
+    return type(x) is TracedRange or has_stretch(x)
 
 
 def _enumerated(iterable: Any, start: Any = 0) -> Any:
@@ -32,7 +38,7 @@ def _mapped(function: Any, iterable: Any, *others: Any) -> Any:
     plain = map(function, *map(_plain, (iterable, *others)))
     if not others:
         return handed_on(plain, library.mapped, (function, iterable))
-    if any(map(has_stretch, (iterable, *others))):
+    if any(map(_is_traced_length, (iterable, *others))):
         return handed_on(plain, library.mapped_all, (function, (iterable, *others)))
     return plain
 
@@ -46,9 +52,9 @@ def _iterated(*args: Any) -> Any:
     if len(args) != 1:
         return iter(*args)
     (iterable,) = args
-    return (
-        iterable if not has_stretch(iterable) else handed_on(_refusing(), library.each, (iterable,))
-    )
+    if not _is_traced_length(iterable):
+        return iterable
+    return handed_on(_refusing(), library.each, (iterable,))
 
 
 def _zipped(*parts: Any, strict: bool = False) -> Any:

@@ -20,6 +20,8 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
 from autojit.tracing.source import user_source
 
+from .elements import add
+
 _INT = np.dtype(np.int64)
 
 
@@ -64,6 +66,11 @@ class Lazy:
 def refuse_again() -> NoReturn:
     """Raise CaptureError for a generator that is asked for its elements one by one."""
     raise CaptureError(with_place(_AGAIN, user_source()))
+
+
+def refusing() -> Iterator[Any]:
+    """An iterator that refuses to be asked for its elements one by one."""
+    yield refuse_again()
 
 
 _AGAIN = (
@@ -111,10 +118,14 @@ def count(start: Any = 0, step: Any = 1) -> Any:
 class Pending(Lazy):
     """A generator expression; a traced value may leave out some of its elements."""
 
-    def __init__(self, collected: Callable[[], list[Any]], plain: Iterator[Any], it: Any,
-                 made: Callable[[Any], Any]) -> None:  # fmt: skip
+    def __init__(
+        self, collected: Callable[[], list[Any]], plain: Iterator[Any], it: Any,
+        made: Callable[[Any], Any], *, is_open: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(plain)
         self._collected = collected
+        #: Whether it runs through a range of traced length, which may be long.
+        self.is_open = is_open
         #: The iterable that it runs through, and the function that makes its elements.
         self.it, self.made = it, made
 
@@ -142,8 +153,12 @@ class Generated(Lazy):
 
     def collected(self) -> list[Any]:
         found: list[Any] = []
+
+        def take(value: Any) -> None:
+            add(found, value)
+
         with also_reached(found):
-            self.push(found.append)
+            self.push(take)
         return found
 
     def first(self) -> list[Any] | None:

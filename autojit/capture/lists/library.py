@@ -78,6 +78,73 @@ def keys(key: Callable[[Any], Any], iterable: Iterable[Any]) -> list[Any]:
     return [key(x) for x in iterable]
 
 
+def listed(iterable: Iterable[Any]) -> list[Any]:
+    """``list``."""
+    return [x for x in iterable]
+
+
+def repeated(items: list[Any], times: Any) -> list[Any]:
+    """``items * times``."""
+    return [x for _ in range(times) for x in items]
+
+
+def total(iterable: Iterable[Any], start: Any) -> Any:
+    """``sum``, or None of nothing."""
+    found = None
+    for x in iterable:
+        found = start + x if found is None else found + x
+    return found
+
+
+def product(iterable: Iterable[Any], *, start: Any = 1) -> Any:
+    """``math.prod``."""
+    found = start
+    for x in iterable:
+        found = found * x
+    return found
+
+
+def some(iterable: Iterable[Any]) -> Any:
+    """``any``."""
+    for x in iterable:  # noqa: SIM110 - a loop that leaves early, in place of `any`
+        if x:
+            return True
+    return False
+
+
+def every(iterable: Iterable[Any]) -> Any:
+    """``all``."""
+    for x in iterable:  # noqa: SIM110
+        if not x:
+            return False
+    return True
+
+
+def itself(x: Any) -> Any:
+    """The key of a value that is compared as it is."""
+    return x
+
+
+def largest(iterable: Iterable[Any], key: Callable[[Any], Any]) -> Any:
+    """``max``, or None of nothing."""
+    best = best_key = None
+    for x in iterable:
+        mine = key(x)
+        if best_key is None or is_less(best_key, mine):
+            best, best_key = x, mine
+    return best
+
+
+def least(iterable: Iterable[Any], key: Callable[[Any], Any]) -> Any:
+    """``min``, or None of nothing."""
+    best = best_key = None
+    for x in iterable:
+        mine = key(x)
+        if best_key is None or is_less(mine, best_key):
+            best, best_key = x, mine
+    return best
+
+
 def reduced(function: Callable[[Any, Any], Any], items: list[Any]) -> Any:
     """``functools.reduce``."""
     if not items:
@@ -124,22 +191,18 @@ def chained(iterables: Iterable[Any]) -> Iterator[Any]:
 
 def pairs(iterable: Iterable[Any]) -> Iterator[Any]:
     """``itertools.pairwise``."""
-    is_first = True
-    before: Any = 0.0
+    before = None
     for x in iterable:
-        if not is_first:
+        if before is not None:
             yield before, x
-        is_first = False
         before = x
 
 
 def sums(iterable: Iterable[Any], function: Callable[[Any, Any], Any]) -> Iterator[Any]:
     """``itertools.accumulate``."""
-    is_first = True
-    total: Any = 0.0
+    total = None
     for x in iterable:
-        total = x if is_first else function(total, x)
-        is_first = False
+        total = x if total is None else function(total, x)
         yield total
 
 

@@ -37,6 +37,7 @@ from .elements import METHODS, as_array, insert, length, numbers, refused, sorte
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
 from .lazy import Lazy
+from .running import RUNNING, is_open, listed
 
 _INT = np.dtype(np.int64)
 _ABSENT: Any = object()
@@ -90,7 +91,10 @@ def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call gets a list of traced length or a generator, or is a method of such a list."""
     if any(map(_holds, args)) or any(map(_holds, kwargs.values())):
         return True
-    return has_stretch(getattr(f, "__self__", None))
+    owner = getattr(f, "__self__", None)
+    if ranges.TracedRange in map(type, args):
+        return _is_hashable(f) and (f in _OF_RANGES or isinstance(owner, list))
+    return has_stretch(owner)
 
 
 def _holds(x: Any) -> bool:
@@ -121,7 +125,7 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """Answer a call with such lists of a function that is not the user's."""
     if Stretch in map(type, args) or Stretch in map(type, kwargs.values()):
         return refused()  # from f(*xs)
-    if any(isinstance(x, Lazy) for x in args):
+    if any(isinstance(x, Lazy) or is_open(x) for x in args):
         return _of_lazy(call, f, args, kwargs)
     owner = getattr(f, "__self__", None)
     if isinstance(owner, list):
@@ -145,16 +149,17 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _of_lazy(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a call of a function with generators."""
+    """Answer a call of a function with generators, or with ranges of traced length."""
     if f is next:
         return _next(*args)
     if _is_hashable(f) and f in IN_PYTHON:
         return IN_PYTHON[f](*args, **kwargs)
+    if _is_hashable(f) and f in RUNNING and any(map(is_open, args)):
+        return RUNNING[f](call, *args, **kwargs)
     is_method = isinstance(getattr(f, "__self__", None), list)
     if not is_method and not (_is_hashable(f) and f in _COLLECTING):
         return f(*args, **kwargs)
-    args = tuple([x.collected() if isinstance(x, Lazy) and not x.started else x for x in args])
-    return call(f, *args, **kwargs)
+    return call(f, *[listed(call, x) for x in args], **kwargs)
 
 
 def _is_hashable(f: Any) -> bool:
@@ -275,3 +280,5 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 #: The functions that run through a whole generator.
 _COLLECTING = frozenset(_FUNCTIONS) - {enumerate, zip, isinstance, len, bool, operator.truth}
+#: The functions that take ranges of traced length as they take generators.
+_OF_RANGES = (_COLLECTING | IN_PYTHON.keys()) - {enumerate, zip, reversed}

@@ -90,9 +90,13 @@ class Expressions:
     # -- dicts and lists put together
 
     def bin_op(self, node: ast.BinOp) -> ast.expr:
-        if not isinstance(node.op, ast.BitOr):
+        if isinstance(node.op, ast.BitOr):
+            name = "joined"
+        elif isinstance(node.op, ast.Mult) and ast.List in map(type, (node.left, node.right)):
+            name = "repeated"
+        else:
             return self.generic(node)
-        return self.ask("joined", self.expressions([node.left, node.right]), node)
+        return self.ask(name, self.expressions([node.left, node.right]), node)
 
     def starred(self, node: ast.Starred) -> ast.expr:
         if isinstance(node.ctx, ast.Load):
@@ -313,12 +317,9 @@ class Expressions:
                 setattr(node, field, self.expression(getattr(node, field)))
         self.inner.pop()
         is_async = any(part.is_async for part in node.generators) or _is_of_frame(node)
-        in_function = self.where().kind != "class"
-        if is_async or self.keeps_walrus(node) or not in_function:
-            first.iter = self.ask("iterable", [first.iter], first.iter)
-            return node
-        is_list = isinstance(node, ast.ListComp)
-        if not (is_list or isinstance(node, ast.GeneratorExp)):
+        is_list, in_class = isinstance(node, ast.ListComp), self.where().kind == "class"
+        has_form = (is_list or isinstance(node, ast.GeneratorExp)) and not (is_async or in_class)
+        if not has_form or self.keeps_walrus(node):
             first.iter = self.ask("iterable", [first.iter], first.iter)
             return node
         return self._elements_of(node, first, others, is_list=is_list)

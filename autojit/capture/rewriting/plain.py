@@ -170,6 +170,10 @@ class PlainRuntime:
     def joined(self, a: Any, b: Any) -> Any:
         return a | b
 
+    def repeated(self, a: Any, b: Any) -> Any:
+        """``a * b`` where one operand is a list display."""
+        return a * b
+
     def whole(self, x: Any) -> Any:
         """A list or dict whose elements or keys Python takes out."""
         return x

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autojit.capture.state.stretch import note_made
 from autojit.functions.checks import ensured
 from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
@@ -42,6 +43,7 @@ class TracedRange:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        note_made()
         self.start, self.stop, self.step = start, stop, step
 
     @property

@@ -142,19 +142,6 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     return np.multiply(np.reshape(a, (-1, 1)), np.reshape(b, (1, -1)))
 
 
-@implements(np.cross, np.linalg.cross)
-def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    x, y = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
-    if np.shape(x)[-1] != 3 or np.shape(y)[-1] != 3:
-        raise mismatch("np.cross", a, b, "both vectors must have 3 components")
-    ahead, behind = ([np.roll(v, shift, axis=-1) for v in (x, y)] for shift in (-1, 1))
-    return np.moveaxis(ahead[0] * behind[1] - behind[0] * ahead[1], -1, axisc)
-
-
 @implements(np.kron)
 def kron(a: Any, b: Any) -> Any:
     ndim = max(np.ndim(a), np.ndim(b))

@@ -12,7 +12,14 @@ from autojit.functions.checks import ensured
 from autojit.functions.indexing import take_along_axis
 from autojit.functions.methods import astype as cast
 from autojit.ir.core.halves import kind_of
-from autojit.protocols.lifting import as_tracer, common_shape, dtype_of, result_dtype, shape_of
+from autojit.protocols.lifting import (
+    as_tracer,
+    common_shape,
+    dtype_of,
+    python_bool,
+    result_dtype,
+    shape_of,
+)
 from autojit.protocols.registry import implements, uncovered
 from autojit.tracing.known import value_of
 
@@ -106,7 +113,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         np.broadcast_shapes(shape_of(a1), shape_of(a2))
     except ValueError:
         return False
-    return np.all(np.equal(a1, a2))
+    return python_bool(np.all(np.equal(a1, a2)))
 
 
 def checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:

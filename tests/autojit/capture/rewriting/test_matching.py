@@ -134,10 +134,34 @@ def by_truth_in_an_attribute(x, y):
 
 
 def asks_for_true(x, y):
-    return x if (y > 0) is True else y
+    return (x if (y > 0) is True else y) + (3 if (y > x) is not False else 0)
 
 
-@pytest.mark.parametrize("f", [by_truth, by_truth_in_an_attribute, asks_for_true])
-def test_a_traced_value_is_not_asked_whether_it_is_true_itself(f):
+def asks_numpy_for_true(x, y):
+    return x if (np.float64(y) > 0) is True else y
+
+
+@pytest.mark.parametrize("f", [by_truth, asks_for_true])
+def test_a_bool_of_python_is_true_itself(f):
+    compiled = jit(f)
+    for x, y in ((1.0, 2.0), (-1.0, 2.0), (1.0, -2.0), (-1.0, -2.0)):
+        assert compiled(x, y) == f(x, y)
+
+
+@pytest.mark.parametrize("f", [by_truth_in_an_attribute, asks_numpy_for_true])
+def test_a_traced_bool_is_not_asked_whether_it_is_true_itself(f):
     with pytest.raises(errors.ConcreteValueError, match="True"):
         jit(f)(1.0, 2.0)
+
+
+def test_numbers_and_arrays_are_not_true_itself():
+    assert jit(lambda x: 1.0 if x is True else 2.0)(3.0) == 2.0
+    assert jit(lambda x: 1.0 if x is not False else 2.0)(np.ones(2)) == 1.0
+
+
+@pytest.mark.parametrize("of", [np.allclose, np.array_equal, np.array_equiv])
+def test_questions_about_arrays_give_bools_of_python(of):
+    x = np.array([1.0, 2.0])
+    for y in (x + 1e-12, x, x + 1):
+        assert jit(lambda x, y: of(x, y) + of(x, y))(x, y) == of(x, y) + of(x, y)
+        assert jit(lambda x, y: 1.0 if of(x, y) is False else 0.0)(x, y) == (not of(x, y))
