@@ -16,7 +16,6 @@ compiled code raises RecursionError.
 from __future__ import annotations
 
 import operator
-import sys
 import threading
 from collections.abc import Callable
 from types import MethodType
@@ -35,6 +34,7 @@ from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
+from autojit.tracing.running.depth import most_frames
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
@@ -235,7 +235,7 @@ def _compiled(f: Any, passed: Any, twin: Any, tables: list[Any], lacks_table: bo
     passed = effects.traced(tree_of(bound).arrays)
     if not effects.are_apart(bound, passed, None):
         raise _refused(f, MAY_BE_ANOTHER)
-    rows = sys.getrecursionlimit()
+    rows = most_frames()
     size = sum(t.type.nbytes for t in given.types) + calls * sum(
         t.type.nbytes for t in result.types
     )

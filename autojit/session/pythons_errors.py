@@ -9,6 +9,7 @@ _UNHASHABLE = re.compile(f"unhashable type: {_TRACED}")
 _NO_KEY = (
     "A traced value cannot be a key of a dict or a member of a set: its number is not known while "
     "the function is traced. Instead:\n"
+    "    seen = {}; seen[n] = True          # not: {n: True}, seen.add(n), for an integer n\n"
     "    table = np.array([1.0, 2.0])       # and table[i], for a dict with numbers as keys\n"
     "    jit(f, static_argnums=0)           # if the key is a setting, the same in many calls"
 )

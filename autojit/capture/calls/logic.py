@@ -16,7 +16,14 @@ from autojit.capture.state.optional import Facts, Optional, flag, implied
 from autojit.capture.state.stretch import any_made, has_stretch
 from autojit.capture.values.ranges import TracedRange
 from autojit.capture.values.refusals import refuse
-from autojit.capture.values.scalars import any_traced, is_traced, is_undecided, settled, truth
+from autojit.capture.values.scalars import (
+    any_traced,
+    holds_traced,
+    is_traced,
+    is_undecided,
+    settled,
+    truth,
+)
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
 from autojit.protocols.lifting import as_value, dtype_of, tracer
 from autojit.tracing.hooks import hooks
@@ -103,7 +110,20 @@ def is_equal(a: Any, b: Any) -> Any:
         return elements.is_equal(a, b)
     if has_optional(a) or has_optional(b):
         dicts.refused()
+    if type(a) is type(b) and type(a) in (tuple, list) and (holds_traced(a) or holds_traced(b)):
+        return _are_equal(a, b)
     return a == b
+
+
+def _are_equal(a: Any, b: Any) -> Any:
+    """``a == b`` for two tuples or two lists: element by element, as Python compares them."""
+    if len(a) != len(b):
+        return False
+    found: Any = True
+    for x, y in zip(a, b, strict=True):
+        if x is not y:
+            found = and_(found, lambda x=x, y=y: truth(is_equal(x, y)))
+    return found
 
 
 def is_unequal(a: Any, b: Any) -> Any:
@@ -112,6 +132,8 @@ def is_unequal(a: Any, b: Any) -> Any:
         return not_(elements.is_equal(a, b))
     if has_optional(a) or has_optional(b):
         dicts.refused()
+    if isinstance(a, (tuple, list)) and (holds_traced(a) or holds_traced(b)):
+        return not_(is_equal(a, b))
     return a != b
 
 
@@ -160,7 +182,9 @@ def _in_container(x: Any, container: Any) -> Any:
         if is_traced(x) and isinstance(container, (str, bytes)):
             refuse("`in` with a traced number and a string", "Compare numbers with numbers.")
         return x in container
-    return _in_items(x, container) if is_traced(x) or any_traced(container) else x in container
+    if holds_traced(x) or holds_traced(tuple(container)):
+        return _in_items(x, container)
+    return x in container
 
 
 def _needs_care(x: Any, container: Any) -> bool:
@@ -188,7 +212,7 @@ def _in_items(x: Any, items: Iterable[Any]) -> Any:
     for item in items:
         if item is x:
             return True
-        same = truth(item == x)
+        same = truth(is_equal(item, x))
         if is_traced(same):
             found = either(found, same)
         elif same:

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import dicts, hashed, views
+from autojit.capture.lists import dicts, hashed, library, views
 from autojit.capture.values.choice import choose, choose_nth
+from autojit.capture.values.scalars import is_traced
+from autojit.capture.values.table import When, answers
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.protocols.lifting import as_value, dtype_of, tracer
@@ -28,6 +30,14 @@ Keys = dict[Any, Any]
 def is_table(x: Any, key: Any) -> bool:
     """Whether x is a dict and the key is a traced integer, or a tuple with one."""
     return hashed.is_table(x, key) and hashed.are_integers(key)
+
+
+@answers(Counter, when=When.ALWAYS, calls=True)
+def counter(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``collections.Counter``; traced integers are counted one by one."""
+    if len(args) == 1 and not kwargs and (is_traced(args[0]) or isinstance(args[0], (list, tuple))):
+        return call(library.count_up, Counter(), args[0])
+    return Counter(*args, **kwargs)
 
 
 def item(x: Keys, key: Any) -> Any:

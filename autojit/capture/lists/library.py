@@ -88,6 +88,13 @@ def repeated(items: list[Any], times: Any) -> list[Any]:
     return [x for _ in range(times) for x in items]
 
 
+def count_up(counts: dict[Any, Any], iterable: Iterable[Any]) -> dict[Any, Any]:
+    """``collections.Counter(iterable)``, with an empty one."""
+    for x in iterable:
+        counts[x] += 1
+    return counts
+
+
 def total(iterable: Iterable[Any], start: Any) -> Any:
     """``sum``, or None of nothing."""
     found = None

@@ -6,6 +6,7 @@ They run through the elements in a loop and keep none of them, so their number h
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -97,4 +98,5 @@ RUNNING: dict[Any, Callable[..., Any]] = {
     sum: _sum, any: _answer(library.some), all: _answer(library.every),
     max: _extreme(max, library.largest), min: _extreme(min, library.least),
     math.prod: _answer(library.product), list: _answer(library.listed),
+    Counter: lambda call, iterable: call(library.count_up, Counter(), iterable),
 }  # fmt: skip

@@ -129,13 +129,7 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return _of_lazy(call, f, args, kwargs)
     owner = getattr(f, "__self__", None)
     if isinstance(owner, list):
-        own = deques.METHODS if isinstance(owner, deques.Deque) else METHODS
-        method = own.get(f.__name__) or METHODS.get(f.__name__)
-        if method is None:
-            return refused()
-        if has_stretch(owner):
-            put_together(owner)
-        return method(call, owner, *args, **kwargs)
+        return _of_method(call, f, owner, args, kwargs)
     if _is_hashable(f) and f in library.HEAPS:
         return call(library.HEAPS[f], *args, **kwargs)
     if _is_hashable(f) and f in IN_PYTHON and f not in _FUNCTIONS:
@@ -146,6 +140,23 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if isinstance(f, np.ufunc) or (getattr(f, "__module__", "") or "").partition(".")[0] == "numpy":
         return call(f, *map(_as_array, args), **{k: _as_array(x) for k, x in kwargs.items()})
     return refused()
+
+
+#: Methods that put their argument into the list as it is.
+_STORING = frozenset({"append", "appendleft", "insert"})
+
+
+def _of_method(call: Call, f: Any, owner: list[Any], args: Any, kwargs: Any) -> Any:
+    """Call a method of a list that has a traced length, or gets a list that has one."""
+    if not has_stretch(owner) and f.__name__ in _STORING:
+        return f(*args, **kwargs)
+    own = deques.METHODS if isinstance(owner, deques.Deque) else METHODS
+    method = own.get(f.__name__) or METHODS.get(f.__name__)
+    if method is None:
+        return refused()
+    if has_stretch(owner):
+        put_together(owner)
+    return method(call, owner, *args, **kwargs)
 
 
 def _of_lazy(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -243,6 +254,10 @@ def _reduce(call: Call, function: Any, items: Any, *first: Any) -> Any:
     return call(library.reduced, function, items)
 
 
+def _counted(call: Call, items: Any) -> Any:
+    return call(library.count_up, collections.Counter(), items)
+
+
 def _copied(call: Call, items: Any) -> Any:
     return list(items) if isinstance(items, list) else refused()
 
@@ -252,11 +267,11 @@ def _is_instance(call: Call, x: Any, kinds: Any) -> bool:
 
 
 def _len(call: Call, items: Any) -> Any:
-    return length(items)
+    return length(items) if has_stretch(items) else len(items)
 
 
 def _bool(call: Call, items: Any) -> Any:
-    return truth_of(items)
+    return truth_of(items) if has_stretch(items) else bool(items)
 
 
 def _with_arrays(f: Any) -> Callable[..., Any]:
@@ -276,7 +291,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     any: _with_arrays(np.any), all: _with_arrays(np.all),
     bisect.bisect_left: _bisect(np.less), bisect.bisect_right: _bisect(np.less_equal),
     bisect.insort_right: _insort, functools.reduce: _reduce, copy.copy: _copied,
-    copy.deepcopy: _copied, collections.deque: deques.of_stretch, **STATISTICS,
+    copy.deepcopy: _copied, collections.deque: deques.of_stretch, collections.Counter: _counted,
+    **STATISTICS,
 }  # fmt: skip
 #: The functions that run through a whole generator.
 _COLLECTING = frozenset(_FUNCTIONS) - {enumerate, zip, isinstance, len, bool, operator.truth}

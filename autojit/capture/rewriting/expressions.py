@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .build import ask, assigns, constant, is_runtimes, lazy, load, pair, place, runtime, store
+from .normal_forms import as_tuple, is_plain
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
@@ -191,12 +192,12 @@ class Expressions:
 
     def _pairwise(self, left: ast.expr, op: Any, right: ast.expr, at: ast.expr) -> ast.expr:
         if isinstance(op, ast.In | ast.NotIn):
-            found = self.ask("in_", [left, right], at)
+            found = self.ask("in_", [left, as_tuple(right)], at)
             return found if isinstance(op, ast.In) else self.ask("not_", [found], at)
-        if isinstance(op, ast.Is | ast.IsNot) and not (_is_plain(left) or _is_plain(right)):
+        if isinstance(op, ast.Is | ast.IsNot) and not (is_plain(left) or is_plain(right)):
             same = self.ask("is_", [left, right], at)
             return same if isinstance(op, ast.Is) else self.ask("not_", [same], at)
-        if isinstance(op, ast.Eq | ast.NotEq) and not (_is_plain(left) or _is_plain(right)):
+        if isinstance(op, ast.Eq | ast.NotEq) and not (is_plain(left) or is_plain(right)):
             name = "equal" if isinstance(op, ast.Eq) else "unequal"
             return self.ask(name, [left, right], at)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
@@ -215,7 +216,7 @@ class Expressions:
             return all(map(self.known, test.values))
         if isinstance(test, ast.Compare):
             named = isinstance(test.left, ast.Name) and test.left.id == "__name__"
-            plain = any(map(_is_plain, (test.left, *test.comparators)))
+            plain = any(map(is_plain, (test.left, *test.comparators)))
             return named or (plain and all(isinstance(op, ast.Is | ast.IsNot) for op in test.ops))
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
             return test.func.id in _KNOWN and self.context.is_builtin(test.func.id, self.where())
@@ -366,11 +367,6 @@ class Checks(Expressions):
 def first_parameter(arguments: ast.arguments) -> str | None:
     every = [*arguments.posonlyargs, *arguments.args]
     return every[0].arg if every else None
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Whether an expression is a constant that no traced value stands for."""
-    return isinstance(node, ast.Constant) and type(node.value) not in (bool, type(None))
 
 
 def _is_of_frame(node: ast.AST) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .build import assign, branch, constant, load, none_of, place
+from .build import assign, branch, constant, load, none_of, pair, place
 from .matching import as_branches
 from .scopes import Scope
 
@@ -352,3 +352,15 @@ def _moved(node: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
         return rest
     node.__dict__.pop("escapes", None)
     return []
+
+
+def as_tuple(node: ast.expr) -> ast.expr:
+    """A set display as a tuple: `in` finds the same elements in both. Other nodes stay."""
+    if not isinstance(node, ast.Set):
+        return node
+    return pair(node.elts, node)
+
+
+def is_plain(node: ast.expr) -> bool:
+    """Whether an expression is a constant that no traced value stands for."""
+    return isinstance(node, ast.Constant) and type(node.value) not in (bool, type(None))

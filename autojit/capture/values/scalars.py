@@ -63,6 +63,13 @@ def any_traced(xs: Any) -> bool:
     return False
 
 
+def holds_traced(x: Any) -> bool:
+    """Whether a value is traced, or a tuple or list that holds a traced value."""
+    if isinstance(x, (tuple, list)):
+        return any(map(holds_traced, x))
+    return isinstance(x, TRACED)
+
+
 def truth(x: Any) -> Any:
     """``bool(x)``: a bool if x is known, else a traced one."""
     if type(x) is Optional:

@@ -22,6 +22,7 @@ from autojit.tracing.tracer import Argument, Tracer
 from autojit.tracing.values import lift
 
 from .caught import RaisedAgain
+from .depth import Deeper
 from .leaks import check_nothing_left
 
 
@@ -59,7 +60,7 @@ def trace_flat(
         if given is not None:
             trace.builder.known = _known(trace, inputs, given)
         try:
-            with RaisedAgain(name), _numpys_errors_taken_off():
+            with RaisedAgain(name), _numpys_errors_taken_off(), Deeper():
                 outputs = _outputs(function, inputs, weak, trace)
             if trace.elsewhere:
                 raise trace.elsewhere[0]

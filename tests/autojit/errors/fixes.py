@@ -96,9 +96,9 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: np.sum(x, dim=0))(x)",
         "jit(lambda x: L0)(x)",
     ),
-    "session/pythons_errors.py: table = np.array([1.0, 2.0])": (
+    "session/pythons_errors.py: seen = {}; seen[n] = True": (
         "jit(lambda x: {x: 1.0})(1.0)",
-        "FIX\njit(lambda i: table[i])(1)",
+        "@jit\ndef g(n):\n    L0\n    return 5 in seen\nL1\njit(lambda i: table[i])(g(5) * 1)",
     ),
     "session/pythons_errors.py: y = jit(f)(x)": (
         "import json\njit(lambda x: json.dumps(x))(x)",
