@@ -96,7 +96,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: np.sum(x, dim=0))(x)",
         "jit(lambda x: L0)(x)",
     ),
-    "session/pythons_errors.py: seen = {}; seen[n] = True": (
+    "session/pythons_errors.py: seen = …; seen[n] = True": (
         "jit(lambda x: {x: 1.0})(1.0)",
         "@jit\ndef g(n):\n    L0\n    return 5 in seen\nL1\njit(lambda i: table[i])(g(5) * 1)",
     ),
