@@ -7,8 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.state.aliases import origins, relate_all, results_of
-from autojit.capture.state.kept import Kept, Same, thawed
+from autojit.capture.state.aliases import (
+    origins,
+    read_where_left,
+    relate_all,
+    results_of,
+    without_value,
+)
+from autojit.capture.state.kept import Same, thawed
 from autojit.capture.state.kinds import Elements, elements_of
 from autojit.capture.state.optional import assume, implied
 from autojit.capture.state.origins import branch_pairs
@@ -25,9 +31,8 @@ from autojit.capture.state.state import (
     tree_of,
     with_flags,
     with_leaders,
-    zeros_like,
 )  # fmt: skip
-from autojit.ir.core.program import Program, Source, Value, current_builder
+from autojit.ir.core.program import Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
 from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
@@ -36,17 +41,18 @@ from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, keep, lose
 from autojit.tracing.blocks import here
+from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .blocks.block import common_leaders
+from .blocks.block import common_leaders, is_free
 from .blocks.regions import Failure, can_hold_back, failing, hold_back, settled
 from .blocks.ways import Way, traced_way
 from .checks import add_checks
 from .rewriting.context import Site
-from .rewriting.plain import UNBOUND
+from .rewriting.plain import LEFT, UNBOUND
 from .truth import truth_of
 
 _WAYS = "where the condition does not hold", "where it does"
@@ -174,6 +180,9 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
             known.append(None)
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
+        values = read_where_left(
+            values, [way.block.trace for way in ways], is_internal=key.name in site.internal
+        )
         frozen, values = values, alike(thawed(values), [way.block.resumed for way in ways])
         if type(values[0]) is Same and all(v == values[0] for v in values):
             same.append((key, values[0].container))
@@ -214,6 +223,7 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
     note(access, "branch", "")
     results = _recorded(lift(held), bodies)
     count = len(types) + len(roots)
+    _note_left(ways)
     for x, value in zip(roots.values(), results[len(types) : count], strict=True):
         assign(x, value)
     lose(lost.values())
@@ -236,29 +246,21 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
     settled(access)
 
 
+def _note_left(ways: Sequence[Way]) -> None:
+    """Note whether the function has been left on all ways that do not fail."""
+    trace, left = current_trace(), [way.block.trace.left for way in ways if not way.is_dead]
+    assert trace is not None
+    trace.left |= bool(left) and all(left)
+
+
 def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
     """Compute both ways and select if nobody can tell the difference; else emit a switch."""
     programs, captured = merged(bodies)
-    if all(map(_is_free, programs)):
+    if all(map(is_free, programs)):
         no, yes = (current_builder().inline(p, captured) for p in programs)
         return [select(broadcast_to(held, a.shape), a, b) for a, b in zip(yes, no, strict=True)]
     index = convert(held, dtype=np.dtype(np.int64))
     return current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
-
-
-#: The most elements that a way may read and compute in vain: a mispredicted jump costs as much.
-IN_VAIN = 32
-
-
-def _is_free(program: Program) -> bool:
-    """Whether a way may run without being taken: it has no derivative, cannot fail and is cheap, so
-    nobody can tell."""
-    ops = program.ops
-    return (
-        not any(t.is_inexact for t in program.out_types if ops)
-        and not any(op.programs or op.kind.may_fail(op) for op in ops)
-        and sum(v.type.size for op in ops for v in (*op.operands, *op.results)) <= IN_VAIN
-    )
 
 
 def check_lengths(ways: Sequence[Way], before: Before) -> None:
@@ -285,16 +287,12 @@ def _longest(
 
 def _end(way: Way, k: Any, key: Key, before: Before, ways: Sequence[Way]) -> Any:
     """The value of a name or place at the end of a way."""
+    if way.block.trace.left and key.place is None and key.name not in before.access.site.internal:
+        return LEFT
     if way.is_dead:  # the value is never read
         (other,) = (w for w in ways if w is not way)
-        return _zeros(other.changes[k][1])
+        return without_value(other.changes[k][1])
     return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
-
-
-def _zeros(value: Any) -> Any:
-    if type(value) is tuple:
-        return tuple(map(_zeros, value))
-    return value if value is UNBOUND or type(value) is Kept else zeros_like(value)
 
 
 def _of_roots(way: Way, roots: dict[int, Tracer]) -> list[Value]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from autojit.capture.state.aliases import is_copied, origins
 from autojit.capture.state.kept import thawed
+from autojit.capture.state.kinds import no_narrower
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.origins import Slot
@@ -25,8 +26,7 @@ from autojit.capture.state.state import (
 )  # fmt: skip
 from autojit.errors import CaptureError, raised
 from autojit.ir.core.program import Value
-from autojit.ir.core.types import Type
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.trace_function import leaf_type
 from autojit.tracing.blocks import is_around
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
@@ -170,22 +170,6 @@ def _could_be(first: Any, end: Any) -> bool:
         return False
     shapes = zip(a.leaves, b.leaves, strict=True)
     return all(np.shape(x) == np.shape(y) for x, y in shapes) if is_state(first) else False
-
-
-def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafType]:
-    kinds = []
-    for a, b in zip(old, new, strict=True):
-        if a == b or a.type.shape != b.type.shape:
-            kinds.append(b)
-            continue
-        weak = [x for x in (a, b) if x.weak is not None]
-        dtype = np.result_type(*(x.weak(0) if x in weak else x.type.dtype for x in (a, b)))
-        is_weak = len(weak) == 2
-        strongest = (
-            max((x.weak for x in weak), key=(bool, int, float, complex).index) if is_weak else None
-        )
-        kinds.append(LeafType(Type(dtype, b.type.shape), strongest))
-    return kinds
 
 
 def note_lasts(before: Before, carries: dict[Any, Carry], lasts: dict[Any, Any]) -> None:

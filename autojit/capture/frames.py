@@ -1,13 +1,17 @@
 """Recursion as a loop with a stack of frames.
 
-Frames are rows of arrays. A frame holds the arguments of a call, and the results of the recursive
-calls that it has made so far. A step runs the function from its beginning with the arguments of the
-topmost frame. A recursive call whose result is in the frame takes it from there. At the first other
-recursive call, the function is left, and the arguments of the call go on top of the stack. When the
-function returns, its frame is removed, and the frame below gets the result. So a function is run
-once more for each of its recursive calls. What the function changes besides is an argument and a
-result of each call (see `capture.values.effects`): a run begins with what the call found, and goes
-on after a recursive call with what that call left.
+Frames are rows of arrays. A step runs the topmost frame from its beginning, or from the recursive
+call at which it was left, to the next recursive call or to its end. At a call the function is left:
+the frame gets the values of the names that are read later, and the arguments of the call go on top
+of the stack. At its end the frame is removed, and the frame below continues with the result.
+
+The lists, arrays, attributes and variables that the function changes are carried by the loop, as
+in any other one, and keep their identity. An array that a frame has made is copied into the frame
+of a call; if the call changes it, the caller gets the last value.
+
+A step is a branch on a code: one way for each *version*, a function, a place where it begins, and
+the structure of the values with which it begins (see `capture.runs.records`). A version is found
+when a step is traced that leads to it. Then the loop is traced again.
 
 A stack has as many rows as Python has frames (`sys.getrecursionlimit()`). Beyond these, the
 compiled code raises RecursionError.
@@ -15,380 +19,165 @@ compiled code raises RecursionError.
 
 from __future__ import annotations
 
-import operator
-import threading
-from collections.abc import Callable
-from types import MethodType
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists.views import end_calls
-from autojit.capture.state.heap import also_reached
-from autojit.capture.state.maybe import KNOWN
-from autojit.capture.state.state import Before, Tree, joined, tree_of, zero
-from autojit.errors import CaptureError, with_place
-from autojit.ir.core.declaration import full
+from autojit.capture.runs.messages import LARGE_STACK, MAY_BE_ANOTHER, NO_TABLE
+from autojit.capture.runs.records import Outside
+from autojit.capture.runs.run import Run
+from autojit.capture.runs.versions import Machine, access_of, bound, refused, stack_of
+from autojit.capture.state.growth import Lists
+from autojit.capture.state.heap import Heap, also_reached, reached
+from autojit.capture.state.state import zero
 from autojit.ir.core.types import Type
 from autojit.protocols.lifting import in_type, tracer
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.trace_function import LeafType
+from autojit.tracing.blocks import original
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.running.depth import most_frames
-from autojit.tracing.source import user_source
-from autojit.tracing.tracer import Tracer
-from autojit.tracing.values import lift
 
-from .blocks.block import Block
 from .blocks.regions import failing
-from .calls.calling import call
-from .carries import no_narrower
-from .loop import COUNTER, Loop
+from .loop import Captured, Loop
 from .loop_ops import emit
-from .loops import loops_around, trace_loop
-from .values.effects import (
-    CALLED_IN_A_LOOP,
-    CALLED_WITHIN,
-    CHANGES_LISTS,
-    LARGE_STACK,
-    MAY_BE_ANOTHER,
-    NO_TABLE,
-    Effects,
-    Tabulated,
-    copies_of,
-    is_number,
-)
-from .values.own_calls import Types, access_of, bound_to, nothing, zeros_of
+from .loops import trace_loop
 
 #: The most bytes that a stack of frames may take.
 MOST_BYTES = 1 << 28
-#: The most times that a function is traced until the types of its arguments and result settle.
-_ROUNDS = 20
-_WAYS = "where it is called", "where it calls itself"
-
-
-class _Unknown(Exception):
-    """The result of a function is not known yet, because its other ways have not been traced."""
-
-
-class _Local(threading.local):
-    def __init__(self) -> None:
-        self.runs: list[_Run] = []
-
-
-_local = _Local()
-
-
-def active_run() -> _Run | None:
-    """The run of a function for a frame, if one is being traced."""
-    return _local.runs[-1] if _local.runs else None
-
-
-def suspended() -> Any:
-    """Whether the function that runs has been left at a recursive call."""
-    return _local.runs[-1].box[0] if _local.runs else False
-
-
-def is_running(f: Any) -> None:
-    """Raise CaptureError if a function that runs calls itself where it cannot be left."""
-    if any(same(run.function, f) for run in _local.runs):
-        raise _refused(f, CALLED_WITHIN)
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two functions, or methods, are the same."""
-    if type(a) is MethodType and type(b) is MethodType:
-        return a.__func__ is b.__func__ and a.__self__ is b.__self__
-    return a is b
-
-
-def _refused(f: Any, words: str) -> CaptureError:
-    return CaptureError(with_place(words.format(name=f.__name__), user_source()))
-
-
 _ENDLESS = "maximum recursion depth exceeded"
 
 
-# -- a run of the function -----------------------------------------------------------------
+class Again(BaseException):
+    """A step has shown something new about the recursion. No `except Exception` stops it."""
 
 
-class _Run:
-    """A run of the function with the arguments of a frame.
+def compiled(
+    f: Any, args: Any, kwargs: Any, twin: Any, reached: Any = None, *, lacks_table: bool = False
+) -> Any:
+    """Call a function as a loop; raise CaptureError if it cannot be one.
 
-    ``box`` holds whether the function has been left, at which recursive call, and that call's
-    arguments. Recursive calls are numbered in the order in which they are traced.
+    ``reached`` are more objects that its twin may change. With ``lacks_table``, its calls may be so
+    many that Python's function has a cache.
     """
+    machine, lists, given = Machine(reached), Lists(), bound(f, args, kwargs)
+    try:
+        while True:
+            machine.has_more = False
+            try:
+                found = _Looped(machine, f, twin, given).emitted(lists)
+            except Again:
+                continue
+            if lacks_table and len(machine.calls) > 1:
+                raise refused(f, NO_TABLE)
+            return found
+    except BaseException:
+        lists.put_back()
+        raise
 
-    def __init__(self, function: Any, given: Types, result: Types | None, effects: Effects) -> None:
-        self.function, self.effects = function, effects
-        self.trace = current_trace()
-        self.given, self.result = given, result
-        self.box: list[Any] = [False, 0, *(zero(t) for t in given.types)]
-        self.asked: list[Tree] = []
-        self.loops = loops_around()
-        #: The values that the function has been given and may not change, with their first state.
-        self.given_out: list[tuple[Any, list[Any], Any, list[Any]]] = []
-        #: Dicts among the arguments, each with the one that was passed to the first call.
-        self.copies: list[tuple[Any, Any]] = []
-        #: The number of recursive calls of the frame so far, less one, and their results.
-        self.last: Any = -1
-        self.results: Callable[[int], list[Any]] = lambda number: []
 
-    def ask(self, args: Any, kwargs: Any) -> Any:
-        """The result of a recursive call; if it is not known, the function is left."""
-        if loops_around() != self.loops:
-            raise _refused(self.function, CALLED_IN_A_LOOP)
-        bound, effects = bound_to(self.function, args, kwargs, self.effects), self.effects
-        if self.copies:
-            effects.check_tables(bound, self.copies)
-        passed = effects.traced(tree_of(bound).arrays)
-        if not effects.are_apart(bound, passed, self.trace):
-            raise _refused(self.function, MAY_BE_ANOTHER)
-        tree = tree_of((bound, effects.now()))
-        number = len(self.asked)
-        self.asked.append(tree)
-        if self.result is None:
-            raise _Unknown
-        result = self.result
-        joined([self.given.like(), tree], "an argument", user_source(), _WAYS)
+class _Looped:
+    """A loop over frames, given what is known about the recursion."""
 
-        def leave() -> Any:
-            self.box[0], self.box[1] = True, number
-            for place, (leaf, t) in enumerate(zip(tree.arrays, self.given.types, strict=True)):
-                self.box[2 + place] = tracer(in_type(leaf, t.type.dtype))
-            return result.tree.filled([zero(t) for t in result.types])
+    def __init__(self, machine: Machine, f: Any, twin: Any, given: Any) -> None:
+        self.machine, self.function = machine, f
+        self._reached = f, twin, given, [v.twin for v in machine.versions], machine.reached
+        trace = current_trace()
+        assert trace is not None
+        self.around = trace
+        with also_reached(self._reached):
+            first = Outside(Heap(reached()), trace).record(given)
+        machine.find(f, twin, -1, first)
+        machine.has_more = False
+        self.layout = machine.layout()
+        rows = most_frames()
+        if sum(t.nbytes for t in self.layout.columns) * rows > MOST_BYTES:
+            raise refused(f, LARGE_STACK)
+        self._rows = rows
+        self.stacks = [stack_of(t, rows + 2) for t in self.layout.columns]
+        self.codes = stack_of(Type(np.dtype(np.int64), ()), rows + 2)
+        self.registers = [zero(LeafType(t, None)) for t in self.layout.registers]
+        self.top: list[Any] = [1]
+        leaves = zip(self.layout.columns_of[0], first.tree.arrays, strict=True)
+        for k, leaf in leaves:
+            self.stacks[k][1] = tracer(in_type(leaf, self.layout.columns[k].dtype))
 
-        def known() -> Any:
-            return result.filled(self.results(number))
+    def emitted(self, lists: Lists) -> Any:
+        """Record the loop; return the result of the first call."""
 
-        found = hooks.choose(np.greater_equal(self.last, number), known, leave)
-        value, state, changed = found
-        effects.put(state)
-        effects.put_arguments(passed, changed)
-        return self.handed(value)
+        def get() -> tuple[Any, ...]:
+            return (self.top[0],)
 
-    def handed(self, value: Any) -> Any:
-        """Note a value that is handed to the function, and return it."""
-        leaves, structure = tree_of(value)
-        owns = [leaf.own for leaf in leaves if isinstance(leaf, Tracer)]
-        self.given_out.append((value, leaves, structure, owns))
+        def put(values: tuple[Any, ...]) -> None:
+            (self.top[0],) = values
+
+        reached_here = self._reached, self.stacks, self.codes, self.registers
+        self.access = access_of(self.function, reached_here, get, put, ("__aj_top",))
+        loop = Loop(self._step, lambda: np.greater(self.top[0], 0), None, None, self.access)
+        captured = trace_loop(loop, lists)
+        self._check(captured)
+        emit(captured)
+        machine = self.machine
+        known = machine.result_of(self.function)
+        assert known is not None
+        places = self.layout.of_results[machine.results.index(known)]
+        value, _ = known.record.filled([self.registers[k] for k in places])
         return value
 
-    def changed_arguments(self) -> tuple[int, ...]:
-        """The numbers of the arguments that the function has changed in place. Raises CaptureError
-        if it has changed something else that was handed to it."""
-        found: tuple[int, ...] = ()
-        for place, (value, leaves, structure, owns) in enumerate(self.given_out):
-            now = tree_of(value)
-            is_same = structure == now.structure and all(map(operator.is_, leaves, now.leaves))
-            tracers = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
-            changed = [n for n, (x, v) in enumerate(zip(tracers, owns, strict=True))
-                       if x.own is not v or x.lost]  # fmt: skip
-            if not is_same or (changed and place) or any(tracers[n].lost for n in changed):
-                raise _refused(self.function, CHANGES_LISTS)
-            found = found or tuple(changed)
-        return found
+    def _step(self, _: Any) -> None:
+        machine, here, count = self.machine, self.top[0], len(self.stacks)
+        if machine.has_more:  # a list has got another length
+            raise Again
+        columns = [zero(LeafType(t, None)) for t in self.layout.columns]
+        box = [False, 0, 0, *columns, *columns]
+        every = [k for k, v in enumerate(machine.versions) if machine.is_ready(v)]
+        new = [k for k in every if not machine.versions[k].is_explored]
+        with also_reached(box), also_reached(self.registers), also_reached(self._reached):
+            if new and new != [0]:  # an exception of a version is none of this step
+                hooks.choose(
+                    np.greater(here, 0), lambda: self._dispatch(self.codes[here], new, box),
+                    lambda: None,
+                )  # fmt: skip
+            else:
+                self._dispatch(self.codes[here], every, box)
+        for k in new:
+            machine.versions[k].is_explored = True
+        if machine.has_more or new:
+            raise Again
+        if machine.result_of(self.function) is None:
+            raise RecursionError(_ENDLESS)
+        left, caller, callee = box[:3]
+        full_up = np.logical_and(left, np.greater_equal(here, self._rows))
+        failing(full_up, RecursionError(_ENDLESS), self.access.source)
+        for k, stack in enumerate(self.stacks):
+            stack[here] = box[3 + k]
+            stack[here + 1] = box[3 + count + k]
+        self.codes[here] = caller
+        self.codes[here + 1] = callee
+        self.top[0] = np.where(left, here + 1, here - 1)
 
+    def _dispatch(self, code: Any, ready: Sequence[int], box: list[Any]) -> None:
+        """Run the version with a code."""
+        if len(ready) == 1:
+            (number,) = ready
+            here = self.top[0]
+            run = Run(self.machine, number, self.layout, box, self.registers, self.around)
+            places = self.layout.columns_of[number]
+            run.run([self.stacks[k][here] for k in places])
+            return
+        middle = len(ready) // 2
+        hooks.choose(
+            np.less(code, ready[middle]),
+            lambda: self._dispatch(code, ready[:middle], box),
+            lambda: self._dispatch(code, ready[middle:], box),
+        )
 
-def _once(run: _Run, twin: Any, given: Any) -> Any:
-    """Trace the function once, and return its result and what it leaves of what it changes."""
-    bound, state = given
-    args, kwargs = bound
-    bound = run.effects.with_shared(bound)
-    passed = tree_of(bound).arrays
-    _local.runs.append(run)
-    try:
-        with also_reached((run.box, run.effects.tables)):
-            run.handed(bound)
-            run.effects.put(state)
-            value = twin(*args, **kwargs)
-            if any(run.effects.may_be(leaf, passed) for leaf in tree_of(value).arrays):
-                raise _refused(run.function, MAY_BE_ANOTHER)
-            return value, run.effects.now(), run.effects.of_arguments(passed)
-    finally:
-        _local.runs.pop()
-
-
-# -- the loop ------------------------------------------------------------------------------
-
-
-def compiled(f: Any, args: Any, kwargs: Any, twin: Any, lacks_table: bool) -> Any:
-    """Call a function as a loop; raise CaptureError if it cannot be one. With ``lacks_table``, its
-    calls may be so many that Python's function has a cache."""
-    tables: list[Any] = []
-    try:
-        found = _compiled(f, (args, kwargs), twin, tables, lacks_table)
-    except BaseException:
-        for d in tables:
-            del d[KNOWN]
-        raise
-    for d in tables:
-        end_calls(lambda g, *given: call(g, given, {}, hooks.converted), d)
-    return found
-
-
-def _compiled(f: Any, passed: Any, twin: Any, tables: list[Any], lacks_table: bool) -> Any:
-    given, result, calls, effects = _settled(f, twin, passed, tables)
-    if lacks_table and calls > 1:
-        raise _refused(f, NO_TABLE)
-    bound = bound_to(f, passed[0], passed[1], effects)
-    passed = effects.traced(tree_of(bound).arrays)
-    if not effects.are_apart(bound, passed, None):
-        raise _refused(f, MAY_BE_ANOTHER)
-    rows = most_frames()
-    size = sum(t.type.nbytes for t in given.types) + calls * sum(
-        t.type.nbytes for t in result.types
-    )
-    if size * rows > MOST_BYTES:
-        raise _refused(f, LARGE_STACK)
-    leaves = tree_of((bound, effects.now())).arrays
-    sizes = given, result, calls
-    (value, state, changed), block = _looped(
-        f, twin, sizes, effects, [lift(x) for x in leaves], rows
-    )
-    if effects.are_read(passed, block):
-        raise _refused(f, MAY_BE_ANOTHER)
-    effects.put(state)
-    effects.put_arguments(passed, changed)
-    return value
-
-
-def _settled(
-    f: Any, twin: Any, passed: Any, tables: list[Any]
-) -> tuple[Types, Types, int, Effects]:
-    """The types of the arguments and the result, the number of recursive calls, and what the
-    function changes. The dicts that it uses at traced keys become tables, which ``tables`` gets."""
-    effects = Effects()
-    result: Types | None = None
-    for _ in range(_ROUNDS):
-        bound = bound_to(f, passed[0], passed[1], effects)
-        if result is None:
-            first = tree_of((bound, effects.now()))
-            given = Types(first, [leaf_type(leaf) for leaf in first.arrays])
-        try:
-            run, value, more = _tried(f, twin, given, result, effects, bound)
-        except Tabulated as begun:
-            effects, result = begun.begun(effects, tables), None
-            continue
-        if more != effects:
-            effects, result = more, None
-            continue
-        asked = given.types
-        for tree in run.asked:
-            found = joined([given.like(), tree], "an argument", user_source(), _WAYS)
-            asked = no_narrower(asked, found)
-        tree = tree_of(value)
-        types = [leaf_type(leaf) for leaf in tree.arrays]
-        if result is not None:
-            ways = "where the function returns first", "where it returns later"
-            types = no_narrower(
-                result.types, joined([result.like(), tree], "the result", user_source(), ways)
-            )
-        settled = result is not None and asked == given.types and types == result.types
-        given, result = given._replace(types=asked), Types(tree, types)
-        if settled:
-            return given, result, len(run.asked), effects
-    raise AssertionError("the types of a recursion do not settle")
-
-
-def _tried(
-    f: Any, twin: Any, given: Types, result: Types | None, effects: Effects, passed: Any
-) -> tuple[_Run, Any, Effects]:
-    """Trace the function once, only to find the types and what it changes."""
-    results = result.types if result is not None else []
-    block = Block([COUNTER, *given.types, *results])
-    access = access_of(f, (f, given.tree.leaves, effects.tables, twin), tuple, nothing)
-    before = Before(access)
-    try:
-        with block.running() as inputs:
-            stop = 1 + len(given.types)
-            run = _Run(f, given, result, effects)
-            run.last = inputs[0]
-            run.results = lambda number: inputs[stop:]
-            filled = given.filled(inputs[1:stop])
-            run.copies = copies_of(filled[0], passed)
-            try:
-                value = _once(run, twin, filled)
-            except _Unknown:
-                raise RecursionError(_ENDLESS) from None
-            effects.check_tables(filled[0], run.copies)
-            effects.check_entries(before)
-            effects = _with_changes(run, before, block)
-            value = tree_of(value).filled(
-                [x if not isinstance(x, Tracer) else zero(leaf_type(x))
-                 for x in tree_of(value).arrays]
-            )  # fmt: skip
-    finally:
-        before.restore()
-    run.asked = [zeros_of(t, [leaf_type(leaf) for leaf in t.arrays]) for t in run.asked]
-    return run, value, effects
-
-
-def _with_changes(run: _Run, before: Before, block: Block) -> Effects:
-    """What the function changes, and what it has changed in a run of its own."""
-    known, places = run.effects, []
-    for key, _ in before.changes().values():
-        if key.place is not None and not (known.has(key.place) or known.is_entry(key.place)):
-            places.append((key.place, before.of(key)))
-    arrays = [x for x, _ in block.changed.values() if all(x is not y for y in known.arrays)]
-    changed = run.changed_arguments()
-    if not all(is_number(x) for _, x in places):
-        raise _refused(run.function, CHANGES_LISTS)
-    return Effects(
-        (*known.places, *(place for place, _ in places)), (*known.arrays, *arrays),
-        tuple(sorted({*known.arguments, *changed})), known.tables,
-    )  # fmt: skip
-
-
-def _looped(
-    f: Any, twin: Any, sizes: tuple[Types, Types, int], effects: Effects, first: Any, rows: int
-) -> Any:
-    """Emit the loop; row 0 of the results is for the result of the first call."""
-    given, result, calls = sizes
-    stacks = [_stack(t, rows + 2) for t in given.types]
-    returned = [_stack(t, rows + 2, max(calls, 1)) for t in result.types]
-    lasts = _stack(LeafType(Type(np.dtype(np.int64), ()), None), rows + 2)
-    for stack, value in zip(stacks, first, strict=True):
-        stack[1] = tracer(value)
-    lasts[1] = -1
-    top: list[Any] = [1]
-
-    def get() -> tuple[Any, ...]:
-        return (top[0],)
-
-    def put(values: tuple[Any, ...]) -> None:
-        (top[0],) = values
-
-    def step(_: Any) -> None:
-        here, saved = top[0], effects.saved()
-        run = _Run(f, given, result, effects)
-        run.last = lasts[here]
-        run.results = lambda number: [x[here, number] for x in returned]
-        value = _once(run, twin, given.filled([stack[here] for stack in stacks]))
-        effects.restore(saved)
-        left, number, *arguments = run.box
-        tree = tree_of(value)
-        joined([result.like(), tree], "the result", user_source(), _WAYS)
-        full_up = np.logical_and(left, np.greater_equal(here, rows))
-        failing(full_up, RecursionError(_ENDLESS), access.source)
-        for stack, argument in zip(stacks, arguments, strict=True):
-            stack[here + 1] = argument
-        below = np.where(left, 0, here - 1)
-        place = np.maximum(lasts[below], 0)
-        for x, leaf, t in zip(returned, tree.arrays, result.types, strict=True):
-            x[below, place] = tracer(in_type(leaf, t.type.dtype))
-        lasts[here] = np.where(left, number, run.last)
-        lasts[here + 1] = -1
-        top[0] = np.where(left, here + 1, here - 1)
-
-    reached = f, twin, stacks, returned, lasts, effects.tables
-    access = access_of(f, reached, get, put, ("__aj_top",))
-    captured = trace_loop(Loop(step, lambda: np.greater(top[0], 0), None, None, access))
-    emit(captured)
-    return result.filled([x[0, 0] for x in returned]), captured.block.trace
-
-
-def _stack(t: LeafType, *rows: int) -> Tracer:
-    made = tracer(full(0, Type(t.type.dtype, (*rows, *t.type.shape))))
-    made.boxed = True
-    return made
+    def _check(self, captured: Captured) -> None:
+        """Raise CaptureError if frames hold copies of arrays from outside that change."""
+        seen = [original(x) for x in self.machine.seen]
+        mine = {id(x) for x in (*self.stacks, self.codes)}
+        for root in captured.roots:
+            is_seen = any(root is x for x in seen) or root.type in self.machine.vague
+            if is_seen and id(root) not in mine:
+                raise refused(self.function, MAY_BE_ANOTHER)

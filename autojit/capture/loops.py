@@ -7,7 +7,6 @@ been traced; then it is traced again, until nothing is new.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -43,7 +42,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .blocks.block import Block
+from .blocks.block import Block, inside_loop
 from .blocks.regions import guarded
 from .carries import Rounds, are_shared, captured, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Known, Loop, Step, between, refused
@@ -52,18 +51,6 @@ from .values.type_tests import check_tests
 #: The most times that a body is traced until its carries settle: a number may become a float, a
 #: complex number and an array's dtype, and each round adds at least one carry.
 _ROUNDS = 50
-
-
-class _Local(threading.local):
-    loops = 0
-
-
-_local = _Local()
-
-
-def loops_around() -> int:
-    """The number of loops that are being traced, one inside another."""
-    return _local.loops
 
 
 def trace_loop(loop: Loop, lists: Lists | None = None) -> Captured:
@@ -155,12 +142,11 @@ def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
     """Trace the body once, with what is known about the carries."""
     read = [c for c in known.carries.values() if c.read]
     given = list(known.roots.values())
-    _local.loops += 1
     block = Block(
         [COUNTER, *(t for c in read for t in c.types), *(LeafType(x.type, None) for x in given)]
     )
     try:
-        with block.running() as inputs:
+        with inside_loop(), block.running() as inputs:
             counter, rest = inputs[0], inputs[1:]
             for number in known.growing:
                 before.heap.empty(number)
@@ -193,7 +179,6 @@ def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
             lost_lists = lost_in(before.is_outside)
             appended = {number: (items, list(new)) for number, (items, new) in grown.items()}
     finally:
-        _local.loops -= 1
         before.restore()
     return _Ended(block, ends, taken, inputs_of, appended, lasts, lists, lost_lists, leaders)
 

@@ -13,20 +13,33 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
+
 from autojit.capture.lists import library
 from autojit.capture.lists.hashed import are_integers
+from autojit.capture.rewriting.callees import converted
+from autojit.capture.rewriting.plain import PlainRuntime
+from autojit.capture.runs.messages import NOT_SAVED
+from autojit.capture.runs.run import Run, active_run, is_running
+from autojit.capture.runs.versions import Straight, access_of, nothing, refused, same
+from autojit.capture.state.heap import also_reached
+from autojit.capture.state.sharing import notice
 from autojit.capture.state.state import Before, tree_of
+from autojit.capture.state.stretch import has_stretch, stretch_in
 from autojit.dispatch.compiled import CompiledFunction
 from autojit.errors import CaptureError, raised
 from autojit.staging.numba_functions import python_function
 from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
+from . import calls
 from .blocks.block import Block
-from .calls.calling import call
-from .frames import active_run, compiled, is_running, same, suspended
-from .values.own_calls import Straight, access_of, nothing
+from .frames import compiled
+from .rewriting.context import Site
+from .sequences import is_finite
+from .values.ranges import TracedRange
 
 #: The most recursive calls in branches that are traced one by one; each level may double them.
 MOST_CALLS = 100
@@ -88,11 +101,9 @@ def is_attempted() -> bool:
     return bool(_local.attempts)
 
 
-def called_by_itself(f: Any, args: Any, kwargs: Any, go: Callable[[], Any]) -> Any:
+def called_by_itself(f: Any, go: Callable[[], Any]) -> Any:
     """Call a function in its own body; ``go`` traces the call like any other."""
-    run = active_run()
-    if run is not None and same(run.function, f):
-        return run.ask(args, kwargs)
+    is_running(f)
     attempt = next((a for a in reversed(_local.attempts) if same(a.function, f)), None)
     if attempt is None:
         return go()
@@ -140,8 +151,10 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any, has_cache: bool = False) -
         errors = len(raised.errors or ())
         try:
             is_table = has_cache and are_integers(tuple(tree_of((args, kwargs)).arrays))
-            run = _remembering(twin) if is_table else twin
-            return compiled(f, args, kwargs, run, has_cache and not is_table)
+            if is_table:
+                table: dict[Any, Any] = {}
+                return compiled(f, args, kwargs, _Remembering(twin, table), (twin, table))
+            return compiled(f, args, kwargs, twin, lacks_table=has_cache)
         except CaptureError:
             if found.has_no_end:
                 raise
@@ -150,16 +163,21 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any, has_cache: bool = False) -
     return twin(*args, **kwargs) if found is None or isinstance(found, TooDeep) else found[0]
 
 
-def _remembering(twin: Any) -> Any:
-    """The function with a table of its results."""
-    table: dict[Any, Any] = {}
+class _Remembering:
+    """A function with a table of its results."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        key = tuple(tree_of((args, kwargs)).arrays)
-        given = table, key, Straight(lambda: twin(*args, **kwargs)), Straight(suspended)
-        return call(library.remembered, given, {}, hooks.converted)
+    def __init__(self, twin: Any, table: dict[Any, Any]) -> None:
+        self.twin, self.table = twin, table
 
-    return run
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        run = active_run()
+        assert run is not None
+        answer = library.kept
+        if run.skips is None:
+            answer, run.key = library.remembered, tuple(tree_of((args, kwargs)).arrays)
+        function = Straight(lambda: self.twin(*args, **kwargs))
+        given = self.table, run.key, function, Straight(lambda: run.box[0])
+        return calls.call(answer, given, {}, hooks.converted)
 
 
 def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | list[Tracer] | None:
@@ -200,3 +218,126 @@ def _attempting(attempt: _Attempt) -> Iterator[None]:
         yield
     finally:
         _local.attempts.pop()
+
+
+class Recursive(PlainRuntime):
+    """The methods that twins of functions that call themselves use (see `rewriting.self_calls`)."""
+
+    def begin(self, s: int, get: Any, put: Any) -> None:
+        run = active_run()
+        if run is not None:
+            run.begin((self, self.sites[s].function), get, put)
+
+    def live(self) -> bool:
+        run = active_run()
+        return run is None or run.skips is None
+
+    def enters(self, first: int, end: int) -> bool:
+        run = active_run()
+        return run is None or run.skips is None or first <= run.skips < end
+
+    def leads(self, first: int, end: int) -> bool:
+        run = active_run()
+        return run is not None and run.skips is not None and first <= run.skips < end
+
+    def is_at(self, number: int) -> bool:
+        run = active_run()
+        return run is not None and run.skips == number
+
+    def answer(self, number: int) -> Any:
+        run = active_run()
+        return None if run is None else run.answer()
+
+    def suspended(self) -> bool:
+        run = active_run()
+        if run is None:
+            return False
+        found, run.has_left = run.has_left, False
+        return found
+
+    def call_self(self, s: int, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(f) is calls.CACHED:
+            if not calls.is_uncached(f, args, kwargs):
+                return self.call(f, *args, **kwargs)
+            f = f.__wrapped__
+        function, site = undecorated(f), self.sites[s]
+        run = active_run()
+        if run is not None and run.frame == (self, site.function) and _has_source(function):
+            return run.leave(site, function, converted(function, type(self)), args, kwargs)
+
+        def go() -> Any:
+            return calls.call(function, args, kwargs, lambda g: converted(g, type(self)))
+
+        result = called_by_itself(function, go)
+        notice()
+        return result
+
+
+def _has_source(f: Any) -> bool:
+    return type(f) in (FunctionType, MethodType)
+
+
+# -- loops with recursive calls ---------------------------------------------------------------
+
+
+def loop_in(runtime: Any, site: Site) -> Run | None:
+    """The run in whose frame a loop with recursive calls is."""
+    run = active_run()
+    return run if run is not None and run.frame == (runtime, site.function) else None
+
+
+def loop_for(
+    run: Run, site: Site, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
+    body: Callable[[], Any], while_: Callable[[Callable[[], Any], Callable[[], Any]], None],
+) -> None:  # fmt: skip
+    """Run a ``for`` with recursive calls as a ``while``, whose position frames hold."""
+    is_begun = run.skips is not None
+    pair = run.take_loop() if is_begun else [_held(run, it, site.is_unrolled), 0, site.is_unrolled]
+    run.loops.append(pair)
+
+    def test() -> Any:
+        is_left = np.less(pair[1], _length(pair[0]))
+        return is_left if go_on is None else calls.and_(go_on(), lambda: is_left)
+
+    def step() -> None:
+        at = pair[1]
+        pair[1] = at + 1
+        item(_item(pair[0], at))
+        body()
+
+    try:
+        with also_reached(pair):
+            if is_begun:
+                body()  # the rest of the step in which the function was left
+            while_(test, step)
+    finally:
+        run.loops.pop()
+
+
+def _held(run: Run, it: Any, is_unrolled: bool) -> Any:
+    """An iterable as a frame holds it: an array, a list, or the parts of a range."""
+    if isinstance(it, range):
+        return it if is_unrolled else ("range", it.start, it.step, len(it))
+    if isinstance(it, TracedRange):
+        return "range", it.start, it.step, it.count()
+    if isinstance(it, (list, Tracer, np.ndarray)):
+        return it
+    if not is_finite(it):
+        raise refused(run.version.function, NOT_SAVED, what="an iterator")
+    return list(it)
+
+
+def _length(held: Any) -> Any:
+    if type(held) is tuple:
+        return held[3]
+    if has_stretch(held):
+        return stretch_in(held).count
+    return len(held)
+
+
+def _item(held: Any, at: Any) -> Any:
+    if type(held) is not tuple:
+        return calls.item(held, at)
+    if isinstance(at, Tracer) and type(held[3]) is int:
+        with_bounds(at, (0, max(held[3] - 1, 0)))
+    return held[1] + at * held[2]

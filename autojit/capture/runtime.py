@@ -38,7 +38,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
-from . import calls, frames, recursion
+from . import calls, recursion
 from .blocks.regions import failing, ops_so_far
 from .branches import capture_branch, capture_choice
 from .calls import reasons  # noqa: F401 - registers itself
@@ -46,7 +46,6 @@ from .comprehensions import Steps, elements, run_otherwise
 from .loop import Loop
 from .loop_ops import emit_begun, emit_if_begun, emit_tested
 from .rewriting.callees import PUSHED, converted, handing_on
-from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
 from .tries import capture_try, run_part
 from .truth import truth, truth_of, unknown
@@ -56,7 +55,7 @@ from .values.unbound import checked
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
     "This works if a function defined by `def` calls itself by its name, but not if it does so "
-    "through another function, in a lambda, in a comprehension or in the condition of a loop.\n"
+    "through another function or in a lambda.\n"
     "Write a loop:\n"
     "    result = 1.0\n"
     "    while n > 1:                       # not: n * f(n - 1)\n"
@@ -81,7 +80,7 @@ Get = Callable[[], tuple[Any, ...]]
 Put = Callable[[tuple[Any, ...]], None]
 
 
-class Runtime(PlainRuntime):
+class Runtime(recursion.Recursive):
     """The runtime of one twin."""
 
     numpy_names = calls.NUMPY_NAMES
@@ -160,6 +159,9 @@ class Runtime(PlainRuntime):
         if trace is None:
             super().loop_while(s, test, body, get, put, seen)
             return
+        run = recursion.loop_in(self, self.sites[s])
+        if run is not None and run.skips is not None:
+            body()  # the rest of the step in which the function was left
         access = self._access(s, (body, test), get, put, seen)
         loop = Loop(lambda _: body(), test, None, None, access)
         began, checks = ops_so_far(), len(trace.checks)
@@ -186,9 +188,24 @@ class Runtime(PlainRuntime):
         self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
         body: Callable[[], Any], get: Get, put: Put, seen: Get,
     ) -> None:  # fmt: skip
-        trace = current_trace()
+        run = recursion.loop_in(self, self.sites[s])
+        it = () if run is not None and run.skips is not None else it  # the frame holds it
         it = iterated(without_none(it, "'NoneType' object is not iterable"))
         it, body = watched(it, body)
+        if run is not None:
+            recursion.loop_for(
+                run, self.sites[s], it, item, go_on, body,
+                lambda test, step: self.loop_while(s, test, step, get, put, seen),
+            )  # fmt: skip
+            return
+        self._steps(s, it, item, go_on, body, get, put, seen)
+
+    def _steps(
+        self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
+        body: Callable[[], Any], get: Get, put: Put, seen: Get,
+    ) -> None:  # fmt: skip
+        """Unroll or capture a ``for``."""
+        trace = current_trace()
         if trace is not None:
             access = self._access(s, (body, item, go_on), get, put, seen)
             if run_otherwise(self, it, Steps(s, item, go_on, body, access)):
@@ -226,23 +243,6 @@ class Runtime(PlainRuntime):
         result = calls.call(f, args, kwargs, entry)
         notice()
         return result
-
-    def call_self(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if type(f) is calls.CACHED:
-            if not calls.is_uncached(f, args, kwargs):
-                return self.call(f, *args, **kwargs)
-            f = f.__wrapped__
-        function = recursion.undecorated(f)
-
-        def go() -> Any:
-            return calls.call(function, args, kwargs, twin)
-
-        result = recursion.called_by_itself(function, args, kwargs, go)
-        notice()
-        return result
-
-    def suspended(self) -> Any:
-        return frames.suspended()
 
     def notice(self) -> None:
         notice()

@@ -106,6 +106,8 @@ class Trace:
         self.first_values: dict[int, Value] = {}
         #: Random generators created from seeds in this trace.
         self.generators: list[Any] = []
+        #: Whether the function has been left at its end, so that nobody reads its names.
+        self.left = False
         #: Whether it, or a block in it, reads or writes slices with traced bounds.
         self.slices = False
         #: The identities of stand-ins whose value differs from the outside array's.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -155,6 +156,28 @@ def _resolved(program: Program) -> Program:
     return cached_transform(resolve_parts, program) if program.has(Updating) else program
 
 
+class _Local(threading.local):
+    loops = 0
+
+
+_local = _Local()
+
+
+def loops_around() -> int:
+    """The number of loops that are being traced, one inside another."""
+    return _local.loops
+
+
+@contextmanager
+def inside_loop() -> Iterator[None]:
+    """A context in which a step of a loop is traced."""
+    _local.loops += 1
+    try:
+        yield
+    finally:
+        _local.loops -= 1
+
+
 @contextmanager
 def thrown_away(before: Before) -> Iterator[None]:
     """A context in which code is traced to find something out, and all its changes are undone."""
@@ -187,3 +210,18 @@ def common_leaders(blocks: Sequence[Block], states: Mapping[Any, Sequence[Any]])
             found.append(hooks.leaders({k: values[number] for k, values in states.items()}))
     first, *others = found
     return {k: j if all(f.get(k) == j for f in others) else k for k, j in first.items()}
+
+
+#: The most elements that a way may read and compute in vain: a mispredicted jump costs as much.
+IN_VAIN = 32
+
+
+def is_free(program: Program) -> bool:
+    """Whether a way may run without being taken: it has no derivative, cannot fail and is cheap, so
+    nobody can tell."""
+    ops = program.ops
+    return (
+        not any(t.is_inexact for t in program.out_types if ops)
+        and not any(op.programs or op.kind.may_fail(op) for op in ops)
+        and sum(v.type.size for op in ops for v in (*op.operands, *op.results)) <= IN_VAIN
+    )

@@ -8,7 +8,6 @@ place of the entry before it in the same bucket, or -1. An array has the last en
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from autojit.capture.rewriting.plain import UNBOUND
 from autojit.capture.state.kinds import elements_of, may_be_elements
-from autojit.capture.state.maybe import BUCKETS, DICTS, ENTRIES, KNOWN, Maybe, has_table
+from autojit.capture.state.maybe import BUCKETS, DICTS, ENTRIES, Maybe, has_table
 from autojit.capture.state.optional import assume, flag, known_flag
 from autojit.capture.state.resized import bucket, tabulate
 from autojit.capture.state.stretch import Stretch, stretch_in
@@ -130,18 +129,17 @@ def find(d: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     leaves, form = pytrees.flatten(key)
     if form != structure or not are_integers(key):
         return -1, False
-    state = (d[BUCKETS], *d.get(KNOWN, ()))
-    known = _looked_up(s, state, leaves)
+    known = _looked_up(s, d[BUCKETS], leaves)
     if known is None:
-        known = _searched(s, d[BUCKETS], _numbers(key), d[KNOWN][0] if KNOWN in d else None)
-        s.lookups.append((state, leaves, known))
+        known = _searched(s, d[BUCKETS], _numbers(key))
+        s.lookups.append((d[BUCKETS], leaves, known))
     return known
 
 
-def _looked_up(s: Stretch, state: Sequence[Any], leaves: Sequence[Any]) -> Any:
+def _looked_up(s: Stretch, buckets: Any, leaves: Sequence[Any]) -> Any:
     """The result of an earlier search for the same key in the same table."""
     for mine, others, found in s.lookups:
-        is_same = all(map(operator.is_, mine, state)) and all(map(_is_same, leaves, others))
+        is_same = mine is buckets and all(map(_is_same, leaves, others))
         if is_same and is_around(found[0].owner.builder):
             return found
     return None
@@ -151,13 +149,10 @@ def _is_same(a: Any, b: Any) -> bool:
     return a is b or (not is_traced(a) and not is_traced(b) and bool(a == b))
 
 
-def _searched(
-    s: Stretch, buckets: Any, numbers: Sequence[Any], visible: Any = None
-) -> tuple[Any, Any]:
-    """The place of a key among the first ``visible`` entries, of which a later one replaces an
-    earlier one, and whether it has one."""
+def _searched(s: Stretch, buckets: Any, numbers: Sequence[Any]) -> tuple[Any, Any]:
+    """The place of a key, and whether it has one."""
     columns, links = s.stored[: len(numbers)], s.stored[-1]
-    if s.room <= FEW and visible is None:
+    if s.room <= FEW:
         same = np.arange(s.room) < s.count
         for column, number in zip(columns, numbers, strict=True):
             same = np.logical_and(same, np.equal(column, number))
@@ -165,7 +160,7 @@ def _searched(
         return python_number(as_value(np.argmax(same)), int), there
 
     def goes_on(place: Any) -> Any:
-        differs: Any = False if visible is None else place >= visible
+        differs: Any = False
         for column, number in zip(columns, numbers, strict=True):
             differs = np.logical_or(differs, np.not_equal(_at(column, place), number))
         return np.logical_and(place >= 0, differs)
@@ -239,9 +234,6 @@ def set_item(d: dict[Any, Any], key: Any, value: Any) -> None:
     if not may_be_elements([value]):
         raise CaptureError(with_place(_VALUE, user_source()))
     place, there = find(d, key)
-    if KNOWN in d:
-        _log(d, key, value, there)
-        return
     if known_flag(there):
         old = entry(d, place)
         d[ENTRIES][:] = [s.replaced(_clipped(place, s), (old[0], value, old[2]))]
@@ -262,21 +254,6 @@ def _clipped(place: Any, s: Stretch) -> Any:
     return with_bounds(python_number(as_value(inside), int), (0, s.room - 1))
 
 
-def _log(d: dict[Any, Any], key: Any, value: Any, there: Any) -> None:
-    """``d[key] = value`` in a recursion: another entry, which the present call knows. If that entry
-    is there already, the call is run again, and its value is the same."""
-    s, buckets, (visible, size) = entries_of(d), d[BUCKETS], d[KNOWN]
-    here = bucket(_numbers(key))
-    last, is_new = _at(buckets, here), np.equal(visible, s.count)
-    link = np.where(is_new, last, _at(s.stored[-1], visible))
-    element = key, value, python_number(as_value(link), int)
-    d[ENTRIES][:] = [s.entered(visible, element, python_number(as_value(is_new), int))]
-    value = as_value(np.where(is_new, visible, last), _INT)
-    d[BUCKETS] = tracer(scatter(as_value(buckets), value, as_value(here, _INT), axes=(0,)))
-    more = python_number(as_value(np.logical_not(there)), int)
-    d[KNOWN] = visible + 1, size + more
-
-
 def take(d: dict[Any, Any], key: Any) -> Any:
     """The value of a key, which is deleted."""
     place, there = find(d, key)
@@ -292,7 +269,6 @@ def take(d: dict[Any, Any], key: Any) -> Any:
 def remove(d: dict[Any, Any], place: Any, there: Any) -> None:
     """Delete the entry at a place, if it is there. The later ones move up, and so do the places in
     links and buckets; an entry behind the deleted one gets its link."""
-    check_whole(d)
     s = entries_of(d)
     at = np.where(there, place, s.room)
     link = _at(s.stored[-1], at)
@@ -310,25 +286,6 @@ def remove(d: dict[Any, Any], place: Any, there: Any) -> None:
     d[BUCKETS] = relinked(d[BUCKETS])
 
 
-# -- the whole dict -------------------------------------------------------------------------
-
-
-def check_whole(d: dict[Any, Any]) -> None:
-    """Raise CaptureError for a use of all entries in a recursion."""
-    if KNOWN in d:
-        raise CaptureError(with_place(_WHOLE, user_source()))
-
-
-_WHOLE = (
-    "The depth of a recursion depends on a traced value, and its calls delete keys of a dict with "
-    "traced keys, or run through it. They may set and look up keys:\n"
-    "    memo[n] = x                        # and `n in memo`, memo[n], memo.get(n), len(memo)\n"
-    "Run through the dict after the first call has returned."
-)
-
-
 def length(d: dict[Any, Any]) -> Any:
     """``len(d)``."""
-    if KNOWN in d:
-        return d[KNOWN][1]
     return entries_of(d).count

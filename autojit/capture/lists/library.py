@@ -307,6 +307,13 @@ def remembered(
     has been left before its end."""
     if key in table:
         return table[key]
+    return kept(table, key, function, suspended)
+
+
+def kept(
+    table: dict[Any, Any], key: Any, function: Callable[[], Any], suspended: Callable[[], Any]
+) -> Any:
+    """The rest of such a call, if the key was not in the table when it began."""
     value = function()
     if not suspended():
         table[key] = value

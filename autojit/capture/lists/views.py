@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.kinds import Elements
-from autojit.capture.state.maybe import BUCKETS, DICTS, ENTRIES, KNOWN, has_optional
+from autojit.capture.state.maybe import BUCKETS, DICTS, ENTRIES, has_optional
 from autojit.capture.state.optional import known_flag
 from autojit.capture.state.stretch import Stretch
 from autojit.errors import CaptureError, with_place
@@ -19,7 +19,6 @@ from autojit.tracing.source import user_source
 
 from . import library
 from .hashed import (
-    check_whole,
     entries_of,
     entry,
     find,
@@ -102,14 +101,12 @@ def _update(call: Call, d: Any, *others: Any, **named: Any) -> None:
 
 
 def _clear(call: Call, d: Any) -> None:
-    check_whole(d)
     d[ENTRIES][:] = [entries_of(d).shortened(0)]
     d[BUCKETS] = tracer(as_value(np.full(np.shape(d[BUCKETS]), -1)))
 
 
 def copied(d: dict[Any, Any]) -> Any:
     """``d.copy()``."""
-    check_whole(d)
     made = d.copy()
     made[ENTRIES] = list(d[ENTRIES])
     return made
@@ -133,7 +130,6 @@ class View:
 
     def now(self) -> list[Any]:
         """The present keys, values or items, as a list of traced length."""
-        check_whole(self.d)
         s = entries_of(self.d)
         children, keys = s.elements.structure.children(), key_of(s)[1]
         first, stop = (0 if self.kind != "values" else keys), (keys if self.kind == "keys" else -1)
@@ -147,7 +143,6 @@ class View:
 
     def running(self) -> Iterator[Any]:
         """A generator that reads each element when it is asked for."""
-        check_whole(self.d)
         pick = {"keys": library.table_keys, "values": library.table_values}.get(self.kind)
         return handed_on(one_by_one(), pick or library.table_items, (self.d, entry), always=True)
 
@@ -155,13 +150,3 @@ class View:
         return refused()
 
     __iter__ = __len__ = __contains__ = _refuse
-
-
-def end_calls(call: Call, d: dict[Any, Any]) -> None:
-    """Keep one entry of each key again."""
-    visible, _ = d.pop(KNOWN)
-    s = entries_of(d).shortened(visible)
-    d[ENTRIES][:] = [s]
-    items = View(d, "items").now()
-    _clear(call, d)
-    call(library.updated_from, d, items)

@@ -188,6 +188,49 @@ class Assignments(Expressions):
             return [do(self.ask("delete_item", [array, index], target), target)]
         return [ast.Delete(targets=[self.target(target)], **place(target)), _notice(target)]
 
+    # -- names that a construct sets
+
+    def put(self, names: tuple[str, ...], at: ast.AST) -> list[ast.stmt]:
+        """Set names of the function, of outer ones and of the module to ``__aj_values``."""
+        if not names:
+            return []
+        found = self.declarations(set(names), at)
+        given = [n if n in self.scope.locals else f"__aj_v{k}" for k, n in enumerate(names)]
+        target = pair([store(name, at) for name in given], at, stored=True)
+        values = load("__aj_values", at)
+        found.append(ast.Assign(targets=[target], value=values, type_comment=None, **place(at)))
+        for name, held in zip(names, given, strict=True):
+            if name != held:
+                found.append(self._outer_put(name, held, at))
+        return found
+
+    def _outer_put(self, name: str, held: str, at: ast.AST) -> ast.stmt:
+        """Set a name of an outer function or of the module, or unbind it."""
+        test = ast.Compare(
+            left=load(held, at), ops=[ast.Is()], comparators=[runtime("unbound", at)], **place(at)
+        )
+        owner = self.scope.owner(name)
+        is_set = assign(name, load(held, at), at)
+        if owner is not None and name in owner.unbound:
+            return is_set
+        removed = ast.Delete(targets=[ast.Name(id=name, ctx=ast.Del(), **place(at))], **place(at))
+        handler = ast.ExceptHandler(
+            type=load("NameError", at), name=None, body=[ast.Pass(**place(at))], **place(at)
+        )
+        tried = ast.Try(body=[removed], handlers=[handler], orelse=[], finalbody=[], **place(at))
+        return ast.If(test=test, body=[tried], orelse=[is_set], **place(at))
+
+    def declarations(self, writes: set[str], at: ast.AST) -> list[ast.stmt]:
+        """The declarations of names that a function inside this one sets."""
+        found: list[ast.stmt] = []
+        shared = sorted(writes & self.scope.globals)
+        own = sorted(writes - self.scope.globals)
+        if shared:
+            found.append(ast.Global(names=shared, **place(at)))
+        if own:
+            found.append(ast.Nonlocal(names=own, **place(at)))
+        return found
+
 
 #: Operators that change a list or dict in place.
 _GROWING = (ast.Add, ast.Mult, ast.BitOr)

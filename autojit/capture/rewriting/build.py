@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 RUNTIME = "__autojit__"
@@ -134,3 +135,119 @@ def assigns(node: ast.AST) -> bool:
     if isinstance(node, ast.Lambda):
         return any(map(assigns, [*node.args.defaults, *filter(None, node.args.kw_defaults)]))
     return any(map(assigns, ast.iter_child_nodes(node)))
+
+
+# -- questions about trees ------------------------------------------------------------------
+
+#: Functions that run through all of an iterable at once.
+EAGER = frozenset(("sum", "list", "tuple", "max", "min", "sorted"))
+
+
+def is_text(node: Any) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def is_path(node: Any) -> bool:
+    """Whether an expression is a name, or an attribute of one."""
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_path(node.value))
+
+
+def is_eager(node: Any) -> bool:
+    """Whether a call runs through a generator expression at once."""
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in EAGER
+        and len(node.args) > 0 and isinstance(node.args[0], ast.GeneratorExp)
+        and not any(isinstance(x, ast.Starred) for x in node.args)
+    )  # fmt: skip
+
+
+def comprehension_of(node: Any) -> Any:
+    return node.args[0] if isinstance(node, ast.Call) else node
+
+
+def is_within(node: Any, tree: Any) -> bool:
+    return any(x is node for x in nodes(tree))
+
+
+def places(node: Any) -> Iterator[tuple[Any, Any]]:
+    """The places of an expression's parts, in the order in which Python evaluates them."""
+    for field, value in ast.iter_fields(node):
+        if isinstance(value, ast.expr):
+            yield node, field
+        elif isinstance(value, list):
+            for k, each in enumerate(value):
+                if isinstance(each, ast.keyword | ast.Starred):
+                    yield each, "value"
+                elif isinstance(each, ast.expr):
+                    yield value, k
+
+
+def part(holder: Any, key: Any) -> Any:
+    return holder[key] if isinstance(holder, list) else getattr(holder, key)
+
+
+def set_part(holder: Any, key: Any, value: Any) -> None:
+    if isinstance(holder, list):
+        holder[key] = value
+    else:
+        setattr(holder, key, value)
+
+
+def loaded(target: Any) -> Any:
+    """A target as an expression."""
+    made = type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}, **place(target))
+    return made
+
+
+# -- blocks of functions that are continued later (see `self_calls`) ------------------------------
+
+
+class Block:
+    """The statements of a block; those between calls are skipped where a run continues later."""
+
+    def __init__(self) -> None:
+        self._found: list[Any] = []
+        self._pending: list[Any] = []
+
+    def plain(self, node: Any) -> None:
+        """Add a statement without calls. Functions are defined in every run."""
+        if is_definition(node):
+            node.is_in_each_run = True
+            self.add(node)
+        else:
+            self._pending.append(node)
+
+    def add(self, node: Any) -> None:
+        """Add a statement that each run comes to."""
+        if self._pending:
+            self._found.append(guard(ask("live", [], self._pending[0]), self._pending))
+            self._pending = []
+        self._found.append(node)
+
+    def choice(self, node: Any, other: Any) -> None:
+        """Add a statement, in place of which runs that skip it execute another one."""
+        at = self._pending[0] if self._pending else node
+        self._found.append(guard(ask("live", [], at), [*self._pending, node], [other]))
+        self._pending = []
+
+    def end(self) -> list[Any]:
+        if self._pending:
+            self._found.append(guard(ask("live", [], self._pending[0]), self._pending))
+        return self._found
+
+
+def guard(test: ast.expr, body: list[Any], orelse: list[Any] | None = None) -> Any:
+    """A branch that stays Python's own; for what is known about names, it takes its first way."""
+    made = branch(test, body, test)
+    made.orelse = orelse or []
+    made.is_guard = made.is_plain = True  # type: ignore[attr-defined]
+    return made
+
+
+def is_definition(node: Any) -> bool:
+    made = getattr(node, "value", None) if isinstance(node, ast.Assign) else node
+    if isinstance(made, ast.Lambda | ast.FunctionDef):
+        given = made.args
+        return not (given.defaults or any(given.kw_defaults) or getattr(made, "decorator_list", 0))
+    return False

@@ -22,7 +22,8 @@ class Site(NamedTuple):
 
     #: The line of the construct.
     line: int
-    #: "if", "while", "for", "try", "ifexp" or "assert".
+    #: "if", "while", "for", "try", "ifexp", "assert" or, for recursive functions, "begin" and
+    #: "call".
     kind: str
     #: The names that ``get`` returns and ``put`` sets: all that the construct may assign.
     names: tuple[str, ...]
@@ -44,6 +45,12 @@ class Site(NamedTuple):
     definite: frozenset[str] = frozenset()
     #: For "if": the way that is traced first, since it may raise an exception; 1 is ``then``.
     first: int = 1
+    #: For a recursive call, its number; for it and for a loop with such calls, the number of the
+    #: function around it (see `self_calls`).
+    number: int = -1
+    function: int = -1
+    #: Whether such a loop is a comprehension's, whose number of steps has to be known.
+    is_unrolled: bool = False
 
 
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -80,7 +87,7 @@ class Context:
         self.changed = False
         #: The globals that were taken to be modules, by name, and their values at that time.
         self.modules: dict[str, Any] = {}
-        self._temporaries = 0
+        self._temporaries = self._functions = 0
 
     # -- names
 
@@ -100,6 +107,11 @@ class Context:
     def temporary(self, word: str) -> str:
         self._temporaries += 1
         return f"__aj_{word}_{self._temporaries}"
+
+    def number(self) -> int:
+        """The number of a function."""
+        self._functions += 1
+        return self._functions
 
     def is_outside(self, name: str, scope: Scope) -> bool:
         """Whether a name is a global or a builtin."""
@@ -144,7 +156,9 @@ class Context:
         text = "" if test is None else self.found.text(test)
         self.sites.append(
             Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file,
-                 _depth(node), frozenset(getattr(node, "definite_after", ())), first)
+                 _depth(node), frozenset(getattr(node, "definite_after", ())), first,
+                 getattr(node, "number", -1), getattr(node, "function", -1),
+                 hasattr(node, "is_unrolled"))
         )  # fmt: skip
         self.changed = True
         return len(self.sites) - 1

@@ -42,6 +42,9 @@ class Definite:
         return (state | found.stores) - found.deleted
 
     def _if(self, node: ast.If, state: Names) -> Names:
+        if hasattr(node, "is_guard"):
+            self.block(node.orelse, state)
+            return self.block(node.body, state)
         return self.block(node.body, state) & self.block(node.orelse, state)
 
     def _loop(self, node: Any, state: Names) -> Names:
@@ -128,7 +131,8 @@ class Live:
         if kind is ast.If:
             (a, kills_a), (b, kills_b) = self.summary(node.body), self.summary(node.orelse)
             node.live_in = a | b
-            return effects(node.test).reads | a | b, kills_a & kills_b
+            kills = kills_a if hasattr(node, "is_guard") else kills_a & kills_b
+            return effects(node.test).reads | a | b, kills
         if kind is ast.While:
             body, _ = self.summary(node.body)
             node.live_in = effects(node.test).reads | body | set(node.flags)

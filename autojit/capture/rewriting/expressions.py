@@ -240,11 +240,10 @@ class Expressions:
         self._note_filter(node)
         inner = self.generic(node)
         self.context.changed = True
-        method = "call_self" if hasattr(node, "calls_itself") else "call"
-        return ast.Call(
-            func=runtime(method, node), args=[inner.func, *inner.args],
-            keywords=inner.keywords, **place(node),
-        )  # fmt: skip
+        sites = [constant(node.site, node)] if hasattr(node, "site") else []  # of recursive calls
+        func = runtime("call_self" if sites else "call", node)
+        given = [*sites, inner.func, *inner.args]
+        return ast.Call(func=func, args=given, keywords=inner.keywords, **place(node))
 
     def _note_filter(self, node: ast.Call) -> None:
         """For `sum`, `any` or `all` of a comprehension with conditions, note the value that

@@ -116,7 +116,7 @@ class NormalForms:
         self._caught = 0
 
     def body(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        block = [each for node in block for each in self._spelt(node)]
+        block = [each for node in block for each in self.spelt(node)]
         self._in_result = any(
             "return" in escapes(node) or _takes_the_rest(node)
             for node in block
@@ -143,12 +143,12 @@ class NormalForms:
         rest = list(block)
         while rest:
             node = rest.pop(0)
-            node, *more = self._spelt(node)
+            node, *more = self.spelt(node)
             rest = more + rest
             if isinstance(node, ast.Return | ast.Break | ast.Continue | ast.Raise):
                 return found + self._escape(node, loop, tail=tail, top=top)
             if isinstance(node, ast.If):
-                rest = _moved(node, rest)
+                rest = moved_into(node, rest)
             last = tail and not rest
             leaving = escapes(node)
             endless = _is_endless(node)
@@ -171,7 +171,7 @@ class NormalForms:
             found += self._no_result(block)
         return found
 
-    def _spelt(self, node: ast.stmt) -> list[ast.stmt]:
+    def spelt(self, node: ast.stmt) -> list[ast.stmt]:
         """A ``match`` as branches if it has such a form; any other statement as it is."""
         if not isinstance(node, ast.Match):
             return [node]
@@ -333,14 +333,15 @@ def _takes_the_rest(node: ast.stmt) -> bool:
     never ends, or a loop with such an ``else``, which becomes an ``if`` after the loop."""
     if isinstance(node, _LOOPS):
         return never_ends(node.orelse)
-    return isinstance(node, ast.If) and _ends_on_a_side(node)
+    return isinstance(node, ast.If) and leaves_on_a_side(node)
 
 
-def _ends_on_a_side(node: ast.If) -> bool:
+def leaves_on_a_side(node: ast.If) -> bool:
+    """Whether the end of one of the sides is never reached."""
     return never_ends(node.body) or never_ends(node.orelse)
 
 
-def _moved(node: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
+def moved_into(node: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
     """Move the statements after an ``if`` into its branch that goes on; return the rest of them."""
     if not rest:
         return rest

@@ -21,6 +21,18 @@ class Unbound:
 
 
 UNBOUND = Unbound()
+
+
+class Left:
+    """The value of a name that nobody reads, since the function has been left."""
+
+    __aj_internal__ = True
+
+    def __repr__(self) -> str:
+        return "<left>"
+
+
+LEFT = Left()
 #: Stands for an element that a comprehension leaves out.
 ABSENT = object()
 
@@ -31,8 +43,8 @@ _Put = Callable[[tuple[Any, ...]], None]
 class PlainRuntime:
     """The methods that twins call, for values that Python can decide on."""
 
-    #: The value of names that are not bound.
-    unbound = UNBOUND
+    #: The value of names that are not bound, and the result of a function that has been left.
+    unbound, left = UNBOUND, LEFT
     #: Attributes of `numpy` whose calls go through the runtime.
     numpy_names: frozenset[str] = frozenset()
     slice = slice
@@ -223,11 +235,38 @@ class PlainRuntime:
     def update_item(self, array: Any, index: Any, name: str, value: _Thunk) -> None:
         array[index] = getattr(operator, name)(array[index], value())
 
-    def suspended(self) -> bool:
-        """Whether the function has been left at a recursive call, to be continued later."""
+    # -- calls of the function itself: without a run of it (see `capture.frames`), plain calls
+
+    def begin(self, site: int, get: _Thunk, put: _Put) -> None:
+        """The beginning of a function with such calls; ``get`` returns, and ``put`` sets, the
+        names that are read after a call."""
+
+    def live(self) -> bool:
+        """Whether the statements here run; a run that continues at a call skips those before
+        it."""
+        return True
+
+    def enters(self, first: int, end: int) -> bool:
+        """Whether a statement with the calls of these numbers runs, or has the call at which a run
+        continues."""
+        return True
+
+    def leads(self, first: int, end: int) -> bool:
+        """Whether a run continues at a call of these numbers."""
         return False
 
-    def call_self(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def is_at(self, number: int) -> bool:
+        """Whether a run continues at a call."""
+        return False
+
+    def answer(self, number: int) -> Any:
+        """The result of the call at which a run continues."""
+
+    def suspended(self) -> bool:
+        """Whether the function has just been left at a call, to be continued later."""
+        return False
+
+    def call_self(self, site: int, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call a function in its own body."""
         return self.call(function, *args, **kwargs)
 

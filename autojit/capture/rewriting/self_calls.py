@@ -1,134 +1,374 @@
-"""Calls of a function in its own body, each moved into a statement of its own.
+"""Functions that call themselves, in a form that can be left at such a call and continued later.
 
-    return n * f(n - 1)     ->      __aj_self_1 = f(n - 1)              # marked
-                                    if __autojit__.suspended():
-                                        return __autojit__.unbound
-                                    return n * __aj_self_1
+    y = g(n)                        if __autojit__.live():
+    if n > y:                           y = g(n)
+        r = n * f(n - 1)                __aj_test_1 = n > y
+    return r                ->      else:
+                                        __aj_test_1 = __autojit__.leads(0, 1)
+                                    if __autojit__.enters(0, 1):
+                                        if __aj_test_1:
+                                            if __autojit__.live():
+                                                __aj_self_2 = f(n - 1)              # call 0
+                                            elif __autojit__.is_at(0):
+                                                __aj_self_2 = __autojit__.answer(0)
+                                            if __autojit__.suspended():
+                                                return __autojit__.left
+                                            if __autojit__.live():
+                                                r = n * __aj_self_2
+                                    if __autojit__.live():
+                                        return r
 
-So a function that calls itself can be left at such a call and continued later (see
-``capture.recursion``). ``a if c else f(x)`` and ``a and f(x)`` become branches. Calls in conditions
-of loops, in comprehensions and in inner functions stay as they are.
+A run that continues at a call has the values of its names already. It skips the statements before
+the call (``live`` is false), and goes only into those that contain it (``enters``); ``leads`` says
+into which side of a branch. See ``capture.frames``.
+
+Each call moves into a statement of its own, after the expressions that Python evaluates first.
+``a if c else f(x)`` and ``a and f(x)`` become branches, and comprehensions loops. Calls in
+``with``, ``try``, ``match``, inner functions and the like stay as they are.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .build import ask, assign, branch, load, negation, nodes, place, runtime
-
-_CLOSED = (
-    ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.FunctionDef,
-    ast.AsyncFunctionDef, ast.ClassDef, ast.NamedExpr,
+from .build import (
+    Block,
+    ask,
+    assign,
+    branch,
+    comprehension_of,
+    constant,
+    do,
+    guard,
+    is_eager,
+    is_path,
+    is_text,
+    is_within,
+    load,
+    loaded,
+    negation,
+    nodes,
+    part,
+    place,
+    places,
+    runtime,
+    set_part,
+    store,
 )  # fmt: skip
+from .dataflow import all_statements, heads
+from .normal_forms import leaves_on_a_side, moved_into
+from .scopes import SCOPES, Scope, effects
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+_CLOSED = (*SCOPES, ast.NamedExpr)
 #: The expressions of statements that are evaluated once, before the rest of the statement.
 _HEADS = {
     ast.Return: "value", ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value",
-    ast.Expr: "value", ast.If: "test", ast.For: "iter", ast.Match: "subject",
+    ast.Expr: "value", ast.If: "test", ast.For: "iter", ast.Assert: "test",
 }  # fmt: skip
 
 
 class SelfCalls:
-    """Rewrites the body of a function; ``temporary`` makes names."""
+    """Rewrites the body of a function.
 
-    def __init__(self, name: str, first: str | None, temporary: Callable[[], str]) -> None:
-        self._name, self._first = name, first
-        self._temporary = temporary
+    ``is_self`` says whether a call may lead back to the function, ``temporary`` makes names, and
+    ``is_builtin`` says whether a name is one of Python's.
+    """
 
-    def block(self, block: list[Any]) -> list[Any]:
+    def __init__(
+        self, scope: Scope, is_self: Callable[[ast.Call], bool], temporary: Callable[[str], str],
+        is_builtin: Callable[[str], bool], spelt: Callable[[Any], list[Any]], function: int,
+    ) -> None:  # fmt: skip
+        self._scope, self._is_called = scope, is_self
+        self._temporary, self._is_builtin, self._spelt = temporary, is_builtin, spelt
+        #: The number of calls so far, and that of the function.
+        self.count, self.function = 0, function
+
+    def body(self, block: list[Any]) -> list[Any]:
+        """The body of the function."""
         if not any(map(self._is_self, nodes(*block))):
             return block
-        return [each for node in block for each in self._statement(node)]
+        first = 1 if is_text(block[0]) else 0  # a docstring stays the first statement
+        return [*block[:first], *self._block(block[first:])]
 
-    def _statement(self, node: Any) -> list[Any]:
-        if isinstance(node, _CLOSED) or not self._has(node):
-            return [node]
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.IfExp):
+    def _block(self, block: list[Any]) -> list[Any]:
+        out, rest = Block(), list(block)
+        while rest:
+            node, *more = self._spelt(rest.pop(0))
+            rest = more + rest
+            has_calls = any(map(self._has, (node, *rest)))
+            if has_calls and isinstance(node, ast.If) and leaves_on_a_side(node):
+                rest = moved_into(node, rest)
+            self._statement(node, out)
+        return out.end()
+
+    # -- statements
+
+    def _statement(self, node: Any, out: Block) -> None:
+        if not self._has(node):
+            out.plain(node)
+            return
+        kind = type(node)
+        if kind is ast.Return and isinstance(node.value, ast.IfExp):
             given = node.value
-            chosen = branch(given.test, [ast.Return(value=given.body, **place(given.body))], node)
-            chosen.orelse = [ast.Return(value=given.orelse, **place(given.orelse))]
-            return self._statement(chosen)
-        for field in ("body", "orelse", "finalbody"):
-            if getattr(node, field, None):
-                setattr(node, field, self.block(getattr(node, field)))
-        for part in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
-            part.body = self.block(part.body)
-        before: list[Any] = []
-        field = _HEADS.get(type(node), "")
-        value = getattr(node, field, None) if field else None
-        if value is not None:
-            setattr(node, field, self._expression(value, before))
-        return [*before, node]
+            node = branch(given.test, [ast.Return(value=given.body, **place(given.body))], node)
+            node.orelse = [ast.Return(value=given.orelse, **place(given.orelse))]
+            kind = ast.If
+        if kind is ast.If:
+            self._if(node, out)
+        elif kind is ast.While or kind is ast.For:
+            self._loop(node, out)
+        elif kind is ast.AugAssign:
+            self._aug_assign(node, out)
+        else:
+            field = _HEADS.get(kind, "")
+            value = getattr(node, field, None) if field else None
+            if value is not None:
+                setattr(node, field, self._expression(value, out))
+            out.plain(node)
+
+    def _if(self, node: Any, out: Block) -> None:
+        text, test = node.test, self._expression(node.test, out)
+        if not any(map(self._has, (*node.body, *node.orelse))):
+            node.test = test
+            out.plain(node)
+            return
+        first = self.count
+        body = self._block(node.body)
+        middle = self.count
+        orelse = self._block(node.orelse)
+        name = self._temporary("test")
+        numbers = [constant(first, node), constant(middle, node)]
+        out.choice(assign(name, test, test), assign(name, ask("leads", numbers, test), test))
+        made = branch(load(name, node), body, node)
+        made.orelse = orelse
+        made.text_of = text  # type: ignore[attr-defined]
+        self._entered(made, first, out)
+
+    def _entered(self, node: Any, first: int, out: Block) -> None:
+        """Add a statement with the calls from the number ``first`` on."""
+        numbers = [constant(first, node), constant(self.count, node)]
+        out.add(guard(ask("enters", numbers, node), [node]))
+
+    def _loop(self, node: Any, out: Block) -> None:
+        if any(map(self._has, node.orelse)):
+            out.plain(node)
+            return
+        if isinstance(node, ast.For):
+            node.text_of = node.iter
+            name = self._temporary("iterable")
+            iterable = self._expression(node.iter, out)
+            nothing = assign(name, constant(None, node), node)
+            out.choice(assign(name, iterable, node.text_of), nothing)
+            node.iter = load(name, node.text_of)
+        elif self._has(node.test):
+            if node.orelse:
+                out.plain(node)
+                return
+            ends = branch(negation(node.test), [ast.Break(**place(node.test))], node.test)
+            node.body.insert(0, ends)
+            node.test = constant(True, node.test)
+        first = self.count
+        node.body = self._block(node.body)
+        node.function = self.function
+        self._entered(node, first, out)
+
+    def _aug_assign(self, node: ast.AugAssign, out: Block) -> None:
+        """``a[i] += f(x)``: Python reads ``a[i]`` before the call."""
+        target: Any = node.target
+        if isinstance(target, ast.Name) and self._is_steady(target):
+            node.value = self._expression(node.value, out)
+            out.plain(node)
+            return
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            node.value = self._expression(node.value, out)  # a view, which sees all changes
+            out.plain(node)
+            return
+        if not is_path(getattr(target, "value", target)):
+            out.plain(node)
+            return
+        if isinstance(target, ast.Subscript) and not self._is_steady(target.slice):
+            target.slice = self._held(target.slice, out)
+        old = self._held(loaded(target), out)
+        name: str = old.id  # type: ignore[attr-defined]
+        value = self._expression(node.value, out)
+        out.plain(ast.AugAssign(target=store(name, node), op=node.op, value=value, **place(node)))
+        given = load(name, node)
+        out.plain(ast.Assign(targets=[target], value=given, type_comment=None, **place(node)))
+
+    # -- expressions
+
+    def _is_self(self, node: Any) -> bool:
+        return isinstance(node, ast.Call) and self._is_called(node)
 
     def _has(self, node: Any) -> bool:
-        if isinstance(node, _CLOSED):
+        """Whether a tree has calls that can get a statement of their own."""
+        if isinstance(node, ast.ListComp) or is_eager(node):
+            return any(map(self._is_self, nodes(node))) and self._can_be_loop(node)
+        if isinstance(node, (*_CLOSED, ast.With, ast.Try, ast.TryStar, ast.Match)):
             return False
         return self._is_self(node) or any(map(self._has, ast.iter_child_nodes(node)))
 
-    def _is_self(self, node: Any) -> bool:
-        if not isinstance(node, ast.Call):
-            return False
-        func = node.func
-        if isinstance(func, ast.Attribute):
-            owner = func.value
-            mine = isinstance(owner, ast.Name) and owner.id == self._first
-            return mine and func.attr == self._name
-        return isinstance(func, ast.Name) and func.id == self._name
+    def _is_steady(self, node: Any) -> bool:
+        """Whether the value of an expression is the same after a call."""
+        if isinstance(node, ast.Name):
+            return node.id in self._scope.locals and node.id not in self._scope.changed
+        return isinstance(node, ast.Constant | ast.Slice | ast.Lambda)
 
-    def _expression(self, node: Any, before: list[Any]) -> Any:
-        """An expression without recursive calls, which move into ``before``."""
+    def _held(self, node: Any, out: Block) -> ast.expr:
+        """The value of an expression, which is evaluated now."""
+        name = self._temporary("before")
+        out.plain(assign(name, node, node))
+        return load(name, node)
+
+    def _expression(self, node: Any, out: Block) -> Any:
+        """An expression without calls of this function, which move into ``out``."""
         if not self._has(node):
             return node
+        if isinstance(node, ast.ListComp) or is_eager(node):
+            return self._comprehension(node, out)
         if isinstance(node, ast.IfExp) and (self._has(node.body) or self._has(node.orelse)):
-            return self._choice(node, before)
+            return self._choice(node, out)
         if isinstance(node, ast.BoolOp) and any(map(self._has, node.values[1:])):
-            return self._operator(node, before)
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr):
-                setattr(node, field, self._expression(value, before))
-            elif isinstance(value, list):
-                setattr(node, field, [self._part(each, before) for each in value])
-        return self._called(node, before) if self._is_self(node) else node
+            return self._operator(node, out)
+        found = list(places(node))
+        calls = [self._has(part(holder, key)) for holder, key in found]
+        last = max((k for k, has in enumerate(calls) if has), default=-1)
+        for k, (holder, key) in enumerate(found[: last + 1]):
+            value = self._expression(part(holder, key), out)
+            if k < last and key != "func" and not self._is_steady(value):
+                value = self._held(value, out)
+            set_part(holder, key, value)
+        return self._called(node, out) if self._is_self(node) else node
 
-    def _part(self, node: Any, before: list[Any]) -> Any:
-        if isinstance(node, ast.keyword):
-            node.value = self._expression(node.value, before)
-            return node
-        return self._expression(node, before) if isinstance(node, ast.expr) else node
-
-    def _called(self, node: ast.Call, before: list[Any]) -> ast.expr:
-        name = self._temporary()
-        node.calls_itself = True  # type: ignore[attr-defined]
-        leave = ast.Return(value=runtime("unbound", node), **place(node))
-        before.append(assign(name, node, node))
-        before.append(branch(ask("suspended", [], node), [leave], node))
+    def _called(self, node: ast.Call, out: Block) -> ast.expr:
+        name, number = self._temporary("self"), self.count
+        self.count += 1
+        node.number, node.function = number, self.function  # type: ignore[attr-defined]
+        given = [constant(number, node)]
+        answer = guard(ask("is_at", given, node), [assign(name, ask("answer", given, node), node)])
+        out.add(guard(ask("live", [], node), [assign(name, node, node)], [answer]))
+        leave = branch(
+            ask("suspended", [], node),
+            [ast.Return(value=runtime("left", node), **place(node))], node,
+        )  # fmt: skip
+        leave.is_plain = True  # type: ignore[attr-defined]
+        out.add(leave)
         return load(name, node)
 
-    def _choice(self, node: ast.IfExp, before: list[Any]) -> ast.expr:
-        name, test = self._temporary(), self._expression(node.test, before)
-        ways = []
-        for value in (node.body, node.orelse):
-            way: list[Any] = []
-            found = self._expression(value, way)
-            ways.append([*way, assign(name, found, value)])
-        chosen = branch(test, ways[0], node)
-        chosen.orelse = ways[1]
-        before.append(chosen)
+    def _choice(self, node: ast.IfExp, out: Block) -> ast.expr:
+        name = self._temporary("chosen")
+        chosen = branch(node.test, [assign(name, node.body, node.body)], node)
+        chosen.orelse = [assign(name, node.orelse, node.orelse)]
+        self._if(chosen, out)
         return load(name, node)
 
-    def _operator(self, node: ast.BoolOp, before: list[Any]) -> ast.expr:
-        name = self._temporary()
+    def _operator(self, node: ast.BoolOp, out: Block) -> ast.expr:
+        name = self._temporary("operand")
         first, *rest = node.values
-        before.append(assign(name, self._expression(first, before), first))
-        block = before
-        for value in rest:
+        self._statement(assign(name, first, first), out)
+        made: list[Any] = []
+        for value in reversed(rest):
             test = load(name, value)
-            inner: list[Any] = []
-            found = self._expression(value, inner)
-            inner.append(assign(name, found, value))
-            block.append(
-                branch(test if isinstance(node.op, ast.And) else negation(test), inner, value)
-            )
-            block = inner
+            inner = [assign(name, value, value), *made]
+            made = [branch(test if isinstance(node.op, ast.And) else negation(test), inner, value)]
+        self._statement(made[0], out)
         return load(name, node)
+
+    # -- comprehensions
+
+    def _can_be_loop(self, node: Any) -> bool:
+        """Whether a comprehension, or a call of one, can become a loop of the function itself."""
+        made = comprehension_of(node)
+        if made is not node and not self._is_builtin(node.func.id):
+            return False
+        inner = [x for x in nodes(*ast.iter_child_nodes(made)) if isinstance(x, _CLOSED)]
+        return not inner and not any(part.is_async for part in made.generators)
+
+    def _comprehension(self, node: Any, out: Block) -> ast.expr:
+        made = comprehension_of(node)
+        name = self._temporary("elements")
+        out.plain(assign(name, ast.List(elts=[], ctx=ast.Load(), **place(node)), node))
+        targets = {x.id for each in made.generators for x in nodes(each.target)
+                   if isinstance(x, ast.Name)}  # fmt: skip
+        renamed = {name: self._temporary(name) for name in sorted(targets)}
+        first = made.generators[0].iter
+        for x in nodes(*ast.iter_child_nodes(made)):
+            if isinstance(x, ast.Name) and x.id in renamed and not is_within(x, first):
+                x.id = renamed[x.id]
+        append = ast.Attribute(value=load(name, made), attr="append", ctx=ast.Load(), **place(made))
+        body: Any = do(ast.Call(func=append, args=[made.elt], keywords=[], **place(made)), made)
+        for each in reversed(made.generators):
+            for test in reversed(each.ifs):
+                body = branch(test, [body], test)
+            body = ast.For(
+                target=each.target, iter=each.iter, body=[body], orelse=[], type_comment=None,
+                **place(made),
+            )  # fmt: skip
+            body.is_unrolled = True
+        self._statement(body, out)
+        if made is node:
+            return load(name, node)
+        node.args[0] = load(name, node)
+        return node
+
+
+def calls_of(name: str, first: str | None) -> Callable[[ast.Call], bool]:
+    """A test whether a call may be one of the function of a name; ``first`` is its first
+    parameter."""
+
+    def is_self(call: ast.Call) -> bool:
+        func = call.func
+        if isinstance(func, ast.Attribute):
+            owner = func.value
+            return func.attr == name and isinstance(owner, ast.Name) and owner.id == first
+        return isinstance(func, ast.Name) and func.id == name
+
+    return is_self
+
+
+def is_call(node: Any) -> bool:
+    """Whether a statement is a recursive call that has got a statement of its own."""
+    return isinstance(node, ast.Assign) and hasattr(node.value, "number")
+
+
+def note_call(node: Any, context: Context, scope: Scope) -> None:
+    """Make the site of a recursive call: the names that are read after it."""
+    live = frozenset(scope.locals & node.live_out) - {node.targets[0].id}
+    nothing: frozenset[str] = frozenset()
+    node.value.site = context.site(
+        "call", node.value, None, tuple(sorted(live)), nothing, live, nothing, ()
+    )
+
+
+def begin_site(node: Any, context: Context, scope: Scope, names: tuple[str, ...]) -> int:
+    """The site of a function that calls itself, with the names that are read after such a call."""
+    every = frozenset(names)
+    return context.site("begin", node, None, names, every, every, every & scope.internal, ())
+
+
+def _defined(body: list[ast.stmt]) -> set[str]:
+    """The names of functions that each run defines, and that nothing else binds."""
+    stores, found = Counter[str](), set[str]()
+    for node in all_statements(body):
+        names = effects(*heads(node), getattr(node, "target", [])).writes
+        stores.update(names)
+        found |= names if hasattr(node, "is_in_each_run") else set()
+    return {name for name in found if stores[name] == 1}
+
+
+def kept_names(body: list[ast.stmt], scope: Scope) -> tuple[set[str], set[str]]:
+    """The local names that are read after a recursive call, and those of them that may not be bound
+    before one."""
+    calls: list[Any] = [part for part in all_statements(body) if is_call(part)]
+    if not calls:
+        return set(), set()
+    names = set[str]().union(*(scope.locals & part.live_out for part in calls))
+    names -= _defined(body)
+    return names, names - set.intersection(*(part.definite for part in calls))

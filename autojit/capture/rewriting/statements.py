@@ -26,7 +26,7 @@ from .expressions import first_parameter
 from .matching import needs_values
 from .normal_forms import RETURNED, NormalForms, is_captured, never_ends
 from .scopes import Scope, effects
-from .self_calls import SelfCalls
+from .self_calls import SelfCalls, begin_site, calls_of, is_call, kept_names, note_call
 
 
 class Statements(Assignments):
@@ -43,22 +43,39 @@ class Statements(Assignments):
         self.first = first_parameter(node.args)
         self.writes = may_write(node)
         forms = NormalForms(self.scope, self.context)
-        calls = SelfCalls(node.name, self.first, self._of_self)
-        body = forms.body(calls.block(without_declarations(node.body)))
+        calls = SelfCalls(
+            self.scope, calls_of(node.name, self.first), self._of_self,
+            lambda name: self.context.is_builtin(name, self.scope), forms.spelt,
+            self.context.number(),
+        )  # fmt: skip
+        body = forms.body(calls.body(without_declarations(node.body)))
         Definite(self.scope).block(body, set(self.scope.params))
         live = Live(self.scope)
         live.block(body, set(), set())
         self.scope.unbound = self._unbound(body)
+        names, unset = kept_names(body, self.scope) if calls.count else (set(), set())
+        self.scope.unbound |= unset
         if forms.returned:
             self.scope.unbound.discard(RETURNED)
         documented = body[:1] if ast.get_docstring(node, clean=False) is not None else []
         inner = self.block(body[len(documented) :])
-        node.body = [*documented, *self._prologue(node, forms.returned), *inner]
+        node.function = calls.function
+        begin = self._begin(node, names) if calls.count else []
+        node.body = [*documented, *self._prologue(node, forms.returned), *begin, *inner]
         node.body = node.body or [ast.Pass(**place(node))]
 
-    def _of_self(self) -> str:
-        """A name for the result of a recursive call."""
-        name = self.context.temporary("self")
+    def _begin(self, node: Any, kept: set[str]) -> list[ast.stmt]:
+        """The first statement of a function that calls itself."""
+        names = tuple(sorted(kept))
+        site = begin_site(node, self.context, self.scope, names)
+        get = lazy(pair([load(name, node) for name in names], node))
+        put = f"__aj_put_{site}"
+        begins = do(ask("begin", [constant(site, node), get, load(put, node)], node), node)
+        return [function(put, self.put(names, node), node, "__aj_values"), begins]
+
+    def _of_self(self, word: str) -> str:
+        """A name for a value that is computed before a recursive call, or for its result."""
+        name = self.context.temporary(word)
         self.scope.bound.add(name)
         self.scope.internal.add(name)
         return name
@@ -106,6 +123,8 @@ class Statements(Assignments):
         found: list[ast.stmt] = []
         for node in block:
             self.definite = node.definite  # type: ignore[attr-defined]
+            if is_call(node):
+                note_call(node, self.context, self.scope)
             method = _REWRITE.get(type(node))
             if method is None:
                 found.append(self.generic(node))
@@ -123,25 +142,15 @@ class Statements(Assignments):
     def declared(self, nodes: list[Any], inner: list[ast.stmt], at: ast.AST) -> list[ast.stmt]:
         """The body of a function that stands for a part of this one, with its declarations."""
         writes = effects(nodes).writes
-        return self._declarations(writes, at) + inner
-
-    def _declarations(self, writes: set[str], at: ast.AST) -> list[ast.stmt]:
-        found: list[ast.stmt] = []
-        shared = sorted(writes & self.scope.globals)
-        own = sorted(writes - self.scope.globals)
-        if shared:
-            found.append(ast.Global(names=shared, **place(at)))
-        if own:
-            found.append(ast.Nonlocal(names=own, **place(at)))
-        return found
+        return self.declarations(writes, at) + inner
 
     def if_(self, node: ast.If) -> list[ast.stmt]:
-        if self.known(node.test):
+        if hasattr(node, "is_plain") or self.known(node.test):
             node.test = self.expression(node.test)
             node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
             node.orelse = self.inner_block(node.orelse)
             return [node]
-        site = self._site("if", node, node.test)
+        site = self._site("if", node, getattr(node, "text_of", node.test))
         writes = effects(node.body).writes, effects(node.orelse).writes
         test = self.expression(node.test)
         found = []
@@ -151,7 +160,7 @@ class Statements(Assignments):
                 branches.append(constant(None, node))
                 continue
             name = f"__aj_{word}_{site}"
-            body = self._declarations(own, node) + self.inner_block(block)
+            body = self.declarations(own, node) + self.inner_block(block)
             found.append(function(name, body, node))
             branches.append(load(name, node))
         return found + self._asked("branch", site, [test, *branches], node)
@@ -164,21 +173,21 @@ class Statements(Assignments):
             test = ask("not_", [ask("not_", [test], node)], node)  # a list counts by its truth
         test = self._guarded(node.flags, test, node)
         name = f"__aj_body_{site}"
-        body = self._declarations(writes, node) + self.inner_block(node.body)
+        body = self.declarations(writes, node) + self.inner_block(node.body)
         found = [function(name, body, node)]
         return found + self._asked("loop_while", site, [lazy(test), load(name, node)], node)
 
     def for_(self, node: Any) -> list[ast.stmt]:
-        site = self._site("for", node, node.iter)
+        site = self._site("for", node, getattr(node, "text_of", node.iter))
         iterable = self.expression(node.iter)
         writes = effects(node.body).writes
-        targets = self._declarations(effects(node.target).writes, node)
+        targets = self.declarations(effects(node.target).writes, node)
         given = load("__aj_v", node)
         item = function(
             f"__aj_item_{site}", targets + self.stored(node.target, given), node, "__aj_v"
         )
         name = f"__aj_body_{site}"
-        body = function(name, self._declarations(writes, node) + self.inner_block(node.body), node)
+        body = function(name, self.declarations(writes, node) + self.inner_block(node.body), node)
         go_on = constant(None, node)
         if node.flags:
             go_on = lazy(self._guarded(node.flags, None, node))
@@ -234,7 +243,7 @@ class Statements(Assignments):
         put = f"__aj_put_{site}"
         arguments = [constant(site, at), *parts, get, load(put, at), seen]
         return [
-            function(put, self._put(known.names, at), at, "__aj_values"),
+            function(put, self.put(known.names, at), at, "__aj_values"),
             do(ask(method, arguments, at), at),
         ]
 
@@ -243,35 +252,6 @@ class Statements(Assignments):
         if name in self.scope.locals:
             return load(name, at)
         return ask("peek", [lazy(load(name, at))], at)
-
-    def _put(self, names: tuple[str, ...], at: ast.AST) -> list[ast.stmt]:
-        if not names:
-            return []
-        found = self._declarations(set(names), at)
-        given = [n if n in self.scope.locals else f"__aj_v{k}" for k, n in enumerate(names)]
-        target = pair([store(name, at) for name in given], at, stored=True)
-        values = load("__aj_values", at)
-        found.append(ast.Assign(targets=[target], value=values, type_comment=None, **place(at)))
-        for name, held in zip(names, given, strict=True):
-            if name != held:
-                found.append(self._outer_put(name, held, at))
-        return found
-
-    def _outer_put(self, name: str, held: str, at: ast.AST) -> ast.stmt:
-        """Set a name of an outer function or of the module, or unbind it."""
-        test = ast.Compare(
-            left=load(held, at), ops=[ast.Is()], comparators=[runtime("unbound", at)], **place(at)
-        )
-        owner = self.scope.owner(name)
-        is_set = assign(name, load(held, at), at)
-        if owner is not None and name in owner.unbound:
-            return is_set
-        removed = ast.Delete(targets=[ast.Name(id=name, ctx=ast.Del(), **place(at))], **place(at))
-        handler = ast.ExceptHandler(
-            type=load("NameError", at), name=None, body=[ast.Pass(**place(at))], **place(at)
-        )
-        tried = ast.Try(body=[removed], handlers=[handler], orelse=[], finalbody=[], **place(at))
-        return ast.If(test=test, body=[tried], orelse=[is_set], **place(at))
 
     # -- statements that stay
 
@@ -292,7 +272,7 @@ class Statements(Assignments):
         writes = effects(node).writes
         name = f"__aj_try_{site}"
         inner = self._tried(node, f"__aj_part_{site}")
-        body = function(name, self._declarations(writes, node) + inner, node)
+        body = function(name, self.declarations(writes, node) + inner, node)
         return [body, *self._asked("try_", site, [load(name, node)], node)]
 
     def _tried(self, node: Any, parts: str = "") -> list[ast.stmt]:
@@ -306,7 +286,7 @@ class Statements(Assignments):
             if not parts:
                 return inner
             name = f"{parts}_{number}"
-            found.append(function(name, self._declarations(written.writes, node) + inner, node))
+            found.append(function(name, self.declarations(written.writes, node) + inner, node))
             return [do(ask("part", [constant(number, node), load(name, node)], node), node)]
 
         node.body = part(node.body, normal_forms.BODY)

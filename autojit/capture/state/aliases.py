@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.rewriting.plain import LEFT, UNBOUND
 from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType
@@ -22,7 +23,9 @@ from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
+from .kept import Kept
 from .origins import Origin, Origins, Slot, in_order
+from .state import zeros_like
 
 
 def origins(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origins:
@@ -139,3 +142,36 @@ def is_copied(leaf: Any, outside: Container[int] = ()) -> bool:
 def _is_array(leaf: Any) -> bool:
     leaf = bare(leaf)
     return not leaf.is_scalar if isinstance(leaf, Tracer) else isinstance(leaf, np.ndarray)
+
+
+# -- values that nobody reads -------------------------------------------------------------
+
+
+def read_where_left(values: list[Any], traces: Sequence[Trace], *, is_internal: bool) -> list[Any]:
+    """The values of one name on two ways. If the function has been left on one of them, the other
+    value is that of both, as far as no way has made it."""
+    left = [v is LEFT for v in values]
+    if not any(left) or all(left):
+        return values
+    value = values[left.index(False)]
+    if value is UNBOUND and is_internal:
+        return [LEFT for _ in values]
+    return [_of_other(value, traces) if is_left else v
+            for v, is_left in zip(values, left, strict=True)]  # fmt: skip
+
+
+def _of_other(value: Any, traces: Sequence[Trace]) -> Any:
+    if type(value) is tuple:
+        return tuple([_of_other(each, traces) for each in value])
+    x = bare(value)
+    is_made = isinstance(x, Tracer) and any(x.owner is trace for trace in traces)
+    if type(value) is Kept or (np.ndim(x) if isinstance(x, (Tracer, np.ndarray)) else False):
+        return value if not is_made else zeros_like(value)
+    return without_value(value)
+
+
+def without_value(value: Any) -> Any:
+    """A value with zeros in place of its numbers, for a way on which nobody reads it."""
+    if type(value) is tuple:
+        return tuple(map(without_value, value))
+    return value if value is UNBOUND or type(value) is Kept else zeros_like(value)

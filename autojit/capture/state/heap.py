@@ -122,14 +122,14 @@ class Heap:
         self._apart = {id(x) for x in apart}
         self._names = {(id(space), name) for space, name in names}
         self._spaces: dict[int, set[str]] = {}
-        self._seen: set[int] = set()
+        self.seen: set[int] = set()  # the identities of all objects that were reachable
         self._alive: list[Any] = []
         left = list(roots)
         while left and len(self.held) < MOST:
             x = left.pop()
-            if isinstance(x, _LEAVES) or id(x) in self._seen:
+            if isinstance(x, _LEAVES) or id(x) in self.seen:
                 continue
-            self._seen.add(id(x))
+            self.seen.add(id(x))
             self._alive.append(x)
             left.extend(self._note(x))
 

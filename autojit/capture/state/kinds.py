@@ -155,3 +155,20 @@ def _common(a: LeafType, b: LeafType) -> LeafType:
         return LeafType(Type(PYTHON_TYPES[weak], ()), weak)
     parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
     return LeafType(Type(np.result_type(*parts), a.type.shape), None)
+
+
+def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafType]:
+    """The types of values that had the old types, and have the new ones; of one shape."""
+    kinds = []
+    for a, b in zip(old, new, strict=True):
+        if a == b or a.type.shape != b.type.shape:
+            kinds.append(b)
+            continue
+        weak = [x for x in (a, b) if x.weak is not None]
+        dtype = np.result_type(*(x.weak(0) if x in weak else x.type.dtype for x in (a, b)))
+        is_weak = len(weak) == 2
+        strongest = (
+            max((x.weak for x in weak), key=(bool, int, float, complex).index) if is_weak else None
+        )
+        kinds.append(LeafType(Type(dtype, b.type.shape), strongest))
+    return kinds

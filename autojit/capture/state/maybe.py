@@ -48,10 +48,8 @@ optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMES
 
 #: Types of dicts whose keys may be optional.
 DICTS = frozenset({dict, OrderedDict, defaultdict, Counter})
-#: The key of a dict at traced keys under which its entries are; the one of its buckets; in a
-#: recursion, the one of the number of entries that the present call knows, and how many keys these
-#: have.
-ENTRIES, BUCKETS, KNOWN = "__aj_entries__", "__aj_buckets__", "__aj_known__"
+#: The keys of a dict at traced keys under which its entries and its buckets are.
+ENTRIES, BUCKETS = "__aj_entries__", "__aj_buckets__"
 #: Views of dicts. Python's views do not know which keys are optional.
 VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 

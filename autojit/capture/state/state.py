@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.rewriting.context import Site
-from autojit.capture.rewriting.plain import UNBOUND
+from autojit.capture.rewriting.plain import LEFT, UNBOUND
 from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
@@ -249,10 +249,12 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
 
     ``silent`` says that the name is one of the rewriter's, which is read only where it is bound.
     """
-    values = with_nones(hooks.alike_states(list(values)))
+    values = with_nones(hooks.alike_states([UNBOUND if v is LEFT else v for v in values]))
     if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
         return with_codes(values)
     whole = [v for v in values if v is not UNBOUND]
+    if not whole:
+        return list(values)
     known = whole[0].value if isinstance(whole[0], Maybe) else whole[0]
     result = []
     for v in values:

@@ -357,8 +357,51 @@ def cached_pairs(x, n):
     return paths(n, 4)
 
 
+def run_through(x, n):
+    memo = {}
+
+    def total(k):
+        if k < 2:
+            return x
+        memo[k] = total(k - 1)
+        if k % 3 == 0:
+            del memo[k - 1]
+        return sum(memo.values())
+
+    return total(n) + len(memo)
+
+
+def table_of_each_call(x, n):
+    def total(k):
+        if k < 2:
+            return x
+        mine = {}
+        mine[k % 3] = total(k - 1)
+        mine[k % 2] = x * mine[k % 3]
+        return sum(mine.values())
+
+    return total(n)
+
+
+def table_bound_anew(x, n):
+    memo = {}
+
+    def total(k):
+        nonlocal memo
+        if k < 2:
+            return x
+        memo[k] = total(k - 1)
+        found = sum(memo.values())
+        if k == 4:
+            memo = {}
+        return found
+
+    return total(n) + len(memo)
+
+
 RECURSIVE = [
     recursive, with_known_keys, passed_on, calls_counted, of_an_object, cached, cached_pairs,
+    run_through, table_of_each_call, table_bound_anew,
     pytest.param(common_subsequence, marks=pytest.mark.slow),
 ]  # fmt: skip
 
@@ -493,25 +536,12 @@ def _cached_floats(n):
     return fib(n, n * 0.5)
 
 
-def _run_through_in_recursion(n):
-    memo = {}
-
-    def total(k):
-        if k < 2:
-            return 1.0
-        memo[k] = total(k - 1)
-        return sum(memo.values())
-
-    return total(n)
-
-
 @pytest.mark.parametrize(
     ("f", "words"),
     [
         (_returned, "returns a dict with traced keys"), (_of_lists, "its values are not numbers"),
         (_of_strings, "of one form"), (_of_two_forms, "of one form"), (_by_float, "traced key"),
         (_displayed, "are traced values"), (_cached_floats, "arguments that are not integers"),
-        (_run_through_in_recursion, "or run through it"),
     ],
 )  # fmt: skip
 def test_what_is_refused(f, words):

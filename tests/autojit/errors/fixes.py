@@ -321,13 +321,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "g(2, 1.0, 2.0)",
         "@jit\ndef g(n, a, b):\n    memo = {}\n    L0\n    return memo[n][0]\ng(2, 1.0, 2.0)",
     ),
-    "capture/lists/hashed.py: memo[n] = x": (
-        "@jit\ndef g(n):\n    memo = {}\n    def f(n):\n        if n < 2:\n            return 1.0\n"
-        "        memo[n] = f(n - 1)\n        return sum(memo.values())\n    return f(n)\ng(5)",
-        "@jit\ndef g(n):\n    memo = {}\n    def f(n):\n        if n < 2:\n            return 1.0\n"
-        "        x = f(n - 1)\n        L0\n        return x\n"
-        "    return f(n) + sum(memo.values())\ng(5)",
-    ),
     "capture/state/maybe.py: return d.get(0, 0.0), sum(d.values())": (
         "@jit\ndef g(k):\n    d = {}\n    d[k] = 1.0\n    return d\ng(2)",
         "@jit\ndef g(k):\n    d = {}\n    d[k] = 1.0\n    FIX\ng(2)",
@@ -335,11 +328,6 @@ FIXES: dict[str, tuple[str, str]] = {
     "tracing/running/leaks.py: def f(n):": (
         "memo = {}\n@jit\ndef g(n):\n    memo[n] = 1.0\n    return memo[n]\ng(2)",
         "FIX\nassert f(2) is None",
-    ),
-    "capture/values/effects.py: def f(n, x):": (
-        "from functools import lru_cache\n@lru_cache\ndef fib(n, x):\n"
-        "    return x if n < 2 else fib(n - 1, x) + fib(n - 2, x)\njit(fib)(5, 1.0)",
-        "from functools import lru_cache\nFIX\nassert f(2, 1.0) is None",
     ),
     "capture/state/heap.py: seen = np.zeros(n, bool)": (
         "@jit\ndef g(x):\n    seen = set()\n    if x > 0:\n        seen.add(1)\n"
@@ -1013,23 +1001,20 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda n: len({i % 2 for i in range(n)}))(3)",
         "step = lambda x, i: x + i\njit(lambda x, n: L0)(x, 3)",
     ),
-    "capture/values/effects.py: rest = …(n - 1)": (
+    "capture/runs/messages.py: def f(n, x):": (
+        "from functools import lru_cache\n@lru_cache\ndef fib(n, x):\n"
+        "    return x if n < 2 else fib(n - 1, x) + fib(n - 2, x)\njit(fib)(5, 1.0)",
+        "from functools import lru_cache\nFIX\nassert f(2, 1.0) is None",
+    ),
+    "capture/runs/messages.py: rest = …(n - 1)": (
         "def s(n):\n    if n <= 0: return 0.0\n"
         "    return s(n - 1) + max([1, 2], key=lambda k: s(n - k))\njit(s)(3.0)",
         "def s(n):\n    if n <= 0: return 0.0\n    L0\n    return rest + 1.0\njit(s)(3.0)",
     ),
-    "capture/values/effects.py: found = np.zeros(100)": (
-        "@jit\ndef g(x):\n    def s(found, n):\n        found[0] = n\n"
-        "        return 1.0 if n < 1 else s(found, n - 1)\n    found = [0.0]\n"
-        "    return s(found, x) + sum(found)\ng(3.0)",
-        "@jit\ndef g(x):\n    L0\n    count = 0\n    def s(n):\n        nonlocal count\n"
-        "        L1\n        return 1.0 if n < 1 else s(n - 1)\n"
-        "    return s(x) + np.sum(found)\ng(3.0)",
-    ),
-    "capture/values/effects.py: …(a, low, high)": (
-        "@jit\ndef g(x):\n    def put(a, b, n):\n        a[0] += n\n"
-        "        return b[0] if n < 1 else put(a, b, n - 1)\n    v = np.zeros(2)\n"
-        "    return put(v, v, x)\ng(3.0)",
+    "capture/runs/messages.py: …(a, low, high)": (
+        "@jit\ndef g(x):\n    v = np.zeros(4)\n    def put(n):\n        part = v[1:]\n"
+        "        v[1] += n\n        if n < 1: return part[0]\n        r = put(n - 1)\n"
+        "        return r + part[0]\n    return put(x)\ng(3.0)",
         "@jit\ndef g(x):\n    def put(a, low, high):\n        a[low] += x\n"
         "        if high > x: L0\n    a, low, high = np.zeros(4), 0, 1.0\n    L0\n"
         "    return np.sum(a)\ng(3.0)",

@@ -1,0 +1,222 @@
+"""Runs of functions that call themselves (see `capture.frames`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autojit.capture.blocks.block import loops_around
+from autojit.capture.rewriting.context import Site
+from autojit.capture.rewriting.plain import LEFT, UNBOUND
+from autojit.capture.state.heap import Heap, reached
+from autojit.protocols.lifting import in_type, tracer
+from autojit.staging.trace_function import LeafType
+from autojit.tracing.aliasing import assign, keep
+from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.values import lift
+
+from .messages import CALLED_WITHIN, MAY_BE_ANOTHER, NOT_SAVED
+from .records import Outside, Passed, Record, Static, Unsaved
+from .versions import Layout, Machine, bound, flag, nothing_for, position, refused, same, traced
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+
+
+_local = _Local()
+
+
+def active_run() -> Run | None:
+    """The run of a frame, if one is being traced."""
+    return _local.runs[-1] if _local.runs else None
+
+
+def is_running(f: Any) -> None:
+    """Raise CaptureError if a function that runs calls itself where it cannot be left."""
+    if any(same(run.version.function, f) for run in _local.runs):
+        raise refused(f, CALLED_WITHIN)
+
+
+class Run:
+    """A run of a frame, from where it begins to the next recursive call, or to its end.
+
+    ``box`` holds whether the function has been left, the versions that continue its frame and that
+    begin the frame of the call, and the columns of both. ``registers`` hold what functions return.
+    """
+
+    def __init__(
+        self, machine: Machine, number: int, layout: Layout, box: list[Any], registers: list[Any],
+        around: Trace,
+    ) -> None:  # fmt: skip
+        self.machine, self.layout = machine, layout
+        self.box, self.registers = box, registers
+        self.version, self.entry = machine.versions[number], number
+        self._outside = Outside(Heap(reached()), around)
+        self._around = loops_around()
+        #: The number of the call at which it continues, until it comes there; else None.
+        self.skips: int | None = None
+        #: Whether the function has just been left at a call.
+        self.has_left = False
+        #: Of the function's frame: its runtime and number, and how to read and set its names.
+        self.frame: Any = None
+        self._get: Callable[[], tuple[Any, ...]] = tuple
+        #: The loops around the present place: the iterable of each, and the number of steps.
+        self.loops: list[list[Any]] = []
+        #: The arrays among the arguments, by place, and their first values.
+        self._arguments: dict[int, Any] = {}
+        self._firsts: dict[int, Any] = {}
+        #: What the frame held when it was left: names, loops, and arrays that were passed.
+        self._held: Any = None
+        self._callee = 0
+        self._passed: dict[int, Any] = {}
+        #: The key of the call, if its results are kept in a table.
+        self.key: tuple[Any, ...] = ()
+
+    # -- the beginning
+
+    def run(self, values: Sequence[Any]) -> None:
+        """Run the function with the values of its frame."""
+        given, arrays = self.version.record.filled(values)
+        _local.runs.append(self)
+        try:
+            if self.version.number < 0:
+                args, kwargs = given[0], dict(given[1])
+                self._arguments = arrays
+            else:
+                self.skips = self.version.number
+                names, loops, (entry, callee), arguments, passed, self.key = given
+                self._held = names, list(loops)
+                self.entry, self._callee = entry, callee
+                self._arguments, self._passed = dict(arguments), dict(passed)
+                args, kwargs = nothing_for(self.version.function)
+            self._firsts = {k: x.own for k, x in self._arguments.items()}
+            value = self.version.twin(*args, **kwargs)
+            if value is not LEFT and value is not UNBOUND:  # else it has been left on all ways
+                self._end(value)
+            self._note_changes()
+        finally:
+            _local.runs.pop()
+
+    def begin(self, frame: Any, get: Any, put: Any) -> None:
+        """Note the frame of the function, and set its names."""
+        if self.frame is None:
+            self.frame, self._get = frame, get
+            if self._held is not None:
+                put(self._held[0])
+
+    def take_loop(self) -> list[Any]:
+        """The iterable of the loop that the function was left in, and the number of steps."""
+        found: list[Any] = list(self._held[1][len(self.loops)])
+        return found
+
+    def answer(self) -> Any:
+        """The result of the call at which the run continues."""
+        self.skips = None
+        machine, callee = self.machine, self.machine.versions[self._callee]
+        known = machine.result_of(callee.function)
+        assert known is not None
+        changed = zip(callee.changed, self.layout.of_changed[self._callee], strict=False)
+        for place, k in changed:
+            if place in self._passed:
+                assign(self._passed[place], lift(self.registers[k]))
+        places = self.layout.of_results[machine.results.index(known)]
+        value, _ = known.record.filled([self.registers[k] for k in places], self._passed)
+        if known.record.kept:  # it may be a part of what was passed
+            keep(self._passed.values())
+        return value
+
+    # -- the end, and calls
+
+    def saved(self, value: Any, *, is_result: bool = False) -> Record:
+        """Values as a frame holds them."""
+        is_vague = loops_around() > self._around
+        passed = self._arguments if is_result else None
+        try:
+            record = self._outside.record(value, is_vague=is_vague, passed=passed)
+        except Unsaved as unsaved:
+            raise refused(self.version.function, NOT_SAVED, what=unsaved.words) from None
+        self.machine.seen += record.seen
+        if is_vague:
+            self.machine.vague |= {t.type for t in record.types if t.type.shape}
+        return record
+
+    def leave(self, site: Site, f: Any, twin: Any, args: Any, kwargs: Any) -> Any:
+        """Leave the function at a recursive call."""
+        machine, function = self.machine, self.version.function
+        is_in_loop = bool(self.loops) or loops_around() > self._around
+        machine.calls |= {site.number, *([None] if is_in_loop else [])}
+        arguments = self.saved(bound(f, args, kwargs))
+        number = machine.find(f, twin, -1, arguments)
+        passed = {k: traced(arguments.objects[k]) for k in machine.versions[number].changed}
+        begin = self._site_of_begin()
+        live = [UNBOUND if name not in site.live_out else flag(x) if name in begin.internal else x
+                for name, x in zip(begin.names, self._get(), strict=True)]  # fmt: skip
+        loops = [position(*each) for each in self.loops]
+        mine = dict(self._arguments)
+        frame = Static(self.entry if mine else 0), Static(number)
+        given = tuple(live), tuple(loops), frame, mine, passed, self.key
+        saved = self.saved(given)
+        changing = [bare(x) for x in passed.values()]
+        if any(saved.objects[k] is x for k in saved.kept for x in changing):
+            raise refused(function, MAY_BE_ANOTHER)
+        caller = machine.find(function, self.version.twin, site.number, saved, number)
+        self._write(caller, saved, 3)
+        self._write(number, arguments, 3 + len(self.layout.columns))
+        self.box[:3] = True, caller, number
+        self.has_left = True
+        trace = current_trace()
+        assert trace is not None
+        trace.left = True
+        return LEFT
+
+    def _site_of_begin(self) -> Site:
+        runtime, number = self.frame
+        sites: tuple[Site, ...] = runtime.sites
+        return next(s for s in sites if s.kind == "begin" and s.function == number)
+
+    def _write(self, number: int, record: Record, first: int) -> None:
+        """Write the values of a frame into the box."""
+        if self.machine.has_more:
+            return
+        version = self.machine.versions[number]
+        parts = zip(self.layout.columns_of[number], record.tree.arrays, version.record.types,
+                    strict=True)  # fmt: skip
+        for k, leaf, t in parts:
+            self.box[first + k] = tracer(in_type(leaf, t.type.dtype))
+
+    def _end(self, value: Any) -> None:
+        """Write what the function returns, and what it leaves in arrays that it was given."""
+        machine, entry = self.machine, self.machine.versions[self.entry]
+        record = machine.returns(self, value)
+        for leaf in record.tree.leaves:
+            if type(leaf) is Passed:
+                self._note_changed(leaf.number)
+        if machine.has_more:
+            return
+        known = machine.result_of(self.version.function)
+        assert known is not None
+        places = self.layout.of_results[machine.results.index(known)]
+        parts = list(zip(places, record.tree.arrays, known.record.types, strict=True))
+        for k, leaf, t in parts:
+            self.registers[k] = tracer(in_type(leaf, t.type.dtype))
+        changed = zip(self.layout.of_changed[self.entry], entry.changed, strict=True)
+        for k, place in changed:
+            self.registers[k] = tracer(lift(self._arguments[place]))
+
+    def _note_changes(self) -> None:
+        """Note the arrays among the arguments that the run has changed."""
+        for place, x in self._arguments.items():
+            if x.lost:
+                raise refused(self.version.function, MAY_BE_ANOTHER)
+            if x.own is not self._firsts[place]:
+                self._note_changed(place)
+
+    def _note_changed(self, place: int) -> None:
+        entry = self.machine.versions[self.entry]
+        if place not in entry.changed:
+            entry.changed[place] = LeafType(self._arguments[place].type, None)
+            self.machine.has_more = True
