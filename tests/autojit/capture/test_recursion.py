@@ -416,7 +416,7 @@ def in_a_while(x):
         k = 0
         while k < n:
             k += f(n - 1)
-        return k + 1
+        return k + 1 + x / 8
 
     return f(x)
 
