@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.runs.messages import LARGE_STACK, MAY_BE_ANOTHER, NO_TABLE
+from autojit.capture.runs.messages import HANDLED, LARGE_STACK, MAY_BE_ANOTHER, NO_TABLE
 from autojit.capture.runs.records import Outside
 from autojit.capture.runs.run import Run
 from autojit.capture.runs.versions import Machine, access_of, bound, refused, stack_of
@@ -35,9 +35,11 @@ from autojit.ir.core.types import Type
 from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.blocks import original
-from autojit.tracing.context import current_trace
+from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.handlers import handler_line
 from autojit.tracing.hooks import hooks
 from autojit.tracing.running.depth import most_frames
+from autojit.tracing.recording import errors_of
 
 from .blocks.regions import failing
 from .loop import Captured, Loop
@@ -75,6 +77,8 @@ def compiled(
     except BaseException:
         lists.put_back()
         raise
+    finally:
+        machine.places.clear()
 
 
 class _Looped:
@@ -146,6 +150,9 @@ class _Looped:
         if machine.has_more or new:
             raise Again
         if machine.result_of(self.function) is None:
+            trace = current_trace()
+            assert trace is not None
+            self._check_handlers(trace)
             raise RecursionError(_ENDLESS)
         left, caller, callee = box[:3]
         full_up = np.logical_and(left, np.greater_equal(here, self._rows))
@@ -174,10 +181,22 @@ class _Looped:
         )
 
     def _check(self, captured: Captured) -> None:
-        """Raise CaptureError if frames hold copies of arrays from outside that change."""
+        """Raise CaptureError if frames hold copies of arrays from outside that change, or if a call
+        may raise an exception that its caller handles."""
+        self._check_handlers(captured.block.trace)
         seen = [original(x) for x in self.machine.seen]
         mine = {id(x) for x in (*self.stacks, self.codes)}
         for root in captured.roots:
             is_seen = any(root is x for x in seen) or root.type in self.machine.vague
             if is_seen and id(root) not in mine:
                 raise refused(self.function, MAY_BE_ANOTHER)
+
+    def _check_handlers(self, trace: Trace) -> None:
+        """Raise CaptureError if a step may raise an exception that the caller of its function
+        handles."""
+        errors = {type(f.error) for _, f in trace.checks if str(f.error) != _ENDLESS}
+        errors = errors.union(*map(errors_of, trace.builder.ops))
+        for frame, at in self.machine.places:
+            found = [e for e in errors if handler_line(frame, at, e) is not None]
+            if found:
+                raise refused(self.function, HANDLED, what=found[0].__name__)

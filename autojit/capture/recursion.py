@@ -7,9 +7,10 @@ recursion. If it does not end soon, the function becomes a loop with a stack of 
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -19,7 +20,7 @@ from autojit.capture.lists import library
 from autojit.capture.lists.hashed import are_integers
 from autojit.capture.rewriting.callees import converted
 from autojit.capture.rewriting.plain import PlainRuntime
-from autojit.capture.runs.messages import NOT_SAVED
+from autojit.capture.runs.messages import MANAGED, NOT_SAVED
 from autojit.capture.runs.run import Run, active_run, is_running
 from autojit.capture.runs.versions import Straight, access_of, nothing, refused, same
 from autojit.capture.state.heap import also_reached
@@ -211,7 +212,7 @@ def _is_unchanged(before: Before) -> bool:
         return False
 
 
-@contextmanager
+@contextlib.contextmanager
 def _attempting(attempt: _Attempt) -> Iterator[None]:
     _local.attempts.append(attempt)
     try:
@@ -248,6 +249,17 @@ class Recursive(PlainRuntime):
         run = active_run()
         return None if run is None else run.answer()
 
+    def is_left(self, function: int) -> Any:
+        run = active_run()
+        return run is not None and run.frame == (self, function) and run.box[0]
+
+    def managed(self, kind: Any, manager: Any) -> Any:
+        run = active_run()
+        if run is not None and (kind not in _MANAGERS if kind is not None
+                                else type(manager) not in _MANAGERS | _LOCKS):  # fmt: skip
+            raise refused(run.version.function, MANAGED)
+        return manager
+
     def suspended(self) -> bool:
         run = active_run()
         if run is None:
@@ -271,6 +283,11 @@ class Recursive(PlainRuntime):
         result = called_by_itself(function, go)
         notice()
         return result
+
+
+#: Managers that a run may enter again: they change nothing that the function sees.
+_MANAGERS = {np.errstate, contextlib.nullcontext, warnings.catch_warnings}
+_LOCKS = {type(threading.Lock()), type(threading.RLock())}
 
 
 def _has_source(f: Any) -> bool:

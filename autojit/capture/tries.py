@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from autojit.capture.runs.run import active_run
 from autojit.capture.state.heap import Heap
 from autojit.capture.state.resized import Resized
 from autojit.capture.state.state import Access, Before
@@ -171,8 +172,12 @@ def capture_try(statement: Body, access: Access) -> None:
 def _prepare(statement: Body, access: Access, before: Before) -> None:
     """Run the outermost ``try`` in a block that is thrown away, until it is known which lists get
     stretches and which handlers are shared."""
+    run = active_run()
+    skips = None if run is None else run.skips
     while True:
         local.layers = 0
+        if run is not None:  # it continues at a call in the statement once more
+            run.skips = skips
         try:
             with thrown_away(before):
                 try:
@@ -182,6 +187,8 @@ def _prepare(statement: Body, access: Access, before: Before) -> None:
                 except Exception as error:  # the statement will raise it again
                     if is_defect(error):
                         raise
+            if run is not None:
+                run.skips = skips
             return
         except _Uneven as uneven:
             known = local.uneven.setdefault(uneven.number, [])

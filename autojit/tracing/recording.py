@@ -96,7 +96,7 @@ class TracingBuilder(Builder):
         can be compiled; return whether it is. If its operands are known, it fails here or not at
         all."""
         is_checked = False
-        for error in sorted(_pythons(op), key=lambda kind: kind.__name__):
+        for error in sorted(errors_of(op), key=lambda kind: kind.__name__):
             place = _handled_at(error, self.depth)
             if place is None:
                 continue
@@ -152,10 +152,10 @@ class TracingBuilder(Builder):
             )
 
 
-def _pythons(op: Op) -> frozenset[type[Exception]]:
+def errors_of(op: Op) -> frozenset[type[Exception]]:
     """The errors of an operation that Python raises too. Its integers do not overflow."""
     if op.programs:
-        return frozenset().union(*(_pythons(each) for p in op.programs for each in p.ops))
+        return frozenset().union(*(errors_of(each) for p in op.programs for each in p.ops))
     if not op.kind.fallible or op.params.get("failure") == "overflow":
         return frozenset()
     return op.kind.raises(op)

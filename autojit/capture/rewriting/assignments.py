@@ -131,7 +131,7 @@ class Assignments(Expressions):
         if isinstance(target, ast.Name):
             node.value = self.expression(node.value)
             checked = self.checked(load(target.id, target), target.id)
-            before = [] if isinstance(checked, ast.Name) else [do(checked, target)]
+            before = [] if isinstance(checked, ast.Name) else [assign(target.id, checked, target)]
             return [*before, *self._both_whole(node), node, *_noticing(node)]
         if isinstance(target, ast.Attribute):
             return [*self._both_whole(self.generic(node)), node, *_noticing(node)]

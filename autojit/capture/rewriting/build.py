@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 RUNTIME = "__autojit__"
@@ -198,6 +198,95 @@ def loaded(target: Any) -> Any:
     """A target as an expression."""
     made = type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}, **place(target))
     return made
+
+
+# -- statements in other forms, for recursive calls in them --------------------------------------
+
+
+def _is(name: str, number: int, at: ast.AST) -> ast.expr:
+    numbers = [constant(number, at)]
+    return ast.Compare(left=load(name, at), ops=[ast.Eq()], comparators=numbers, **place(at))
+
+
+def cases_apart(node: Any, name: str) -> list[Any]:
+    """A ``match`` whose cases follow it, as branches on the number of the case, which has a
+    name."""
+    follows: list[Any] = []
+    for k, case in reversed(list(enumerate(node.cases))):
+        made = branch(_is(name, k, case.pattern), case.body, case.pattern)
+        case.body, made.orelse, follows = [assign(name, constant(k, node), node)], follows, [made]
+    return [assign(name, constant(-1, node), node), node, *follows]
+
+
+def handlers_apart(node: Any, name: str, has: Callable[[Any], bool]) -> list[Any] | None:
+    """A ``try`` after which its ``else`` and the handlers that have calls follow, as branches on
+    the number of the handler that has begun. None if one of these handlers uses the exception."""
+    chosen = [handler for handler in node.handlers if any(map(has, handler.body))]
+    if any(map(_uses_exception, chosen)):
+        return None
+    follows = [branch(_is(name, 0, node), node.orelse, node)] if node.orelse else []
+    for k, handler in enumerate(node.handlers, 1):
+        begun = assign(name, constant(k, handler), handler)
+        if handler in chosen:
+            made = branch(_is(name, k, handler), handler.body, handler)
+            handler.body, made.orelse, follows = [], follows, [made]
+        handler.body.insert(0, begun)
+    body, last = [assign(name, constant(0, node), node), node, *follows], node.finalbody
+    node.orelse, node.finalbody = [], []
+    if not last:
+        return body
+    return [ast.Try(body=body, handlers=[], orelse=[], finalbody=last, **place(node))]
+
+
+def _uses_exception(handler: Any) -> bool:
+    return any(
+        (isinstance(x, ast.Raise) and x.exc is None)
+        or (isinstance(x, ast.Name) and x.id == handler.name)
+        or (isinstance(x, ast.Attribute) and x.attr in ("exc_info", "exception"))
+        for x in nodes(*handler.body)
+    )
+
+
+def orelse_apart(node: Any, name: str) -> list[Any]:
+    """A loop after which its ``else`` follows; the name says whether a ``break`` has ended it."""
+    orelse, node.orelse = node.orelse, []
+    if not _note_breaks(node.body, name):
+        return [node, *orelse]
+    begins = assign(name, constant(False, node), node)
+    return [begins, node, branch(negation(load(name, node)), orelse, node)]
+
+
+def _note_breaks(block: list[Any], name: str) -> bool:
+    """Set a name before each ``break`` of a loop; whether there is one."""
+    found = False
+    for k, node in reversed(list(enumerate(block))):
+        if isinstance(node, ast.Break):
+            block.insert(k, assign(name, constant(True, node), node))
+            found = True
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            is_loop = isinstance(node, ast.For | ast.While)
+            inner = [getattr(node, field, []) for field in ("body", "orelse", "finalbody")]
+            parts = [*getattr(node, "handlers", []), *getattr(node, "cases", [])]
+            blocks = [*inner[is_loop:], *(part.body for part in parts)]
+            found |= any([_note_breaks(each, name) for each in blocks])
+    return found
+
+
+def may_run_again(item: ast.withitem) -> bool:
+    """Whether the expression of a ``with`` has no effect, apart from those of the manager's
+    class: a name, or a call of one with names and numbers."""
+    made = item.context_expr
+    if not isinstance(made, ast.Call):
+        return is_path(made)
+    given = [*made.args, *(keyword.value for keyword in made.keywords)]
+    return is_path(made.func) and all(isinstance(x, ast.Constant) or is_path(x) for x in given)
+
+
+def managed(item: ast.withitem) -> None:
+    """Let the runtime see the manager of a ``with`` that may be entered again, and its class."""
+    made: Any = item.context_expr
+    kind = made.func if isinstance(made, ast.Call) else constant(None, made)
+    item.context_expr = ask("managed", [kind, made], made)
 
 
 # -- blocks of functions that are continued later (see `self_calls`) ------------------------------

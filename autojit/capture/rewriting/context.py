@@ -162,3 +162,18 @@ class Context:
         )  # fmt: skip
         self.changed = True
         return len(self.sites) - 1
+
+
+def note_call(node: Any, context: Context, scope: Scope) -> None:
+    """Make the site of a recursive call: the names that are read after it."""
+    live = frozenset(scope.locals & (node.live_out | node.value.again)) - {node.targets[0].id}
+    nothing: frozenset[str] = frozenset()
+    node.value.site = context.site(
+        "call", node.value, None, tuple(sorted(live)), nothing, live, nothing, ()
+    )
+
+
+def begin_site(node: Any, context: Context, scope: Scope, names: tuple[str, ...]) -> int:
+    """The site of a function that calls itself, with the names that are read after such a call."""
+    every = frozenset(names)
+    return context.site("begin", node, None, names, every, every, every & scope.internal, ())

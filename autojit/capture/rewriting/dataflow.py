@@ -7,6 +7,7 @@ Both analyses walk statements in normal form. They store their results on the st
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import Any
 
 from .build import place
@@ -265,3 +266,33 @@ def _loaded(target: ast.expr) -> ast.expr:
     if isinstance(target, ast.Subscript):
         parts.append(target.slice)
     return ast.Tuple(elts=parts, ctx=ast.Load(), **place(target))
+
+
+# -- recursive calls (see `self_calls`)
+
+
+def is_call(node: Any) -> bool:
+    """Whether a statement is a recursive call that has got a statement of its own."""
+    return isinstance(node, ast.Assign) and hasattr(node.value, "number")
+
+
+def _defined(body: list[ast.stmt]) -> set[str]:
+    """The names of functions that each run defines, and that nothing else binds."""
+    stores, found = Counter[str](), set[str]()
+    for node in all_statements(body):
+        names = effects(*heads(node), getattr(node, "target", [])).writes
+        stores.update(names)
+        found |= names if hasattr(node, "is_in_each_run") else set()
+    return {name for name in found if stores[name] == 1}
+
+
+def kept_names(body: list[ast.stmt], scope: Scope) -> tuple[set[str], set[str]]:
+    """The local names that are read after a recursive call, and those of them that may not be bound
+    before one."""
+    calls: list[Any] = [part for part in all_statements(body) if is_call(part)]
+    if not calls:
+        return set(), set()
+    names = set[str]().union(*(part.live_out | part.value.again for part in calls))
+    names &= scope.locals
+    names -= _defined(body)
+    return names, names - set.intersection(*(part.definite for part in calls))

@@ -262,6 +262,15 @@ class PlainRuntime:
     def answer(self, number: int) -> Any:
         """The result of the call at which a run continues."""
 
+    def is_left(self, function: int) -> Any:
+        """Whether the function of a number has been left at a call, to be continued later."""
+        return False
+
+    def managed(self, kind: Any, manager: Any) -> Any:
+        """The manager of a ``with`` with recursive calls, which a run that continues at one enters
+        again; ``kind`` is the function that has made it, if the ``with`` calls one."""
+        return manager
+
     def suspended(self) -> bool:
         """Whether the function has just been left at a call, to be continued later."""
         return False

@@ -23,34 +23,39 @@ the call (``live`` is false), and goes only into those that contain it (``enters
 into which side of a branch. See ``capture.frames``.
 
 Each call moves into a statement of its own, after the expressions that Python evaluates first.
-``a if c else f(x)`` and ``a and f(x)`` become branches, and comprehensions loops. Calls in
-``with``, ``try``, ``match``, inner functions and the like stay as they are.
+``a if c else f(x)`` and ``a and f(x)`` become branches, and comprehensions loops. A ``try`` or
+``with`` is entered again, so the handlers and the ``else`` of a ``try`` move behind it. Calls in
+``finally``, inner functions and the like stay as they are.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .build import (
     Block,
     ask,
     assign,
     branch,
+    cases_apart,
     comprehension_of,
     constant,
     do,
     guard,
+    handlers_apart,
     is_eager,
     is_path,
     is_text,
     is_within,
     load,
     loaded,
+    managed,
+    may_run_again,
     negation,
     nodes,
+    orelse_apart,
     part,
     place,
     places,
@@ -58,13 +63,8 @@ from .build import (
     set_part,
     store,
 )  # fmt: skip
-from .dataflow import all_statements, heads
 from .normal_forms import leaves_on_a_side, moved_into
 from .scopes import SCOPES, Scope, effects
-
-if TYPE_CHECKING:
-    from .context import Context
-
 
 _CLOSED = (*SCOPES, ast.NamedExpr)
 #: The expressions of statements that are evaluated once, before the rest of the statement.
@@ -89,6 +89,8 @@ class SelfCalls:
         self._temporary, self._is_builtin, self._spelt = temporary, is_builtin, spelt
         #: The number of calls so far, and that of the function.
         self.count, self.function = 0, function
+        #: The names that the statements around read when they are entered again.
+        self._again: frozenset[str] = frozenset()
 
     def body(self, block: list[Any]) -> list[Any]:
         """The body of the function."""
@@ -122,10 +124,8 @@ class SelfCalls:
             kind = ast.If
         if kind is ast.If:
             self._if(node, out)
-        elif kind is ast.While or kind is ast.For:
-            self._loop(node, out)
-        elif kind is ast.AugAssign:
-            self._aug_assign(node, out)
+        elif kind in _REWRITE:
+            _REWRITE[kind](self, node, out)
         else:
             field = _HEADS.get(kind, "")
             value = getattr(node, field, None) if field else None
@@ -156,9 +156,51 @@ class SelfCalls:
         numbers = [constant(first, node), constant(self.count, node)]
         out.add(guard(ask("enters", numbers, node), [node]))
 
-    def _loop(self, node: Any, out: Block) -> None:
-        if any(map(self._has, node.orelse)):
+    def _each(self, block: list[Any], out: Block) -> None:
+        for node in block:
+            self._statement(node, out)
+
+    def _try(self, node: Any, out: Block) -> None:
+        if any(map(self._has, node.finalbody)):
             out.plain(node)
+            return
+        if node.orelse or any(map(self._has, node.handlers)):
+            apart = handlers_apart(node, self._temporary("caught"), self._has)
+            if apart is None:
+                out.plain(node)
+            else:
+                self._each(apart, out)
+            return
+        first = self.count
+        node.body = self._block(node.body)
+        if node.finalbody:  # it runs when the body ends, and not when the function is left
+            left = ask("is_left", [constant(self.function, node)], node)
+            node.finalbody = [branch(negation(left), node.finalbody, node)]
+        self._entered(node, first, out)
+
+    def _with(self, node: Any, out: Block) -> None:
+        if not all(map(may_run_again, node.items)):
+            out.plain(node)
+            return
+        around, first = self._again, self.count
+        self._again = around | effects([item.context_expr for item in node.items]).reads
+        for item in node.items:
+            managed(item)
+        node.body = self._block(node.body)
+        self._again = around
+        self._entered(node, first, out)
+
+    def _match(self, node: Any, out: Block) -> None:
+        if any(self._has(case.guard) for case in node.cases if case.guard is not None):
+            out.plain(node)
+            return
+        node.subject = self._expression(node.subject, out)
+        self._each(cases_apart(node, self._temporary("case")), out)
+
+    def _loop(self, node: Any, out: Block) -> None:
+        tests = [node.test] if isinstance(node, ast.While) else []
+        if node.orelse and any(map(self._has, (*tests, *node.orelse))):
+            self._each(orelse_apart(node, self._temporary("broken")), out)
             return
         if isinstance(node, ast.For):
             node.text_of = node.iter
@@ -168,9 +210,6 @@ class SelfCalls:
             out.choice(assign(name, iterable, node.text_of), nothing)
             node.iter = load(name, node.text_of)
         elif self._has(node.test):
-            if node.orelse:
-                out.plain(node)
-                return
             ends = branch(negation(node.test), [ast.Break(**place(node.test))], node.test)
             node.body.insert(0, ends)
             node.test = constant(True, node.test)
@@ -211,7 +250,7 @@ class SelfCalls:
         """Whether a tree has calls that can get a statement of their own."""
         if isinstance(node, ast.ListComp) or is_eager(node):
             return any(map(self._is_self, nodes(node))) and self._can_be_loop(node)
-        if isinstance(node, (*_CLOSED, ast.With, ast.Try, ast.TryStar, ast.Match)):
+        if isinstance(node, (*_CLOSED, ast.TryStar)):
             return False
         return self._is_self(node) or any(map(self._has, ast.iter_child_nodes(node)))
 
@@ -251,6 +290,7 @@ class SelfCalls:
         name, number = self._temporary("self"), self.count
         self.count += 1
         node.number, node.function = number, self.function  # type: ignore[attr-defined]
+        node.again = self._again  # type: ignore[attr-defined]
         given = [constant(number, node)]
         answer = guard(ask("is_at", given, node), [assign(name, ask("answer", given, node), node)])
         out.add(guard(ask("live", [], node), [assign(name, node, node)], [answer]))
@@ -319,6 +359,12 @@ class SelfCalls:
         return node
 
 
+_REWRITE: dict[type, Callable[[SelfCalls, Any, Block], None]] = {
+    ast.For: SelfCalls._loop, ast.While: SelfCalls._loop, ast.AugAssign: SelfCalls._aug_assign,
+    ast.Try: SelfCalls._try, ast.With: SelfCalls._with, ast.Match: SelfCalls._match,
+}  # fmt: skip
+
+
 def calls_of(name: str, first: str | None) -> Callable[[ast.Call], bool]:
     """A test whether a call may be one of the function of a name; ``first`` is its first
     parameter."""
@@ -331,44 +377,3 @@ def calls_of(name: str, first: str | None) -> Callable[[ast.Call], bool]:
         return isinstance(func, ast.Name) and func.id == name
 
     return is_self
-
-
-def is_call(node: Any) -> bool:
-    """Whether a statement is a recursive call that has got a statement of its own."""
-    return isinstance(node, ast.Assign) and hasattr(node.value, "number")
-
-
-def note_call(node: Any, context: Context, scope: Scope) -> None:
-    """Make the site of a recursive call: the names that are read after it."""
-    live = frozenset(scope.locals & node.live_out) - {node.targets[0].id}
-    nothing: frozenset[str] = frozenset()
-    node.value.site = context.site(
-        "call", node.value, None, tuple(sorted(live)), nothing, live, nothing, ()
-    )
-
-
-def begin_site(node: Any, context: Context, scope: Scope, names: tuple[str, ...]) -> int:
-    """The site of a function that calls itself, with the names that are read after such a call."""
-    every = frozenset(names)
-    return context.site("begin", node, None, names, every, every, every & scope.internal, ())
-
-
-def _defined(body: list[ast.stmt]) -> set[str]:
-    """The names of functions that each run defines, and that nothing else binds."""
-    stores, found = Counter[str](), set[str]()
-    for node in all_statements(body):
-        names = effects(*heads(node), getattr(node, "target", [])).writes
-        stores.update(names)
-        found |= names if hasattr(node, "is_in_each_run") else set()
-    return {name for name in found if stores[name] == 1}
-
-
-def kept_names(body: list[ast.stmt], scope: Scope) -> tuple[set[str], set[str]]:
-    """The local names that are read after a recursive call, and those of them that may not be bound
-    before one."""
-    calls: list[Any] = [part for part in all_statements(body) if is_call(part)]
-    if not calls:
-        return set(), set()
-    names = set[str]().union(*(scope.locals & part.live_out for part in calls))
-    names -= _defined(body)
-    return names, names - set.intersection(*(part.definite for part in calls))

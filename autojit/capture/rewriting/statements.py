@@ -21,12 +21,21 @@ from .build import (
     runtime,
     store,
 )  # fmt: skip
-from .dataflow import Definite, Live, all_statements, heads, without_declarations
+from .context import begin_site, note_call
+from .dataflow import (
+    Definite,
+    Live,
+    all_statements,
+    heads,
+    is_call,
+    kept_names,
+    without_declarations,
+)
 from .expressions import first_parameter
 from .matching import needs_values
 from .normal_forms import RETURNED, NormalForms, is_captured, never_ends
 from .scopes import Scope, effects
-from .self_calls import SelfCalls, begin_site, calls_of, is_call, kept_names, note_call
+from .self_calls import SelfCalls, calls_of
 
 
 class Statements(Assignments):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 _TRACED = "The depth of the recursion of `{name}` depends on a traced value, and "
 CALLED_WITHIN = (
-    _TRACED + "a recursive call is in a `with`, in a `try`, in the `else` of a loop, or in another "
-    "function. Make the call a statement of its own:\n"
+    _TRACED + "a recursive call is in another function, in a `finally`, or in an `except` that "
+    "uses the exception. Make the call a statement of its own:\n"
     "    rest = {name}(n - 1)"
 )
 NOT_SAVED = (
@@ -36,4 +36,17 @@ NO_TABLE = (
 LARGE_STACK = (
     _TRACED + "a stack of its arguments and variables takes more than 256 MB. Arguments that do "
     "not change can be variables of an outer function instead."
+)
+MANAGED = (
+    _TRACED + "a recursive call is in a `with` whose manager may change something. Compiled code "
+    "enters such a `with` again after the call. Make the call before it:\n"
+    "    rest = {name}(n - 1)\n"
+    "    with manager:                      # not: {name}(n - 1) in here\n"
+    "        total = rest + n"
+)
+HANDLED = (
+    _TRACED + "a recursive call is in a `try` that handles {what}, which another call may raise. "
+    "Compiled code ends the whole recursion by an exception that the call itself does not handle. "
+    "Return a value in its place:\n"
+    "    return np.nan                      # not: raise ValueError"
 )

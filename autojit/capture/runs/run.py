@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 from autojit.capture.blocks.block import loops_around
@@ -11,6 +13,7 @@ from autojit.capture.rewriting.context import Site
 from autojit.capture.rewriting.plain import LEFT, UNBOUND
 from autojit.capture.state.heap import Heap, reached
 from autojit.protocols.lifting import in_type, tracer
+from autojit.session.frames import is_internal
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, keep
 from autojit.tracing.context import Trace, current_trace
@@ -37,8 +40,20 @@ def active_run() -> Run | None:
 
 def is_running(f: Any) -> None:
     """Raise CaptureError if a function that runs calls itself where it cannot be left."""
-    if any(same(run.version.function, f) for run in _local.runs):
+    known = (v.function for run in _local.runs for v in run.machine.versions)
+    if any(same(function, f) for function in known):
         raise refused(f, CALLED_WITHIN)
+
+
+def _places() -> list[tuple[FrameType, int]]:
+    """The places in the user's functions at which this run is, if they may have handlers."""
+    frame: FrameType | None = sys._getframe(1)
+    found = []
+    while frame is not None and frame.f_code is not Run.run.__code__:
+        if frame.f_code.co_exceptiontable and not is_internal(frame.f_code.co_filename):
+            found.append((frame, frame.f_lasti))
+        frame = frame.f_back
+    return found
 
 
 class Run:
@@ -149,6 +164,7 @@ class Run:
         machine, function = self.machine, self.version.function
         is_in_loop = bool(self.loops) or loops_around() > self._around
         machine.calls |= {site.number, *([None] if is_in_loop else [])}
+        machine.places += _places()
         arguments = self.saved(bound(f, args, kwargs))
         number = machine.find(f, twin, -1, arguments)
         passed = {k: traced(arguments.objects[k]) for k in machine.versions[number].changed}

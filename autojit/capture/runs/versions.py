@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from types import MethodType
+from types import FrameType, MethodType
 from typing import Any
 
 from autojit.capture.rewriting.context import Site
@@ -84,6 +84,8 @@ class Machine:
         #: Arrays from outside that frames hold copies of; and the types of arrays that frames hold
         #: in loops, where they may be arrays from outside.
         self.seen: list[Any] = []
+        #: The places of the calls, in functions that may have handlers of exceptions.
+        self.places: list[tuple[FrameType, int]] = []
         #: The recursive calls, by number; a call in a loop counts twice.
         self.calls: set[Any] = set()
         self.vague: set[Type] = set()
