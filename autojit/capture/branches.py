@@ -287,7 +287,8 @@ def _longest(
 
 def _end(way: Way, k: Any, key: Key, before: Before, ways: Sequence[Way]) -> Any:
     """The value of a name or place at the end of a way."""
-    if way.block.trace.left and key.place is None and key.name not in before.access.site.internal:
+    site = before.access.site
+    if way.block.trace.left and key.place is None and key.name not in site.internal | site.outer:
         return LEFT
     if way.is_dead:  # the value is never read
         (other,) = (w for w in ways if w is not way)

@@ -45,6 +45,8 @@ class Site(NamedTuple):
     definite: frozenset[str] = frozenset()
     #: For "if": the way that is traced first, since it may raise an exception; 1 is ``then``.
     first: int = 1
+    #: The names of ``names`` that are variables of outer functions, or globals.
+    outer: frozenset[str] = frozenset()
     #: For a recursive call, its number; for it and for a loop with such calls, the number of the
     #: function around it (see `self_calls`).
     number: int = -1
@@ -151,12 +153,12 @@ class Context:
     def site(
         self, kind: str, node: Any, test: ast.expr | None, names: tuple[str, ...],
         live_in: frozenset[str], live_out: frozenset[str], internal: frozenset[str],
-        reads: tuple[str, ...], first: int = 1,
+        reads: tuple[str, ...], first: int = 1, outer: frozenset[str] = frozenset(),
     ) -> int:  # fmt: skip
         text = "" if test is None else self.found.text(test)
         self.sites.append(
             Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file,
-                 _depth(node), frozenset(getattr(node, "definite_after", ())), first,
+                 _depth(node), frozenset(getattr(node, "definite_after", ())), first, outer,
                  getattr(node, "number", -1), getattr(node, "function", -1),
                  hasattr(node, "is_unrolled"))
         )  # fmt: skip

@@ -33,7 +33,7 @@ from .dataflow import (
 )
 from .expressions import first_parameter
 from .matching import needs_values
-from .normal_forms import RETURNED, NormalForms, is_captured, never_ends
+from .normal_forms import RESULT, RETURNED, NormalForms, is_captured, never_ends
 from .scopes import Scope, effects
 from .self_calls import SelfCalls, calls_of
 
@@ -63,6 +63,7 @@ class Statements(Assignments):
         live.block(body, set(), set())
         self.scope.unbound = self._unbound(body)
         names, unset = kept_names(body, self.scope) if calls.count else (set(), set())
+        names -= {RESULT, RETURNED}  # where a call is made, nothing has been returned yet
         self.scope.unbound |= unset
         if forms.returned:
             self.scope.unbound.discard(RETURNED)
@@ -236,6 +237,7 @@ class Statements(Assignments):
             chosen & node.live_out, chosen & scope.internal,
             tuple(sorted(reads - scope.internal)),
             0 if kind == "if" and never_ends(node.orelse) else 1,
+            chosen & (scope.nonlocals | scope.globals),
         )  # fmt: skip
 
     def _is_free(self, name: str) -> bool:

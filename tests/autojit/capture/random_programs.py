@@ -348,13 +348,14 @@ def main() -> None:
     from .random_dicts import Dicts
     from .random_memos import Memos
     from .random_nones import Nones
+    from .random_recursion import Recursive
     from .random_rows import Rows
     from .random_tries import Tries
 
     first, count = int(sys.argv[1]), int(sys.argv[2])
     writers = {
         "--aliases": Aliases, "--nones": Nones, "--chosen": Chosen, "--rows": Rows,
-        "--tries": Tries, "--dicts": Dicts, "--memos": Memos,
+        "--tries": Tries, "--dicts": Dicts, "--memos": Memos, "--recursion": Recursive,
     }  # fmt: skip
     writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()

@@ -12,6 +12,7 @@ from .random_dicts import Dicts
 from .random_memos import Memos
 from .random_nones import Nones
 from .random_programs import Program
+from .random_recursion import Recursive
 from .random_rows import Rows
 from .random_tries import Tries
 
@@ -20,8 +21,11 @@ from .random_tries import Tries
 @pytest.mark.parametrize("group", range(4))
 @pytest.mark.parametrize(
     ("writer", "count"),
-    [(Program, 6), (Aliases, 8), (Nones, 5), (Rows, 3), (Tries, 3), (Dicts, 6), (Memos, 4)],
-)
+    [
+        (Program, 6), (Aliases, 8), (Nones, 5), (Rows, 3), (Tries, 3), (Dicts, 6), (Memos, 4),
+        (Recursive, 2),
+    ],
+)  # fmt: skip
 def test_random_programs(group, writer, count):
     found = Counter()
     for seed in range(100 * group, 100 * group + count):

@@ -421,6 +421,37 @@ def in_a_while(x):
     return f(x)
 
 
+def counted_before_a_call(x):
+    total = 0.0
+
+    def f(n):
+        nonlocal total
+        if n < 1:
+            return x
+        f(n - 1)
+        if n > 2:
+            return n
+        total += x
+        return f(n - 1)
+
+    return f(x) + total
+
+
+def a_call_in_a_branch_before(x):
+    totals = [0.0]
+
+    def f(n):
+        if n < 1:
+            return x
+        if n > 4:
+            f(n - 2)
+        f(n - 1)
+        totals[0] += x
+        return n
+
+    return f(x) + totals[0]
+
+
 def the_same_twice(x):
     v = np.zeros(2)
 
@@ -498,6 +529,7 @@ def appended(x):
     with_one_made_inside, under_two_names, the_best_so_far, towers, of_an_object, that_fails,
     its_list, what_it_returns, the_same_twice, its_own_result, read_from_outside,
     changed_from_outside, a_list_from_outside, bound_anew, appended, in_a_comprehension, in_a_while,
+    counted_before_a_call, a_call_in_a_branch_before,
 ])  # fmt: skip
 def test_what_it_changes(f):
     for x in (5.5, 3.25, 0.3):
